@@ -1,0 +1,87 @@
+# Every task of the project. On a machine with git, make and Python 3.11 or newer `make setup` is all
+# that is needed: it wants no pip, no root, and no index but the one your pip settings name.
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+PYTHONS := $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14
+WORKERS ?= 2
+ARGS ?=
+UPGRADE ?=
+
+# $(call bootstrap,level): run the first of $(PYTHONS) that is new enough on bootstrap.py.
+define bootstrap
+for python in $(PYTHONS); do \
+  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+    exec $$python tools/bootstrap/bootstrap.py $(1); \
+  fi; \
+done; \
+echo "setup: Python 3.11 or newer is needed and none was found; install python3.11, or name one: make setup PYTHON=/path/to/python3" >&2; \
+exit 1
+endef
+
+# $(call quietly,name,command): say what is checked; show the command's own words only if it fails.
+define quietly
+printf 'check: %s\n' '$(1)'; words=$$($(BIN)/$(2) 2>&1) || { printf '%s\n' "$$words"; exit 1; }
+endef
+
+# Versions and hashes only: a lock names no index and no place, so that it fits every machine.
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-header --no-annotate $(if $(UPGRADE),--upgrade)
+
+.PHONY: help
+help: ## list these tasks
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+
+.PHONY: setup
+setup: ## make .venv with the stateward command in it
+	@$(call bootstrap,run)
+
+.PHONY: setup-dev
+setup-dev: setup
+	@$(call bootstrap,dev)
+
+.PHONY: run
+run: setup ## show Stateward at work on sample documents
+	@$(BIN)/stateward demo
+
+.PHONY: test
+test: lint ## run the quick checks, then every test; ARGS="tests/store -k late" picks some
+	@rm -f .coverage .coverage.*
+	@$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
+
+.PHONY: check
+check: lint ## check format, style, types, layers, spelling and declared dependencies
+	@$(call quietly,dependencies,deptry .)
+
+.PHONY: lint
+lint: setup-dev
+	@$(call quietly,format,ruff format --check .)
+	@$(call quietly,style,ruff check .)
+	@$(call quietly,types,mypy)
+	@$(call quietly,layers,lint-imports)
+	@$(call quietly,spelling,codespell)
+
+.PHONY: format
+format: setup-dev ## lay out the code and mend what can be mended without thought
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/ruff check --quiet --fix .
+
+.PHONY: lock
+lock: setup-dev ## write requirements/ anew from pyproject.toml; UPGRADE=1 takes the newest versions
+	@$(LOCK) --output-file requirements/run.txt pyproject.toml
+	@$(LOCK) --output-file requirements/build.txt --constraints requirements/run.txt --group build
+	@$(LOCK) --output-file requirements/dev.txt --constraints requirements/run.txt \
+	  --constraints requirements/build.txt --group dev pyproject.toml
+
+.PHONY: changelog
+changelog: setup-dev ## gather changes/ into CHANGELOG.md for VERSION=1.2.3
+	@test -n "$(VERSION)" || { echo 'changelog: name the version: make changelog VERSION=1.2.3' >&2; exit 1; }
+	@$(BIN)/towncrier build --yes --version "$(VERSION)"
+
+.PHONY: clean
+clean: ## remove .venv and everything that the tools left behind
+	@rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -f .coverage .coverage.*
+	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,886 @@
+"""The composition root: the only place that picks engines, clocks and identities and starts processes.
+
+Doors (command line, HTTP, web) call an `App` and nothing below it. The roles of a process (coordinator, worker)
+are driven by `Node`, one loop in one thread that sleeps until something happens.
+"""
+
+import os
+import selectors
+import socket
+import time
+from base64 import b32hexencode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_bytes
+from typing import Literal, Self
+
+import msgspec
+
+from stateward import pipelines, telemetry
+from stateward.artifacts import Folder, pieces_of
+from stateward.bus import Bus, WorkerInfo
+from stateward.clockwork import Clockwork
+from stateward.coordinator import Coordinator, Opened, Opening, register
+from stateward.core.errors import (
+    ConcurrentModification,
+    DeclarationError,
+    Fault,
+    InvalidRequest,
+    InvalidTransition,
+    UnknownName,
+)
+from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
+from stateward.core.model import (
+    PERSON,
+    PRIORITY_MAX,
+    PRIORITY_MIN,
+    PRIORITY_NORMAL,
+    SECOND,
+    Event,
+    Fields,
+    Ignored,
+    Micros,
+    Record,
+    Transition,
+    clean_text,
+    event_id,
+)
+from stateward.core.query import Query, check_names, parse_query
+from stateward.core.view import Explanation, Surroundings, explain, sentence, view
+from stateward.database import TOPIC_CHANGES, TOPIC_EVENTS, TOPIC_READY, Bell, Database
+from stateward.database.sqlite import MEMORY, SqliteDatabase
+from stateward.outputs import Mark, Outputs
+from stateward.provenance import Progress, Verdict, export, verify
+from stateward.runners.kit import registered
+from stateward.runners.sandbox import Limits, sandbox_layers
+from stateward.runners.worker import Worker
+from stateward.settings import Settings
+from stateward.store import ErrorGroup, Pause, Store
+
+RUNNER_ROLE = "stateward_runner"
+RECOVER_EVERY_S = 1.0
+BULK_BATCH = 500
+EXAMPLES_MAX = 5
+EPOCH_OF_IDS_S = 1_577_836_800  # 2020-01-01: four bytes of seconds reach to 2156
+WAIT_STEP_S = 5.0
+DISK_FREE_MIN = 512 * 2**20
+
+Verb = Literal["retry", "cancel"]
+_EVENT_OF: dict[Verb, str] = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
+
+
+def wall_clock() -> Micros:
+    """The present, in whole microseconds."""
+    return time.time_ns() // 1000
+
+
+def new_record_id(prefix: str) -> str:
+    """An id that nobody can guess (128 random bits); ids of one time lie together in the indexes."""
+    seconds = max(0, int(time.time()) - EPOCH_OF_IDS_S) % 2**32
+    return f"{prefix}_{b32hexencode(seconds.to_bytes(4, 'big') + token_bytes(16)).decode().lower()}"
+
+
+def open_database(settings: Settings, *, role: str | None = None) -> Database:
+    """The engine that the settings name."""
+    url = settings.store.url
+    if url.startswith("memory:"):
+        return SqliteDatabase(MEMORY)
+    if settings.store_path is not None:
+        return SqliteDatabase(settings.store_path)
+    from stateward.database.postgres import PostgresDatabase
+
+    return PostgresDatabase(url, role=role)
+
+
+def load_settings(
+    config: Path | None = None, *, profile: str | None = None, data: str | None = None
+) -> Settings:
+    """The settings of a command: its options lie above this process's environment."""
+    own = {} if data is None else {"STATEWARD_DATA": data}
+    return Settings.load(config, profile=profile, environ={**os.environ, **own})
+
+
+def declared_machines(settings: Settings) -> list[Machine]:
+    """The machines that these settings load, with their waits and retries; no database is opened."""
+    return _tuned(settings, pipelines.load([*pipelines.BUNDLED, *settings.pipelines]))
+
+
+def read_machines(name: str) -> tuple[list[Machine], list[str]]:
+    """The machines of one file or module, and the runners that they name but nobody has loaded."""
+    machines = pipelines.load([name])
+    named = {stage.runner for machine in machines for stage in machine.stages}
+    return machines, sorted(named - registered().keys())
+
+
+class Bulk(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bulk action did, or would do. The examples are ids: of what is done, of what is refused."""
+
+    matched: int
+    applied: int
+    refused: dict[str, int]
+    is_dry_run: bool
+    by_status: dict[str, int]
+    examples: tuple[str, ...] = ()
+    refused_examples: tuple[str, ...] = ()
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `doctor`."""
+
+    name: str
+    is_well: bool
+    sentence: str
+    advice: str = ""
+
+
+class App:
+    """A Stateward in this process: everything that a door can ask for."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        machines: Sequence[Machine] = (),
+        database: Database | None = None,
+        clock: Callable[[], Micros] = wall_clock,
+        new_id: Callable[[str], str] = new_record_id,
+    ) -> None:
+        telemetry.set_up_if_not_yet()
+        self.settings = settings
+        self.clock = clock
+        self._imports = [*pipelines.BUNDLED, *settings.pipelines]
+        given = [*pipelines.load(self._imports), *machines]
+        self._machines = _tuned(settings, given)
+        self.database = database or open_database(settings)
+        self.store = Store(self.database)
+        self.outputs = Outputs(self.database)
+        self.bus = Bus(self.database)
+        self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
+        self.catalogue = register(self.store, self._machines, now=clock())
+        self._log = telemetry.log("coordinator")
+        self.coordinator = Coordinator(
+            store=self.store,
+            bus=self.bus,
+            catalogue=self.catalogue,
+            clock=clock,
+            new_id=new_id,
+            sleep=time.sleep,
+            is_alive=is_alive,
+            on_transitions=self._log_transitions,
+            batch_max=settings.coordinator.batch_max,
+            lease_s=settings.worker.lease_seconds,
+            deliveries_max=settings.worker.deliveries_max,
+            ageing_s=self._ageing(),
+        )
+        self.clockwork = Clockwork(
+            store=self.store,
+            outputs=self.outputs,
+            bus=self.bus,
+            machine_of=self.catalogue.of,
+            clock=clock,
+            batch_max=settings.coordinator.batch_max,
+        )
+
+    @classmethod
+    def embedded(cls, data: str | Path, *, machines: Sequence[Machine] = ()) -> Self:
+        """A Stateward in a folder of one's own, with the personal profile: for scripts and first steps."""
+        settings = Settings.load(environ={"STATEWARD_DATA": str(data)})
+        return cls(settings, machines=machines)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+    def _ageing(self) -> dict[str, float]:
+        return {
+            machine.name: 0.0
+            if self.settings.machine(machine.name).is_fifo
+            else self.settings.coordinator.ageing_seconds
+            for machine in self._machines
+        }
+
+    # Submitting
+
+    def submit(
+        self,
+        source: Path | bytes | Iterable[bytes],
+        *,
+        machine: str = "upload",
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        priority: int | str = PRIORITY_NORMAL,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Opened:
+        """Keep a document and open its record; the same bytes again give the record there is."""
+        own = self.catalogue.named(machine)
+        number = self.priority(machine, priority)
+        if isinstance(source, Path):
+            name = name or source.name
+            pieces: Iterable[bytes] = _pieces(source)
+        else:
+            pieces = (source,) if isinstance(source, bytes) else source
+        artifact = self.artifacts.put(pieces, bytes_max=self.settings.limits.upload_bytes_max)
+        facts: Fields = {"size": artifact.size, **self._labels(labels or {})}
+        if name:
+            facts["filename"] = clean_text(name, chars_max=self.settings.limits.name_chars_max)
+        (opened,) = self.coordinator.open(
+            [
+                Opening(
+                    machine=own.name,
+                    actor=actor or person(),
+                    artifact=artifact.sha256,
+                    dedupe=artifact.sha256,
+                    priority=number,
+                    labels=facts,
+                    reason=self._reason(reason),
+                )
+            ]
+        )
+        return opened
+
+    def _labels(self, labels: Mapping[str, str]) -> Fields:
+        chars_max = self.settings.limits.name_chars_max
+        return {
+            clean_text(key, chars_max=chars_max): clean_text(value, chars_max=chars_max)
+            for key, value in labels.items()
+        }
+
+    def priority(self, machine: str, given: int | str) -> int:
+        """A priority by number or by the name that the profile gives it."""
+        names = self.settings.machine(machine).priorities
+        if isinstance(given, str) and given in names:
+            return names[given]
+        text = str(given)
+        if text.isascii() and text.isdecimal() and PRIORITY_MIN <= int(text) <= PRIORITY_MAX:
+            return int(text)
+        raise UnknownName("priority", text, [*names, f"{PRIORITY_MIN} to {PRIORITY_MAX}"])
+
+    # Asking
+
+    def record(self, record_id: str) -> Record:
+        """One record, or a clear refusal."""
+        found = self.store.get(record_id)
+        if found is None:
+            raise UnknownName("record", clean_text(record_id, chars_max=80))
+        return found
+
+    def view(self, record: Record) -> Fields:
+        """A record as outsiders see it."""
+        return view(self.catalogue.of(record), record)
+
+    def query(self, text: str) -> Query:
+        """A query in the one grammar of page, API and command line; names that nobody declared are refused."""
+        query = parse_query(text, now=self.clock())
+        stages = {
+            stage.name for machine in self._all_versions().values() for stage in machine.stages
+        }
+        check_names(query, kinds=self.catalogue.kinds, stages=stages)
+        return query
+
+    def find(self, query: Query, *, after: str = "", limit: int = 100) -> list[Record]:
+        """Records that match, newest first."""
+        return self.store.find(query, kinds=self.catalogue.kinds, after=after, limit=limit)
+
+    def count(self, query: Query) -> dict[tuple[str, str], int]:
+        """How many records match, by machine and status."""
+        return self.store.count(query, kinds=self.catalogue.kinds)
+
+    def errors(self) -> list[ErrorGroup]:
+        """Records that rest with an error, by cause."""
+        return self.store.errors()
+
+    def history(self, record_id: str) -> list[Transition]:
+        """What happened to a record."""
+        self.record(record_id)
+        return self.store.history(record_id)
+
+    def attempts(self, record_id: str) -> list[Mark]:
+        """Every attempt at a stage of a record that ended, with its log."""
+        self.record(record_id)
+        return self.outputs.attempts(record_id)
+
+    def items(self, record_id: str, stage: str | None = None) -> Iterator[Fields]:
+        """What a stage made of a record; by default the last stage that is done."""
+        record = self.record(record_id)
+        if stage is not None and stage not in self.catalogue.of(record).stage:
+            raise UnknownName("stage", stage, self.catalogue.of(record).stage)
+        done = [version for name, version in record.outputs.items() if stage in (None, name)]
+        return self.outputs.items(record.id, max(done)) if done else iter(())
+
+    def sentence(self, transition: Transition) -> str:
+        """A transition as a line for people."""
+        machine = self.catalogue.exactly(transition.machine, transition.machine_version)
+        return sentence(machine, transition)
+
+    def explain(self, record_id: str) -> Explanation:
+        """Why a record is where it is."""
+        record = self.record(record_id)
+        return explain(self.catalogue.of(record), record, self._surroundings(record))
+
+    def _surroundings(self, record: Record) -> Surroundings:
+        now = self.clock()
+        if record.waiting is None:
+            return Surroundings(now=now)
+        machine = self.catalogue.of(record)
+        stage = machine.stage[record.waiting]
+        pause = next(
+            (
+                pause
+                for pause in self.store.pauses()
+                if pause.machine == machine.name and pause.stage in ("", stage.name)
+            ),
+            None,
+        )
+        able = [
+            worker
+            for worker in self.bus.workers()
+            if stage.runner in worker.runners and not worker.is_draining and is_alive(worker)
+        ]
+        load = self.bus.load()
+        is_inline = stage.isolation == "inline"
+        free = sum(
+            max(
+                0,
+                (worker.inline_slots if is_inline else worker.slots)
+                - load.get((worker.id, is_inline), 0),
+            )
+            for worker in able
+        )
+        return Surroundings(
+            now=now,
+            paused_by=None if pause is None else pause.actor,
+            pause_reason=None if pause is None else pause.reason,
+            workers_able=len(able),
+            workers_free=free,
+            ahead=self.store.ahead(record),
+            is_coordinated=now - record.entered_at < WAIT_STEP_S * SECOND,
+        )
+
+    def wait(self, record_id: str, *, timeout_s: float) -> Record:
+        """Sleep until a record has ended or rests; the record as it then is."""
+        deadline = time.monotonic() + timeout_s
+        bell = self.database.bell(TOPIC_CHANGES)
+        try:
+            while True:
+                bell.clear()
+                record = self.record(record_id)
+                left = deadline - time.monotonic()
+                if self.is_at_rest(record) or left <= 0:
+                    return record
+                bell.wait(min(left, WAIT_STEP_S))
+        finally:
+            bell.close()
+
+    def is_at_rest(self, record: Record) -> bool:
+        """Whether nothing will happen to a record by itself."""
+        return record.waiting is None and record.due_at is None
+
+    # Acting
+
+    def ask(
+        self,
+        verb: Verb,
+        record_id: str,
+        *,
+        actor: str,
+        reason: str | None,
+        version: int | None = None,
+    ) -> Record:
+        """Retry or cancel one record; refused where the machine has no such move."""
+        record = self.record(record_id)
+        if version is not None and version != record.version:
+            raise ConcurrentModification(record_id, expected=version)
+        (decision,) = self.coordinator.handle([self._request(verb, record, actor, reason)])
+        if isinstance(decision, Ignored):
+            raise self._refusal(verb, record_id, decision)
+        return self.record(record_id)
+
+    def _request(self, verb: Verb, record: Record, actor: str, reason: str | None) -> Event:
+        type_ = _EVENT_OF[verb]
+        return Event(
+            id=event_id(record.id, makes=record.version + 1, type_=type_),
+            type=type_,
+            record_id=record.id,
+            version=record.version,
+            at=self.clock(),
+            actor=actor,
+            reason=self._reason(reason),
+        )
+
+    def _reason(self, given: str | None) -> str | None:
+        chars_max = self.settings.limits.message_chars_max
+        return None if given is None else clean_text(given, chars_max=chars_max)
+
+    def _refusal(self, verb: Verb, record_id: str, ignored: Ignored) -> Exception:
+        record = self.record(record_id)
+        if ignored.reason in ("stale", "ahead", "duplicate"):
+            return ConcurrentModification(record_id, expected=record.version)
+        allowed = self.catalogue.of(record).allowed_from(record.status)
+        return InvalidTransition(record_id, expected=verb, found=record.status, allowed=allowed)
+
+    def ask_many(
+        self,
+        verb: Verb,
+        *,
+        ids: Sequence[str] = (),
+        query: Query | None = None,
+        actor: str,
+        reason: str | None,
+        is_dry_run: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Bulk:
+        """Retry or cancel everything that is named or matches. An empty query is refused, never 'all'."""
+        if not ids and (query is None or query.is_empty):
+            raise InvalidRequest("name records or a query; an empty query would mean every record")
+        tally = _Tally()
+        for batch in self._batches(ids, query):
+            events = [self._request(verb, record, actor, reason) for record in batch]
+            if is_dry_run:
+                for record in batch:
+                    tally.note(record, self._would(verb, record))
+            else:
+                for record, decision in zip(batch, self.coordinator.handle(events), strict=True):
+                    tally.note(record, decision.reason if isinstance(decision, Ignored) else None)
+            progress(tally.matched)
+        return tally.bulk(is_dry_run=is_dry_run)
+
+    def _would(self, verb: Verb, record: Record) -> str | None:
+        machine = self.catalogue.of(record)
+        return None if (record.status, _EVENT_OF[verb]) in machine.rules else "impossible"
+
+    def _batches(self, ids: Sequence[str], query: Query | None) -> Iterator[list[Record]]:
+        if ids:
+            for start in range(0, len(ids), BULK_BATCH):
+                named = dict.fromkeys(ids[start : start + BULK_BATCH])
+                found = self.store.load(named)
+                for record_id in named:
+                    if record_id not in found:
+                        raise UnknownName("record", clean_text(record_id, chars_max=80))
+                yield [found[record_id] for record_id in named]
+            return
+        after = ""
+        while query is not None and (batch := self.find(query, after=after, limit=BULK_BATCH)):
+            yield batch
+            after = batch[-1].id
+
+    def pause(self, machine: str, stage: str, *, actor: str, reason: str | None) -> None:
+        """Stop handing out a stage, or with '' all stages, of a machine."""
+        self._known_stage(machine, stage)
+        self.store.pause(
+            Pause(machine=machine, stage=stage, at=self.clock(), actor=actor, reason=reason)
+        )
+
+    def resume(self, machine: str, stage: str) -> bool:
+        """Hand out a stage again; whether it was paused."""
+        self._known_stage(machine, stage)
+        return self.store.resume(machine, stage)
+
+    def _known_stage(self, machine: str, stage: str) -> None:
+        own = self.catalogue.named(machine)
+        if stage and stage not in own.stage:
+            raise UnknownName("stage", stage, own.stage)
+
+    # Proving
+
+    def verify(self, *, progress: Progress = lambda *_: None) -> Verdict:
+        """Replay and check the whole history."""
+        return verify(self.store, self._all_versions(), progress=progress)
+
+    def _all_versions(self) -> dict[tuple[str, int], Machine]:
+        return {(machine.name, machine.version): machine for machine, _ in self.store.machines()}
+
+    def export(self, folder: Path, *, progress: Progress = lambda *_: None) -> dict[str, int]:
+        """Write the whole history as files."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
+        return export(self.store, folder, progress=progress)
+
+    def doctor(self) -> list[Check]:
+        """What could be wrong with this installation, looked at one by one."""
+        return [*_checks(self)]
+
+    # Running
+
+    def worker(self) -> Worker:
+        """A worker of this process, with the settings' limits."""
+        own = self.settings.worker
+        life = process_life(os.getpid())
+        name = f"{socket.gethostname()}-{os.getpid()}-{life[-6:]}"
+        database = self.database
+        if not isinstance(database, SqliteDatabase):
+            # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record.
+            database = open_database(self.settings, role=RUNNER_ROLE)
+        return Worker(
+            name=name,
+            host=host_name(),
+            pid=os.getpid(),
+            life=life,
+            database=database,
+            bus=Bus(database),
+            outputs=Outputs(database),
+            artifact_path=self.artifacts.path,
+            runners=registered(),
+            imports=self._child_imports(),
+            limits=self._limits(),
+            processes=own.processes,
+            prefetch=own.prefetch,
+            inline_window=own.inline_window,
+            heartbeat_s=own.heartbeat_seconds,
+            clock=self.clock,
+            sleep=time.sleep,
+            scratch_root=self.settings.data_path.absolute() / "scratch",
+            log=telemetry.log("worker"),
+        )
+
+    def _child_imports(self) -> list[str]:
+        has_own = any(each.function.__module__ == "__main__" for each in registered().values())
+        return [*self._imports, *(["__main__"] if has_own else [])]
+
+    def _limits(self) -> Limits:
+        own = self.settings.worker
+        return Limits(
+            cpu_s=own.cpu_seconds,
+            memory_bytes=own.memory_bytes,
+            file_bytes=own.file_bytes,
+            open_files=own.open_files,
+            processes_max=own.processes_max,
+            items_max=own.items_max,
+            item_bytes_max=own.item_bytes_max,
+            items_bytes_max=own.items_bytes_max,
+            log_bytes_max=own.log_bytes_max,
+            message_chars_max=self.settings.limits.message_chars_max,
+            jobs_per_child=own.jobs_per_child,
+            transient_attempts=own.transient_attempts,
+            transient_backoff_s=own.transient_backoff_seconds,
+        )
+
+    def node(self, *, is_coordinator: bool = True, is_worker: bool = True) -> "Node":
+        """The loop of this process, in the roles asked for."""
+        return Node(
+            self, is_coordinator=is_coordinator, worker=self.worker() if is_worker else None
+        )
+
+    def run_until_idle(self) -> None:
+        """Do all the work there is, in this process, and return."""
+        with self.node() as node:
+            node.run(until_idle=True)
+
+    def _log_transitions(
+        self, transitions: Sequence[Transition], records: Sequence[Record]
+    ) -> None:
+        for transition, record in zip(transitions, records, strict=True):
+            level = self.settings.machine(record.machine).logging.level
+            if telemetry.is_heard("info", at=level):
+                self._log.info(
+                    self.sentence(transition), record_id=record.id, version=record.version
+                )
+
+
+class Node:
+    """One thread that drives the roles of a process: do what there is to do, then sleep until it rings.
+
+    What the roles write in one turn is one transaction where they share a database, so that an output, the
+    transition that follows from it and the work that follows from that cost one durable commit.
+    """
+
+    def __init__(self, app: App, *, is_coordinator: bool, worker: Worker | None) -> None:
+        self._app = app
+        self._worker = worker
+        self._is_coordinator = is_coordinator
+        self._is_stopping = False
+        self._recover_at = 0.0
+        self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._bell: Bell | None = (
+            app.database.bell(TOPIC_EVENTS, TOPIC_READY) if is_coordinator else None
+        )
+        if is_coordinator:
+            app.store.begin_epoch()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stop(self) -> None:
+        """Ask the loop to finish what runs and end; safe in a signal handler and from other threads."""
+        self._is_stopping = True
+        with suppress(BlockingIOError, OSError):
+            os.write(self._wake_writer, b"!")
+
+    def run(self, *, until_idle: bool = False) -> None:
+        """Turn until asked to stop, or, with `until_idle`, until nothing is left to do."""
+        while True:
+            if self._is_stopping and self._worker is not None:
+                self._worker.drain()
+            is_busy = self.turn()
+            if self._is_stopping and (self._worker is None or self._worker.is_idle):
+                return
+            if is_busy:
+                continue
+            if until_idle and self._is_done():
+                return
+            self._sleep()
+
+    def turn(self) -> bool:
+        """One round of all roles; whether there was anything to do."""
+        if self._bell is not None:
+            self._bell.clear()
+        worker = self._worker
+        is_busy = worker.prepare() if worker is not None else False
+        with self._app.database.unit():
+            if worker is not None:
+                is_busy |= worker.settle()
+            if self._is_coordinator:
+                is_busy |= self._coordinate()
+        if worker is not None:
+            worker.committed()
+        return is_busy
+
+    def _coordinate(self) -> bool:
+        app = self._app
+        if time.monotonic() >= self._recover_at:
+            self._recover_at = time.monotonic() + RECOVER_EVERY_S
+            app.coordinator.recover()
+            app.coordinator.adopt()
+        app.clockwork.ring()
+        handled = app.coordinator.handle_reported()
+        return bool(handled + app.coordinator.dispatch())
+
+    def _is_done(self) -> bool:
+        is_idle = self._worker is None or self._worker.is_idle
+        return is_idle and not self._app.bus.load() and not self._app.bus.depth()
+
+    def _sleep(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wake_reader, selectors.EVENT_READ)
+            if self._bell is not None:
+                selector.register(self._bell.fileno(), selectors.EVENT_READ)
+            if self._worker is not None:
+                for descriptor, events in self._worker.watched():
+                    selector.register(descriptor, events)
+            selector.select(max(0.0, self._patience()))
+        with suppress(BlockingIOError):
+            os.read(self._wake_reader, 4096)
+
+    def _patience(self) -> float:
+        waits = [self._app.settings.coordinator.idle_seconds]
+        if self._worker is not None:
+            waits.append(self._worker.wake_in())
+        if self._is_coordinator:
+            waits.append(max(0.0, self._recover_at - time.monotonic()))
+            due_at = self._app.clockwork.next_at()
+            if due_at is not None:
+                waits.append((due_at - self._app.clock()) / SECOND)
+        return min(waits)
+
+    def close(self) -> None:
+        """Leave: what this process still had waits for another."""
+        if self._worker is not None:
+            self._worker.close()
+        if self._bell is not None:
+            self._bell.close()
+        os.close(self._wake_reader)
+        os.close(self._wake_writer)
+
+
+class _Tally:
+    """Counts what a bulk action met."""
+
+    def __init__(self) -> None:
+        self.matched = 0
+        self._applied = 0
+        self._refused: dict[str, int] = {}
+        self._by_status: dict[str, int] = {}
+        self._examples: list[str] = []
+        self._refused_examples: list[str] = []
+
+    def note(self, record: Record, refusal: str | None) -> None:
+        self.matched += 1
+        self._by_status[record.status] = self._by_status.get(record.status, 0) + 1
+        if refusal is None:
+            self._applied += 1
+        else:
+            self._refused[refusal] = self._refused.get(refusal, 0) + 1
+        examples = self._examples if refusal is None else self._refused_examples
+        if len(examples) < EXAMPLES_MAX:
+            examples.append(record.id)
+
+    def bulk(self, *, is_dry_run: bool) -> Bulk:
+        return Bulk(
+            matched=self.matched,
+            applied=self._applied,
+            refused=self._refused,
+            by_status=self._by_status,
+            is_dry_run=is_dry_run,
+            examples=tuple(self._examples),
+            refused_examples=tuple(self._refused_examples),
+        )
+
+
+def person() -> str:
+    """The actor of a command: whoever runs it."""
+    import getpass
+
+    try:
+        return PERSON + getpass.getuser()
+    except (KeyError, OSError):
+        return f"{PERSON}uid-{os.getuid()}"
+
+
+def host_name() -> str:
+    """This machine since its last boot: pids mean something only within it."""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{socket.gethostname()}/{boot}"
+    return socket.gethostname()
+
+
+def process_life(pid: int) -> str:
+    """What tells a process from a later one with the same pid: when it started. '' if there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+    except OSError:
+        return ""
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] in ("Z", "X") else fields[19]
+
+
+def is_alive(worker: WorkerInfo) -> bool:
+    """Whether a worker of this machine still runs; of other machines only their heartbeat tells."""
+    return worker.host != host_name() or process_life(worker.pid) == worker.life
+
+
+def _tuned(settings: Settings, machines: Sequence[Machine]) -> list[Machine]:
+    """The machines with the waits and retries of the profile; a section for none is a fault."""
+    faults: list[Fault] = []
+    tuned: dict[str, Machine] = {}
+    for machine in machines:
+        own = settings.machine(machine.name)
+        faults += settings.check_states(machine.name, machine.kind)
+        tuned[machine.name] = machine.tuned(
+            retry=own.retry_rule(machine.retry), timeouts_s=own.timeouts_s
+        )
+    for name in settings.records.keys() - tuned.keys():
+        known = ", ".join(sorted(f"{each}_record" for each in tuned))
+        faults.append(
+            settings.fault((f"{name}_record",), f"there is no machine {name!r}; there are: {known}")
+        )
+    if faults:
+        raise DeclarationError(faults)
+    return list(tuned.values())
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    try:
+        yield from pieces_of(path)
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _checks(app: App) -> Iterator[Check]:
+    facts = app.database.check()
+    is_durable = facts.get("synchronous") in (None, "FULL", "EXTRA") and facts.get("fsync") != "off"
+    yield Check(
+        name="database",
+        is_well=is_durable,
+        sentence=", ".join(f"{key} {value}" for key, value in facts.items()),
+        advice=""
+        if is_durable
+        else "acknowledged work may be lost at a power cut: make it durable",
+    )
+    yield _disk_check(app.settings.data_path)
+    yield _clock_check(app)
+    workers = app.bus.workers()
+    alive = [worker for worker in workers if is_alive(worker)]
+    yield Check(
+        name="workers",
+        is_well=bool(alive),
+        sentence=f"{len(alive)} alive"
+        + (f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""),
+        advice=""
+        if alive
+        else "nothing is processed until one runs: stateward up, or stateward worker",
+    )
+    yield _runner_check(app)
+    overdue = len(
+        app.store.due(
+            app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND), limit=1000
+        )
+    )
+    yield Check(
+        name="overdue",
+        is_well=not overdue,
+        sentence=f"{overdue} records are past their time",
+        advice="see that a coordinator runs: stateward up, or stateward coordinator"
+        if overdue
+        else "",
+    )
+    pauses = app.store.pauses()
+    yield Check(
+        name="pauses",
+        is_well=True,
+        sentence=", ".join(
+            f"{p.machine}{'.' + p.stage if p.stage else ''} by {p.actor}" for p in pauses
+        )
+        or "nothing is paused",
+    )
+    for layer in sandbox_layers():
+        yield Check(
+            name=f"sandbox: {layer.name}",
+            is_well=layer.is_available,
+            sentence=layer.sentence,
+            advice=""
+            if layer.is_available
+            else "runners are held by the other layers only; a newer kernel has it",
+        )
+
+
+def _disk_check(folder: Path) -> Check:
+    folder.mkdir(parents=True, exist_ok=True)
+    stat = os.statvfs(folder)
+    free = stat.f_bavail * stat.f_frsize
+    is_well = free > DISK_FREE_MIN
+    return Check(
+        name="disk",
+        is_well=is_well,
+        sentence=f"{free // 2**20} MiB free at {folder}",
+        advice="" if is_well else "free some space: new documents will soon be refused",
+    )
+
+
+def _clock_check(app: App) -> Check:
+    newest = app.store.log(after=max(0, app.store.anchor().count - 1), limit=1)
+    is_back = bool(newest) and newest[0].at > app.clock() + 60 * SECOND
+    return Check(
+        name="clock",
+        is_well=not is_back,
+        sentence="the clock is behind the newest transition"
+        if is_back
+        else "the clock agrees with the history",
+        advice="set the clock: timeouts and retries wait until it has caught up" if is_back else "",
+    )
+
+
+def _runner_check(app: App) -> Check:
+    loaded = registered()
+    missing = [
+        stage.runner
+        for machine in app.catalogue.newest.values()
+        for stage in machine.stages
+        if stage.runner not in loaded
+    ]
+    return Check(
+        name="runners",
+        is_well=True,
+        sentence=f"{len(loaded)} loaded"
+        + (f"; driven from outside: {', '.join(missing)}" if missing else ""),
+    )

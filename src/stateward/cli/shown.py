@@ -1,0 +1,121 @@
+"""What a command writes: text that is safe on a terminal, JSON that is one document, tables, times.
+
+File names, labels and messages come from strangers. Whatever of them could move a cursor, colour a
+screen, forge a line or turn text round is written as an escape. Nothing here knows a record.
+"""
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stateward.core.model import Micros
+
+CELL_CHARS_MAX = 120
+GAP = "  "
+# C0, DEL and C1 controls, line and paragraph separators, marks that reorder text, half characters.
+HOSTILE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+
+
+def safe(text: object) -> str:
+    """A text on one line that cannot do anything to a terminal."""
+    return HOSTILE.sub(_escape, str(text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+def json_text(value: object, *, is_pretty: bool) -> str:
+    """One JSON document. What is hostile in its texts is escaped, which to JSON is the same text."""
+    import msgspec
+
+    raw = msgspec.json.encode(value)
+    text = (msgspec.json.format(raw, indent=2) if is_pretty else raw).decode()
+    lines = (HOSTILE.sub(_json_escape, line) for line in text.split("\n"))
+    return "\n".join(lines)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def write_json(value: object) -> None:
+    """One document on stdout, always in UTF-8, spread over lines only for a person to read."""
+    _write_line(json_text(value, is_pretty=sys.stdout.isatty()))
+
+
+def write_json_lines(values: Iterable[object]) -> None:
+    """One document a line."""
+    for value in values:
+        _write_line(json_text(value, is_pretty=False))
+
+
+def _write_line(text: str) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode() + b"\n")
+
+
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table: drawn for a terminal, in plain columns for a pipe."""
+    cells = [[safe("" if cell is None else cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _draw(columns, cells)
+    else:
+        _align(columns, cells)
+
+
+def _draw(columns: Sequence[str], rows: list[list[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column == "id")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(file=sys.stdout, emoji=False, markup=False, highlight=False).print(table)
+
+
+def _align(columns: Sequence[str], rows: list[list[str]]) -> None:
+    lines = [list(columns), *rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    for line in lines:
+        padded = GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print(padded.rstrip())
+
+
+def cut(text: str, *, chars_max: int = CELL_CHARS_MAX) -> str:
+    """A text short enough for a cell."""
+    return text if len(text) <= chars_max else text[: chars_max - 1] + "…"
+
+
+def moment(at: "Micros") -> str:
+    """An instant for people: to the second, and always with its zone."""
+    from stateward.core.model import to_iso
+
+    return to_iso(at)[:19].replace("T", " ") + "Z"
+
+
+def span(micros: int) -> str:
+    """How long something took, as people say it."""
+    seconds = micros / 1_000_000
+    if seconds < 1:
+        return f"{round(seconds * 1000)} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, size, part, part_size in (("min", 60, "s", 1), ("h", 3600, "min", 60)):
+        if whole < size * 60:
+            return f"{whole // size} {unit} {whole % size // part_size} {part}"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def plural(count: int, word: str) -> str:
+    """A number and its noun."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

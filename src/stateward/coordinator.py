@@ -1,0 +1,596 @@
+"""The sole writer of status: `open`, `handle`, `dispatch`.
+
+The coordinator loads, asks the pure core what happens, and commits it: record, provenance, effects and the
+work that follows in one transaction, hundreds of records at a time. Any number of coordinators may run side by
+side and any of them may die at any instruction. It never runs domain code and never writes a domain row.
+"""
+
+import heapq
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from operator import attrgetter
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.bus import Bus, Reported, WorkerInfo
+from stateward.core.decide import begin, decide, is_at_home, start, upgrade
+from stateward.core.errors import ConcurrentModification, DeclarationError, Fault, UnknownName
+from stateward.core.machine import Machine, Stage
+from stateward.core.model import (
+    COORDINATOR,
+    PRIORITY_NORMAL,
+    RUNNER,
+    SECOND,
+    Applied,
+    Change,
+    Decision,
+    Disposition,
+    Event,
+    Fields,
+    Ignored,
+    Micros,
+    Record,
+    Transition,
+    Work,
+    event_id,
+)
+from stateward.store import DeadLetter, Store
+
+BATCH_MAX = 512
+LEASE_S = 15.0
+DELIVERIES_MAX = 3
+CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
+WORKER_LOST = "WORKER_LOST"
+
+T = TypeVar("T")
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for a new record."""
+
+    machine: str
+    actor: str
+    artifact: str | None = None
+    dedupe: str | None = None
+    priority: int = PRIORITY_NORMAL
+    labels: Fields = {}
+    replaces: str | None = None
+    reason: str | None = None
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """The record that an opening made, or the one that was there for the same bytes."""
+
+    record: Record
+    is_duplicate: bool
+
+
+class Catalogue:
+    """The machines in force: the newest version of each, and every older one that records still follow."""
+
+    def __init__(self, newest: Sequence[Machine], older: Sequence[Machine] = ()) -> None:
+        self.newest: dict[str, Machine] = {machine.name: machine for machine in newest}
+        self._versions = {(machine.name, machine.version): machine for machine in (*older, *newest)}
+
+    def named(self, name: str) -> Machine:
+        """The newest version of a machine."""
+        try:
+            return self.newest[name]
+        except KeyError:
+            raise UnknownName("machine", name, self.newest) from None
+
+    def of(self, record: Record) -> Machine:
+        """The machine that moves a record on: the newest that takes it over, else its own version."""
+        newest = self.newest.get(record.machine)
+        if newest is not None and is_at_home(newest, record):
+            return newest
+        return self.exactly(record.machine, record.machine_version)
+
+    def exactly(self, name: str, version: int) -> Machine:
+        """One version of a machine."""
+        try:
+            return self._versions[name, version]
+        except KeyError:
+            raise UnknownName("machine", f"{name} version {version}", self.newest) from None
+
+    @property
+    def kinds(self) -> dict[str, dict[str, str]]:
+        """Machine → state → kind, over all versions."""
+        kinds: dict[str, dict[str, str]] = {}
+        for machine in self._versions.values():
+            kinds.setdefault(machine.name, {}).update(machine.kind)
+        return kinds
+
+
+class Coordinator:
+    """Commits what the core decides."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        bus: Bus,
+        catalogue: Catalogue,
+        clock: Callable[[], Micros],
+        new_id: Callable[[str], str],
+        sleep: Callable[[float], None],
+        is_alive: Callable[[WorkerInfo], bool] = lambda _: True,
+        on_transitions: Callable[[Sequence[Transition], Sequence[Record]], None] | None = None,
+        batch_max: int = BATCH_MAX,
+        lease_s: float = LEASE_S,
+        deliveries_max: int = DELIVERIES_MAX,
+        ageing_s: Mapping[str, float] | None = None,
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._catalogue = catalogue
+        self._clock = clock
+        self._new_id = new_id
+        self._sleep = sleep
+        self._is_alive = is_alive
+        self._on_transitions = on_transitions
+        self._batch_max = batch_max
+        self._lease_s = lease_s
+        self._deliveries_max = deliveries_max
+        self._ageing_s = ageing_s or {}
+
+    # Verb 1: open
+
+    def open(self, openings: Sequence[Opening]) -> list[Opened]:
+        """New records at version 0; the same dedupe key gives the record that it made before."""
+        now = self._clock()
+        with self._store.unit():
+            opened: list[Opened | None] = [self._existing(opening) for opening in openings]
+            fresh: dict[tuple[str, str], int] = {}
+            changes: list[Change] = []
+            places: list[int] = []
+            for place, opening in enumerate(openings):
+                key = (opening.machine, opening.dedupe or "")
+                if opened[place] is not None or (opening.dedupe and key in fresh):
+                    continue
+                fresh[key] = place
+                places.append(place)
+                changes.append(self._begin(opening, now).change)
+            for place, record in zip(places, self._commit(changes), strict=True):
+                opened[place] = None if record is None else Opened(record, is_duplicate=False)
+            return [
+                each or self._duplicate(opening, opened, fresh)
+                for each, opening in zip(opened, openings, strict=True)
+            ]
+
+    def _existing(self, opening: Opening) -> Opened | None:
+        if opening.dedupe is None:
+            return None
+        record = self._store.by_dedupe(opening.machine, opening.dedupe)
+        return None if record is None else Opened(record, is_duplicate=True)
+
+    def _begin(self, opening: Opening, now: Micros) -> Applied:
+        machine = self._catalogue.named(opening.machine)
+        return begin(
+            machine,
+            record_id=self._new_id(machine.prefix),
+            now=now,
+            actor=opening.actor,
+            artifact=opening.artifact,
+            dedupe=opening.dedupe,
+            priority=opening.priority,
+            ageing_s=self._ageing_s.get(machine.name, 0.0),
+            labels=opening.labels,
+            replaces=opening.replaces,
+            reason=opening.reason,
+        )
+
+    def _duplicate(
+        self,
+        opening: Opening,
+        opened: Sequence[Opened | None],
+        fresh: Mapping[tuple[str, str], int],
+    ) -> Opened:
+        """Asked for twice in one call, or made by another process a moment ago."""
+        twin = opened[fresh[opening.machine, opening.dedupe or ""]]
+        if twin is not None:
+            return Opened(twin.record, is_duplicate=True)
+        existing = self._existing(opening)
+        if existing is None:
+            raise ConcurrentModification(opening.dedupe or opening.machine, expected=None)
+        return existing
+
+    # Verb 2: handle
+
+    def handle(self, events: Sequence[Event]) -> list[Decision]:
+        """Decide and commit these events, in one transaction; what changes nothing is noted with its reason.
+
+        A conflict with another writer is tried again up to three times, after 0.1, 0.2 and 0.4 s.
+        """
+        return self._patiently(lambda: self._handle(events))
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        for wait_s in CONFLICT_WAITS_S:
+            try:
+                return act()
+            except ConcurrentModification:
+                self._sleep(wait_s)
+        return act()
+
+    def _handle(self, events: Sequence[Event]) -> list[Decision]:
+        now = self._clock()
+        with self._store.unit():
+            records = self._store.load((event.record_id for event in events), lock=True)
+            seen = self._store.applied([event.id for event in events if not _is_derived(event)])
+            decisions: list[Decision] = []
+            pending: dict[str, Change] = {}
+            notes: list[Disposition] = []
+            for event in events:
+                if event.record_id in pending:  # one change a record and commit: write, then go on
+                    records.update(self._write(pending, notes))
+                    pending, notes = {}, []
+                decision = self._decide(records.get(event.record_id), event, seen, now)
+                decisions.append(decision)
+                if isinstance(decision, Applied):
+                    pending[event.record_id] = decision.change
+                    seen.add(event.id)
+                else:
+                    notes.append(_note(event, decision, now))
+            self._write(pending, notes)
+            self._withdraw(events, decisions)
+            return decisions
+
+    def _decide(self, record: Record | None, event: Event, seen: set[str], now: Micros) -> Decision:
+        if record is None:
+            return Ignored(reason="unknown_record", detail=f"there is no record {event.record_id}")
+        if event.id in seen:
+            return Ignored(reason="duplicate", detail=f"{event.id} was applied before")
+        return decide(self._catalogue.of(record), record, event, now=now)
+
+    def _write(
+        self, pending: Mapping[str, Change], notes: Sequence[Disposition]
+    ) -> dict[str, Record]:
+        written = self._commit(list(pending.values()), notes)
+        return {record.id: record for record in written if record is not None}
+
+    def _withdraw(self, events: Sequence[Event], decisions: Sequence[Decision]) -> None:
+        """A record that moved on without its worker takes the work from it."""
+        left = [
+            (event.record_id, decision.change.transition.attempt)
+            for event, decision in zip(events, decisions, strict=True)
+            if isinstance(decision, Applied)
+            and not event.actor.startswith(RUNNER)
+            and decision.change.transition is not None
+            and decision.change.transition.attempt is not None
+        ]
+        if left:
+            self._bus.withdraw(left)
+
+    def _commit(
+        self, changes: Sequence[Change], notes: Sequence[Disposition] = ()
+    ) -> list[Record | None]:
+        if not changes and not notes:
+            return []
+        written = self._store.commit(changes, dispositions=notes)
+        if self._on_transitions is not None:
+            done = [
+                (change.transition, record)
+                for change, record in zip(changes, written, strict=True)
+                if change.transition is not None and record is not None
+            ]
+            self._on_transitions([each for each, _ in done], [record for _, record in done])
+        return written
+
+    def handle_reported(self) -> int:
+        """Handle a batch from the inbox, and forget it in the same transaction; how many there were."""
+        return self._patiently(self._handle_reported)
+
+    def _handle_reported(self) -> int:
+        with self._store.unit():
+            reported = self._bus.reported(limit=self._batch_max)
+            if not reported:
+                return 0
+            self._bury([each for each in reported if each.event is None])
+            self._handle([each.event for each in reported if each.event is not None])
+            self._bus.settle([each.seq for each in reported])
+            return len(reported)
+
+    def _bury(self, unreadable: Sequence[Reported]) -> None:
+        if unreadable:
+            now = self._clock()
+            self._store.bury(
+                [
+                    DeadLetter(kind="event", body=each.body, reason="not an event", at=now)
+                    for each in unreadable
+                ]
+            )
+
+    # Verb 3: dispatch
+
+    def dispatch(self) -> int:
+        """Hand waiting records to workers that have room, by rank; how many were handed over."""
+        now = self._clock()
+        with self._store.unit():
+            room = Room(self._bus.workers(), self._bus.load(), now=now, lease_s=self._lease_s)
+            if not room.is_left:
+                return 0
+            return self._hand_out_again(room, now) + self._hand_out(room, now)
+
+    def _hand_out(self, room: "Room", now: Micros) -> int:
+        queue = heapq.merge(*self._queues(room), key=attrgetter("rank"))
+        changes: list[Change] = []
+        sent: list[Work] = []
+        for record in queue:
+            machine = self._catalogue.of(record)
+            stage = machine.stage[record.waiting or ""]
+            worker = room.take(stage)
+            if worker is None:
+                continue
+            change = start(machine, record, worker=worker, now=now).change
+            changes.append(change)
+            sent.append(_work(change.record, stage, worker))
+            if len(changes) == self._batch_max or not room.is_left:
+                break
+        if changes:
+            self._commit(changes)
+            self._bus.send(sent)
+        return len(sent)
+
+    def _queues(self, room: "Room") -> list[list[Record]]:
+        """For each stage that some worker has room for and nobody paused, who waits for it."""
+        paused = {(pause.machine, pause.stage) for pause in self._store.pauses()}
+        queues = []
+        for machine in self._catalogue.newest.values():
+            if (machine.name, "") in paused:
+                continue
+            for stage in machine.stages:
+                limit = min(room.left_for(stage), self._batch_max)
+                if limit and (machine.name, stage.name) not in paused:
+                    queues.append(self._store.waiting(machine.name, stage.name, limit=limit))
+        return queues
+
+    def _hand_out_again(self, room: "Room", now: Micros) -> int:
+        """Work whose worker was lost goes to another; too often lost, its attempt has failed."""
+        orphans = self._bus.orphans(limit=self._batch_max)
+        if not orphans:
+            return 0
+        records = self._store.load((work.record_id for work in orphans), lock=True)
+        changes, sent, failed = [], [], []
+        for work in orphans:
+            record = records.get(work.record_id)
+            if record is None or record.version != work.version:
+                self._bus.withdraw([(work.record_id, work.version)])
+            elif work.delivery >= self._deliveries_max:
+                failed.append(_lost_event(work, now))
+            else:
+                machine = self._catalogue.of(record)
+                worker = room.take(machine.stage[work.stage])
+                if worker is not None:
+                    changes.append(start(machine, record, worker=worker, now=now).change)
+                    sent.append(replace(work, worker=worker, delivery=work.delivery + 1))
+        self._commit(changes)
+        if sent:
+            self._bus.resend(sent)
+        if failed:
+            self._handle(failed)
+        return len(sent)
+
+    # Recovery
+
+    def recover(self) -> list[str]:
+        """Take the work from workers that are gone; their names."""
+        now = self._clock()
+        gone = [
+            worker.id
+            for worker in self._bus.workers()
+            if _is_silent(worker, now=now, lease_s=self._lease_s) or not self._is_alive(worker)
+        ]
+        for worker in gone:
+            self._bus.leave(worker)
+        return gone
+
+    def adopt(self) -> int:
+        """Move the records of renamed states over to the newest machines, a batch; how many moved."""
+        now = self._clock()
+        moved = 0
+        for machine in self._catalogue.newest.values():
+            for version, mapping in machine.upgrades.items():
+                for old, new in mapping.items():
+                    if old != new:
+                        moved += self._adopt(machine, version, old, now)
+        return moved
+
+    def _adopt(self, machine: Machine, version: int, status: str, now: Micros) -> int:
+        with self._store.unit():
+            records = self._store.pinned(machine.name, version, status, limit=self._batch_max)
+            changes = [
+                applied.change
+                for record in records
+                if (applied := upgrade(machine, record, now=now)) is not None
+            ]
+            self._commit(changes)
+            self._bus.withdraw([(record.id, record.version) for record in records])
+            return len(changes)
+
+
+class Room:
+    """How much each worker can still take, of each kind of work."""
+
+    def __init__(
+        self,
+        workers: Sequence[WorkerInfo],
+        load: Mapping[tuple[str, bool], int],
+        *,
+        now: Micros,
+        lease_s: float,
+    ) -> None:
+        self._free: dict[tuple[str, bool], int] = {}
+        self._runners: dict[str, frozenset[str]] = {}
+        for worker in workers:
+            if worker.is_draining or _is_silent(worker, now=now, lease_s=lease_s):
+                continue
+            self._runners[worker.id] = frozenset(worker.runners)
+            for is_inline, slots in ((False, worker.slots), (True, worker.inline_slots)):
+                self._free[worker.id, is_inline] = max(
+                    0, slots - load.get((worker.id, is_inline), 0)
+                )
+
+    @property
+    def is_left(self) -> bool:
+        """Whether anybody can take anything."""
+        return any(self._free.values())
+
+    def left_for(self, stage: Stage) -> int:
+        """How many attempts at this stage could be taken now."""
+        is_inline = stage.isolation == "inline"
+        return sum(
+            self._free[worker, is_inline]
+            for worker, runners in self._runners.items()
+            if stage.runner in runners
+        )
+
+    def take(self, stage: Stage) -> str | None:
+        """The worker with the most room for this stage, one place of it taken."""
+        is_inline = stage.isolation == "inline"
+        able = [
+            (self._free[worker, is_inline], worker)
+            for worker, runners in self._runners.items()
+            if stage.runner in runners and self._free[worker, is_inline]
+        ]
+        if not able:
+            return None
+        _, worker = max(able)
+        self._free[worker, is_inline] -= 1
+        return worker
+
+
+def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> Catalogue:
+    """Make these machines the ones in force, and remember them; the catalogue of all versions.
+
+    Refused: a machine that changed without a new version, an older version than the one in force, and a new
+    version that would strand records, with their count.
+    """
+    kept = {
+        (machine.name, machine.version): (machine, digest) for machine, digest in store.machines()
+    }
+    faults: list[Fault] = []
+    for machine in machines:
+        faults += _registration_faults(store, machine, kept)
+    if faults:
+        raise DeclarationError(faults)
+    for machine in machines:
+        store.keep_machine(machine, digest=graph_digest(machine), now=now)
+    given = {(machine.name, machine.version) for machine in machines}
+    older = [machine for key, (machine, _) in kept.items() if key not in given]
+    return Catalogue(machines, older)
+
+
+def graph_digest(machine: Machine) -> str:
+    """What of a machine may not change without a new version: its graph, not its waits."""
+    shape = (
+        machine.name,
+        machine.initial,
+        [(state.name, state.kind) for state in machine.states],
+        [(edge.source, edge.to, edge.on) for edge in machine.edges],
+    )
+    return sha256(msgspec.json.encode(shape)).hexdigest()
+
+
+def _registration_faults(
+    store: Store, machine: Machine, kept: Mapping[tuple[str, int], tuple[Machine, str]]
+) -> list[Fault]:
+    known = kept.get((machine.name, machine.version))
+    if known is not None and known[1] != graph_digest(machine):
+        return [_fault(machine, "version", "its graph changed: give it the next version number")]
+    newer = max((version for name, version in kept if name == machine.name), default=0)
+    if newer > machine.version:
+        return [_fault(machine, "version", f"version {newer} is in force here already")]
+    stranded = [
+        f"{count} in {status!r} of version {version}"
+        for (version, status), count in sorted(store.statuses_by_version(machine.name).items())
+        if _would_strand(machine, version, status, kept)
+    ]
+    if not stranded:
+        return []
+    sentence = f"would strand {', '.join(stranded)}: say under 'upgrades' where they go"
+    return [_fault(machine, "upgrades", sentence)]
+
+
+def _would_strand(
+    machine: Machine,
+    version: int,
+    status: str,
+    kept: Mapping[tuple[str, int], tuple[Machine, str]],
+) -> bool:
+    if version == machine.version:
+        return False
+    own = kept[machine.name, version][0] if (machine.name, version) in kept else None
+    if own is not None and own.kind.get(status) == "terminal":
+        return False
+    mapping = machine.upgrades.get(version)
+    if mapping is None or mapping.get(status, status) not in machine.kind:
+        return True
+    if status in mapping or own is None:
+        return False
+    # A record that waits for a stage finds it by name: the same state must belong to the same stage.
+    old, new = own.stage_of(status), machine.stage_of(status)
+    return old is not None and (new is None or old.name != new.name)
+
+
+def _fault(machine: Machine, path: str, sentence: str) -> Fault:
+    return Fault(source=f"machine {machine.name}", line=0, path=path, sentence=sentence)
+
+
+def _work(record: Record, stage: Stage, worker: str) -> Work:
+    return Work(
+        record_id=record.id,
+        version=record.version,
+        machine=record.machine,
+        stage=stage.name,
+        running=stage.running,
+        runner=stage.runner,
+        worker=worker,
+        created_at=record.created_at,
+        rank=record.rank,
+        timeout_s=stage.timeout_s,
+        artifact=record.artifact,
+        labels=record.labels,
+        inputs=record.outputs,
+        retry_count=record.retry_count,
+        is_inline=stage.isolation == "inline",
+        produces=stage.produces,
+    )
+
+
+def _lost_event(work: Work, now: Micros) -> Event:
+    type_ = f"{work.stage}.failed"
+    return Event(
+        id=event_id(work.record_id, makes=work.version + 1, type_=type_),
+        type=type_,
+        record_id=work.record_id,
+        version=work.version,
+        at=now,
+        actor=COORDINATOR,
+        error_code=WORKER_LOST,
+        error_message=f"its worker was lost {work.delivery} times while it ran {work.stage}",
+    )
+
+
+def _is_silent(worker: WorkerInfo, *, now: Micros, lease_s: float) -> bool:
+    return worker.seen_at + round(lease_s * SECOND) < now
+
+
+def _is_derived(event: Event) -> bool:
+    return event.version is not None and event.id == event_id(
+        event.record_id, makes=event.version + 1, type_=event.type
+    )
+
+
+def _note(event: Event, ignored: Ignored, now: Micros) -> Disposition:
+    return Disposition(
+        event_id=event.id,
+        event_type=event.type,
+        record_id=event.record_id,
+        version=event.version,
+        actor=event.actor,
+        reason=ignored.reason,
+        detail=ignored.detail,
+        at=now,
+    )

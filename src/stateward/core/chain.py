@@ -1,0 +1,128 @@
+"""The hash chain: how a transition is sealed, and how anyone can check the seal.
+
+Per record, every transition carries the hash of the one before it. The text that is hashed is a
+compact JSON array, UTF-8, keys of objects sorted, of these values in this order:
+
+    [prev_hash, record_id, machine, machine_version, source, target, version, event_id, at, actor,
+     authority, epoch, attempt, trigger, metadata, record_hash]
+
+Text is written as it is, only quotes, backslashes and control characters are escaped, and numbers
+stand as Python's `json` writes them: `json.dumps(values, separators=(",", ":"), sort_keys=True,
+ensure_ascii=False)` makes the same text. `at` is RFC 3339 with microseconds; `prev_hash` of the
+first transition is 64 zeros; the hash is the SHA-256 of that text in lower-case hex. `record_hash`
+is the SHA-256 of the record as the transition left it (see `record_hash`), so that the last
+transition of a record also seals its present row.
+`seq`, the place in the whole log, is sealed by the anchor: digest_n = SHA-256(digest_(n-1) ‖ hash_n),
+both in hex, starting from 64 zeros. The anchor keeps the number of entries, the last hash, and that
+digest, so that a cut or a rewrite of the tail is seen.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.model import Fields, Record, Transition, to_iso
+
+GENESIS = "0" * 64
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_encode_slowly = json.JSONEncoder(
+    separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
+).encode
+_EXPONENT = re.compile(rb"[0-9]e-?[0-9]")
+
+
+class Anchor(msgspec.Struct, frozen=True, kw_only=True):
+    """The length of the whole log, the hash of its last entry, and the digest of all in order."""
+
+    count: int = 0
+    head: str = GENESIS
+    digest: str = GENESIS
+    epoch: int = 0
+
+
+def seal(transition: Transition, record: Record, *, epoch: int) -> tuple[Transition, Record]:
+    """Chain `transition` to the record it changes; returns both with their hashes filled in."""
+    sealed = replace(
+        transition, epoch=epoch, prev_hash=record.head or GENESIS, record_hash=record_hash(record)
+    )
+    sealed = replace(sealed, hash=transition_hash(sealed))
+    return sealed, replace(record, head=sealed.hash)
+
+
+def transition_hash(transition: Transition) -> str:
+    """The hash that an untouched transition must carry."""
+    t = transition
+    text = _encode(
+        (
+            t.prev_hash,
+            t.record_id,
+            t.machine,
+            t.machine_version,
+            t.source,
+            t.target,
+            t.version,
+            t.event_id,
+            to_iso(t.at),
+            t.actor,
+            t.authority,
+            t.epoch,
+            t.attempt,
+            t.trigger,
+            _as_json_writes(t.metadata),
+            t.record_hash,
+        )
+    )
+    return sha256(text).hexdigest()
+
+
+def record_hash(record: Record) -> str:
+    """The seal of what only transitions may change in a record.
+
+    Left out: what dispatch and operators move without a change of status (priority, rank, waiting,
+    due_at, worker) and `head`, which follows from the transition itself.
+    """
+    r = record
+    text = _encode(
+        (
+            r.id,
+            r.machine,
+            r.machine_version,
+            r.status,
+            r.version,
+            to_iso(r.created_at),
+            to_iso(r.entered_at),
+            r.retry_count,
+            None if r.last_retry_at is None else to_iso(r.last_retry_at),
+            r.failed_from,
+            r.error_code,
+            r.error_message,
+            r.rest,
+            r.artifact,
+            r.dedupe,
+            r.replaces,
+            _as_json_writes(r.labels),
+            _as_json_writes(r.fields),
+            r.outputs,
+        )
+    )
+    return sha256(text).hexdigest()
+
+
+def _as_json_writes(values: Fields) -> msgspec.Raw:
+    # The fast encoder and Python's differ in one thing alone: 1e16 and 1e-7 are 1e+16 and 1e-07 there.
+    text = _encode(values)
+    return msgspec.Raw(_encode_slowly(values).encode() if _EXPONENT.search(text) else text)
+
+
+def advance(anchor: Anchor, hashes: Iterable[str]) -> Anchor:
+    """The anchor after these entries were appended, in this order."""
+    count, head, digest = anchor.count, anchor.head, anchor.digest
+    for head in hashes:
+        digest = sha256((digest + head).encode()).hexdigest()
+        count += 1
+    return replace(anchor, count=count, head=head, digest=digest)

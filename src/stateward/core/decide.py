@@ -1,0 +1,471 @@
+"""What does happen: pure functions from a machine, a record and an event to a decision.
+
+`begin` opens a record, `start` hands it to a worker, `decide` answers an event, `upgrade` carries a
+record over to a newer machine. None of them reads a clock or writes anything; the coordinator commits
+what they return. An event that cannot count is `Ignored`, with the reason; it is never an error.
+"""
+
+from msgspec.structs import replace
+
+from stateward.core.machine import (
+    CANCEL_REQUESTED,
+    RETRY_REQUESTED,
+    UPGRADED,
+    Machine,
+    Rule,
+    Stage,
+)
+from stateward.core.model import (
+    CLOCK,
+    COORDINATOR,
+    PERSON,
+    PRIORITY_NORMAL,
+    RUNNER,
+    SECOND,
+    SEQUENCER,
+    SKIPPED,
+    Applied,
+    Ask,
+    Change,
+    Decision,
+    Effect,
+    Event,
+    Fields,
+    Ignored,
+    Micros,
+    Notify,
+    Record,
+    Transition,
+    event_id,
+    log_ref,
+    timeout_message,
+)
+
+CANCELLED = "CANCELLED"
+TIMEOUT = "TIMEOUT"
+
+
+def begin(
+    machine: Machine,
+    *,
+    record_id: str,
+    now: Micros,
+    actor: str,
+    artifact: str | None = None,
+    dedupe: str | None = None,
+    priority: int = PRIORITY_NORMAL,
+    ageing_s: float = 0.0,
+    labels: Fields | None = None,
+    fields: Fields | None = None,
+    replaces: str | None = None,
+    reason: str | None = None,
+) -> Applied:
+    """A new record at version 0, in the machine's initial state."""
+    record = Record(
+        id=record_id,
+        machine=machine.name,
+        machine_version=machine.version,
+        status=machine.initial,
+        version=0,
+        created_at=now,
+        entered_at=now,
+        priority=priority,
+        rank=rank_of(created_at=now, priority=priority, ageing_s=ageing_s),
+        artifact=artifact,
+        dedupe=dedupe,
+        labels=labels or {},
+        fields=_first_logs(machine, record_id) | (fields or {}),
+        replaces=replaces,
+    )
+    record, effects = _arrive(machine, record, now)
+    metadata: Fields = {} if reason is None else {"reason": reason}
+    if replaces is not None:
+        metadata["replaces"] = replaces
+    transition = Transition(
+        record_id=record_id,
+        machine=machine.name,
+        machine_version=machine.version,
+        source=None,
+        target=machine.initial,
+        version=0,
+        event_id=event_id(record_id, makes=0, type_=machine.created_by),
+        at=now,
+        actor=actor,
+        trigger=machine.created_by,
+        metadata=metadata,
+    )
+    return Applied(Change(record=record, expected=None, transition=transition, effects=effects))
+
+
+def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Applied:
+    """Hand a waiting record to a worker.
+
+    From the state it waits in it moves to the running state. Where it is in the running state already
+    (the stage has no state of its own for waiting, or its worker was lost) only its clock starts anew.
+    """
+    now = _onwards(record, now)
+    stage = (
+        machine.stage[record.waiting] if record.waiting else machine.stage_running_in[record.status]
+    )
+    due_at = now + round(stage.timeout_s * SECOND)
+    if record.status == stage.running:
+        handed = replace(record, waiting=None, worker=worker, due_at=due_at)
+        return Applied(Change(record=handed, expected=record.version, transition=None))
+    trigger = f"{stage.name}.started"
+    moved = _moved(record, to=stage.running, now=now)
+    moved = replace(
+        moved,
+        machine_version=machine.version,
+        worker=worker,
+        due_at=due_at,
+        fields=_with_log(record, stage),
+    )
+    transition = Transition(
+        record_id=record.id,
+        machine=machine.name,
+        machine_version=machine.version,
+        source=record.status,
+        target=stage.running,
+        version=moved.version,
+        event_id=event_id(record.id, makes=moved.version, type_=trigger),
+        at=now,
+        actor=COORDINATOR,
+        trigger=trigger,
+        attempt=moved.version,
+        metadata={"worker": worker, "retry_count": record.retry_count},
+    )
+    return Applied(Change(record=moved, expected=record.version, transition=transition))
+
+
+def decide(machine: Machine, record: Record, event: Event, *, now: Micros) -> Decision:
+    """What `event` does to `record`: the change to write, or why there is none."""
+    decision = _decide(machine, _renamed(machine, record), event, _onwards(record, now))
+    if isinstance(decision, Applied):
+        to = decision.change.record.status
+        if (record.status, to) not in machine.pairs:  # the graph is the law, whatever the rules say
+            detail = f"{machine.name} has no way from {record.status!r} to {to!r}"
+            return Ignored(reason="impossible", detail=detail)
+    return decision
+
+
+def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Decision:
+    if event.version is not None and event.version != record.version:
+        return _out_of_step(record, event)
+    rule = machine.rules.get((record.status, event.type))
+    if rule is None:
+        return _no_rule(machine, record, event)
+    if not _may(rule, event):
+        return Ignored(reason="not_allowed", detail=f"{event.type} is not for {event.actor}")
+    if event.actor == CLOCK and (record.due_at is None or record.due_at > now):
+        return Ignored(reason="ahead", detail=f"{event.type} is not due yet in {record.status!r}")
+    match rule.verb:
+        case "complete":
+            return _complete(machine, record, event, _stage(rule), now)
+        case "fail":
+            return _fail(machine, record, event, _stage(rule), now)
+        case "cancel":
+            return _cancel(machine, record, event, rule, now)
+        case "retry":
+            return _retry(machine, record, event, now)
+        case "exhaust" if not machine.is_spent(record):
+            return Ignored(reason="impossible", detail=f"{record.id} has retries left")
+        case "move" if machine.kind[rule.to] == "failed":
+            return _reopen(machine, record, event, rule, now)
+        case "exhaust" | "answer" | "move":
+            return _applied(machine, _moved(record, to=rule.to, now=now), record, event, now)
+
+
+def is_at_home(machine: Machine, record: Record) -> bool:
+    """Whether `machine` can go on with the record as it stands: its own version, or one it takes over."""
+    if record.machine_version == machine.version:
+        return True
+    if record.machine_version not in machine.upgrades or record.status not in machine.kind:
+        return False
+    failed_from = _renamed(machine, record).failed_from
+    is_resumable = failed_from is None or machine.stage_of(failed_from) is not None
+    return is_resumable and machine.name_now(record.status, record) == record.status
+
+
+def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
+    """Carry a record over into the state that `machine` maps its old one to, if it renames it."""
+    to = machine.name_now(record.status, record)
+    if to == record.status:
+        return None
+    now = _onwards(record, now)
+    event = Event(
+        id=event_id(record.id, makes=record.version + 1, type_=UPGRADED),
+        type=UPGRADED,
+        record_id=record.id,
+        version=record.version,
+        at=now,
+        actor=COORDINATOR,
+        facts={"from_machine_version": record.machine_version},
+    )
+    moved = replace(_moved(_renamed(machine, record), to=to, now=now), rest=record.rest)
+    change = _applied(machine, moved, record, event, now).change
+    # Only the name is new: what was failed rests or is retried as before, and nobody is told twice.
+    if machine.kind[to] == "failed":
+        change = replace(change, record=replace(change.record, due_at=record.due_at))
+    asked = tuple(effect for effect in change.effects if isinstance(effect, Ask))
+    return Applied(replace(change, effects=asked))
+
+
+def rank_of(*, created_at: Micros, priority: int, ageing_s: float) -> int:
+    """The place in the queue, lowest first: each point of priority counts as `ageing_s` of waiting.
+
+    It never changes while a record waits, so an index can keep it; and since time passes for all
+    alike, a low priority that waited long enough comes before a high one that is new.
+    """
+    return created_at - round(priority * ageing_s * SECOND)
+
+
+def _out_of_step(record: Record, event: Event) -> Ignored:
+    found = f"{event.record_id} is at version {record.version}, the event speaks of {event.version}"
+    is_past = event.version is not None and event.version < record.version
+    return Ignored(reason="stale" if is_past else "ahead", detail=found)
+
+
+def _no_rule(machine: Machine, record: Record, event: Event) -> Ignored:
+    if event.type not in machine.event_types:
+        return Ignored(
+            reason="unknown_event", detail=f"{machine.name} knows no event {event.type!r}"
+        )
+    return Ignored(reason="impossible", detail=f"{event.type} means nothing in {record.status!r}")
+
+
+def _may(rule: Rule, event: Event) -> bool:
+    """Runners report on their stage, the clock rings, and people and sequencers ask for the rest.
+
+    Who reports must say of which version; only who asks may mean whatever is there now. A sequencer
+    may bring a person's answer to a review, but may not take a person's place in a move.
+    """
+    is_asking = event.actor.startswith((PERSON, SEQUENCER))
+    if event.version is None and not is_asking:
+        return False
+    if rule.is_by_person:
+        return is_asking if rule.verb == "answer" else event.actor.startswith(PERSON)
+    if rule.verb in ("complete", "fail"):
+        return event.actor.startswith((RUNNER, SEQUENCER)) or event.actor in (CLOCK, COORDINATOR)
+    if event.type in (RETRY_REQUESTED, CANCEL_REQUESTED) or rule.verb == "move":
+        return is_asking
+    return event.actor == CLOCK
+
+
+def _stage(rule: Rule) -> Stage:
+    assert rule.stage is not None  # noqa: S101 - rules of these verbs are only made with a stage
+    return rule.stage
+
+
+def _complete(
+    machine: Machine, record: Record, event: Event, stage: Stage, now: Micros
+) -> Decision:
+    to = stage.route(event.outcome, event.facts)
+    if to is None:
+        known = ", ".join(stage.outcomes)
+        detail = f"stage {stage.name} has no outcome {event.outcome!r}; it has: {known}"
+        return Ignored(reason="unknown_outcome", detail=detail)
+    count = event.count or 0
+    fields = _with_log(record, stage)
+    if stage.produces is not None:
+        fields[f"{stage.produces}_count"] = count
+    is_empty = stage.produces is not None and count == 0
+    moved = replace(
+        _moved(record, to=to, now=now),
+        fields=fields,
+        outputs=record.outputs | {stage.name: record.version},
+        rest=SKIPPED if is_empty and machine.kind[to] == "ready" else None,
+    )
+    return _applied(machine, moved, record, event, now)
+
+
+def _fail(machine: Machine, record: Record, event: Event, stage: Stage, now: Micros) -> Applied:
+    is_timeout = event.type.endswith(".timed_out")
+    code = event.error_code or (TIMEOUT if is_timeout else "STAGE_FAILED")
+    message = event.error_message or (
+        timeout_message(stage.running, stage.timeout_s) if is_timeout else code
+    )
+    has_more = event.is_retryable and record.retry_count < machine.retry.max_retries
+    moved = replace(
+        _moved(record, to=stage.on_error if has_more else stage.on_fatal, now=now),
+        fields=_with_log(record, stage),
+        failed_from=record.status,
+        error_code=code,
+        error_message=message,
+    )
+    return _applied(machine, moved, record, event, now)
+
+
+def _cancel(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
+    moved = replace(
+        _moved(record, to=rule.to, now=now),
+        failed_from=record.status if rule.stage else record.failed_from,
+        error_code=CANCELLED,
+        error_message=event.reason or f"Cancelled by {event.actor}",
+    )
+    return _applied(machine, moved, record, replace(event, is_retryable=False), now)
+
+
+def _retry(machine: Machine, record: Record, event: Event, now: Micros) -> Decision:
+    stage = machine.stage_of(record.failed_from) if record.failed_from else None
+    if stage is None:
+        detail = f"{record.id} does not say at which step it failed"
+        return Ignored(reason="impossible", detail=detail)
+    if machine.is_spent(record):
+        detail = f"{record.id} was retried {record.retry_count} times, and moves to {machine.exhausted!r}"
+        return Ignored(reason="impossible", detail=detail)
+    moved = replace(
+        _moved(record, to=stage.resume, now=now),
+        retry_count=record.retry_count + 1,
+        last_retry_at=now,
+        failed_from=None,
+        error_code=None,
+        error_message=None,
+    )
+    return _applied(machine, moved, record, event, now)
+
+
+def _reopen(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Decision:
+    stage = machine.stage_of(record.failed_from) if record.failed_from else None
+    if stage is None or (rule.to, stage.resume) not in machine.pairs:
+        detail = f"{record.id} has no step to resume at; submit its document as a new record"
+        return Ignored(reason="impossible", detail=detail)
+    reopened = replace(_moved(record, to=rule.to, now=now), error_code=None, error_message=None)
+    return _applied(machine, reopened, record, event, now)
+
+
+def _onwards(record: Record, now: Micros) -> Micros:
+    """The present, as this record sees it: time does not run backwards, whatever the clock says."""
+    return max(now, record.entered_at)
+
+
+def _renamed(machine: Machine, record: Record) -> Record:
+    """The record with the step it failed at under the name that this version of the machine has for it."""
+    if record.failed_from is None or record.machine_version == machine.version:
+        return record
+    return replace(record, failed_from=machine.name_now(record.failed_from, record))
+
+
+def _moved(record: Record, *, to: str, now: Micros) -> Record:
+    return replace(
+        record,
+        status=to,
+        version=record.version + 1,
+        entered_at=now,
+        waiting=None,
+        due_at=None,
+        worker=None,
+        rest=None,
+    )
+
+
+def _applied(machine: Machine, moved: Record, record: Record, event: Event, now: Micros) -> Applied:
+    arrived, effects = _arrive(machine, moved, now, is_retryable=event.is_retryable)
+    transition = Transition(
+        record_id=record.id,
+        machine=machine.name,
+        machine_version=machine.version,
+        source=record.status,
+        target=arrived.status,
+        version=arrived.version,
+        event_id=event.id,
+        at=arrived.entered_at,
+        actor=event.actor,
+        trigger=event.type,
+        attempt=record.version if record.status in machine.stage_running_in else None,
+        metadata=_metadata(event, arrived),
+    )
+    arrived = replace(arrived, machine_version=machine.version)
+    return Applied(
+        Change(record=arrived, expected=record.version, transition=transition, effects=effects)
+    )
+
+
+def _metadata(event: Event, arrived: Record) -> Fields:
+    """What an auditor wants beside the move itself; only what there is."""
+    metadata: Fields = dict(event.facts)
+    if event.count is not None:
+        metadata["count"] = event.count
+    if event.outcome != "done":
+        metadata["outcome"] = event.outcome
+    if arrived.error_code is not None:
+        metadata["error_code"] = arrived.error_code
+        metadata["error_message"] = arrived.error_message
+        metadata["failed_at_step"] = arrived.failed_from
+    if arrived.retry_count:
+        metadata["retry_count"] = arrived.retry_count
+    if arrived.rest is not None:
+        metadata["rest"] = arrived.rest
+    if event.reason is not None:
+        metadata["reason"] = event.reason
+    if event.trace is not None:
+        metadata["trace"] = event.trace
+    return metadata
+
+
+def _arrive(
+    machine: Machine, record: Record, now: Micros, *, is_retryable: bool = True
+) -> tuple[Record, tuple[Effect, ...]]:
+    """What being in the new state means: what it waits for, until when, and whom to tell."""
+    kind = machine.kind[record.status]
+    if kind == "terminal":
+        is_news = record.error_code is not None and record.error_code != CANCELLED
+        return record, _tell(record, "exhausted" if is_retryable else "failed") if is_news else ()
+    if kind == "suspended":
+        return _suspended(machine, record, now)
+    if kind == "failed":
+        return _failed(machine, record, now, is_retryable=is_retryable)
+    stage = machine.stage_of(record.status)
+    if stage is None or record.rest is not None:
+        return record, ()
+    if record.status == stage.running:  # its log can be asked for from here on
+        record = replace(record, fields=_with_log(record, stage))
+    return replace(record, waiting=stage.name), ()
+
+
+def _suspended(machine: Machine, record: Record, now: Micros) -> tuple[Record, tuple[Effect, ...]]:
+    review = machine.review_in.get(record.status)
+    if review is None:
+        return record, ()
+    deadline = now + round(review.timeout_s * SECOND)
+    ask = Ask(record_id=record.id, version=record.version, review=review.name, deadline=deadline)
+    return replace(record, due_at=deadline), (ask,)
+
+
+def _failed(
+    machine: Machine, record: Record, now: Micros, *, is_retryable: bool
+) -> tuple[Record, tuple[Effect, ...]]:
+    if record.error_code is None:  # a person reopened it: try at once
+        return replace(record, due_at=now), ()
+    if machine.is_spent(record):  # the admin hears of it once, when it gets to its end
+        return replace(record, due_at=now), ()
+    if not is_retryable:
+        return record, () if record.error_code == CANCELLED else _tell(record, "failed")
+    due_at = machine.retry.next_at(
+        retry_count=record.retry_count, token=f"{record.id}:{record.version}", now=now
+    )
+    if due_at is not None:
+        return replace(record, due_at=due_at), ()
+    return record, _tell(record, "exhausted")
+
+
+def _tell(record: Record, topic: str) -> tuple[Effect, ...]:
+    facts: Fields = {
+        "status": record.status,
+        "error_code": record.error_code,
+        "error_message": record.error_message,
+        "retry_count": record.retry_count,
+    }
+    return (Notify(record_id=record.id, version=record.version, topic=topic, facts=facts),)
+
+
+def _first_logs(machine: Machine, record_id: str) -> Fields:
+    """References that are disclosed from the first state on, before any stage has run."""
+    return {
+        field: log_ref(record_id, field.removesuffix("_log_ref"))
+        for field, since in machine.disclose.items()
+        if since == machine.initial and field.endswith("_log_ref")
+    }
+
+
+def _with_log(record: Record, stage: Stage) -> Fields:
+    return record.fields | {stage.log_field: log_ref(record.id, stage.name)}

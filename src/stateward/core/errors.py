@@ -1,0 +1,139 @@
+"""Every exception that Stateward raises on purpose, in one tree.
+
+    StatewardError
+    ├── DeclarationError         a machine or a settings file is wrong; holds every fault found
+    ├── UnknownName              a machine, record, state, stage, priority or event type nobody declared
+    ├── InvalidRequest           a value at a door that cannot be right
+    ├── InvalidTransition        the machine has no such move from here; nothing was written
+    ├── ConcurrentModification   somebody else moved the record first; nothing was written
+    ├── StoreError               the database cannot be used
+    │   ├── StoreUnreachable     no answer, or no way to open it
+    │   ├── StoreFull            the disk is full or failing; nothing half-written
+    │   └── StoreMismatch        a newer Stateward made it, or it is not one of ours
+    ├── ArtifactError            bytes that cannot be kept or found
+    └── StageFailure             raised by runners: the attempt failed
+        ├── TransientFailure     worth another try right away (I/O, network, 429, 5xx)
+        └── FatalFailure         no retry can cure it
+
+Expected outcomes are values (`Applied`, `Ignored`), never exceptions. A message says what is wrong,
+with which thing, and what to do next.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing wrong in a declaration: where it stands and what must be true of it."""
+
+    source: str
+    line: int
+    path: str
+    sentence: str
+
+    def __str__(self) -> str:
+        """As compilers write it; line 0 is a value that stands in no file."""
+        place = f"{self.source}:{self.line}" if self.line else self.source
+        return ": ".join(part for part in (place, self.path, self.sentence) if part)
+
+
+class StatewardError(Exception):
+    """The root: anything this package raises on purpose."""
+
+
+class DeclarationError(StatewardError):
+    """A declaration was refused; `faults` holds every reason, each with its file and line."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__(self.faults)
+
+    def __str__(self) -> str:
+        """Every fault on a line of its own."""
+        return "\n".join(str(fault) for fault in self.faults)
+
+
+class UnknownName(StatewardError):
+    """Nobody declared a thing of this name; the message lists what exists."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str] = ()) -> None:
+        self.what = what
+        self.name = name
+        names = ", ".join(sorted(known))
+        super().__init__(
+            f"there is no {what} {name!r}" + (f"; there are: {names}" if names else "")
+        )
+
+
+class InvalidRequest(StatewardError):
+    """A door was given a value that cannot be right."""
+
+
+class InvalidTransition(StatewardError):
+    """The machine allows no such move from where the record is; nothing was written."""
+
+    def __init__(
+        self, record_id: str, *, expected: str, found: str, allowed: Iterable[str]
+    ) -> None:
+        self.record_id = record_id
+        self.expected = expected
+        self.found = found
+        self.allowed = tuple(allowed)
+        ways = ", ".join(self.allowed) or "nothing"
+        super().__init__(
+            f"{record_id}: {expected} is not possible from {found!r}; possible from there: {ways}"
+        )
+
+
+class ConcurrentModification(StatewardError):
+    """Another writer moved the record first; nothing was written. Read it again and retry."""
+
+    def __init__(self, record_id: str, *, expected: int | None) -> None:
+        self.record_id = record_id
+        self.expected = expected
+        super().__init__(
+            f"{record_id} is no longer at version {expected}: somebody else changed it; "
+            "look at it again and repeat the request if it still makes sense"
+        )
+
+
+class StoreError(StatewardError):
+    """The database cannot be used as it is."""
+
+
+class StoreUnreachable(StoreError):
+    """The database does not answer or cannot be opened."""
+
+
+class StoreFull(StoreError):
+    """The disk is full or failing; what was not acknowledged is not written."""
+
+
+class StoreMismatch(StoreError):
+    """The file or database is not one that this version can use."""
+
+
+class ArtifactError(StatewardError):
+    """Bytes that cannot be kept, or are not where they should be."""
+
+
+class StageFailure(StatewardError):
+    """An attempt at a stage failed; the machine's retry rule says what comes next."""
+
+    is_retryable = True
+
+    def __init__(self, message: str, *, code: str = "STAGE_FAILED") -> None:
+        self.code = code
+        self.message = message
+        super().__init__(message)
+
+
+class TransientFailure(StageFailure):
+    """Worth another try at once, inside the runner's own attempts."""
+
+
+class FatalFailure(StageFailure):
+    """The same input will fail again; only a person can help."""
+
+    is_retryable = False

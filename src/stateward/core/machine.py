@@ -1,0 +1,359 @@
+"""A machine: the declared graph of states, and the tables compiled from it.
+
+A machine says what *may* happen. It is a value: it can be printed, compared, stored and drawn; it
+never runs anything. `core.declare` builds machines from YAML or Python and refuses wrong ones;
+`core.decide` walks the tables.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.model import Fields, Json, Record
+from stateward.core.retry import RetryRule
+
+Kind: TypeAlias = Literal["ready", "running", "suspended", "failed", "terminal"]
+KINDS: tuple[Kind, ...] = ("ready", "running", "suspended", "failed", "terminal")
+TIMEOUT_DEFAULT_S = 3600.0
+
+RETRY_REQUESTED = "retry.requested"
+RETRY_DUE = "retry.due"
+RETRIES_EXHAUSTED = "retries.exhausted"
+CANCEL_REQUESTED = "cancel.requested"
+UPGRADED = "machine.upgraded"
+RESERVED_WORDS = frozenset({"retry", "retries", "cancel", "machine"})
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where a record can be. `is_imported`: entered by migration alone."""
+
+    name: str
+    kind: Kind
+    doc: str = ""
+    is_imported: bool = False
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition on the facts of an event, as a value."""
+
+    op: Literal["at_least", "is_true", "equals", "all_of"]
+    field: str = ""
+    value: Json = None
+    of: tuple["Guard", ...] = ()
+
+    def holds(self, facts: Mapping[str, Json]) -> bool:
+        """Whether the facts meet the condition; a fact that is missing meets none."""
+        found = facts.get(self.field)
+        match self.op:
+            case "all_of":
+                return all(guard.holds(facts) for guard in self.of)
+            case "is_true":
+                return found is True
+            case "equals":
+                return (
+                    self.field in facts and type(found) is type(self.value) and found == self.value
+                )
+            case "at_least":
+                return _is_number(found) and _is_number(self.value) and found >= self.value  # type: ignore[operator]
+
+
+def at_least(field: str, value: float) -> Guard:
+    """The fact is a number of at least `value`."""
+    return Guard(op="at_least", field=field, value=value)
+
+
+def is_true(field: str) -> Guard:
+    """The fact is exactly true."""
+    return Guard(op="is_true", field=field)
+
+
+def equals(field: str, value: Json) -> Guard:
+    """The fact equals `value` and is of its type."""
+    return Guard(op="equals", field=field, value=value)
+
+
+def all_of(*guards: Guard) -> Guard:
+    """Every one of the guards holds."""
+    return Guard(op="all_of", of=guards)
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an outcome leads, if its guard holds."""
+
+    to: str
+    when: Guard | None = None
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of domain work."""
+
+    name: str
+    enter: str
+    running: str
+    outcomes: dict[str, tuple[Route, ...]]
+    on_error: str
+    on_fatal: str
+    on_error_waiting: str | None
+    resume: str
+    timeout_s: float
+    runner: str
+    isolation: Literal["process", "inline"]
+    produces: str | None
+    log_field: str
+
+    def route(self, outcome: str, facts: Mapping[str, Json]) -> str | None:
+        """The state that this outcome leads to, or None when the stage has no such outcome."""
+        for candidate in self.outcomes.get(outcome, ()):
+            if candidate.when is None or candidate.when.holds(facts):
+                return candidate.to
+        return None
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a person: the state it waits in, where each answer and silence lead."""
+
+    name: str
+    state: str
+    outcomes: dict[str, str]
+    timeout_s: float
+    on_timeout: str
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """A named step that belongs to no stage. `is_by_person`: only a person may ask for it."""
+
+    on: str
+    source: str
+    to: str
+    is_by_person: bool = False
+
+
+class Edge(msgspec.Struct, frozen=True, order=True):
+    """One allowed change of status and the events that cause it."""
+
+    source: str
+    to: str
+    on: tuple[str, ...]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What an event does in a status: the verb, and the part of the machine it concerns."""
+
+    verb: Literal["complete", "fail", "retry", "exhaust", "cancel", "answer", "move"]
+    stage: Stage | None = None
+    review: Review | None = None
+    to: str = ""
+    is_by_person: bool = False
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A declared, checked graph. Build one with `declare` or `from_yaml`, never by hand."""
+
+    name: str
+    version: int
+    prefix: str
+    initial: str
+    states: tuple[State, ...]
+    stages: tuple[Stage, ...]
+    exhausted: str | None
+    doc: str = ""
+    reviews: tuple[Review, ...] = ()
+    moves: tuple[Move, ...] = ()
+    retry: RetryRule = RetryRule()
+    disclose: dict[str, str] = {}
+    upgrades: dict[int, dict[str, str]] = {}
+
+    # The tables below are compiled once per machine; `decide` is a few look-ups in them.
+
+    @cached_property
+    def state(self) -> dict[str, State]:
+        """States by name."""
+        return {state.name: state for state in self.states}
+
+    @cached_property
+    def stage(self) -> dict[str, Stage]:
+        """Stages by name."""
+        return {stage.name: stage for stage in self.stages}
+
+    @cached_property
+    def kind(self) -> dict[str, Kind]:
+        """The kind of each state."""
+        return {state.name: state.kind for state in self.states}
+
+    @cached_property
+    def stage_entered_at(self) -> dict[str, Stage]:
+        """The stage that takes records from a state."""
+        return {stage.enter: stage for stage in self.stages}
+
+    @cached_property
+    def stage_running_in(self) -> dict[str, Stage]:
+        """The stage whose runner has the record in a state."""
+        return {stage.running: stage for stage in self.stages}
+
+    @cached_property
+    def review_in(self) -> dict[str, Review]:
+        """The review that a suspended state waits for."""
+        return {review.state: review for review in self.reviews}
+
+    @cached_property
+    def created_by(self) -> str:
+        """The event that opens a record."""
+        return f"{self.name}.created"
+
+    @cached_property
+    def rules(self) -> dict[tuple[str, str], Rule]:
+        """(status, event type) → what happens. Everything else is impossible."""
+        return _rules(self)
+
+    @cached_property
+    def event_types(self) -> frozenset[str]:
+        """Every event that some state of this machine understands."""
+        return frozenset(event for _, event in self.rules)
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """The whole transition graph, derived; the creation of a record is not part of it."""
+        return _edges(self)
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The graph as plain pairs of states."""
+        return frozenset((edge.source, edge.to) for edge in self.edges)
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The place of each state in the declaration: the order in which records meet them."""
+        return {state.name: place for place, state in enumerate(self.states)}
+
+    def allowed_from(self, status: str) -> tuple[str, ...]:
+        """The states that may follow, in the machine's own order."""
+        return tuple(edge.to for edge in self.edges if edge.source == status)
+
+    def stage_of(self, status: str) -> Stage | None:
+        """The stage that a status belongs to, waiting or running."""
+        return self.stage_running_in.get(status) or self.stage_entered_at.get(status)
+
+    def tuned(
+        self, *, retry: RetryRule | None = None, timeouts_s: Mapping[str, float] | None = None
+    ) -> "Machine":
+        """The same graph with other waits: what a profile may change."""
+        waits = timeouts_s or {}
+        stages = tuple(
+            replace(stage, timeout_s=waits.get(stage.running, stage.timeout_s))
+            for stage in self.stages
+        )
+        reviews = tuple(
+            replace(review, timeout_s=waits.get(review.state, review.timeout_s))
+            for review in self.reviews
+        )
+        return replace(self, stages=stages, reviews=reviews, retry=retry or self.retry)
+
+    def name_now(self, status: str, record: Record) -> str:
+        """What this version calls a state that the record knows from its own version."""
+        return self.upgrades.get(record.machine_version, {}).get(status, status)
+
+    def is_spent(self, record: Record) -> bool:
+        """Whether the record failed with its retries used up, and the machine says where it goes then."""
+        is_over = record.error_code is not None and record.retry_count >= self.retry.max_retries
+        return is_over and (record.status, RETRIES_EXHAUSTED) in self.rules
+
+    def disclosed(self, record: Record) -> Fields:
+        """The fields that are due at the record's status; a failed one shows what it had reached."""
+        reached = record.status
+        if self.kind[record.status] == "failed" and record.failed_from is not None:
+            reached = self.name_now(record.failed_from, record)
+        limit = self.order[reached]
+        return {
+            field: record.fields.get(field)
+            for field, since in self.disclose.items()
+            if self.order[since] <= limit
+        }
+
+
+def _rules(machine: Machine) -> dict[tuple[str, str], Rule]:
+    rules: dict[tuple[str, str], Rule] = {}
+    for stage in machine.stages:
+        rules[stage.running, f"{stage.name}.completed"] = Rule(verb="complete", stage=stage)
+        for event in (f"{stage.name}.failed", f"{stage.name}.timed_out"):
+            rules[stage.running, event] = Rule(verb="fail", stage=stage)
+        rules[stage.running, CANCEL_REQUESTED] = Rule(verb="cancel", stage=stage, to=stage.on_fatal)
+        if stage.on_error_waiting is not None:
+            target = stage.on_error_waiting
+            rules[stage.enter, CANCEL_REQUESTED] = Rule(verb="cancel", stage=stage, to=target)
+        if machine.kind[stage.on_error] == "failed":
+            rules.update(_retry_rules(machine, stage))
+    for review in machine.reviews:
+        for label, target in review.outcomes.items():
+            rules[review.state, f"{review.name}.{label}"] = Rule(
+                verb="answer", review=review, to=target, is_by_person=True
+            )
+        rules[review.state, f"{review.name}.timed_out"] = Rule(
+            verb="answer", review=review, to=review.on_timeout
+        )
+    for move in machine.moves:
+        rules[move.source, move.on] = Rule(verb="move", to=move.to, is_by_person=move.is_by_person)
+    return rules
+
+
+def _retry_rules(machine: Machine, stage: Stage) -> dict[tuple[str, str], Rule]:
+    # Where a retry leads depends on the record (its failed step), so these rules name no target.
+    rules = {
+        (stage.on_error, RETRY_REQUESTED): Rule(verb="retry"),
+        (stage.on_error, RETRY_DUE): Rule(verb="retry"),
+    }
+    if machine.exhausted is not None and machine.exhausted != stage.on_error:
+        to = machine.exhausted
+        rules[stage.on_error, RETRIES_EXHAUSTED] = Rule(verb="exhaust", to=to)
+        if stage.on_fatal == to:
+            rules[stage.on_error, CANCEL_REQUESTED] = Rule(verb="cancel", to=to)
+    return rules
+
+
+def _edges(machine: Machine) -> tuple[Edge, ...]:
+    causes: dict[tuple[str, str], list[str]] = {}
+
+    def add(source: str, to: str, on: str) -> None:
+        events = causes.setdefault((source, to), [])
+        if on not in events:
+            events.append(on)
+
+    for stage in machine.stages:
+        _stage_edges(machine, stage, add)
+    for review in machine.reviews:
+        for label, target in review.outcomes.items():
+            add(review.state, target, f"{review.name}.{label}")
+        add(review.state, review.on_timeout, f"{review.name}.timed_out")
+    for move in machine.moves:
+        add(move.source, move.to, move.on)
+    order = machine.order
+    pairs = sorted(causes, key=lambda pair: (order[pair[0]], order[pair[1]]))
+    return tuple(Edge(source, to, tuple(causes[source, to])) for source, to in pairs)
+
+
+def _stage_edges(machine: Machine, stage: Stage, add: Callable[[str, str, str], None]) -> None:
+    name = stage.name
+    if stage.enter != stage.running:
+        add(stage.enter, stage.running, f"{name}.started")
+    for routes in stage.outcomes.values():
+        for route in routes:
+            add(stage.running, route.to, f"{name}.completed")
+    for target in (stage.on_error, stage.on_fatal):
+        add(stage.running, target, f"{name}.failed")
+        add(stage.running, target, f"{name}.timed_out")
+    add(stage.running, stage.on_fatal, CANCEL_REQUESTED)
+    if stage.on_error_waiting is not None:
+        add(stage.enter, stage.on_error_waiting, CANCEL_REQUESTED)
+    if machine.kind[stage.on_error] == "failed":
+        add(stage.on_error, stage.resume, RETRY_REQUESTED)
+        add(stage.on_error, stage.resume, RETRY_DUE)
+        if machine.exhausted is not None and machine.exhausted != stage.on_error:
+            add(stage.on_error, machine.exhausted, RETRIES_EXHAUSTED)
+            if stage.on_fatal == machine.exhausted:
+                add(stage.on_error, machine.exhausted, CANCEL_REQUESTED)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

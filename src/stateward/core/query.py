@@ -1,0 +1,468 @@
+"""The one query grammar, for page, API and command line: a line of text becomes a frozen `Query`.
+
+    status:error,parsing  -source:bank_csv  error:PDF_*  age>2h  meta.client=42  "annual report"
+
+Terms stand side by side and all must hold. Values after a comma, and the same key written again,
+widen a term (any of them); a leading `-` or `not:` turns it round. A word without a key is the
+beginning of an id, or a part of the label `filename`. Spans (`age>2h`) become moments when they are
+read, so a query means the same however long it is kept, and `str(query)` is its one spelling.
+
+This module must never guess: what it does not understand is refused with a sentence. It knows no
+database; `store.search` turns a query into SQL.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import date
+from difflib import get_close_matches
+from typing import Literal, NoReturn, TypeAlias, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import PRIORITY_MAX, PRIORITY_MIN, SECOND, Micros, from_iso, to_iso
+
+TEXT_MAX = 8_000
+TERMS_MAX = 40
+VALUES_MAX = 200
+NUMBER_DIGITS_MAX = 9
+SHOWN_CHARS_MAX = 60
+
+Op: TypeAlias = Literal[":", ">", ">=", "<", "<="]
+WORD = ""
+META = "meta."
+SOURCE_LABEL = "meta.source_type"
+PRIORITY_CLASSES = {"vip_customer": 10, "regulatory_filing": 7, "normal": 5, "batch_import": 1}
+CLAIMS = ("waiting", "running", "suspended", "failed", "ended", "skipped", "overdue")
+UNITS: dict[str, Micros] = {
+    "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND, "w": 604_800 * SECOND,
+}  # fmt: skip
+
+# What people write who know other tools; spelling alone would not lead them to our word.
+ELSEWHERE = {
+    "state": "status", "pipeline": "machine", "workflow": "machine", "step": "stage",
+    "code": "error", "text": "message", "prio": "priority", "attempts": "retries",
+    "label": "meta.<label>", "tag": "meta.<label>", "meta": "meta.<label>",
+    "filename": "meta.filename", "sha256": "artifact", "since": "created", "updated": "entered",
+}  # fmt: skip
+
+NEGATED: dict[Op, Op] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+MIRRORED: dict[Op, Op] = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
+_HEAD = re.compile(
+    r"(?P<sign>-|not:)?(?:(?P<key>[A-Za-z][\w.-]*)(?P<op>>=|<=|!=|[:=<>]))?", re.ASCII
+)
+_VALUE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s",]+)', re.DOTALL)
+_LABEL = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhdw])")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_HEX = re.compile(r"[0-9a-f]{4,64}")
+
+
+class Term(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition: any of the values, or one comparison. Times are `Micros`, numbers are numbers.
+
+    `key` is one of `KEYS`, `meta.<label>`, or `WORD`. A comparison is never negated: it is turned.
+    """
+
+    key: str
+    op: Op = ":"
+    values: tuple[str | int, ...]
+    is_negated: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The values as texts."""
+        return tuple(str(value) for value in self.values)
+
+    def __str__(self) -> str:
+        """As the grammar writes it."""
+        key = "source" if self.key == SOURCE_LABEL else self.key
+        head = f"{key}{self.op}" if key else ""
+        shown = (_shown(self.key, value) for value in self.values)
+        return f"{'-' if self.is_negated else ''}{head}{','.join(shown)}"
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked for. `now` is the moment it was asked at: `is:overdue` means overdue then."""
+
+    now: Micros
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing in particular, so that every record matches."""
+        return not self.terms
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """The statuses asked for."""
+        return self._asked("status")
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The machines asked for."""
+        return self._asked("machine")
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages asked for; the machines know in which states they wait and run."""
+        return self._asked("stage")
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What the record is said to be with `is:`."""
+        return self._asked("is")
+
+    def _asked(self, key: str) -> tuple[str, ...]:
+        asked = (term.texts for term in self.terms if term.key == key and not term.is_negated)
+        return next(asked, ())
+
+    def __str__(self) -> str:
+        """The canonical text: it parses, at the same moment, to this same query."""
+        return " ".join(str(term) for term in self.terms)
+
+
+def parse_query(text: str, *, now: Micros) -> Query:
+    """The query that `text` spells; InvalidRequest with a sentence when it spells none."""
+    _check_text(text)
+    terms = [_term(raw) for raw in _scan(text, now)]
+    query = Query(now=now, terms=tuple(sorted(_merged(terms), key=_place)))
+    if max((len(term.values) for term in query.terms), default=0) > VALUES_MAX:
+        raise InvalidRequest(f"a term may have at most {VALUES_MAX} values; ask in several queries")
+    if len(str(query)) > TEXT_MAX:
+        raise InvalidRequest(f"written out, the query has more than {TEXT_MAX} characters")
+    return query
+
+
+def check_names(
+    query: Query, *, kinds: Mapping[str, Mapping[str, str]], stages: Collection[str]
+) -> None:
+    """Refuse machines, statuses and stages that nobody declared.
+
+    A misspelt name finds nothing; but a misspelt name with a `-` before it finds everything. So ask
+    this before acting on all that a query matches. `kinds` is machine → state → kind of state.
+    """
+    states = {state for known in kinds.values() for state in known}
+    for key, known in (("machine", set(kinds)), ("status", states), ("stage", set(stages))):
+        for name in (text for term in query.terms if term.key == key for text in term.texts):
+            if name not in known:
+                there = ", ".join(sorted(known)) or "none"
+                near = _near(name, known)
+                raise InvalidRequest(f"there is no {key} {name!r}{near}; there are: {there}")
+
+
+# From text to raw terms
+
+
+class _Raw(msgspec.Struct, frozen=True, kw_only=True):
+    """A term as it was written at the moment `now`; `text` is shown in refusals."""
+
+    now: Micros
+    text: str
+    key: str
+    op: Op
+    values: tuple[str, ...]
+    is_negated: bool
+
+
+def _check_text(text: str) -> None:
+    if len(text) > TEXT_MAX:
+        raise InvalidRequest(
+            f"a query may have at most {TEXT_MAX} characters; this has {len(text)}"
+        )
+    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidRequest("the query holds a NUL or half of a character, which no text may")
+
+
+def _scan(text: str, now: Micros) -> Iterator[_Raw]:
+    position, count = _after_spaces(text, 0), 0
+    while position < len(text):
+        count += 1
+        if count > TERMS_MAX:
+            raise InvalidRequest(f"a query may have at most {TERMS_MAX} terms")
+        raw, end = _raw(text, position, now)
+        yield raw
+        position = _after_spaces(text, end)
+
+
+def _after_spaces(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _raw(text: str, start: int, now: Micros) -> tuple[_Raw, int]:
+    head = _HEAD.match(text, start)
+    assert head is not None  # noqa: S101 - every part of the pattern may be absent
+    values, end = _values(text, start, head.end())
+    key, op, written = head["key"] or WORD, head["op"] or ":", text[start:end]
+    if op == "!=":
+        _refuse(written, f"write -{key}:{','.join(values)} for 'not'")
+    if head["sign"] and key == WORD and text.startswith(("-", "not:"), head.end()):
+        _refuse(written, "it is turned round twice; a word that begins with '-' needs quotes")
+    raw = _Raw(
+        now=now,
+        text=written,
+        key=key,
+        op=":" if op == "=" else cast("Op", op),
+        values=values,
+        is_negated=head["sign"] is not None,
+    )
+    return raw, end
+
+
+def _values(text: str, start: int, position: int) -> tuple[tuple[str, ...], int]:
+    values: list[str] = []
+    while True:
+        found = _VALUE.match(text, position)
+        if found is None:
+            _refuse_value(text, start, position)
+        values.append(_unquoted(found))
+        position = found.end()
+        if not text.startswith(",", position):
+            break
+        position += 1
+    if position < len(text) and not text[position].isspace():
+        _refuse(text[start : position + 1], 'a quote stands around a whole value: message:"a b"')
+    return tuple(values), position
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    if found["quoted"] is None:
+        return found["plain"]
+    return re.sub(r'\\(["\\])', r"\1", found["quoted"])
+
+
+def _refuse_value(text: str, start: int, position: int) -> NoReturn:
+    written = text[start:position] or text[start : start + SHOWN_CHARS_MAX]
+    if text.startswith('"', position):
+        _refuse(text[start:], 'its quote is never closed (inside quotes, write \\" for a quote)')
+    if written.endswith(","):
+        _refuse(written, "a comma must be followed by another value, without a space")
+    _refuse(written, "it needs a value, without a space before it, like status:error")
+
+
+# From raw terms to terms
+
+
+def _term(raw: _Raw) -> Term:
+    key = _key(raw)
+    if key == WORD or key.startswith(META):
+        return _texts(raw, key)
+    return _READERS[key](raw, key)
+
+
+def _key(raw: _Raw) -> str:
+    folded = raw.key.lower()
+    if folded == "source":
+        return SOURCE_LABEL
+    if folded.startswith(META):
+        label = raw.key[len(META) :]
+        if not _LABEL.fullmatch(label):
+            _refuse(raw.text, "a label has 1 to 64 letters, digits, '_', '.' or '-'")
+        return META + label
+    if folded == WORD or folded in _READERS:
+        return folded
+    meant = ELSEWHERE.get(folded)
+    near = f"; did you mean {meant}?" if meant else _near(folded, KEYS)
+    raise InvalidRequest(
+        f"nothing is called {_cut(raw.key)!r} here{near or ';'} "
+        f"the keys are: {', '.join(KEYS)}; to look for the text itself, put it in quotes"
+    )
+
+
+def _texts(raw: _Raw, key: str) -> Term:
+    """Any of these texts; only a label may be empty."""
+    if raw.op != ":":
+        _refuse(raw.text, f"{raw.key} is not a number: it takes a ':'")
+    if not key.startswith(META) and "" in raw.values:
+        _refuse(raw.text, "a value cannot be empty")
+    return Term(key=key, values=raw.values, is_negated=raw.is_negated)
+
+
+def _read_names(raw: _Raw, key: str) -> Term:
+    """Names that are always declared in small letters."""
+    term = _texts(raw, key)
+    return replace(term, values=tuple(text.lower() for text in term.texts))
+
+
+def _read_ids(raw: _Raw, key: str) -> Term:
+    if any("*" in value[:-1] or value == "*" for value in raw.values):
+        _refuse(raw.text, "an id may end with one '*', after its first characters: id:UL_01*")
+    return _texts(raw, key)
+
+
+def _read_claims(raw: _Raw, key: str) -> Term:
+    term = _read_names(raw, key)
+    for claim in term.texts:
+        if claim not in CLAIMS:
+            near = _near(claim, CLAIMS)
+            _refuse(raw.text, f"nothing is {claim!r}{near or ';'} a record is {', '.join(CLAIMS)}")
+    return term
+
+
+def _read_hashes(raw: _Raw, key: str) -> Term:
+    term = _read_names(raw, key)
+    if not all(_HEX.fullmatch(text) for text in term.texts):
+        _refuse(raw.text, "an artifact is named by 4 to 64 first digits (0-9, a-f) of its SHA-256")
+    return term
+
+
+def _read_priority(raw: _Raw, key: str) -> Term:
+    def number(value: str) -> int:
+        if value.lower() in PRIORITY_CLASSES:
+            return PRIORITY_CLASSES[value.lower()]
+        found = _whole(value)
+        if found is None or not PRIORITY_MIN <= found <= PRIORITY_MAX:
+            known = ", ".join(f"{name} ({at})" for name, at in PRIORITY_CLASSES.items())
+            near = _near(value, PRIORITY_CLASSES)
+            _refuse(raw.text, f"a priority is {PRIORITY_MIN} to {PRIORITY_MAX} or {known}{near}")
+        return found
+
+    return _numbers(raw, key, number)
+
+
+def _read_count(raw: _Raw, key: str) -> Term:
+    def number(value: str) -> int:
+        found = _whole(value)
+        if found is None:
+            _refuse(raw.text, f"{_cut(value)!r} is not a whole number: {key}>2")
+        return found
+
+    return _numbers(raw, key, number)
+
+
+def _numbers(raw: _Raw, key: str, number: Callable[[str], int]) -> Term:
+    if raw.op == ":":
+        found = tuple(number(value) for value in raw.values)
+        return Term(key=key, values=found, is_negated=raw.is_negated)
+    return _compared(raw, key, raw.op, number(_only(raw)))
+
+
+def _read_moment(raw: _Raw, key: str) -> Term:
+    if raw.op == ":":
+        _refuse(raw.text, f"say before or after: {key}>=2026-01-01 {key}<2026-02-01")
+    return _compared(raw, key, raw.op, _moment(raw, _only(raw)))
+
+
+def _moment(raw: _Raw, value: str) -> Micros:
+    try:
+        if _DATE.fullmatch(value):
+            at = from_iso(f"{date.fromisoformat(value)}T00:00:00Z")
+        else:
+            at = from_iso(value)
+        to_iso(at)
+    except (ValueError, OverflowError, OSError):
+        at = -1
+    if at < 0:
+        form = "2026-01-31 (midnight in UTC) or 2026-01-31T10:00:00Z, from 1970 on"
+        _refuse(raw.text, f"{_cut(value)!r} is not a moment: write {form}")
+    return at
+
+
+def _read_span(raw: _Raw, key: str) -> Term:
+    """`age>2h`: created before two hours ago. What is long ago is small."""
+    value = _only(raw) if raw.op != ":" else ""
+    found = _SPAN.fullmatch(value)
+    if found is None:
+        _refuse(raw.text, f"write {key}>2h or {key}<10m; the units are {', '.join(UNITS)}")
+    ago = round(float(found[1]) * UNITS[found[2]])
+    return _compared(raw, SPANS[key], MIRRORED[raw.op], max(raw.now - ago, 0))
+
+
+def _compared(raw: _Raw, key: str, op: Op, value: int) -> Term:
+    return Term(key=key, op=NEGATED[op] if raw.is_negated else op, values=(value,))
+
+
+def _only(raw: _Raw) -> str:
+    if len(raw.values) != 1:
+        _refuse(raw.text, f"{raw.op} compares with one value")
+    return raw.values[0]
+
+
+def _whole(value: str) -> int | None:
+    if not (value.isascii() and value.isdecimal() and len(value) <= NUMBER_DIGITS_MAX):
+        return None
+    return int(value)
+
+
+SPANS = {"age": "created", "idle": "entered"}
+_READERS: dict[str, Callable[[_Raw, str], Term]] = {
+    "status": _read_names,
+    "machine": _read_names,
+    "stage": _read_names,
+    "is": _read_claims,
+    "id": _read_ids,
+    "error": _texts,
+    "message": _texts,
+    "priority": _read_priority,
+    "retries": _read_count,
+    "age": _read_span,
+    "idle": _read_span,
+    "created": _read_moment,
+    "entered": _read_moment,
+    "rest": _texts,
+    "worker": _texts,
+    "replaces": _texts,
+    "artifact": _read_hashes,
+}
+KEYS = (*_READERS, "source", "meta.<label>")
+
+
+# One spelling
+
+
+def _merged(terms: Iterable[Term]) -> set[Term]:
+    """The same key again widens the term (hatchet#4943); words and comparisons stay apart."""
+    merged: set[Term] = set()
+    widened: dict[tuple[str, bool], set[str | int]] = {}
+    for term in terms:
+        if term.key == WORD or term.op != ":":
+            merged.add(_tidied(term, term.values))
+        else:
+            widened.setdefault((term.key, term.is_negated), set()).update(term.values)
+    for (key, is_negated), values in widened.items():
+        merged.add(_tidied(Term(key=key, values=(), is_negated=is_negated), values))
+    return merged
+
+
+def _tidied(term: Term, values: Iterable[str | int]) -> Term:
+    return replace(term, values=tuple(sorted(set(values), key=_by_type)))
+
+
+def _by_type(value: str | int) -> tuple[bool, int, str]:
+    return (isinstance(value, str), *((0, value) if isinstance(value, str) else (value, "")))
+
+
+def _place(term: Term) -> tuple[int, str, bool, str, list[tuple[bool, int, str]]]:
+    place = KEYS.index(term.key) if term.key in KEYS else len(KEYS) + (term.key == WORD)
+    return place, term.key, term.is_negated, term.op, [_by_type(value) for value in term.values]
+
+
+def _shown(key: str, value: str | int) -> str:
+    if isinstance(value, int):
+        return to_iso(value) if key in SPANS.values() else str(value)
+    plain = _VALUE.fullmatch(value)
+    head = _HEAD.match(value)
+    is_word = key != WORD or (head is not None and head.end() == 0)
+    if plain is not None and plain["plain"] is not None and is_word:
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# Refusals
+
+
+def _refuse(written: str, sentence: str) -> NoReturn:
+    raise InvalidRequest(f"cannot read {_cut(written)!r}: {sentence}")
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name.lower(), list(known), n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS_MAX else text[: SHOWN_CHARS_MAX - 1] + "…"

@@ -1,0 +1,711 @@
+"""Declarations as people write them, turned into frozen values, or refused with every fault.
+
+`read_yaml` makes plain values that remember their lines, `plain` does the same for values given in
+Python, and `convert` makes Structs of either. Text and values in, values out: this module must
+never open a file, guess what was meant, stop at the first fault it could go on after, or repeat a
+password in a sentence.
+
+The YAML read here is the part that holds no surprises. Only `true` and `false` are booleans;
+`null`, `~` and nothing at all are null; numbers are decimal, with digits on both sides of a point
+and a sign in an exponent. Everything else is text: `yes`, `012`, `1:30`, `1e3`, `0x1F`,
+`2024-01-31`, `1 2`. (No number here is text to PyYAML, so whatever PyYAML writes reads back equal.)
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, NoReturn, TypeAlias, TypeGuard, TypeVar
+
+import msgspec
+import yaml
+from msgspec import inspect as kinds
+
+from stateward.core.errors import DeclarationError, Fault
+
+TEXT_CHARS_MAX = 1_000_000
+NODES_MAX = 50_000
+DEPTH_MAX = 50
+FAULTS_MAX = 200
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+SHOWN_CHARS_MAX = 60
+KEYS_SHOWN_MAX = 40
+FORMS_CACHED_MAX = 64
+
+Path: TypeAlias = tuple[str | int, ...]
+T = TypeVar("T")
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A plain value (null, booleans, numbers, text, lists, mappings) and where its parts stand."""
+
+    source: str
+    value: object
+    lines: dict[Path, int]
+
+    def line(self, *path: str | int) -> int:
+        """The line of a part, or of the nearest part around it that has one."""
+        for end in range(len(path), -1, -1):
+            if path[:end] in self.lines:
+                return self.lines[path[:end]]
+        return 0
+
+    def has(self, *path: str | int) -> bool:
+        """Whether the document says anything at that place."""
+        return _part(self.value, path) is not msgspec.NODEFAULT
+
+    def fault(self, path: Path, sentence: str) -> Fault:
+        """A fault of the part at `path`."""
+        line = self.line(*path)
+        return Fault(source=self.source, line=line, path=dotted(path), sentence=sentence)
+
+
+def read_yaml(text: str, *, source: str) -> Document:
+    """One YAML document as a plain value; raises `DeclarationError` with every fault that can be found."""
+    composer = _Composer(text, source=source)
+    value = composer.composed()
+    if composer.faults:
+        raise DeclarationError(composer.faults)
+    return Document(source=source, value=value, lines=composer.lines)
+
+
+def plain(value: object, *, source: str) -> Document:
+    """The same for a value given in Python: a plain copy of it, all of it on line 0."""
+    copier = _Copier(source)
+    copy = copier.copied(value)
+    if copier.faults:
+        raise DeclarationError(copier.faults)
+    return Document(source=source, value=copy, lines={})
+
+
+def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | None, list[Fault]]:
+    """The part of a document at `at` as a value of `type_`, or None and every fault, in file order.
+
+    A Struct refuses keys that it has no field for. A field of type `dict[str, ...]` that carries
+    `Meta(extra={"keys": "<state>_timeout_seconds"})` gathers all keys of that form, under the names
+    that stand in place of the angle brackets. `Meta(title=...)` is what a sentence calls the type.
+    """
+    if not document.has(*at):
+        return None, [document.fault(at, f"{_name(at)} is missing")]
+    walk = _Walk(document)
+    shaped = walk.shaped(kinds.type_info(type_), _part(document.value, at), at)
+    if walk.faults:
+        return None, sorted(walk.faults, key=lambda fault: fault.line)
+    try:
+        return msgspec.convert(shaped, type_), []
+    except msgspec.ValidationError as error:
+        return None, [document.fault(*_located(error, at))]
+
+
+def dotted(path: Path) -> str:
+    """A path as people read it: `webhooks.endpoints[0].url`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += ("." if text else "") + _word(part)
+    return text
+
+
+def shown(value: object) -> str:
+    """A value as a sentence quotes it: short, on one line, without the credentials of a URL."""
+    match value:
+        case None | bool():
+            return _CONSTANTS[value]
+        case str():
+            return repr(_cut(re.sub(r":.*@", ":***@", value, flags=re.DOTALL)))
+        case int() | float():
+            return str(value)
+        case list() | tuple():
+            return f"a list of {_counted(len(value), 'item')}"
+        case Mapping():
+            return "a mapping"
+        case _:
+            return f"a Python {type(value).__name__}"
+
+
+def described(kind: kinds.Type) -> str:
+    """A type in plain English: "a whole number of at least 0"."""
+    match kind:
+        case kinds.Metadata():
+            title = (kind.extra_json_schema or {}).get("title")
+            return title if isinstance(title, str) else described(kind.type)
+        case kinds.IntType():
+            return f"a whole number{_bounds(kind)}"
+        case kinds.FloatType():
+            return f"a number{_bounds(kind)}"
+        case kinds.StrType():
+            form = f" of the form {kind.pattern}" if kind.pattern else ""
+            return f"text{_lengths(kind, 'character')}{form}"
+        case kinds.UnionType():
+            return either(described(each) for each in kind.types)
+        case kinds.LiteralType():
+            return either(str(each) for each in kind.values)
+        case kinds.EnumType():
+            return either(str(each.value) for each in kind.cls)
+        case kinds.ListType() | kinds.VarTupleType() | kinds.SetType() | kinds.FrozenSetType():
+            return f"a list{_lengths(kind, 'item')}{_items(kind.item_type)}"
+        case kinds.TupleType():
+            return f"a list of exactly {_counted(len(kind.item_types), 'item')}"
+        case _:
+            return _WORDS.get(type(kind), "a value")
+
+
+def either(words: Iterable[str]) -> str:
+    """Words as a choice: "a, b or c"."""
+    *first, last = dict.fromkeys(words)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+_CONSTANTS: dict[object, str] = {None: "null", True: "true", False: "false"}
+_WORDS: dict[type[kinds.Type], str] = {
+    kinds.BoolType: "true or false",
+    kinds.NoneType: "null",
+    kinds.StructType: "a mapping",
+    kinds.DictType: "a mapping",
+    kinds.DateTimeType: "a date and time such as 2024-01-31T08:30:00Z",
+    kinds.DateType: "a date such as 2024-01-31",
+}
+
+
+def _word(text: str) -> str:
+    return _cut(text) if text.isprintable() else shown(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS_MAX else f"{text[: SHOWN_CHARS_MAX - 1]}…"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _bounds(kind: kinds.IntType | kinds.FloatType) -> str:
+    if kind.ge is not None and kind.le is not None:
+        return f" from {kind.ge} to {kind.le}"
+    words = (
+        ("of at least", kind.ge),
+        ("above", kind.gt),
+        ("of at most", kind.le),
+        ("below", kind.lt),
+        ("in steps of", kind.multiple_of),
+    )
+    said = " and ".join(f"{word} {limit}" for word, limit in words if limit is not None)
+    return f" {said}" if said else ""
+
+
+_Many: TypeAlias = kinds.ListType | kinds.VarTupleType | kinds.SetType | kinds.FrozenSetType
+
+
+def _lengths(kind: kinds.StrType | _Many, noun: str) -> str:
+    shortest, longest = kind.min_length, kind.max_length
+    if shortest is not None and longest is not None:
+        return f" of {shortest} to {_counted(longest, noun)}"
+    if shortest is not None:
+        return f" of at least {_counted(shortest, noun)}"
+    return "" if longest is None else f" of at most {_counted(longest, noun)}"
+
+
+def _items(kind: kinds.Type) -> str:
+    return "" if isinstance(kind, kinds.AnyType) else f", each item {described(kind)}"
+
+
+# Plain values. Numbers are kept to what JSON and every database can hold.
+
+
+class _Enough(Exception):
+    """There is no sense in looking for more faults."""
+
+
+class _Copier:
+    """Makes a plain copy of a value with a limit on its size, and keeps every fault it meets."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.line = 0
+        self.nodes = 0
+        self.faults: list[Fault] = []
+
+    def copied(self, value: object) -> object:
+        try:
+            return self.value(value, ())
+        except _Enough:
+            return None
+
+    def value(self, value: object, path: Path) -> object:
+        self.count(path)
+        match value:
+            case None | bool():
+                return value
+            case str():
+                return self.text(str.__str__(value), path)
+            case int():
+                return self.whole(int(value), path)
+            case float():
+                return self.number(float(value), path)
+            case list() | tuple():
+                return [self.value(each, (*path, place)) for place, each in enumerate(value)]
+            case Mapping():
+                keys = ((self.key(key, path), each) for key, each in value.items())
+                return {key: self.value(each, (*path, key)) for key, each in keys}
+        self.refuse(path, f"{shown(value)} is not a plain value")
+        return None
+
+    def text(self, text: str, path: Path) -> str:
+        if not _is_unicode(text):
+            self.refuse(path, f"{shown(text)} holds half of a character (a lone surrogate)")
+        return text
+
+    def whole(self, number: int, path: Path) -> int:
+        if not INT_MIN <= number <= INT_MAX:
+            self.refuse(path, "the number is too large: it needs more than 64 bits")
+        return number
+
+    def number(self, number: float, path: Path) -> float:
+        if not math.isfinite(number):
+            self.refuse(path, "the number must be finite")
+        return number
+
+    def key(self, key: object, path: Path) -> str:
+        """Text that names a part of a mapping."""
+        if isinstance(key, str):
+            return self.text(str.__str__(key), path)
+        cure = "" if isinstance(key, list | tuple | Mapping) else "; put it in quotes"
+        self.refuse(path, f"a key must be text, not {shown(key)}{cure}")
+        return "?"
+
+    def count(self, path: Path) -> None:
+        self.nodes += 1
+        if self.nodes > NODES_MAX:
+            self.give_up(path, f"there are more than {NODES_MAX} values in it")
+        if len(path) > DEPTH_MAX:
+            self.give_up((), f"it is nested more than {DEPTH_MAX} levels deep")
+
+    def refuse(self, path: Path, sentence: str) -> None:
+        fault = Fault(source=self.source, line=self.line, path=dotted(path), sentence=sentence)
+        self.faults.append(fault)
+        if len(self.faults) >= FAULTS_MAX:
+            raise _Enough
+
+    def give_up(self, path: Path, sentence: str) -> NoReturn:
+        self.refuse(path, sentence)
+        raise _Enough
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# YAML. PyYAML's parser gives events without recursing; what they mean is decided here.
+
+_Event: TypeAlias = Any
+_CORE = "tag:yaml.org,2002:"
+_TAGGED: dict[str, type] = {
+    f"{_CORE}str": str,
+    f"{_CORE}int": int,
+    f"{_CORE}float": float,
+    f"{_CORE}bool": bool,
+    f"{_CORE}null": type(None),
+}
+_RESOLVED: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
+_FRACTION = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+([eE][-+][0-9]+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_INT_CHARS_MAX = 20
+_CURES = {
+    "'\\t'": "indent with spaces, not with tabs",
+    "mapping values are not allowed here": "text that holds a colon and a space needs quotes",
+}
+
+
+class _Composer(_Copier):
+    """Builds plain values from the events of one YAML text; `lines` says where each began."""
+
+    def __init__(self, text: str, *, source: str) -> None:
+        super().__init__(source)
+        self.lines: dict[Path, int] = {}
+        self._text = text
+        self._anchors: dict[str, object] = {}
+        self._events: Iterator[_Event] = iter(())
+
+    def composed(self) -> object:
+        """The value of the only document; what is wrong is in `faults`."""
+        try:
+            if len(self._text) > TEXT_CHARS_MAX:
+                self.give_up((), f"it is longer than {TEXT_CHARS_MAX} characters")
+            self._events = yaml.parse(self._text, Loader=yaml.SafeLoader)
+            return self._root()
+        except _Enough:
+            pass
+        except yaml.MarkedYAMLError as error:
+            self._misspelt(error)
+        except yaml.reader.ReaderError as error:
+            self.line = self._text.count("\n", 0, error.position) + 1
+            self._last_fault(f"the character U+{int(error.character):04X} may not be in YAML")
+        except (ValueError, OverflowError):  # PyYAML lets chr() and int() fail by themselves
+            self._last_fault("an escape or a version in it names nothing that exists")
+        return None
+
+    def _root(self) -> object:
+        value = None
+        documents = 0
+        for event in self._events:
+            self.line = event.start_mark.line + 1
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self.give_up((), "there are several documents in it; keep one per file")
+            elif isinstance(event, yaml.NodeEvent):
+                value = self._node(event, ())
+        return value
+
+    def _next(self) -> _Event:
+        event = next(self._events)
+        self.line = event.start_mark.line + 1
+        return event
+
+    def _node(self, event: _Event, path: Path) -> object:
+        self.lines.setdefault(path, self.line)
+        if isinstance(event, yaml.AliasEvent):
+            return self._aliased(str(event.anchor), path)
+        value = self._made(event, path)
+        # Known only once it is whole, so that nothing can hold itself.
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        return value
+
+    def _aliased(self, anchor: str, path: Path) -> object:
+        if anchor in self._anchors:
+            return self.value(self._anchors[anchor], path)
+        self.refuse(path, f"the alias *{_word(anchor)} stands for nothing written before it")
+        return None
+
+    def _made(self, event: _Event, path: Path) -> object:
+        if isinstance(event, yaml.ScalarEvent):
+            return self.value(self._scalar(event, path), path)
+        self.count(path)
+        if isinstance(event, yaml.SequenceStartEvent):
+            self._check_tag(event.tag, "seq", path)
+            return self._sequence(path)
+        self._check_tag(event.tag, "map", path)
+        return self._mapping(path)
+
+    def _check_tag(self, tag: str | None, word: str, path: Path) -> None:
+        if tag not in (None, "!", _CORE + word):
+            self._refuse_tag(tag, path)
+
+    def _refuse_tag(self, tag: str, path: Path) -> None:
+        word = tag.replace(_CORE, "!!")
+        self.refuse(path, f"the tag {_word(word)} is not read here; write the plain value")
+
+    def _sequence(self, path: Path) -> list[object]:
+        items: list[object] = []
+        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+            items.append(self._node(event, (*path, len(items))))
+        return items
+
+    def _mapping(self, path: Path) -> dict[str, object]:
+        mapping: dict[str, object] = {}
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            key = self._key(event, path)
+            place = (*path, key)
+            if key in mapping:
+                first = self.lines[place]
+                self.refuse(place, f"the key {shown(key)} is there already, on line {first}")
+            self.lines.setdefault(place, self.line)
+            mapping[key] = self._node(self._next(), place)
+        return mapping
+
+    def _key(self, event: _Event, path: Path) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            return self.key(self._node(event, (*path, "?")), path)
+        self.count(path)
+        if event.value == "<<" and event.style is None:
+            self.refuse(path, "the merge key << is not read here; write the keys out")
+        return self.key(self._scalar(event, path), path)
+
+    def _scalar(self, event: yaml.ScalarEvent, path: Path) -> object:
+        text: str = event.value
+        if event.tag is None:
+            return _resolved(text) if event.style is None else text
+        if event.tag == "!":
+            return text
+        return self._tagged(event.tag, text, path)
+
+    def _tagged(self, tag: str, text: str, path: Path) -> object:
+        type_ = _TAGGED.get(tag)
+        if type_ is None:
+            self._refuse_tag(tag, path)
+        if type_ is None or type_ is str:
+            return text
+        value = _resolved(text)
+        if type_ is float and type(value) is int:
+            return float(value)
+        if type(value) is not type_:
+            self.refuse(path, f"{shown(text)} is not what its tag says")
+        return value
+
+    def _misspelt(self, error: yaml.MarkedYAMLError) -> None:
+        self.line = error.problem_mark.line + 1 if error.problem_mark else self.line
+        problem = " ".join(part for part in (error.context, error.problem) if part)
+        cures = [cure for sign, cure in _CURES.items() if sign in problem]
+        self._last_fault(": ".join(["this is not valid YAML", problem, *cures]))
+
+    def _last_fault(self, sentence: str) -> None:
+        self.faults.append(Fault(source=self.source, line=self.line, path="", sentence=sentence))
+
+
+def _resolved(text: str) -> object:
+    """What text without quotes means."""
+    if text in _RESOLVED:
+        return _RESOLVED[text]
+    if _WHOLE.fullmatch(text):
+        # Python refuses to read thousands of digits; more than 20 are too many in any case.
+        return int(text) if len(text) <= _INT_CHARS_MAX else INT_MAX + 1
+    if _FRACTION.fullmatch(text):
+        return float(text)
+    return math.inf if _NOT_FINITE.fullmatch(text) else text
+
+
+# Structs. The walk explains every fault in words; msgspec, asked last, stays the judge.
+
+
+def _part(value: object, at: Path) -> object:
+    for key in at:
+        parts = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(parts, dict) or key not in parts:
+            return msgspec.NODEFAULT
+        value = parts[key]
+    return value
+
+
+class _Walk:
+    """Compares a plain value with a type; returns it in the shape that msgspec wants."""
+
+    def __init__(self, document: Document) -> None:
+        self.faults: list[Fault] = []
+        self._document = document
+
+    def shaped(self, kind: kinds.Type, value: object, path: Path) -> object:
+        try:
+            return self.value(kind, value, path)
+        except _Enough:
+            return None
+
+    def refuse(self, path: Path, sentence: str) -> None:
+        self.faults.append(self._document.fault(path, sentence))
+        if len(self.faults) >= FAULTS_MAX:
+            raise _Enough
+
+    def value(self, kind: kinds.Type, value: object, path: Path) -> object:
+        match (_naked(kind), value):
+            case (kinds.UnionType() as union, _):
+                return self._union(kind, union, value, path)
+            case (kinds.StructType() as struct, dict()):
+                return self._struct(struct, value, path)
+            case (kinds.DictType() as mapping, dict()):
+                return self._mapping(mapping, value, path)
+            case (naked, list()) if _fits(naked, value):
+                return self._list(naked, value, path)
+            case (naked, _) if not _fits(naked, value):
+                self._mismatch(kind, value, path)
+        return value
+
+    def _mismatch(self, kind: kinds.Type, value: object, path: Path) -> None:
+        is_number_as_text = isinstance(value, str) and not isinstance(_resolved(value), str)
+        found = f"the text {shown(value)}" if is_number_as_text else shown(value)
+        self.refuse(path, f"{_name(path)} must be {described(kind)}, not {found}")
+
+    def _union(self, kind: kinds.Type, union: kinds.UnionType, value: object, path: Path) -> object:
+        options = [each for each in union.types if _is_open_to(_naked(each), value)]
+        if isinstance(value, dict) and len(options) > 1:
+            return self._tagged_union(options, value, path)
+        if options:
+            return self.value(options[0], value, path)
+        self._mismatch(kind, value, path)
+        return None
+
+    def _tagged_union(
+        self, options: list[kinds.Type], value: dict[str, object], path: Path
+    ) -> object:
+        structs = [each for each in map(_naked, options) if isinstance(each, kinds.StructType)]
+        key = str(structs[0].tag_field)
+        for struct in structs:
+            if struct.tag == value.get(key):
+                return self._struct(struct, value, path)
+        tags = either(str(struct.tag) for struct in structs)
+        found = f"not {shown(value[key])}" if key in value else "and is missing"
+        self.refuse((*path, key), f"{key} must be {tags}, {found}")
+        return None
+
+    def _mapping(
+        self, kind: kinds.DictType, value: dict[str, object], path: Path
+    ) -> dict[str, object]:
+        for key in value:
+            if not _fits(_naked(kind.key_type), key):
+                said = f"the key {shown(key)} must be {described(kind.key_type)}"
+                self.refuse((*path, key), said)
+        return {key: self.value(kind.value_type, each, (*path, key)) for key, each in value.items()}
+
+    def _list(self, kind: kinds.Type, value: list[object], path: Path) -> list[object]:
+        if isinstance(kind, kinds.TupleType):
+            types = kind.item_types
+        elif isinstance(kind, _Many):
+            types = (kind.item_type,) * len(value)
+        else:
+            return value
+        pairs = enumerate(zip(types, value, strict=True))
+        return [self.value(type_, each, (*path, place)) for place, (type_, each) in pairs]
+
+    def _struct(
+        self, kind: kinds.StructType, value: dict[str, object], path: Path
+    ) -> dict[str, object]:
+        faults_before = len(self.faults)
+        left = dict(value)
+        shaped: dict[str, object] = {}
+        if kind.tag_field in left:
+            shaped[kind.tag_field] = left.pop(kind.tag_field)
+        for field in sorted(kind.fields, key=lambda field: form(field.type) is not None):
+            shaped.update(self._field(field, left, path))
+        for key in left:
+            self.refuse((*path, key), _unknown(key, kind))
+        if len(self.faults) == faults_before:
+            self._judge(kind.cls, shaped, path)
+        return shaped
+
+    def _field(self, field: kinds.Field, left: dict[str, object], path: Path) -> dict[str, object]:
+        """Takes what belongs to the field out of what is left."""
+        name = field.encode_name
+        if (keys := form(field.type)) is not None:
+            return {name: self._gathered(keys, field.type, left, path)}
+        if name in left:
+            return {name: self.value(field.type, left.pop(name), (*path, name))}
+        if field.required:
+            self.refuse((*path, name), f"{name} is missing; it must be {described(field.type)}")
+        return {}
+
+    def _gathered(
+        self, keys: str, kind: kinds.Type, left: dict[str, object], path: Path
+    ) -> dict[str, object]:
+        naked = _naked(kind)
+        type_ = naked.value_type if isinstance(naked, kinds.DictType) else kinds.AnyType()
+        found = {key: _form_pattern(keys).fullmatch(key) for key in left}
+        return {
+            match[1]: self.value(type_, left.pop(key), (*path, key))
+            for key, match in found.items()
+            if match
+        }
+
+    def _judge(self, cls: type, shaped: dict[str, object], path: Path) -> None:
+        try:
+            msgspec.convert(shaped, cls)
+        except msgspec.ValidationError as error:
+            self.refuse(*_located(error, path))
+
+
+def form(kind: kinds.Type) -> str | None:
+    """The form of the keys that a field gathers, such as `<machine>_record`."""
+    extra = kind.extra if isinstance(kind, kinds.Metadata) else None
+    return (extra or {}).get("keys")
+
+
+@lru_cache(maxsize=FORMS_CACHED_MAX)
+def _form_pattern(keys: str) -> re.Pattern[str]:
+    before, _, rest = keys.partition("<")
+    after = rest.partition(">")[2]
+    return re.compile(f"{re.escape(before)}([a-z][a-z0-9_]*){re.escape(after)}")
+
+
+def _naked(kind: kinds.Type) -> kinds.Type:
+    while isinstance(kind, kinds.Metadata):
+        kind = kind.type
+    return kind
+
+
+def _name(path: Path) -> str:
+    """What a sentence calls the part at a path."""
+    if not path:
+        return "the whole document"
+    *before, last = path
+    return f"item {last + 1} of {_name(tuple(before))}" if isinstance(last, int) else _word(last)
+
+
+def _unknown(key: str, kind: kinds.StructType) -> str:
+    known = [form(field.type) or field.encode_name for field in kind.fields]
+    near = get_close_matches(key, known, n=1, cutoff=0.7)
+    if near:
+        return f"{_word(key)} is not a known key; did you mean {near[0]}?"
+    return f"{_word(key)} is not a known key; known are {', '.join(known[:KEYS_SHOWN_MAX])}"
+
+
+def _is_open_to(kind: kinds.Type, value: object) -> bool:
+    """Whether a value of this shape is worth comparing with the type in detail."""
+    if isinstance(value, dict):
+        return isinstance(kind, kinds.StructType | kinds.DictType | kinds.AnyType)
+    if isinstance(value, list):
+        return isinstance(kind, _Many | kinds.TupleType | kinds.AnyType)
+    return _fits(kind, value)
+
+
+def _fits(kind: kinds.Type, value: object) -> bool:
+    """Whether a value by itself, without its parts, is of the type."""
+    match kind:
+        case kinds.BoolType():
+            return isinstance(value, bool)
+        case kinds.NoneType():
+            return value is None
+        case kinds.IntType():
+            return _is_number(value, int) and _is_within(kind, value)
+        case kinds.FloatType():
+            return _is_number(value, int, float) and _is_within(kind, value)
+        case kinds.StrType():
+            return isinstance(value, str) and _is_like(kind, value)
+        case kinds.LiteralType():
+            return any(type(each) is type(value) and each == value for each in kind.values)
+        case kinds.EnumType():
+            values = [each.value for each in kind.cls]
+            return any(type(each) is type(value) and each == value for each in values)
+        case kinds.ListType() | kinds.VarTupleType() | kinds.SetType() | kinds.FrozenSetType():
+            return isinstance(value, list) and _has_length(kind, len(value))
+        case kinds.TupleType():
+            return isinstance(value, list) and len(value) == len(kind.item_types)
+        case kinds.StructType() | kinds.DictType():
+            return isinstance(value, dict)
+    return True
+
+
+def _is_number(value: object, *types: type) -> TypeGuard[float]:
+    return type(value) in types  # a boolean is an int to Python, and is not one here
+
+
+def _is_within(kind: kinds.IntType | kinds.FloatType, number: float) -> bool:
+    return (
+        (kind.ge is None or number >= kind.ge)
+        and (kind.gt is None or number > kind.gt)
+        and (kind.le is None or number <= kind.le)
+        and (kind.lt is None or number < kind.lt)
+        and (kind.multiple_of is None or number % kind.multiple_of == 0)
+    )
+
+
+def _is_like(kind: kinds.StrType, text: str) -> bool:
+    has_form = kind.pattern is None or re.search(kind.pattern, text) is not None
+    return has_form and _has_length(kind, len(text))
+
+
+def _has_length(kind: kinds.StrType | _Many, length: int) -> bool:
+    shortest, longest = kind.min_length, kind.max_length
+    return (shortest is None or length >= shortest) and (longest is None or length <= longest)
+
+
+def _located(error: msgspec.ValidationError, path: Path) -> tuple[Path, str]:
+    """Where msgspec found a fault, and its sentence without that."""
+    sentence, _, place = str(error).partition(" - at `$")
+    parts = re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", place.partition("[...]")[0])
+    return (*path, *(name or int(index) for name, index in parts)), sentence

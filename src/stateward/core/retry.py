@@ -1,0 +1,30 @@
+"""Retry arithmetic: whether there is another try, and when. No dice: the jitter comes from the id."""
+
+from zlib import crc32
+
+import msgspec
+
+from stateward.core.model import SECOND, Micros
+
+RETRIES_MAX = 1000
+BACKOFF_DEFAULT_S = (60.0, 300.0, 900.0)
+
+
+class RetryRule(msgspec.Struct, frozen=True, kw_only=True):
+    """How often an attempt is repeated by itself, and how long each wait is; the last one repeats."""
+
+    max_retries: int = 3
+    backoff_s: tuple[float, ...] = BACKOFF_DEFAULT_S
+    jitter_s: float = 0.0
+
+    def next_at(self, *, retry_count: int, token: str, now: Micros) -> Micros | None:
+        """When the next automatic try is due, or None when there is none left."""
+        if retry_count >= self.max_retries:
+            return None
+        wait_s = self.backoff_s[min(retry_count, len(self.backoff_s) - 1)]
+        return now + round((wait_s + self.jitter_s * spread(token)) * SECOND)
+
+
+def spread(token: str) -> float:
+    """A number in [0, 1) that differs from token to token, and is the same each time for one."""
+    return crc32(token.encode()) / 2**32

@@ -1,0 +1,168 @@
+"""Whether a history is sound: replay it, and compare. Pure; it is fed transitions and records.
+
+It trusts nothing but the machines: every hash is computed anew, every move looked up in the graph, every
+record rebuilt from its transitions. A change of any single field of either is found.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from stateward.core.chain import GENESIS, Anchor, advance, record_hash, transition_hash
+from stateward.core.machine import UPGRADED, Machine
+from stateward.core.model import AUTHORITY, PRIORITY_MAX, PRIORITY_MIN, Record, Transition
+
+Machines = Mapping[tuple[str, int], Machine]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is not as it must be."""
+
+    check: str
+    where: str
+    sentence: str
+
+    def __str__(self) -> str:
+        """As `verify` prints it."""
+        return f"{self.where}: {self.check}: {self.sentence}"
+
+
+class LogCheck:
+    """The whole log in order: numbered without gaps, no epoch falling back, ending at the anchor."""
+
+    def __init__(self) -> None:
+        self._running = Anchor()
+        self._epoch = 0
+
+    def feed(self, transitions: Sequence[Transition]) -> Iterator[Finding]:
+        """The next entries in the order of `seq`."""
+        for place, transition in enumerate(transitions, self._running.count + 1):
+            where = f"entry {transition.seq}"
+            if transition.seq != place:
+                yield _finding("order", where, f"entry {place} was expected here")
+            if transition.epoch < self._epoch:
+                yield _finding("epoch", where, f"epoch {transition.epoch} after {self._epoch}")
+            self._epoch = max(self._epoch, transition.epoch)
+        self._running = advance(self._running, (each.hash for each in transitions))
+
+    def end(self, anchor: Anchor) -> Iterator[Finding]:
+        """Compare with the anchor."""
+        found = self._running
+        if found.count != anchor.count:
+            yield _finding(
+                "anchor", "log", f"{found.count} entries, the anchor says {anchor.count}"
+            )
+        elif (found.head, found.digest) != (anchor.head, anchor.digest):
+            yield _finding("anchor", "log", "the last hash or the digest differs from the anchor's")
+
+
+def check_record(
+    record: Record | None, history: Sequence[Transition], machines: Machines
+) -> Iterator[Finding]:
+    """One record against its own history, oldest first."""
+    where = record.id if record is not None else history[0].record_id
+    if record is None:
+        yield _finding("lost", where, f"{len(history)} transitions, but no such record")
+    if not history:
+        yield _finding("lost", where, "the record has no history")
+        return
+    yield from _check_chain(history, machines)
+    if record is not None:
+        yield from _check_end(record, history[-1], machines)
+
+
+def _check_chain(history: Sequence[Transition], machines: Machines) -> Iterator[Finding]:
+    before: Transition | None = None
+    for place, transition in enumerate(history):
+        where = f"{transition.record_id} version {transition.version}"
+        if transition.version != place:
+            yield _finding("version", where, f"version {place} was expected here")
+        if transition.prev_hash != (before.hash if before else GENESIS):
+            yield _finding("chain", where, "does not follow the entry before it")
+        if transition.hash != transition_hash(transition):
+            yield _finding("hash", where, "was changed after it was written")
+        if transition.authority != AUTHORITY:
+            yield _finding("authority", where, f"written by {transition.authority!r}")
+        if before is not None and transition.at < before.at:
+            yield _finding("time", where, "is earlier than the entry before it")
+        yield from _check_move(transition, before, machines)
+        before = transition
+
+
+def _check_move(
+    transition: Transition, before: Transition | None, machines: Machines
+) -> Iterator[Finding]:
+    where = f"{transition.record_id} version {transition.version}"
+    machine = machines.get((transition.machine, transition.machine_version))
+    if machine is None:
+        named = f"{transition.machine} version {transition.machine_version}"
+        yield _finding("machine", where, f"there is no machine {named}")
+        return
+    source, target = transition.source, transition.target
+    if source != (before.target if before else None):
+        yield _finding("replay", where, f"leaves {source!r}, but the record was elsewhere")
+    if source is None:
+        imported = {state.name for state in machine.states if state.is_imported}
+        if target != machine.initial and target not in imported:
+            yield _finding("graph", where, f"records do not begin in {target!r}")
+    elif transition.trigger == UPGRADED:
+        if target not in machine.kind:
+            yield _finding("graph", where, f"{machine.name} has no state {target!r}")
+    elif (source, target) not in machine.pairs:
+        yield _finding("graph", where, f"{machine.name} has no way from {source!r} to {target!r}")
+
+
+def _check_end(record: Record, last: Transition, machines: Machines) -> Iterator[Finding]:
+    if (record.status, record.version) != (last.target, last.version):
+        sentence = (
+            f"is {record.status!r} at version {record.version}, "
+            f"its history ends in {last.target!r} at version {last.version}"
+        )
+        yield _finding("status", record.id, sentence)
+    if record.head != last.hash:
+        yield _finding("chain", record.id, "its head is not the hash of its last transition")
+    if record_hash(record) != last.record_hash:
+        yield _finding("record", record.id, "a field was changed without a transition")
+    machine = machines.get((record.machine, record.machine_version))
+    if machine is not None and record.status in machine.kind:
+        yield from _check_live(machine, record)
+
+
+def _check_live(machine: Machine, record: Record) -> Iterator[Finding]:
+    """What dispatch moves without a transition must still make sense for the state."""
+    if not PRIORITY_MIN <= record.priority <= PRIORITY_MAX:
+        yield _finding("priority", record.id, f"priority {record.priority} is not 1 to 10")
+    kind = machine.kind[record.status]
+    is_moving = record.waiting is not None or record.due_at is not None
+    if kind == "terminal" and is_moving:
+        yield _finding("stuck", record.id, "ended, but marked as waiting")
+    if (
+        kind in ("ready", "running")
+        and not is_moving
+        and record.rest is None
+        and machine.stage_of(record.status)
+    ):
+        yield _finding("stuck", record.id, f"in {record.status!r} with nothing to move it on")
+    stage = machine.stage_of(record.status)
+    if record.waiting is not None and (stage is None or stage.name != record.waiting):
+        yield _finding(
+            "stuck",
+            record.id,
+            f"waits for {record.waiting!r}, which {record.status!r} does not lead to",
+        )
+
+
+def by_record(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:
+    """Runs of transitions of one record, from a stream ordered by record and version."""
+    run: list[Transition] = []
+    for transition in transitions:
+        if run and run[-1].record_id != transition.record_id:
+            yield run
+            run = []
+        run.append(transition)
+    if run:
+        yield run
+
+
+def _finding(check: str, where: str, sentence: str) -> Finding:
+    return Finding(check=check, where=where, sentence=sentence)

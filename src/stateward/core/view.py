@@ -1,0 +1,205 @@
+"""What outsiders see of a record: the disclosed fields, and in one sentence why it is where it is. Pure."""
+
+import msgspec
+
+from stateward.core.machine import Machine, Stage
+from stateward.core.model import (
+    SECOND,
+    Fields,
+    Micros,
+    Record,
+    Transition,
+    to_iso,
+)
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What must be known beside the record itself to say why it waits."""
+
+    now: Micros
+    paused_by: str | None = None
+    pause_reason: str | None = None
+    workers_able: int = 0
+    workers_free: int = 0
+    ahead: int = 0
+    is_coordinated: bool = True
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a record is where it is: a code for programs, a sentence for people, and what to do."""
+
+    code: str
+    sentence: str
+    advice: str = ""
+    until: str | None = None
+
+
+def view(machine: Machine, record: Record) -> Fields:
+    """A record as the doors show it: progressive disclosure, no internal ids."""
+    return {
+        "id": record.id,
+        "machine": record.machine,
+        "status": record.status,
+        "version": record.version,
+        "error_code": record.error_code,
+        "error_message": record.error_message,
+        **machine.disclosed(record),
+        "priority": record.priority,
+        "retry_count": record.retry_count,
+        "max_retries": machine.retry.max_retries,
+        "last_retry_at": _iso(record.last_retry_at),
+        "rest": record.rest,
+        "labels": record.labels,
+        "replaces": record.replaces,
+        "created_at": to_iso(record.created_at),
+        "updated_at": to_iso(record.entered_at),
+        "status_metadata": {
+            "started_at": to_iso(record.entered_at),
+            "worker_id": record.worker,
+            "retry_count": record.retry_count,
+        },
+    }
+
+
+def sentence(machine: Machine, transition: Transition) -> str:
+    """A transition as one line of a log: `UL_x: parsing → parsed (parse.completed, 42 observations)`."""
+    facts = [transition.trigger]
+    metadata = transition.metadata
+    stage = machine.stage.get(transition.trigger.partition(".")[0])
+    if "count" in metadata and stage is not None and stage.produces is not None:
+        facts.append(f"{metadata['count']} {stage.produces}")
+    if "error_code" in metadata:
+        facts.append(f"{metadata['error_code']}: {metadata.get('error_message')}")
+    if "rest" in metadata:
+        facts.append(f"{metadata['rest']}: nothing for the next stage to do")
+    if "reason" in metadata:
+        facts.append(f"reason: {metadata['reason']}")
+    source = transition.source or "new"
+    return f"{transition.record_id}: {source} → {transition.target} ({', '.join(facts)})"
+
+
+def explain(machine: Machine, record: Record, around: Surroundings) -> Explanation:
+    """Why the record is where it is, and what a person can do about it."""
+    if record.rest is not None:
+        return Explanation(
+            code="skipped",
+            sentence=f"the last stage found nothing, so the next one was skipped; it rests in {record.status}",
+            advice="look at its log; submit a corrected document as a new record",
+        )
+    if record.waiting is not None:
+        return _waiting(machine, record, around)
+    match machine.kind[record.status]:
+        case "ready" | "running" if machine.stage_of(record.status) is None:
+            events = sorted(type_ for status, type_ in machine.rules if status == record.status)
+            return Explanation(
+                code="waiting_for_event",
+                sentence=f"no stage moves it on from {record.status}; it waits for {' or '.join(events)}",
+            )
+        case "running":
+            return _running(record, around)
+        case "suspended":
+            return Explanation(
+                code="waiting_for_person",
+                sentence=f"it waits for a person's decision{_until(record)}",
+                advice="decide it in the review list",
+                until=_iso(record.due_at),
+            )
+        case "failed":
+            return _failed(machine, record, around)
+        case _:
+            return Explanation(code="ended", sentence=f"it ended in {record.status}")
+
+
+def _waiting(machine: Machine, record: Record, around: Surroundings) -> Explanation:
+    stage = machine.stage.get(record.waiting or "")
+    name = f"stage {record.waiting}"
+    if around.paused_by is not None:
+        why = f" ({around.pause_reason})" if around.pause_reason else ""
+        return Explanation(
+            code="paused",
+            sentence=f"{name} is paused by {around.paused_by}{why}",
+            advice=f"stateward resume {record.machine} --stage {record.waiting}",
+        )
+    if around.workers_able == 0:
+        return Explanation(
+            code="no_worker",
+            sentence=f"no worker that can run {_runner(stage)} is alive",
+            advice="start one: stateward up, or stateward worker",
+        )
+    if around.workers_free == 0:
+        return Explanation(
+            code="queued",
+            sentence=f"every worker for {name} is busy; {around.ahead} records are before it",
+            advice="wait, or start another worker",
+        )
+    if not around.is_coordinated:
+        return Explanation(
+            code="no_coordinator",
+            sentence=f"workers for {name} have room, but it was not dispatched yet",
+            advice="if this lasts, see that a coordinator runs: stateward up, or stateward coordinator",
+        )
+    return Explanation(
+        code="about_to_start", sentence=f"it is about to be handed to a worker for {name}"
+    )
+
+
+def _runner(stage: Stage | None) -> str:
+    return "its stage" if stage is None else f"{stage.runner}"
+
+
+def _running(record: Record, around: Surroundings) -> Explanation:
+    since = (around.now - record.entered_at) / SECOND
+    if record.due_at is not None and record.due_at < around.now:
+        return Explanation(
+            code="overdue",
+            sentence=f"worker {record.worker} has had it for {since:.0f} s, past its timeout",
+            advice="see that a coordinator runs: it moves overdue records on",
+            until=_iso(record.due_at),
+        )
+    return Explanation(
+        code="running",
+        sentence=f"worker {record.worker} has had it for {since:.0f} s; its timeout is{_until(record)}",
+        until=_iso(record.due_at),
+    )
+
+
+def _failed(machine: Machine, record: Record, around: Surroundings) -> Explanation:
+    if record.error_code is None:
+        return Explanation(
+            code="reopened",
+            sentence=f"a person reopened it; it resumes from {record.failed_from}",
+            advice="if this lasts, see that a coordinator runs",
+            until=_iso(record.due_at),
+        )
+    error = f"{record.error_code}: {record.error_message}"
+    if record.due_at is not None and record.due_at > around.now:
+        number = record.retry_count + 1
+        return Explanation(
+            code="waiting_for_retry",
+            sentence=(
+                f"it failed ({error}); retry {number} of {machine.retry.max_retries} is due"
+                f"{_until(record)}"
+            ),
+            advice=f"stateward retry {record.id} tries it at once",
+            until=_iso(record.due_at),
+        )
+    if record.due_at is not None:
+        return Explanation(
+            code="retry_due",
+            sentence=f"it failed ({error}) and is due to move on",
+            advice="if this lasts, see that a coordinator runs",
+            until=_iso(record.due_at),
+        )
+    return Explanation(
+        code="failed",
+        sentence=f"it failed and no automatic retry is left: {error}",
+        advice=f"mend the cause, then: stateward retry {record.id}",
+    )
+
+
+def _until(record: Record) -> str:
+    return f" at {_iso(record.due_at)}" if record.due_at is not None else ""
+
+
+def _iso(at: Micros | None) -> str | None:
+    return None if at is None else to_iso(at)

@@ -1,0 +1,181 @@
+"""What runners write: items, logs and completion marks. Never a status.
+
+An attempt is (record, version). Its mark, its log and its items appear together, in one transaction, once:
+a second output for the same attempt is dropped. Items are kept in chunks, each a JSON array, so that a stage
+with a hundred thousand rows costs a few hundred inserts. When an event is lost on the way, the mark tells the
+clock how the attempt ended.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from stateward.core.model import RUNNER, Event, Fields, Micros, event_id, log_ref
+from stateward.database import Database, Row, Table
+
+ATTEMPTS_MAX = 1000
+
+OUTPUTS = Table(
+    "outputs",
+    {
+        "record_id": "text",
+        "version": "bigint",
+        "stage": "text",
+        "outcome": "text",
+        "count": "bigint",
+        "facts": "json",
+        "error_code": "text",
+        "error_message": "text",
+        "is_retryable": "boolean",
+        "worker": "text",
+        "at": "bigint",
+        "log": "text",
+    },
+    key=("record_id", "version"),
+)
+ITEM_CHUNKS = Table(
+    "item_chunks",
+    {
+        "record_id": "text",
+        "version": "bigint",
+        "chunk": "bigint",
+        "count": "bigint",
+        "data": "text",
+    },
+    key=("record_id", "version", "chunk"),
+)
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_decode_facts = msgspec.json.Decoder(Fields).decode
+_decode_items = msgspec.json.Decoder(list[Fields]).decode
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How an attempt ended. `error_code` is None where it was completed."""
+
+    record_id: str
+    version: int
+    stage: str
+    worker: str
+    at: Micros
+    outcome: str = "done"
+    count: int = 0
+    facts: Fields = {}
+    error_code: str | None = None
+    error_message: str | None = None
+    is_retryable: bool = True
+    log: str = ""
+
+
+class Output(msgspec.Struct, frozen=True, gc=False):
+    """A mark with the items that go with it, as (count, JSON array text)."""
+
+    mark: Mark
+    chunks: tuple[tuple[int, str], ...] = ()
+
+
+class Outputs:
+    """The outputs of all attempts, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def write(self, outputs: Sequence[Output]) -> list[bool]:
+        """Keep each output, unless its attempt has one already; for each, whether it was kept."""
+        with self._database.unit():
+            kept = self._database.insert_new(OUTPUTS, [_mark_row(each.mark) for each in outputs])
+            chunks = [
+                row
+                for each, is_kept in zip(outputs, kept, strict=True)
+                if is_kept
+                for row in _chunk_rows(each)
+            ]
+            if chunks:
+                self._database.insert(ITEM_CHUNKS, chunks)
+            return kept
+
+    def mark(self, record_id: str, version: int) -> Mark | None:
+        """How this attempt ended, if it did."""
+        found = self._database.rows(
+            f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
+            " WHERE record_id = :record_id AND version = :version",
+            record_id=record_id,
+            version=version,
+        )
+        return _mark(found[0]) if found else None
+
+    def attempts(self, record_id: str) -> list[Mark]:
+        """Every attempt at any stage of a record that ended, oldest first, with its log."""
+        found = self._database.rows(
+            f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
+            f" WHERE record_id = :record_id ORDER BY version LIMIT {ATTEMPTS_MAX}",
+            record_id=record_id,
+        )
+        return [_mark(row) for row in found]
+
+    def chunks(self, record_id: str, version: int) -> list[str]:
+        """The items of an attempt, as the JSON arrays they are kept in."""
+        found = self._database.rows(
+            "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
+            " ORDER BY chunk",
+            record_id=record_id,
+            version=version,
+        )
+        return [str(data) for (data,) in found]
+
+    def items(self, record_id: str, version: int) -> Iterator[Fields]:
+        """The items of an attempt, one by one."""
+        for data in self.chunks(record_id, version):
+            yield from _decode_items(data)
+
+
+def ended_event(mark: Mark) -> Event:
+    """The event that a worker reports for an attempt; made anew from its mark when it was lost."""
+    type_ = f"{mark.stage}.{'completed' if mark.error_code is None else 'failed'}"
+    return Event(
+        id=event_id(mark.record_id, makes=mark.version + 1, type_=type_),
+        type=type_,
+        record_id=mark.record_id,
+        version=mark.version,
+        at=mark.at,
+        actor=RUNNER + mark.worker,
+        count=mark.count if mark.error_code is None else None,
+        outcome=mark.outcome,
+        facts=mark.facts,
+        error_code=mark.error_code,
+        error_message=mark.error_message,
+        is_retryable=mark.is_retryable,
+        log_ref=log_ref(mark.record_id, mark.stage),
+    )
+
+
+def _mark_row(mark: Mark) -> Row:
+    return (
+        mark.record_id,
+        mark.version,
+        mark.stage,
+        mark.outcome,
+        mark.count,
+        _encode(mark.facts).decode(),
+        mark.error_code,
+        mark.error_message,
+        mark.is_retryable,
+        mark.worker,
+        mark.at,
+        mark.log,
+    )
+
+
+def _chunk_rows(output: Output) -> list[Row]:
+    mark = output.mark
+    return [
+        (mark.record_id, mark.version, place, count, data)
+        for place, (count, data) in enumerate(output.chunks)
+    ]
+
+
+def _mark(row: Row) -> Mark:
+    values = dict(zip(OUTPUTS.columns, row, strict=True))
+    values["facts"] = _decode_facts(str(values["facts"]))  # type: ignore[assignment]
+    values["is_retryable"] = bool(values["is_retryable"])
+    return Mark(**values)  # type: ignore[arg-type]

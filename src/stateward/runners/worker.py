@@ -1,0 +1,341 @@
+"""The worker: takes the work that is its own, has it done, writes what came of it, and reports.
+
+It runs runners in warm child processes with limits (the default), or inline where a stage is declared trusted
+and fast. It never sees a record: work comes from the bus, outputs go to the outputs room, and events say how
+each attempt ended. Output, event and the end of the work are one transaction, and only for work that is still
+its own: a worker that was taken for dead writes nothing. Whatever foreign code does becomes an event.
+
+One thread drives it in two steps: `prepare` does the work and writes nothing, `settle` writes what is finished,
+and `committed` forgets it once the transaction is durable.
+"""
+
+import selectors
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stateward.bus import Bus, WorkerInfo
+from stateward.core.errors import ArtifactError
+from stateward.core.model import Micros, Work, timeout_message
+from stateward.database import TOPIC_WORK, Database
+from stateward.outputs import Mark, Output, Outputs, ended_event
+from stateward.runners.kit import Completed, Failed, Job, Limits, Result, Runner, run_runner
+from stateward.runners.sandbox import Child, JobOrder
+from stateward.telemetry import Log
+
+IDLE_S = 3600.0
+CLOSE_S = 2.0
+RUNNER_MISSING = "RUNNER_NOT_LOADED"
+
+Key = tuple[str, int, int]
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """An attempt that ended here and is not written yet."""
+
+    work: Work
+    result: Result
+
+
+class Worker:
+    """All attempts of one process."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        host: str,
+        pid: int,
+        life: str,
+        database: Database,
+        bus: Bus,
+        outputs: Outputs,
+        artifact_path: Callable[[str], Path],
+        runners: Mapping[str, Runner],
+        imports: Sequence[str],
+        limits: Limits,
+        processes: int,
+        prefetch: int,
+        inline_window: int,
+        heartbeat_s: float,
+        clock: Callable[[], Micros],
+        sleep: Callable[[float], object],
+        scratch_root: Path,
+        log: Log,
+    ) -> None:
+        self.name = name
+        self._database = database
+        self._bus = bus
+        self._outputs = outputs
+        self._artifact_path = artifact_path
+        self._runners = runners
+        self._imports = list(imports)
+        self._limits = limits
+        self._processes = processes
+        self._window = processes * (1 + prefetch) + inline_window
+        self._heartbeat_s = heartbeat_s
+        self._clock = clock
+        self._sleep = sleep
+        self._scratch_root = scratch_root
+        self._log = log
+        self._info = WorkerInfo(
+            id=name,
+            host=host,
+            pid=pid,
+            life=life,
+            runners=tuple(sorted(runners)),
+            slots=processes * (1 + prefetch),
+            inline_slots=inline_window,
+            started_at=clock(),
+            seen_at=clock(),
+        )
+        self._bell = database.bell(TOPIC_WORK)
+        self._children: dict[Child, Work | None] = {}
+        self._queue: dict[Key, Work] = {}
+        self._finished: dict[Key, Finished] = {}
+        self._is_written = False
+        self._beat_at = 0.0
+
+    # The three steps of a turn
+
+    def prepare(self) -> bool:
+        """Take what is new, stop what was withdrawn, run and poll; whether anything is finished."""
+        self._bell.clear()
+        assigned = {_key(work): work for work in self._bus.assigned(self.name, limit=self._window)}
+        self._stop_withdrawn(assigned)
+        for key, work in assigned.items():
+            if key not in self._finished and key not in self._queue and not self._is_under_way(key):
+                self._queue[key] = work
+        self._run_inline()
+        self._poll()
+        self._start()
+        return bool(self._finished)
+
+    def settle(self) -> bool:
+        """Write what is finished, and say that we are alive; whether anything was written."""
+        self._is_written = False
+        self._beat()
+        finished = list(self._finished.values())
+        if not finished:
+            return False
+        with self._database.unit():
+            is_ours = self._bus.finish([each.work for each in finished])
+            ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
+            outputs = [self._output(each) for each in ours]
+            kept = self._outputs.write(outputs) if outputs else []
+            marks = [each.mark for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
+            if marks:
+                self._bus.report([ended_event(mark) for mark in marks])
+            self._bus.call_for_work()
+        self._is_written = True
+        for each, is_own in zip(finished, is_ours, strict=True):
+            if not is_own:
+                self._log.warning(
+                    "dropped a result: the work was given to another", **_facts(each.work)
+                )
+        return True
+
+    def committed(self) -> None:
+        """The transaction of `settle` is durable: forget what it wrote."""
+        if self._is_written:
+            self._finished.clear()
+            self._is_written = False
+
+    # For the loop that drives it
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, queued or unwritten."""
+        is_working = any(work is not None for work in self._children.values())
+        return not (is_working or self._queue or self._finished)
+
+    def watched(self) -> Iterator[tuple[int, int]]:
+        """The descriptors to sleep on: the bell and the children that work."""
+        yield self._bell.fileno(), selectors.EVENT_READ
+        for child, work in self._children.items():
+            if work is not None:
+                yield from child.watched()
+
+    def wake_in(self) -> float:
+        """Seconds until something must be done unasked: a heartbeat, or an overrun to end."""
+        now = time.monotonic()
+        deadlines = [
+            child.deadline - now
+            for child, work in self._children.items()
+            if work is not None and child.deadline is not None
+        ]
+        return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
+
+    def drain(self) -> None:
+        """Take nothing new; what runs, runs to its end."""
+        if not self._info.is_draining:
+            self._info = msgspec.structs.replace(self._info, is_draining=True)
+            self._beat_at = 0.0
+            self._queue.clear()  # not begun: it goes to another worker when this one leaves
+            self._log.info("draining: finishing what runs", worker=self.name)
+
+    def close(self) -> None:
+        """Stop everything and leave; unfinished work goes to another worker."""
+        for child in list(self._children):
+            child.close()
+        for child in list(self._children):
+            child.close(wait_s=CLOSE_S)
+        self._children.clear()
+        self._bell.close()
+        self._bus.leave(self.name)
+
+    # Inside
+
+    def _stop_withdrawn(self, assigned: Mapping[Key, Work]) -> None:
+        for key in [key for key in self._queue if key not in assigned]:
+            del self._queue[key]
+        for child, work in self._children.items():
+            if work is not None and _key(work) not in assigned:
+                self._log.info("stopped: the work was withdrawn", **_facts(work))
+                child.cancel()
+                self._children[child] = None
+
+    def _is_under_way(self, key: Key) -> bool:
+        return any(work is not None and _key(work) == key for work in self._children.values())
+
+    def _run_inline(self) -> None:
+        for key, work in [(key, work) for key, work in self._queue.items() if work.is_inline]:
+            del self._queue[key]
+            self._finished[key] = Finished(work, self._inline(work))
+
+    def _inline(self, work: Work) -> Result:
+        runner = self._runners.get(work.runner)
+        if runner is None:
+            return _missing(work)
+        try:
+            job = Job(
+                record_id=work.record_id,
+                stage=work.stage,
+                attempt=work.version,
+                retry_count=work.retry_count,
+                labels=work.labels,
+                path=self._artifact(work),
+                items=self._inputs(work),
+            )
+        except ArtifactError as error:
+            return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
+        return run_runner(runner, job, limits=self._limits, sleep=self._sleep, now=self._clock)
+
+    def _start(self) -> None:
+        for key, work in list(self._queue.items()):
+            child = self._idle_child()
+            if child is None:
+                return
+            del self._queue[key]
+            try:
+                order = self._order(work)
+            except ArtifactError as error:
+                missing = Failed(
+                    code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log=""
+                )
+                self._finished[key] = Finished(work, missing)
+                continue
+            child.start(order)
+            self._children[child] = work
+
+    def _idle_child(self) -> Child | None:
+        for child in [
+            child for child, work in self._children.items() if work is None and child.is_dead
+        ]:
+            child.close()
+            del self._children[child]
+        for child, work in self._children.items():
+            if work is None and child.is_idle:
+                return child
+        if len(self._children) >= self._processes:
+            return None
+        child = Child.spawn(
+            self._imports, limits=self._limits, scratch_root=self._scratch_root, now=self._clock
+        )
+        self._children[child] = None
+        return child
+
+    def _poll(self) -> None:
+        now = time.monotonic()
+        for child, work in list(self._children.items()):
+            if work is None:
+                continue
+            result = child.on_ready() or child.expire(now)
+            if result is not None:
+                self._finished[_key(work)] = Finished(work, result)
+                self._children[child] = None
+
+    def _order(self, work: Work) -> JobOrder:
+        return JobOrder(
+            runner=work.runner,
+            record_id=work.record_id,
+            stage=work.stage,
+            attempt=work.version,
+            retry_count=work.retry_count,
+            labels=work.labels,
+            artifact_path=None if work.artifact is None else str(self._artifact(work)),
+            items=self._inputs(work),
+            timeout_s=work.timeout_s,
+            timeout_message=timeout_message(work.running, work.timeout_s),
+        )
+
+    def _artifact(self, work: Work) -> Path | None:
+        return None if work.artifact is None else self._artifact_path(work.artifact)
+
+    def _inputs(self, work: Work) -> dict[str, list[str]]:
+        """The items of the stages before, in the order in which they were completed."""
+        stages = sorted(work.inputs.items(), key=lambda each: each[1])
+        return {stage: self._outputs.chunks(work.record_id, version) for stage, version in stages}
+
+    def _output(self, finished: Finished) -> Output:
+        work, result = finished.work, finished.result
+        at = self._clock()
+        if isinstance(result, Completed):
+            mark = Mark(
+                record_id=work.record_id,
+                version=work.version,
+                stage=work.stage,
+                worker=self.name,
+                at=at,
+                outcome=result.outcome,
+                count=result.count,
+                facts=result.facts,
+                log=result.log,
+            )
+            return Output(mark, tuple((chunk.count, chunk.data) for chunk in result.chunks))
+        mark = Mark(
+            record_id=work.record_id,
+            version=work.version,
+            stage=work.stage,
+            worker=self.name,
+            at=at,
+            error_code=result.code,
+            error_message=result.message,
+            is_retryable=result.is_retryable,
+            log=result.log,
+        )
+        return Output(mark)
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        if now < self._beat_at:
+            return
+        self._beat_at = now + self._heartbeat_s
+        self._info = msgspec.structs.replace(self._info, seen_at=self._clock())
+        self._bus.announce(self._info)
+        self._bus.call_for_work()
+
+
+def _key(work: Work) -> Key:
+    return work.record_id, work.version, work.delivery
+
+
+def _facts(work: Work) -> dict[str, object]:
+    return {"record_id": work.record_id, "stage": work.stage, "version": work.version}
+
+
+def _missing(work: Work) -> Failed:
+    message = f"no runner {work.runner!r} is loaded here; name its pipeline in the settings"
+    return Failed(code=RUNNER_MISSING, message=message, is_retryable=True, log="")

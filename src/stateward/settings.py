@@ -1,0 +1,807 @@
+"""Every knob, what it is unless somebody says otherwise, and who said otherwise.
+
+A profile (a file that ships in `profiles/`) lies below one's own file, that below the environment,
+and that below arguments. This module alone reads settings files and environment variables. It must
+never open a store, start anything, fill in what it cannot read, or show a password.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from importlib import resources
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Self, TypeAlias, get_args
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from msgspec import Meta
+from msgspec import inspect as kinds
+from msgspec.structs import asdict, replace
+
+from stateward.core import reading
+from stateward.core.errors import DeclarationError, Fault
+from stateward.core.reading import Document
+from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, RetryRule
+
+FILE_BYTES_MAX = 4_000_000
+SECONDS_MAX = 30 * 24 * 3600
+CHECK_INTERVAL_DEFAULT_S = 60.0
+DATABASE = "stateward.db"
+PRIORITIES = {"vip_customer": 10, "regulatory_filing": 7, "normal": 5, "batch_import": 1}
+
+ProfileName: TypeAlias = Literal["personal", "business", "enterprise"]
+PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)
+
+MIB = 1024 * 1024
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=SECONDS_MAX)]
+Wait: TypeAlias = Annotated[float, Meta(ge=0, le=SECONDS_MAX)]
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Bytes: TypeAlias = Annotated[int, Meta(ge=1)]
+Name: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[a-z][a-z0-9_]*\Z",
+        max_length=100,
+        title="a name of small letters, digits and underscores",
+    ),
+]
+Email: TypeAlias = Annotated[str, Meta(pattern=r"\A[^@\s]+@[^@\s]+\Z", title="an e-mail address")]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A mapping in a settings file."""
+
+
+class Retry(Section, frozen=True, kw_only=True):
+    """How failed attempts are repeated."""
+
+    enabled: Annotated[bool, Meta(description="Whether failed attempts are repeated at all.")] = (
+        True
+    )
+    max_retries: Annotated[
+        int,
+        Meta(ge=0, le=RETRIES_MAX, description="Automatic retries before the record rests."),
+    ] = 3
+    backoff_seconds: Annotated[
+        tuple[Wait, ...],
+        Meta(description="The wait before each retry, in order; the last one repeats."),
+    ] = BACKOFF_DEFAULT_S
+    jitter_ms: Annotated[
+        int,
+        Meta(ge=0, le=3_600_000, description="Up to this much is added to each wait, at random."),
+    ] = 0
+
+
+class TimeoutMonitoring(Section, frozen=True, kw_only=True):
+    """How long an attempt may take, by running state."""
+
+    enabled: Annotated[bool, Meta(description="Whether the timeouts of this section hold.")] = True
+    timeouts_s: Annotated[
+        dict[str, Seconds],
+        Meta(
+            description="How long a record may stay in that state; otherwise its machine says.",
+            extra={"keys": "<running state>_timeout_seconds"},
+        ),
+    ] = {}
+    check_interval_seconds: Annotated[
+        Seconds, Meta(description="How often overdue records are looked for.")
+    ] = CHECK_INTERVAL_DEFAULT_S
+
+
+class PriorityQueue(Section, frozen=True, kw_only=True):
+    """Which records go first."""
+
+    enabled: Annotated[
+        bool, Meta(description="Whether priority counts; otherwise first come, first served.")
+    ] = True
+    priorities: Annotated[
+        tuple[Literal["vip_customer", "regulatory_filing", "normal", "batch_import"], ...],
+        Meta(
+            min_length=1,
+            description="The classes in use: vip_customer is priority 10, regulatory_filing 7, "
+            "normal 5 and batch_import 1.",
+        ),
+    ] = ("vip_customer", "regulatory_filing", "normal", "batch_import")
+    preemption: Annotated[
+        bool,
+        Meta(title="false", description="Can only be false: work under way is never cancelled."),
+    ] = False
+
+
+class Metrics(Section, frozen=True, kw_only=True):
+    """Numbers for monitoring."""
+
+    enabled: Annotated[bool, Meta(description="Whether metrics are kept and served.")] = False
+    backend: Annotated[Literal["prometheus"], Meta(description="Who collects them.")] = "prometheus"
+    labels: Annotated[
+        tuple[Literal["status", "source_type", "retry_count"], ...],
+        Meta(description="What the metrics of records are told apart by."),
+    ] = ("status", "source_type", "retry_count")
+
+
+class Logging(Section, frozen=True, kw_only=True):
+    """The shape of log lines."""
+
+    structured: Annotated[
+        bool, Meta(description="Whether a line is made of named values rather than a sentence.")
+    ] = False
+    format: Annotated[Literal["text", "json"], Meta(description="How a line is written.")] = "text"
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="The least important lines that are still written."),
+    ] = "info"
+    trace_id: Annotated[
+        bool, Meta(description="Whether lines carry the id of the trace they belong to.")
+    ] = False
+
+
+class Endpoint(Section, frozen=True, kw_only=True):
+    """An address that is told of changes of status."""
+
+    url: Annotated[str, Meta(description="Where to post: http or https, without credentials.")]
+    events: Annotated[
+        tuple[Name, ...], Meta(min_length=1, description="The statuses that it is told of.")
+    ]
+
+
+class Webhooks(Section, frozen=True, kw_only=True):
+    """Who is told over HTTP."""
+
+    enabled: Annotated[bool, Meta(description="Whether anything is sent.")] = True
+    endpoints: Annotated[tuple[Endpoint, ...], Meta(description="The addresses to tell.")] = ()
+
+
+class RecordSettings(Section, frozen=True, kw_only=True):
+    """What a file says of one machine; what it leaves out, the machine's declaration rules."""
+
+    states: Annotated[
+        tuple[Name, ...] | None,
+        Meta(title="a list of names, or null", description="The machine's states, as a check."),
+    ] = None
+    retry: Annotated[
+        bool | Retry | None,
+        Meta(title="false or a mapping", description="false: nothing is retried by itself."),
+    ] = None
+    timeout_monitoring: Annotated[
+        bool | TimeoutMonitoring | None,
+        Meta(title="false or a mapping", description="false: only the machine's own timeouts."),
+    ] = None
+    priority_queue: Annotated[
+        bool | PriorityQueue | None,
+        Meta(title="false or a mapping", description="false: first come, first served."),
+    ] = None
+    metrics: Metrics = Metrics()
+    logging: Logging = Logging()
+    webhooks: Webhooks = Webhooks()
+
+
+class StoreSettings(Section, frozen=True, kw_only=True):
+    """Where records are kept."""
+
+    url: Annotated[
+        str,
+        Meta(
+            description="`sqlite:` (a file in the data folder), `sqlite:///path`, "
+            "`postgresql://user:password@host/name` or `memory:`."
+        ),
+    ] = "sqlite:"
+
+    def __repr__(self) -> str:
+        """Without the password."""
+        return f"StoreSettings(url={masked(self.url)!r})"
+
+
+class WorkerSettings(Section, frozen=True, kw_only=True):
+    """How stages are run, and what a runner may use."""
+
+    processes: Annotated[
+        int, Meta(ge=1, le=1024, description="Worker processes on this machine.")
+    ] = 2
+    inline_window: Annotated[
+        Count, Meta(description="Jobs of inline stages that are taken and reported together.")
+    ] = 256
+    prefetch: Annotated[
+        int,
+        Meta(ge=0, le=1000, description="Jobs that a process takes ahead of the one it runs."),
+    ] = 1
+    heartbeat_seconds: Annotated[
+        Seconds, Meta(description="How often a worker says that its job is still under way.")
+    ] = 5.0
+    lease_seconds: Annotated[
+        Seconds,
+        Meta(description="Silence after which a job is given to another: two heartbeats or more."),
+    ] = 15.0
+    deliveries_max: Annotated[
+        Count, Meta(description="Times that a job is handed out before it counts as failed.")
+    ] = 3
+    cpu_seconds: Annotated[
+        Seconds | None,
+        Meta(description="Processor time of one attempt; null is the timeout of its stage."),
+    ] = None
+    memory_bytes: Annotated[Bytes, Meta(description="Memory of one attempt.")] = 512 * MIB
+    file_bytes: Annotated[
+        Bytes, Meta(description="The largest file that an attempt may write.")
+    ] = 1024 * MIB
+    open_files: Annotated[
+        Count, Meta(description="Files that an attempt may hold open at once.")
+    ] = 256
+    processes_max: Annotated[
+        Count, Meta(description="Processes and threads that an attempt may start.")
+    ] = 64
+    items_max: Annotated[Count, Meta(description="Items that one attempt may produce.")] = 200_000
+    item_bytes_max: Annotated[Bytes, Meta(description="The largest item, as JSON.")] = MIB
+    items_bytes_max: Annotated[
+        Bytes, Meta(description="All items of one attempt together, as JSON.")
+    ] = 256 * MIB
+    log_bytes_max: Annotated[
+        Bytes, Meta(description="The log of one attempt; what comes after is cut off.")
+    ] = MIB
+    jobs_per_child: Annotated[
+        Count, Meta(description="Jobs that a child process runs before a fresh one replaces it.")
+    ] = 500
+    transient_attempts: Annotated[
+        int,
+        Meta(ge=1, le=100, description="Attempts at a job whose failures pass by themselves."),
+    ] = 3
+    transient_backoff_seconds: Annotated[
+        Wait, Meta(description="The wait before the second of them; it doubles each time.")
+    ] = 0.5
+
+
+class CoordinatorSettings(Section, frozen=True, kw_only=True):
+    """How events are drained."""
+
+    batch_max: Annotated[
+        int, Meta(ge=1, le=10_000, description="Events decided and committed together.")
+    ] = 512
+    idle_seconds: Annotated[
+        Seconds, Meta(description="The longest sleep when nothing wakes the coordinator.")
+    ] = 30.0
+    ageing_seconds: Annotated[
+        Seconds, Meta(description="A record that waits this long goes before fresher, higher ones.")
+    ] = 600.0
+
+
+class LimitSettings(Section, frozen=True, kw_only=True):
+    """What the doors let in and out."""
+
+    upload_bytes_max: Annotated[Bytes, Meta(description="The largest document.")] = 50 * MIB
+    name_chars_max: Annotated[Count, Meta(description="The longest name of a document.")] = 255
+    message_chars_max: Annotated[
+        Count, Meta(description="The longest error message that is kept; the rest is cut off.")
+    ] = 2000
+    page_rows_max: Annotated[Count, Meta(description="The most rows in one answer.")] = 200
+
+
+class NoticeSettings(Section, frozen=True, kw_only=True):
+    """Mail for what needs a person."""
+
+    admin_email: Annotated[
+        Email | None, Meta(description="Who is told of stuck and given-up records.")
+    ] = None
+    smtp_url: Annotated[
+        str | None,
+        Meta(description="How mail is sent: `smtp://` or `smtps://user:password@host:port`."),
+    ] = None
+
+    def __repr__(self) -> str:
+        """Without the password."""
+        url = None if self.smtp_url is None else masked(self.smtp_url)
+        return f"NoticeSettings(admin_email={self.admin_email!r}, smtp_url={url!r})"
+
+
+class Declared(Section, frozen=True, kw_only=True):
+    """All that a settings file may say."""
+
+    profile: Annotated[
+        ProfileName, Meta(description="The profile that the rest of the file changes.")
+    ] = "personal"
+    data: Annotated[
+        str,
+        Meta(min_length=1, description="The data folder, counted from the file that names it."),
+    ] = "stateward-data"
+    store: StoreSettings = StoreSettings()
+    worker: WorkerSettings = WorkerSettings()
+    coordinator: CoordinatorSettings = CoordinatorSettings()
+    limits: LimitSettings = LimitSettings()
+    notices: NoticeSettings = NoticeSettings()
+    pipelines: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(
+            description="What to load besides the built-in machines: Python modules, and Python "
+            "or YAML files counted from the file that names them."
+        ),
+    ] = ()
+    records: Annotated[dict[str, RecordSettings], Meta(extra={"keys": "<machine>_record"})] = {}
+
+
+class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the settings mean for one machine; None: the machine's own declaration rules."""
+
+    states: tuple[str, ...] | None = None
+    max_retries: int | None = None
+    backoff_s: tuple[float, ...] = ()
+    jitter_s: float = 0.0
+    timeouts_s: dict[str, float] = {}
+    check_interval_s: float = CHECK_INTERVAL_DEFAULT_S
+    is_fifo: bool = True
+    priorities: dict[str, int] = {}
+    metrics: Metrics = Metrics()
+    logging: Logging = Logging()
+    webhooks: tuple[Endpoint, ...] = ()
+
+    def timeout_s(self, running_state: str) -> float | None:
+        """How long a record may stay in a running state."""
+        return self.timeouts_s.get(running_state)
+
+    def retry_rule(self, declared: RetryRule) -> RetryRule:
+        """The rule that holds, given the one that the machine declares."""
+        if self.max_retries is None:
+            return declared
+        return RetryRule(
+            max_retries=self.max_retries, backoff_s=self.backoff_s, jitter_s=self.jitter_s
+        )
+
+
+class Settings(Declared, frozen=True, kw_only=True):
+    """Everything that was said, merged and checked; `layers` are who said it, the last on top."""
+
+    layers: tuple[Document, ...] = ()
+
+    @classmethod
+    def load(
+        cls,
+        config: Path | None = None,
+        *,
+        profile: str | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Profile, file, environment (this process's own if None) and arguments, as one value.
+
+        Raises `DeclarationError` with every fault, each with its file and line.
+        """
+        variables = os.environ if environ is None else environ
+        said = [*_file_layer(config, variables), *_variable_layers(variables)]
+        if profile is not None:
+            said.append(reading.plain({"profile": profile}, source="--profile"))
+        _raise_any(chain.from_iterable(reading.convert(layer, Declared)[1] for layer in said))
+        layers = (_profile_layer(_declared(said).profile), *said)
+        settings = cls(**asdict(_declared(layers)), layers=layers)
+        _raise_any(settings.fault(path, sentence) for path, sentence in _impossible(settings))
+        return settings
+
+    @property
+    def data_path(self) -> Path:
+        """The data folder."""
+        return Path(self.data)
+
+    @property
+    def store_path(self) -> Path | None:
+        """The file of an SQLite store; None for every other store."""
+        scheme, _, rest = self.store.url.partition(":")
+        if scheme != "sqlite":
+            return None
+        if rest.startswith("//"):
+            return Path(unquote(rest.removeprefix("//")))
+        return self.data_path / (rest or DATABASE)
+
+    def machine(self, name: str) -> MachineSettings:
+        """What holds for one machine, whether a section speaks of it or not."""
+        section = self.records.get(name, RecordSettings())
+        machine = MachineSettings(
+            states=section.states,
+            metrics=section.metrics,
+            logging=section.logging,
+            webhooks=section.webhooks.endpoints if section.webhooks.enabled else (),
+        )
+        machine = _with_retries(machine, section.retry)
+        machine = _with_timeouts(machine, section.timeout_monitoring)
+        return _with_priorities(machine, section.priority_queue)
+
+    def check_states(self, machine_name: str, states: Iterable[str]) -> list[Fault]:
+        """What the section of a machine says of states that the machine does not have, or lacks.
+
+        A list of one's own names every state. The list of a shipped profile may be behind a machine that was
+        extended since, but names none that is gone.
+        """
+        section = self.records.get(machine_name, RecordSettings())
+        known = list(states)
+        key = f"{machine_name}_record"
+        is_own = any(layer.has(key, "states") for layer in self.layers[1:])
+        wrong = chain(
+            _states_differ(section, known, machine_name, is_own=is_own),
+            _states_unknown(section, known, machine_name),
+        )
+        return [self.fault((key, *path), sentence) for path, sentence in wrong]
+
+    def fault(self, path: reading.Path, sentence: str) -> Fault:
+        """A fault of what stands at `path`, blamed on the topmost layer that speaks of it."""
+        for end in range(len(path), 0, -1):
+            for layer in reversed(self.layers):
+                if layer.has(*path[:end]):
+                    return layer.fault(path, sentence)
+        return Document(source="settings", value=None, lines={}).fault(path, sentence)
+
+    def shown(self) -> dict[str, object]:
+        """All of it as a settings file would say it, with passwords as ***."""
+        return _unfolded(self, Declared)
+
+    def __repr__(self) -> str:
+        """Without the passwords, and without the layers, which hold them too."""
+        return f"Settings({self.shown()})"
+
+
+class Knob(NamedTuple):
+    """One line of the reference page."""
+
+    path: str
+    type: str
+    default: str
+    description: str
+
+
+def describe_settings() -> list[Knob]:
+    """Every key that a settings file may hold, in the order of the declaration."""
+    return list(_knobs(Declared, ""))
+
+
+def masked(url: str) -> str:
+    """A URL with *** for its passwords; other text as it is."""
+    # Greedy up to the last @: a password that holds one itself must not be shown from there on.
+    without_login = re.sub(r"(://[^:@/?#]*):.*@", r"\1:***@", url, flags=re.DOTALL)
+    parameters = r"([?&][^=&#]*(?:pass|secret|token)[^=&#]*=)[^&#]*"
+    return re.sub(parameters, r"\1***", without_login, flags=re.IGNORECASE)
+
+
+# Who says what: files, variables and arguments become layers, the last one on top.
+
+_VARIABLES: dict[str, reading.Path] = {
+    "STATEWARD_PROFILE": ("profile",),
+    "STATEWARD_DATA": ("data",),
+    "STATEWARD_STORE_URL": ("store", "url"),
+}
+
+
+def _file_layer(config: Path | None, variables: Mapping[str, str]) -> list[Document]:
+    named = variables.get("STATEWARD_CONFIG", "")
+    if config is None and not named:
+        return []
+    path = Path(named) if config is None else config
+    document = reading.read_yaml(_text(path), source=str(path))
+    value = {} if document.value is None else _counted_from(path.parent, document.value)
+    return [Document(source=document.source, value=value, lines=document.lines)]
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        raise _unreadable(path, "there is no such settings file") from None
+    except IsADirectoryError:
+        raise _unreadable(path, "this is a folder, not a settings file") from None
+    except PermissionError:
+        raise _unreadable(path, "this user may not read the settings file") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, f"the settings file cannot be read: {error}") from None
+    if len(raw) > FILE_BYTES_MAX:
+        raise _unreadable(path, f"the settings file is larger than {FILE_BYTES_MAX} bytes")
+    return _decoded(raw, path)
+
+
+def _decoded(raw: bytes, path: Path) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise _unreadable(path, "the settings file is not UTF-8 text", line=line) from None
+
+
+def _unreadable(path: Path, sentence: str, *, line: int = 0) -> DeclarationError:
+    return DeclarationError([Fault(source=str(path), line=line, path="", sentence=sentence)])
+
+
+def _counted_from(folder: Path, value: object) -> object:
+    """Relative paths in a file are counted from the file, wherever the service is started."""
+    if not isinstance(value, dict):
+        return value
+    moved: dict[str, object] = dict(value)
+    if isinstance(data := moved.get("data"), str) and data and not data.startswith("~"):
+        moved["data"] = str(folder / data)
+    if isinstance(pipelines := moved.get("pipelines"), list):
+        moved["pipelines"] = [_pipeline_from(folder, each) for each in pipelines]
+    return moved
+
+
+def _pipeline_from(folder: Path, named: object) -> object:
+    is_file = isinstance(named, str) and named.endswith((".py", ".yaml", ".yml"))
+    return str(folder / str(named)) if is_file else named
+
+
+def _variable_layers(variables: Mapping[str, str]) -> list[Document]:
+    layers = []
+    for name, path in _VARIABLES.items():
+        value: object = variables.get(name)
+        if not value:
+            continue
+        for key in reversed(path):
+            value = {key: value}
+        layers.append(reading.plain(value, source=name))
+    return layers
+
+
+def _profile_layer(name: ProfileName) -> Document:
+    file = resources.files("stateward") / "profiles" / f"{name}.yaml"
+    return reading.read_yaml(file.read_text("utf-8"), source=f"stateward/profiles/{name}.yaml")
+
+
+def _declared(layers: Iterable[Document]) -> Declared:
+    value: object = {}
+    for layer in layers:
+        value = _merged(value, layer.value)
+    declared, faults = reading.convert(reading.plain(value, source="settings"), Declared)
+    if declared is None:
+        raise DeclarationError(faults)
+    return declared
+
+
+def _merged(below: object, above: object) -> object:
+    """Mappings are merged key by key; anything else replaces what lies below it."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        return below | {key: _merged(below.get(key), each) for key, each in above.items()}
+    return above
+
+
+def _raise_any(faults: Iterable[Fault]) -> None:
+    if found := list(faults):
+        raise DeclarationError(found)
+
+
+# What is well-formed and still impossible: pairs of a place and a sentence.
+
+_Wrong: TypeAlias = Iterator[tuple[reading.Path, str]]
+
+
+def _impossible(settings: Settings) -> _Wrong:
+    if settings.data.startswith("~"):
+        yield ("data",), "data must be a whole path: ~ is not expanded"
+    if sentence := _store_fault(settings.store.url):
+        yield ("store", "url"), sentence
+    yield from _impossible_worker(settings.worker)
+    yield from _impossible_notices(settings.notices)
+    for name, section in settings.records.items():
+        for path, sentence in _impossible_record(section):
+            yield (f"{name}_record", *path), sentence
+
+
+def _store_fault(url: str) -> str | None:
+    scheme, colon, rest = url.partition(":")
+    if not colon or scheme not in ("sqlite", "postgresql", "memory"):
+        return f"url must begin with sqlite:, postgresql:// or memory:, not with {scheme!r}"
+    if scheme == "memory" and rest:
+        return "nothing may follow memory:"
+    if scheme == "sqlite" and (rest.endswith("/") or rest.startswith(":")):
+        return "sqlite: must be followed by nothing or by the path of a file"
+    if scheme == "sqlite" and rest.startswith("//") and not rest.startswith("///"):
+        return "a whole path has three slashes before it, as in sqlite:///var/lib/stateward.db"
+    if scheme == "postgresql" and not (rest.startswith("//") and _is_url(url)):
+        return "url must have the form postgresql://user:password@host:port/name"
+    return None
+
+
+def _is_url(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
+def _impossible_worker(worker: WorkerSettings) -> _Wrong:
+    least = 2 * worker.heartbeat_seconds
+    if worker.lease_seconds < least:
+        yield (
+            ("worker", "lease_seconds"),
+            f"lease_seconds must be at least two heartbeats ({least:g}), "
+            f"not {worker.lease_seconds:g}",
+        )
+    if worker.item_bytes_max > worker.items_bytes_max:
+        yield (
+            ("worker", "item_bytes_max"),
+            f"item_bytes_max must be at most items_bytes_max ({worker.items_bytes_max}), "
+            f"not {worker.item_bytes_max}",
+        )
+
+
+def _impossible_notices(notices: NoticeSettings) -> _Wrong:
+    if notices.smtp_url is not None and not _has_host(notices.smtp_url, "smtp", "smtps"):
+        said = "smtp_url must have the form smtp://user:password@host:port (or smtps://)"
+        yield ("notices", "smtp_url"), said
+    if (notices.admin_email is None) != (notices.smtp_url is None):
+        lone = "admin_email" if notices.smtp_url is None else "smtp_url"
+        yield ("notices", lone), "admin_email and smtp_url are needed together"
+
+
+def _has_host(url: str, *schemes: str) -> bool:
+    return _is_url(url) and urlsplit(url).scheme in schemes and bool(urlsplit(url).hostname)
+
+
+def _impossible_record(section: RecordSettings) -> _Wrong:
+    for key in ("retry", "timeout_monitoring", "priority_queue"):
+        if getattr(section, key) is True:
+            yield (key,), f"{key} must be false or a mapping, not true"
+    retry = section.retry
+    if isinstance(retry, Retry) and retry.enabled and not retry.backoff_seconds:
+        yield ("retry", "backoff_seconds"), "backoff_seconds must name at least one wait"
+    if isinstance(section.priority_queue, PriorityQueue):
+        yield from _impossible_queue(section.priority_queue)
+    for state in _repeated(section.states or ()):
+        yield ("states",), f"states names {state} twice"
+    for place, endpoint in enumerate(section.webhooks.endpoints):
+        url = endpoint.url
+        if not _has_host(url, "http", "https") or "@" in urlsplit(url).netloc:
+            said = "url must be http or https, with a host and without credentials"
+            yield ("webhooks", "endpoints", place, "url"), f"{said}, not {reading.shown(url)}"
+
+
+def _impossible_queue(queue: PriorityQueue) -> _Wrong:
+    if queue.preemption:
+        said = "preemption must be false: work under way is never cancelled"
+        yield ("priority_queue", "preemption"), said
+    for name in _repeated(queue.priorities):
+        yield ("priority_queue", "priorities"), f"priorities names {name} twice"
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    listed = list(names)
+    return [name for name in dict.fromkeys(listed) if listed.count(name) > 1]
+
+
+def _states_differ(
+    section: RecordSettings, states: list[str], machine_name: str, *, is_own: bool
+) -> _Wrong:
+    if section.states is None or set(section.states) == set(states):
+        return
+    lacking = [state for state in states if is_own and state not in section.states]
+    foreign = [state for state in section.states if state not in states]
+    if not lacking and not foreign:
+        return
+    parts = [("missing", lacking), ("not among them", foreign)]
+    said = "; ".join(f"{word}: {', '.join(names)}" for word, names in parts if names)
+    yield ("states",), f"states must be those of the machine {machine_name} ({said})"
+
+
+def _states_unknown(section: RecordSettings, states: list[str], machine_name: str) -> _Wrong:
+    for path, state in _states_named(section):
+        if state not in states:
+            near = get_close_matches(state, states, n=1)
+            cure = f"did you mean {near[0]}?" if near else f"its states are {', '.join(states)}"
+            yield path, f"the machine {machine_name} has no state {state}; {cure}"
+
+
+def _states_named(section: RecordSettings) -> Iterator[tuple[reading.Path, str]]:
+    if isinstance(section.timeout_monitoring, TimeoutMonitoring):
+        for state in section.timeout_monitoring.timeouts_s:
+            yield ("timeout_monitoring", f"{state}_timeout_seconds"), state
+    for place, endpoint in enumerate(section.webhooks.endpoints):
+        for position, state in enumerate(endpoint.events):
+            yield ("webhooks", "endpoints", place, "events", position), state
+
+
+# What the sections mean.
+
+
+def _with_retries(machine: MachineSettings, retry: bool | Retry | None) -> MachineSettings:
+    if retry is None:
+        return machine
+    if not isinstance(retry, Retry) or not retry.enabled:
+        return replace(machine, max_retries=0)
+    return replace(
+        machine,
+        max_retries=retry.max_retries,
+        backoff_s=retry.backoff_seconds,
+        jitter_s=retry.jitter_ms / 1000,
+    )
+
+
+def _with_timeouts(
+    machine: MachineSettings, monitoring: bool | TimeoutMonitoring | None
+) -> MachineSettings:
+    if not isinstance(monitoring, TimeoutMonitoring) or not monitoring.enabled:
+        return machine
+    return replace(
+        machine,
+        timeouts_s=monitoring.timeouts_s,
+        check_interval_s=monitoring.check_interval_seconds,
+    )
+
+
+def _with_priorities(
+    machine: MachineSettings, queue: bool | PriorityQueue | None
+) -> MachineSettings:
+    if not isinstance(queue, PriorityQueue) or not queue.enabled:
+        return machine
+    classes = {name: PRIORITIES[name] for name in queue.priorities}
+    return replace(machine, is_fifo=False, priorities=classes)
+
+
+# Showing.
+
+
+def _unfolded(section: Section, type_: type[msgspec.Struct]) -> dict[str, object]:
+    """A section as a file says it: keys that a field gathers stand by themselves again."""
+    said: dict[str, object] = {}
+    for field in _fields(type_):
+        part = _plainly(getattr(section, field.name))
+        keys = reading.form(field.type)
+        if keys is not None and isinstance(part, dict):
+            said |= {re.sub("<.*>", name, keys): each for name, each in part.items()}
+        else:
+            said[field.name] = part
+    return said
+
+
+def _plainly(value: object) -> object:
+    match value:
+        case Section():
+            return _unfolded(value, type(value))
+        case dict():
+            return {key: _plainly(each) for key, each in value.items()}
+        case tuple():
+            return [_plainly(each) for each in value]
+        case str():
+            return masked(value)
+        case _:
+            return value
+
+
+def _fields(type_: type[msgspec.Struct]) -> tuple[kinds.Field, ...]:
+    info = kinds.type_info(type_)
+    return info.fields if isinstance(info, kinds.StructType) else ()
+
+
+def _knobs(type_: type[msgspec.Struct], prefix: str) -> Iterator[Knob]:
+    for field in _fields(type_):
+        path = prefix + (reading.form(field.type) or field.name)
+        if (description := _description(field.type)) is not None:
+            yield Knob(path, reading.described(_each(field)), _default(field), description)
+        for inner, is_listed in _sections_in(field.type):
+            yield from _knobs(inner, f"{path}[]." if is_listed else f"{path}.")
+
+
+def _description(kind: kinds.Type) -> str | None:
+    extra = kind.extra_json_schema if isinstance(kind, kinds.Metadata) else None
+    return (extra or {}).get("description")
+
+
+def _each(field: kinds.Field) -> kinds.Type:
+    """The type of one value: that of the mapping's values where a field gathers keys."""
+    match field.type:
+        case kinds.Metadata(type=kinds.DictType() as gathered):
+            return gathered.value_type
+    return field.type
+
+
+def _default(field: kinds.Field) -> str:
+    if field.required:
+        return "required"
+    if reading.form(field.type) is not None:
+        return "not set"
+    return msgspec.json.encode(field.default).decode()
+
+
+def _sections_in(kind: kinds.Type) -> Iterator[tuple[type[msgspec.Struct], bool]]:
+    """The Structs that a field leads to, and whether they stand in a list."""
+    match kind:
+        case kinds.StructType():
+            yield kind.cls, False
+        case kinds.Metadata():
+            yield from _sections_in(kind.type)
+        case kinds.DictType():
+            yield from _sections_in(kind.value_type)
+        case kinds.VarTupleType():
+            yield from ((section, True) for section, _ in _sections_in(kind.item_type))
+        case kinds.UnionType():
+            for each in kind.types:
+                yield from _sections_in(each)

@@ -1,0 +1,75 @@
+"""What every test may ask for. Servers come from `tests/servers.py`; this file only wires them."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateward.testing.postgres import Cluster, MissingPostgres, Server, cluster
+from tests.servers import Run
+
+RUN = pytest.StashKey[Run]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    handed: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if handed is None:
+        config.stash[RUN] = Run.begin()
+    else:
+        folder, controller = handed["run_folder"], handed["run_controller"]
+        config.stash[RUN] = Run(Path(folder), controller=controller)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:  # noqa: ANN401 - xdist has no types
+    run = node.config.stash[RUN]
+    node.workerinput.update(run_folder=str(run.folder), run_controller=run.controller)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and RUN in config.stash:
+        config.stash[RUN].end()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(pytestconfig: pytest.Config) -> Server:
+    """The PostgreSQL that the whole run shares: make databases on it, but leave it running."""
+    with skipped_if_missing():
+        return pytestconfig.stash[RUN].postgres()
+
+
+@pytest.fixture(scope="session")
+def postgres_template(pytestconfig: pytest.Config, postgres_server: Server) -> str:
+    """The name of a database with the present schema, to be copied, never to be connected to."""
+    return pytestconfig.stash[RUN].template()
+
+
+@pytest.fixture
+def postgres_dsn(postgres_server: Server, postgres_template: str) -> Iterator[str]:
+    """The address of a fresh database with the present schema, for one test alone."""
+    name = postgres_server.create_database(postgres_template)
+    yield postgres_server.dsn(name)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def postgres_cluster() -> Iterator[Cluster]:
+    """A PostgreSQL for one test alone, to be killed and started again."""
+    with ExitStack() as stack:
+        with skipped_if_missing():
+            server = stack.enter_context(cluster())
+        yield server
+
+
+@contextmanager
+def skipped_if_missing() -> Iterator[None]:
+    """Without PostgreSQL a test is skipped and says why; in CI it fails."""
+    try:
+        yield
+    except MissingPostgres as missing:
+        if os.environ.get("CI", "").lower() in {"true", "1"}:
+            pytest.fail(f"CI must not skip: {missing}")
+        pytest.skip(str(missing))

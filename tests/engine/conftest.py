@@ -1,0 +1,42 @@
+"""The engine's tests run over every database: memory, an SQLite file, PostgreSQL."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.database import Database
+from stateward.database.postgres import PostgresDatabase
+from stateward.database.sqlite import MEMORY, SqliteDatabase
+from stateward.pipelines.contracts import CONTRACT
+from stateward.pipelines.literature import LITERATURE
+from stateward.pipelines.statements import UPLOAD
+from stateward.testing.rig import Rig
+
+Opener = Callable[[], Database]
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def open_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+    """Open the same database as often as wished (in memory: the one handle there is)."""
+    opened: list[Database] = []
+    if request.param == "memory":
+        opened.append(SqliteDatabase(MEMORY))
+        yield lambda: opened[0]
+    else:
+        dsn = request.getfixturevalue("postgres_dsn") if request.param == "postgres" else ""
+
+        def another() -> Database:
+            path = tmp_path / "engine.db"
+            opened.append(PostgresDatabase(dsn) if dsn else SqliteDatabase(path, is_durable=False))
+            return opened[-1]
+
+        yield another
+    for database in opened:
+        database.close()
+
+
+@pytest.fixture
+def rig(open_database: Opener) -> Rig:
+    """An engine with the three machines that ship, and nobody working yet."""
+    return Rig(open_database(), [UPLOAD, CONTRACT, LITERATURE])

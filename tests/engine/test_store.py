@@ -1,0 +1,137 @@
+"""What the store promises, whatever database is under it."""
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.core.decide import begin, start
+from stateward.core.errors import ConcurrentModification
+from stateward.core.model import Record
+from stateward.pipelines.statements import UPLOAD
+from stateward.store import Pause, Store
+from stateward.testing.rig import START, Rig
+
+
+def a_new_record(store: Store, record_id: str = "UL_1", dedupe: str | None = None) -> Record:
+    change = begin(
+        UPLOAD, record_id=record_id, now=START, actor="person:test", dedupe=dedupe
+    ).change
+    (record,) = store.commit([change])
+    assert record is not None
+    return record
+
+
+def test_a_record_comes_back_as_it_was_written(rig: Rig) -> None:
+    labels = {
+        "filename": "ä \"x\" \\ {a,b} 'NULL'\n😀",
+        "size": 2**53,
+        "is_new": True,
+        "none": None,
+    }
+
+    opened = rig.open(labels=labels, artifact="a" * 64, dedupe="a" * 64, priority=7)
+
+    assert rig.now(opened) == opened
+    assert rig.now(opened).labels == labels
+
+
+def test_a_change_needs_the_version_that_it_was_made_from(rig: Rig) -> None:
+    record = a_new_record(rig.store)
+    first = start(UPLOAD, record, worker="w1", now=START).change
+    second = start(UPLOAD, record, worker="w2", now=START).change
+    rig.store.commit([first])
+
+    with pytest.raises(ConcurrentModification, match="UL_1 is no longer at version 0"):
+        rig.store.commit([second])
+
+    assert rig.now(record).worker == "w1"
+    assert [each.version for each in rig.store.history("UL_1")] == [0, 1]
+
+
+def test_one_stale_change_undoes_the_whole_batch(rig: Rig) -> None:
+    one, other = a_new_record(rig.store, "UL_1"), a_new_record(rig.store, "UL_2")
+    good = start(UPLOAD, one, worker="w1", now=START).change
+    stale = replace(start(UPLOAD, other, worker="w1", now=START).change, expected=7)
+
+    with pytest.raises(ConcurrentModification):
+        rig.store.commit([good, stale])
+
+    assert rig.now(one) == one
+    assert rig.store.anchor().count == 2
+    assert rig.verify().is_sound
+
+
+def test_the_same_dedupe_key_makes_one_record_in_a_machine(rig: Rig) -> None:
+    first = begin(UPLOAD, record_id="UL_1", now=START, actor="person:a", dedupe="d").change
+    second = begin(UPLOAD, record_id="UL_2", now=START, actor="person:b", dedupe="d").change
+
+    written = rig.store.commit([first, second])
+
+    assert [record and record.id for record in written] == ["UL_1", None]
+    assert rig.store.get("UL_2") is None
+    assert rig.store.anchor().count == 1
+    assert rig.verify().is_sound
+
+
+def test_the_anchor_counts_every_transition_and_holds_the_last_hash(rig: Rig) -> None:
+    record = a_new_record(rig.store)
+    rig.store.commit([start(UPLOAD, record, worker="w", now=START).change])
+
+    anchor = rig.store.anchor()
+
+    assert anchor.count == 2
+    assert anchor.head == rig.store.history("UL_1")[-1].hash
+    assert [each.seq for each in rig.store.log()] == [1, 2]
+
+
+def test_epochs_only_rise(rig: Rig) -> None:
+    first = rig.store.begin_epoch()
+    a_new_record(rig.store, "UL_1")
+    second = rig.store.begin_epoch()
+    a_new_record(rig.store, "UL_2")
+
+    assert second == first + 1
+    assert [each.epoch for each in rig.store.log()] == [first, second]
+
+
+def test_counting_and_grouping_see_every_record(rig: Rig) -> None:
+    rig.worker()
+    for _ in range(3):
+        rig.open()
+    rig.open("contract")
+    rig.settle()
+    for work in rig.work():
+        if work.machine == "upload":
+            rig.fail(work, "PDF_CORRUPT")
+    rig.settle()
+
+    assert rig.store.counts() == {("upload", "error"): 3, ("contract", "parsing_pdf"): 1}
+    (group,) = rig.store.errors()
+    assert (group.error_code, group.count) == ("PDF_CORRUPT", 3)
+
+
+def test_records_are_found_newest_first_a_page_at_a_time(rig: Rig) -> None:
+    ids = [rig.open().id for _ in range(5)]
+    query = rig.query("status:queued_for_parse")
+
+    first = rig.store.find(query, kinds=rig.catalogue.kinds, limit=2)
+    rest = rig.store.find(query, kinds=rig.catalogue.kinds, after=first[-1].id, limit=10)
+
+    assert [record.id for record in (*first, *rest)] == ids[::-1]
+
+
+def test_a_pause_is_kept_with_who_and_why_until_it_is_taken_back(rig: Rig) -> None:
+    pause = Pause(machine="upload", stage="parse", at=START, actor="person:op", reason="bad deploy")
+    rig.store.pause(pause)
+    rig.store.pause(replace(pause, reason="still bad"))
+
+    assert rig.store.pauses() == [replace(pause, reason="still bad")]
+    assert rig.store.resume("upload", "parse")
+    assert not rig.store.resume("upload", "parse")
+    assert rig.store.pauses() == []
+
+
+def test_machines_are_remembered_as_they_were(rig: Rig) -> None:
+    kept = {machine.name: machine for machine, _ in rig.store.machines()}
+
+    assert kept["upload"] == UPLOAD
+    assert kept["contract"].pairs == rig.catalogue.named("contract").pairs

@@ -1,0 +1,158 @@
+"""Makes `.venv` on a machine that has Python and nothing else: no pip, no ensurepip, no uv.
+
+    python3 tools/bootstrap/bootstrap.py run     what `stateward` needs, and the command itself
+    python3 tools/bootstrap/bootstrap.py dev     after that, what `make check` and `make test` need
+
+Debian and Ubuntu ship Python without pip, so a pip wheel lies beside this file, with its SHA-256 in
+`pip.sha256`. It installs exactly what the lock files in `requirements/` name, checked against their
+hashes, from whatever index the user's own pip settings point to.
+
+It uses the standard library only, names no index, and must never install into any Python but the
+one in `.venv`, nor leave a stamp behind for work that was not finished.
+"""
+
+import fcntl
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+BIRTH = VENV / ".stateward-birth"
+LOCKS = {"run": ("run", "build"), "dev": ("dev",)}
+PURPOSES = {"run": "to run Stateward", "dev": "to check and test it"}
+
+
+class Trouble(Exception):
+    """Something a person has to know; the message says what and what to do."""
+
+
+def main(arguments: list[str]) -> int:
+    level = arguments[0] if len(arguments) == 1 else ""
+    if level not in LOCKS:
+        print(f"usage: bootstrap.py {' | '.join(LOCKS)}", file=sys.stderr)
+        return 2
+    try:
+        with one_at_a_time():
+            prepare(level)
+    except Trouble as trouble:
+        print(f"setup: {trouble}", file=sys.stderr)
+        return 1
+    return 0
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Two `make` in one tree would install over each other; the second waits for the first."""
+    with Path(__file__).open("rb") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def prepare(level: str) -> None:
+    """Install what `level` needs, unless its stamp says that exactly this is installed already."""
+    if not is_at_home():
+        make_environment()
+    stamp = VENV / f".stateward-{level}"
+    wanted = fingerprint(level)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    stamp.unlink(missing_ok=True)
+    pip = checked_pip()
+    install_locked(pip, level)
+    if level == "run":
+        install_project(pip)
+    stamp.write_text(wanted)
+
+
+def is_at_home() -> bool:
+    """Whether `.venv` was made in this folder and still has the Python that made it.
+
+    Its scripts hold its path, so the one in a copied tree belongs to the original; and a system
+    that moves on to another Python leaves it without its packages.
+    """
+    return BIRTH.exists() and BIRTH.read_text() == birth_certificate()
+
+
+def birth_certificate() -> str:
+    return f"{VENV} {version_of(PYTHON)}"
+
+
+def version_of(python: Path) -> str:
+    """The version of an interpreter, such as 3.11; empty if it does not start."""
+    command = [str(python), "-I", "-c", "import sys; print(*sys.version_info[:2], sep='.')"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def make_environment() -> None:
+    """Make `.venv`, empty; whatever was there before is removed."""
+    try:
+        import venv  # Debian's python3-minimal has no such module.
+    except ImportError as error:
+        raise Trouble(
+            f"{sys.executable} has no venv module; install the full python3 package"
+        ) from error
+    print(f"setup: making .venv with Python {sys.version.split()[0]}", flush=True)
+    try:
+        venv.EnvBuilder(clear=True, symlinks=True, with_pip=False).create(VENV)
+        BIRTH.write_text(birth_certificate())
+    except OSError as error:
+        raise Trouble(f"cannot make {VENV}: {error}") from error
+
+
+def fingerprint(level: str) -> str:
+    """What the packages depend on. Contents and not dates: a checkout changes dates."""
+    digest = hashlib.sha256()
+    for path in [*lock_files(level), ROOT / "pyproject.toml", Path(__file__)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def lock_files(level: str) -> list[Path]:
+    return [ROOT / "requirements" / f"{name}.txt" for name in LOCKS[level]]
+
+
+def checked_pip() -> Path:
+    """The path of the pip inside the wheel beside this file, once its SHA-256 is right."""
+    expected, name = (HERE / "pip.sha256").read_text().split()
+    wheel = HERE / name
+    if hashlib.sha256(wheel.read_bytes()).hexdigest() != expected:
+        raise Trouble(f"{wheel} is not the file that pip.sha256 describes; restore it from git")
+    return wheel / "pip"
+
+
+def install_locked(pip: Path, level: str) -> None:
+    files = lock_files(level)
+    print(f"setup: installing what is needed {PURPOSES[level]}", flush=True)
+    # Only wheels: building one would fetch build tools that no hash vouches for.
+    command = ["--require-hashes", "--only-binary=:all:"]
+    run_pip(pip, *command, *(f"--requirement={file}" for file in files))
+
+
+def install_project(pip: Path) -> None:
+    """The project itself, editable, built by the hatchling that the locks have just brought."""
+    run_pip(pip, "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
+
+
+def run_pip(pip: Path, *arguments: str) -> None:
+    """Run `pip install` for `.venv`; silent unless it fails, then everything it said is shown."""
+    quiet = ["--no-input", "--disable-pip-version-check", "--no-user", "--no-warn-script-location"]
+    command = [str(PYTHON), "-I", str(pip), "install", *quiet, *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout.decode(errors="replace"))
+        raise Trouble(f"pip ended with {done.returncode}; its own words are above")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
