@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from stateward.testing.postgres import Cluster, MissingPostgres, Server, cluster
 from tests.servers import Run
@@ -53,6 +55,14 @@ def postgres_dsn(postgres_server: Server, postgres_template: str) -> Iterator[st
     name = postgres_server.create_database(postgres_template)
     yield postgres_server.dsn(name)
     postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def postgres_url(postgres_dsn: str) -> str:
+    """The same address as settings want it: a postgresql:// URL."""
+    parts = conninfo_to_dict(postgres_dsn)
+    where = {key: str(value) for key, value in parts.items() if key not in ("user", "dbname")}
+    return f"postgresql://{parts['user']}@/{parts['dbname']}?{urlencode(where)}"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stateward import settings as module
 from stateward.core import reading
-from stateward.core.reading import DeclarationError
+from stateward.core.errors import DeclarationError
 from stateward.core.retry import RetryRule
 from stateward.settings import (
     PROFILES,
@@ -147,7 +147,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
     assert settings.worker == WorkerSettings(
         processes=2,
         inline_window=256,
-        prefetch=1,
+        prefetch=0,
         heartbeat_seconds=5,
         lease_seconds=15,
         deliveries_max=3,
@@ -193,7 +193,7 @@ contract_record:
 
     assert settings.profile == "business"
     assert settings.worker.processes == 8
-    assert settings.worker.prefetch == 1
+    assert settings.worker.prefetch == 0
     assert (upload.max_retries, upload.backoff_s) == (4, (5,))
     assert upload.timeouts_s == {"parsing": 10, "normalizing": 60}
     assert contract.max_retries is None

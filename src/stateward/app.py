@@ -21,7 +21,7 @@ from stateward import pipelines, telemetry
 from stateward.artifacts import Folder, pieces_of
 from stateward.bus import Bus, WorkerInfo
 from stateward.clockwork import Clockwork
-from stateward.coordinator import Coordinator, Opened, Opening, register
+from stateward.coordinator import Catalogue, Coordinator, Opened, Opening, register
 from stateward.core.errors import (
     ConcurrentModification,
     DeclarationError,
@@ -52,8 +52,8 @@ from stateward.database import TOPIC_CHANGES, TOPIC_EVENTS, TOPIC_READY, Bell, D
 from stateward.database.sqlite import MEMORY, SqliteDatabase
 from stateward.outputs import Mark, Outputs
 from stateward.provenance import Progress, Verdict, export, verify
-from stateward.runners.kit import registered
-from stateward.runners.sandbox import Limits, sandbox_layers
+from stateward.runners.kit import Limits, registered
+from stateward.runners.sandbox import sandbox_layers
 from stateward.runners.worker import Worker
 from stateward.settings import Settings
 from stateward.store import ErrorGroup, Pause, Store
@@ -157,7 +157,7 @@ class App:
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
-        self.catalogue = register(self.store, self._machines, now=clock())
+        self.catalogue = self._registered()
         self._log = telemetry.log("coordinator")
         self.coordinator = Coordinator(
             store=self.store,
@@ -181,6 +181,13 @@ class App:
             clock=clock,
             batch_max=settings.coordinator.batch_max,
         )
+
+    def _registered(self) -> Catalogue:
+        try:
+            return register(self.store, self._machines, now=self.clock())
+        except BaseException:
+            self.database.close()
+            raise
 
     @classmethod
     def embedded(cls, data: str | Path, *, machines: Sequence[Machine] = ()) -> Self:
@@ -514,10 +521,9 @@ class App:
         own = self.settings.worker
         life = process_life(os.getpid())
         name = f"{socket.gethostname()}-{os.getpid()}-{life[-6:]}"
-        database = self.database
-        if not isinstance(database, SqliteDatabase):
-            # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record.
-            database = open_database(self.settings, role=RUNNER_ROLE)
+        # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record.
+        is_apart = not isinstance(self.database, SqliteDatabase)
+        database = open_database(self.settings, role=RUNNER_ROLE) if is_apart else self.database
         return Worker(
             name=name,
             host=host_name(),
@@ -538,6 +544,7 @@ class App:
             sleep=time.sleep,
             scratch_root=self.settings.data_path.absolute() / "scratch",
             log=telemetry.log("worker"),
+            on_close=database.close if is_apart else lambda: None,
         )
 
     def _child_imports(self) -> list[str]:

@@ -384,6 +384,7 @@ class Coordinator:
         ]
         for worker in gone:
             self._bus.leave(worker)
+        self._bus.release()
         return gone
 
     def adopt(self) -> int:

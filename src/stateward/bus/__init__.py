@@ -126,10 +126,10 @@ class Bus:
         if any(self._database.delete(WORK, list(attempts))):
             self._database.ring([TOPIC_WORK])
 
-    def release(self, worker: str) -> int:
-        """Take all work from a lost worker; it waits for another."""
+    def release(self) -> int:
+        """Take all work from workers that are no longer there; it waits for others."""
         count = self._database.run(
-            "UPDATE work SET worker = '' WHERE worker = :worker", worker=worker
+            "UPDATE work SET worker = '' WHERE worker <> '' AND worker NOT IN (SELECT id FROM workers)"
         )
         if count:
             self._database.ring([TOPIC_READY])
@@ -172,10 +172,9 @@ class Bus:
         self._database.ring([TOPIC_READY])
 
     def leave(self, worker: str) -> None:
-        """A worker goes; what it still had waits for another."""
-        with self._database.unit():
-            self._database.delete(WORKERS, [(worker,)])
-            self.release(worker)
+        """A worker goes, or is given up; what it still had waits for another once it is released."""
+        self._database.delete(WORKERS, [(worker,)])
+        self._database.ring([TOPIC_READY])
 
     def workers(self) -> list[WorkerInfo]:
         """Everybody who announced themselves and did not leave."""

@@ -112,6 +112,8 @@ class Door:
 
 
 def _remember(context: click.Context, option: click.Parameter, value: object) -> None:
+    if value == "":
+        raise click.BadParameter("it cannot be empty", context, option)
     if value and option.name is not None:
         setattr(door_of(context), option.name, value)
     if door_of(context).json and door_of(context).jsonl:
@@ -147,7 +149,6 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> list[click.Parameter]:
         option(
             "--data",
             metavar="DIR",
-            callback=_remember,
             help="The data folder; also $STATEWARD_DATA.",
             hidden=is_hidden,
         ),
@@ -190,7 +191,7 @@ class Group(click.Group):
         examples: Sequence[str] = (),
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
-        super().__init__(name, **how)
+        super().__init__(name, no_args_is_help=False, **how)
         self.examples = tuple(examples)
         self.params += everywhere(is_hidden=not self.is_root, is_listing=False)
 
@@ -198,17 +199,47 @@ class Group(click.Group):
 
     format_epilog = Command.format_epilog
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Nothing at all is a question: the help is the answer."""
+        if not args and not ctx.resilient_parsing:
+            print(ctx.get_help(), file=sys.stderr)
+            ctx.exit(Exit.USAGE)
+        return super().parse_args(ctx, args)
+
 
 class Root(Group):
     """The whole command line: every error ends here, in a sentence and an exit code."""
 
     is_root = True
 
+    def __init__(
+        self,
+        name: str,
+        *,
+        sections: Sequence[tuple[str, Sequence[click.Command]]],
+        **how: Any,  # noqa: ANN401 - click's own words
+    ) -> None:
+        super().__init__(name, **how)
+        self.sections = sections
+        for _, commands in sections:
+            for command in commands:
+                self.add_command(command)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the sections, not of the alphabet."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands under the heading that they belong to."""
+        width = formatter.width - max(map(len, self.commands)) - 6
+        for heading, commands in self.sections:
+            with formatter.section(heading):
+                formatter.write_dl([(str(each.name), each.get_short_help_str(width)) for each in commands])
+
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:  # noqa: ANN401
         """Run a command and end the process."""
         written = list(sys.argv[1:] if args is None else args)
         door = Door()
-        door.json = "--json" in written  # also for a command that cannot be read any further
         extra.update(standalone_mode=False, obj=door)
         _forgive_encodings()
         try:
@@ -217,6 +248,7 @@ class Root(Group):
         except BrokenPipeError:
             code = _pipe_is_broken()
         except Exception as error:  # noqa: BLE001 - the last line of defence: never a traceback
+            door.json |= "--json" in written  # a command that cannot be read was not read that far
             code = door.fail(problem(error))
         sys.exit(int(code or Exit.OK))
 

@@ -43,6 +43,8 @@ from stateward.core.model import (
 
 CANCELLED = "CANCELLED"
 TIMEOUT = "TIMEOUT"
+# A worker ends an overrun itself, and knows what it was about; the clock is for those that cannot.
+GRACE_S = 5.0
 
 
 def begin(
@@ -107,7 +109,7 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
     stage = (
         machine.stage[record.waiting] if record.waiting else machine.stage_running_in[record.status]
     )
-    due_at = now + round(stage.timeout_s * SECOND)
+    due_at = now + round((stage.timeout_s + GRACE_S) * SECOND)
     if record.status == stage.running:
         handed = replace(record, waiting=None, worker=worker, due_at=due_at)
         return Applied(Change(record=handed, expected=record.version, transition=None))
@@ -171,8 +173,7 @@ def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Deci
             return Ignored(reason="impossible", detail=f"{record.id} has retries left")
         case "move" if machine.kind[rule.to] == "failed":
             return _reopen(machine, record, event, rule, now)
-        case "exhaust" | "answer" | "move":
-            return _applied(machine, _moved(record, to=rule.to, now=now), record, event, now)
+    return _applied(machine, _moved(record, to=rule.to, now=now), record, event, now)
 
 
 def is_at_home(machine: Machine, record: Record) -> bool:

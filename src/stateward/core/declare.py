@@ -442,7 +442,7 @@ class _Check:
         d = self._declared
         owners: dict[str, str] = {}
         for name, stage in d.stages.items():
-            for state in {stage.enter, stage.running or stage.enter}:
+            for state in dict.fromkeys((stage.enter, stage.running or stage.enter)):
                 if state in owners:
                     yield self._fault(
                         ("stages", name), f"{state!r} belongs to stage {owners[state]!r} already"

@@ -56,8 +56,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
                 return (
                     self.field in facts and type(found) is type(self.value) and found == self.value
                 )
-            case "at_least":
-                return _is_number(found) and _is_number(self.value) and found >= self.value  # type: ignore[operator]
+        return _is_number(found) and _is_number(self.value) and found >= self.value  # type: ignore[operator]
 
 
 def at_least(field: str, value: float) -> Guard:

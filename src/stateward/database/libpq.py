@@ -189,34 +189,42 @@ TOKENS = re.compile(
     [eE]'(?:[^'\\]|''|\\.)*' | '(?:[^']|'')*' | "(?:[^"]|"")*"   # what is quoted stays as it is
     | --[^\n]* | /\*.*?\*/ | (?P<tag>\$\w*\$).*?(?P=tag)
     | ::                                                         # a cast is no parameter
+    | \b(?P<not>NOT\s+)?IN\s*\(\s*(?P<list>:\w+(?:\s*,\s*:\w+)*)\s*\)
     | (?<!\w):(?P<name>[A-Za-z_]\w*)                             # nor is the slice a[1:n]
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 UNKNOWN, BOOL, BYTEA, INT8, FLOAT8, TEXT_ARRAY, INT8_ARRAY = 0, 16, 17, 20, 701, 1009, 1016
 
 
 def bound(sql: str, params: dict[str, object]) -> tuple[str, list[Param], tuple[int, ...]]:
     """A statement with `:names` as libpq wants it: its text, the parameters, their types."""
-    text, names = numbered(sql)
-    pairs = [_dumped(params[name]) for name in names]
+    text, places = numbered(sql)
+    pairs = [
+        _dumped(params[place] if isinstance(place, str) else [params[name] for name in place])
+        for place in places
+    ]
     return text, [value for _, value in pairs], tuple([type_ for type_, _ in pairs])
 
 
 @lru_cache(maxsize=1024)
-def numbered(sql: str) -> tuple[str, tuple[str, ...]]:
-    """The statement with `$1` for the first name, and the names in that order."""
-    names: list[str] = []
+def numbered(sql: str) -> tuple[str, tuple[str | tuple[str, ...], ...]]:
+    """The statement with `$1` for the first name, and the names in that order.
+
+    `IN (:a, :b, …)` becomes one array, so that lists of every length share a prepared statement.
+    """
+    numbers: dict[str | tuple[str, ...], int] = {}
 
     def number(token: re.Match[str]) -> str:
-        name = token["name"]
-        if name is None:
-            return token[0]
-        if name not in names:
-            names.append(name)
-        return f"${names.index(name) + 1}"
+        if token["list"] is not None:
+            names = tuple(name.strip(" \t\r\n:") for name in token["list"].split(","))
+            place = numbers.setdefault(names, len(numbers) + 1)
+            return f"<> ALL(${place})" if token["not"] else f"= ANY(${place})"
+        if token["name"] is not None:
+            return f"${numbers.setdefault(token['name'], len(numbers) + 1)}"
+        return token[0]
 
-    return TOKENS.sub(number, sql), tuple(names)
+    return TOKENS.sub(number, sql), tuple(numbers)
 
 
 def _dumped(value: object) -> tuple[int, Param]:

@@ -229,7 +229,7 @@ class PostgresDatabase:
         columns = tuple(table.columns.items())
         sql = _insert_new_sql(table.name, columns, table.key)
         width = len(table.key)
-        if tuple(table.columns)[:width] != table.key:  # the database numbers them: one by one
+        if not width or tuple(table.columns)[:width] != table.key:  # nothing tells them apart
             return [bool(self._bulk(sql, columns, [row])) for row in rows]
         return [
             is_written
@@ -584,7 +584,7 @@ def _insert_new_sql(table: str, columns: Columns, key: tuple[str, ...]) -> str:
     names = _names(name for name, _ in columns)
     return (
         f"INSERT INTO {table} ({names}) SELECT {_unnested(columns)} "
-        f"ON CONFLICT DO NOTHING RETURNING {_names(key)}"
+        f"ON CONFLICT DO NOTHING RETURNING {_names(key) or '1'}"
     )
 
 

@@ -43,6 +43,12 @@ TRACEBACK_FRAMES_MAX = 40
 CLOSING_BYTES_MAX = 160
 EMPTYING_ROUNDS_MAX = 1_000_000
 KEY_CHARS_SHOWN_MAX = 60
+# JSON lets these stand in a text, but many a reader takes them for the end of a line.
+LINE_ENDS = {
+    "\x85".encode(): b"\\u0085",
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
 NUL_ESCAPED = b"\\u0000"
 
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
@@ -158,9 +164,7 @@ class LogBook:
     def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
         """Keep a line, or count it as cut off; never raises for what is in it."""
         level, message, told = tame_line(level, message, facts)
-        line = msgspec.json.encode(
-            {"at": to_iso(self._now()), "level": level, "message": message, **told}
-        )
+        line = self._line({"level": level, "message": message, **told})
         size = len(line) + 1
         if self._size + size > self._room * SHARES.get(level, SHARE):
             self._cut += size
@@ -173,11 +177,15 @@ class LogBook:
         lines = [*self._lines, *self._closing()]
         return b"".join(line + b"\n" for line in lines).decode()
 
+    def _line(self, facts: Fields) -> bytes:
+        line = msgspec.json.encode({"at": to_iso(self._now()), **facts})
+        for end, escaped in LINE_ENDS.items():
+            line = line.replace(end, escaped)
+        return line
+
     def _closing(self) -> Iterator[bytes]:
         sentence = f"the log is full: {self._cut} bytes were cut off"
-        line = msgspec.json.encode(
-            {"at": to_iso(self._now()), "level": "warning", "message": sentence}
-        )
+        line = self._line({"level": "warning", "message": sentence})
         if self._cut and self._size + len(line) < self._bytes_max:
             yield line
 

@@ -64,6 +64,7 @@ class Worker:
         sleep: Callable[[float], object],
         scratch_root: Path,
         log: Log,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
         self._database = database
@@ -80,6 +81,7 @@ class Worker:
         self._sleep = sleep
         self._scratch_root = scratch_root
         self._log = log
+        self._on_close = on_close
         self._info = WorkerInfo(
             id=name,
             host=host,
@@ -185,6 +187,7 @@ class Worker:
         self._children.clear()
         self._bell.close()
         self._bus.leave(self.name)
+        self._on_close()
 
     # Inside
 

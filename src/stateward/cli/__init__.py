@@ -1,0 +1,46 @@
+"""The command line: a protocol in, calls on the App, a protocol out.
+
+Commands import the App when they run, so that `stateward --help` costs nothing but click. Data goes to stdout and
+words go to stderr; `door` holds what all commands share, `exits` how they end, `shown` how things look.
+"""
+
+import click
+
+from stateward import __version__
+from stateward.cli.actions import cancel, pause, resume, retry
+from stateward.cli.configuration import settings
+from stateward.cli.demo import demo
+from stateward.cli.door import Root
+from stateward.cli.machines import machine
+from stateward.cli.proof import doctor, export, verify
+from stateward.cli.records import counts, errors, explain, history, items, list_, logs, status
+from stateward.cli.roles import coordinator, up, worker
+from stateward.cli.submitting import submit
+
+HELP = """Stateward keeps documents moving.
+
+It knows where each document is, moves it on, never loses it, and can prove afterwards what happened. The options
+below, and --json, may stand before or after the command.
+"""
+
+# In the order in which people meet them.
+COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
+    ("Documents", (submit, status, list_, history, explain, logs, items, errors, counts)),
+    ("Actions", (retry, cancel, pause, resume)),
+    ("Machines", (machine,)),
+    ("Proof", (verify, export, doctor)),
+    ("Running", (up, coordinator, worker, demo, settings)),
+)
+
+cli = Root(
+    "stateward",
+    help=HELP,
+    sections=COMMANDS,
+    examples=["stateward demo", "stateward submit statement.csv", "stateward up", "stateward list 'status:error'"],
+)
+click.version_option(__version__, prog_name="stateward", message="%(prog)s %(version)s")(cli)
+
+
+def main() -> None:
+    """The `stateward` command."""
+    cli.main(prog_name="stateward")

@@ -1,0 +1,229 @@
+"""Requests of a person: `retry`, `cancel`, `pause`, `resume`. Each is kept in the history with its actor and reason.
+
+An action on a query never means more than the person saw: it shows its counts first, asks, and acts on the query
+as it was then. An empty query is refused.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateward.cli.door import Command, Door, pass_door
+from stateward.cli.exits import Exit
+from stateward.cli.shown import plural, write_table
+
+if TYPE_CHECKING:
+    from stateward.app import App, Bulk, Verb
+    from stateward.core.query import Query
+
+REFUSALS = {
+    "impossible": "the machine has no such move from their status",
+    "stale": "somebody else changed them meanwhile",
+    "ahead": "somebody else changed them meanwhile",
+    "duplicate": "the same was asked for already",
+}
+
+Function = Callable[..., Any]
+
+
+def _acting(function: Function) -> Function:
+    """The arguments that retry and cancel share."""
+    decorators: tuple[Callable[[Function], Function], ...] = (
+        click.argument("ids", metavar="[ID]...", nargs=-1),
+        click.option("--query", "text", metavar="QUERY", help="All records that match, written as for `list`."),
+        click.option("--dry-run", is_flag=True, help="Only show how many it would concern."),
+        click.option("--reason", metavar="TEXT", help="Why; kept in the history."),
+        click.option("--yes", is_flag=True, help="Do not ask before acting on a query."),
+        pass_door,
+    )
+    for decorate in reversed(decorators):
+        function = decorate(function)
+    return function
+
+
+@click.command(
+    "retry",
+    cls=Command,
+    examples=[
+        "stateward retry UL_01h2k3 --reason 'the bank mended its export'",
+        "stateward retry --query 'status:error error:PDF_*' --dry-run",
+        "stateward retry --query 'status:error error:PDF_*' --yes",
+    ],
+)
+@_acting
+def retry(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
+    """Try failed records again from the step that failed.
+
+    Name records, or a query for all that match it. An empty query is refused.
+    """
+    return _act(door, "retry", **how)
+
+
+@click.command(
+    "cancel",
+    cls=Command,
+    examples=[
+        "stateward cancel UL_01h2k3 --reason 'sent by mistake'",
+        "stateward cancel --query 'is:waiting source:bank_csv' --dry-run",
+    ],
+)
+@_acting
+def cancel(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
+    """Stop records where they are.
+
+    Each is then failed, with the code CANCELLED. Name records, or a query for all that match it. An empty query is refused, and so is a record whose machine
+    cannot be cancelled from where it is.
+    """
+    return _act(door, "cancel", **how)
+
+
+def _act(
+    door: Door,
+    verb: "Verb",
+    *,
+    ids: tuple[str, ...],
+    text: str | None,
+    dry_run: bool,
+    reason: str | None,
+    yes: bool,
+) -> Exit:
+    if bool(ids) == (text is not None):
+        raise click.UsageError("name records, or give a --query, and not both")
+    with door.app() as app:
+        acting = _Acting(door, app, verb, reason)
+        if dry_run:
+            return acting.show(acting.bulk(ids, acting.query(text), is_dry_run=True))
+        if len(ids) == 1:
+            return acting.one(ids[0])
+        query = acting.query(text)
+        if query is not None and not yes and not acting.is_agreed(query):
+            return Exit.INTERRUPTED
+        return acting.show(acting.bulk(ids, query, is_dry_run=False))
+
+
+class _Acting:
+    """One verb, said of many records."""
+
+    def __init__(self, door: Door, app: "App", verb: "Verb", reason: str | None) -> None:
+        from stateward.app import person
+
+        self._door = door
+        self._app = app
+        self._verb = verb
+        self._reason = reason
+        self._actor = person()
+
+    def query(self, text: str | None) -> "Query | None":
+        return None if text is None else self._app.query(text)
+
+    def one(self, record_id: str) -> Exit:
+        record = self._app.ask(self._verb, record_id, actor=self._actor, reason=self._reason)
+        if self._door.json:
+            self._door.emit(self._app.view(record))
+        else:
+            print(self._app.sentence(self._app.history(record_id)[record.version]))
+        return Exit.OK
+
+    def bulk(self, ids: Sequence[str], query: "Query | None", *, is_dry_run: bool) -> "Bulk":
+        word = "looked at" if is_dry_run else "done"
+        return self._app.ask_many(
+            self._verb,
+            ids=ids,
+            query=query,
+            actor=self._actor,
+            reason=self._reason,
+            is_dry_run=is_dry_run,
+            progress=lambda count: self._door.progress(f"{plural(count, 'record')} {word}"),
+        )
+
+    def is_agreed(self, query: "Query") -> bool:
+        """Show what the query means now and ask; without a person to ask, refuse."""
+        from stateward.core.errors import InvalidRequest
+
+        would = self.bulk((), query, is_dry_run=True)
+        if not self._door.can_ask():
+            raise InvalidRequest(
+                f"{self._verb} would concern {plural(would.matched, 'record')} that match {query}; "
+                "look with --dry-run, then say --yes"
+            )
+        self._door.say(f"{query} matches {plural(would.matched, 'record')}: {_by_status(would)}")
+        if refused := would.matched - would.applied:
+            self._door.say(f"of these {refused:,} would be refused")
+        return click.confirm(f"{self._verb} {plural(would.applied, 'record')}?", err=True)
+
+    def show(self, bulk: "Bulk") -> Exit:
+        if self._door.json:
+            self._door.emit(bulk)
+        else:
+            self._write(bulk)
+        return Exit.REFUSED if bulk.refused and not bulk.is_dry_run else Exit.OK
+
+    def _write(self, bulk: "Bulk") -> None:
+        would = "would be " if bulk.is_dry_run else ""
+        done = {"retry": "retried", "cancel": "cancelled"}[self._verb]
+        if bulk.by_status:
+            write_table(("status", "records"), bulk.by_status.items())
+        print(f"{plural(bulk.matched, 'record')} matched; {bulk.applied:,} {would}{done}")
+        for reason, count in bulk.refused.items():
+            why = REFUSALS.get(reason, reason)
+            print(f"{count:,} {would}refused: {why} (such as {', '.join(bulk.refused_examples)})")
+
+
+def _by_status(bulk: "Bulk") -> str:
+    return ", ".join(f"{count:,} in {status}" for status, count in bulk.by_status.items()) or "none"
+
+
+@click.command(
+    "pause",
+    cls=Command,
+    examples=[
+        "stateward pause upload --stage parse --reason 'the parser is being mended'",
+        "stateward pause upload",
+    ],
+)
+@click.argument("machine")
+@click.option("--stage", metavar="NAME", default="", help="Only this stage; otherwise all stages of the machine.")
+@click.option("--reason", metavar="TEXT", help="Why; `explain` shows it.")
+@pass_door
+def pause(door: Door, *, machine: str, stage: str, reason: str | None) -> None:
+    """Stop handing out work of a machine, or of one of its stages.
+
+    What a runner has already is finished; everything else waits until `stateward resume`.
+    """
+    from stateward.app import person
+
+    with door.app() as app:
+        app.pause(machine, stage, actor=person(), reason=reason)
+    _told(door, machine, stage, is_paused=True, sentence=f"{_named(machine, stage)} is paused")
+
+
+@click.command(
+    "resume",
+    cls=Command,
+    examples=["stateward resume upload --stage parse", "stateward resume upload"],
+)
+@click.argument("machine")
+@click.option("--stage", metavar="NAME", default="", help="The stage that was paused; otherwise the whole machine.")
+@pass_door
+def resume(door: Door, *, machine: str, stage: str) -> None:
+    """Hand out work again that was paused.
+
+    What was paused as a stage is resumed as a stage, and what was paused as a whole as a whole.
+    """
+    with door.app() as app:
+        was_paused = app.resume(machine, stage)
+    words = "goes on" if was_paused else "was not paused"
+    _told(door, machine, stage, is_paused=False, sentence=f"{_named(machine, stage)} {words}", was=was_paused)
+
+
+def _named(machine: str, stage: str) -> str:
+    return f"stage {stage} of {machine}" if stage else machine
+
+
+def _told(door: Door, machine: str, stage: str, *, is_paused: bool, sentence: str, was: bool = False) -> None:
+    if door.json:
+        answer = {"machine": machine, "stage": stage or None, "is_paused": is_paused}
+        door.emit(answer if is_paused else {**answer, "was_paused": was})
+    else:
+        print(sentence)

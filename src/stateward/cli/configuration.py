@@ -1,0 +1,44 @@
+"""`stateward settings`: what holds, with passwords masked, and every key that there is."""
+
+import click
+
+from stateward.cli.door import Door, Group, pass_door
+from stateward.cli.reference import settings_page
+from stateward.cli.shown import safe
+
+
+@click.group("settings", cls=Group, examples=["stateward settings show", "stateward settings reference"])
+def settings() -> None:
+    """Show the settings that hold, and all that there are."""
+
+
+@settings.command(
+    "show", examples=["stateward settings show", "stateward --profile enterprise settings show --json"]
+)
+@pass_door
+def show(door: Door) -> None:
+    """Show the settings that hold, merged from profile, file, environment and options.
+
+    It is itself a settings file; passwords are shown as ***.
+    """
+    shown = door.settings().shown()
+    if door.json:
+        door.emit(shown)
+        return
+    import yaml
+
+    text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+    for line in text.splitlines():
+        print(safe(line))
+
+
+@settings.command("reference", examples=["stateward settings reference", "stateward settings reference --json"])
+@pass_door
+def reference(door: Door) -> None:
+    """Print every key that a settings file may hold, as a Markdown page."""
+    from stateward.settings import describe_settings
+
+    if door.json:
+        door.emit([knob._asdict() for knob in describe_settings()])
+    else:
+        print(settings_page().rstrip("\n"))

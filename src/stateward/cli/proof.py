@@ -1,0 +1,90 @@
+"""Proof and health: `verify` checks the history, `export` writes it out, `doctor` looks at the installation."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.door import Command, Door, Group, pass_door
+from stateward.cli.exits import Exit
+from stateward.cli.shown import plural, safe, write_table
+
+if TYPE_CHECKING:
+    from stateward.provenance import Verdict
+
+
+@click.command("verify", cls=Command, examples=["stateward verify", "stateward verify --json"])
+@pass_door
+def verify(door: Door) -> Exit:
+    """Replay the whole history and check it against the records.
+
+    Checks the hash chain and its anchor, versions, order, the graph of each machine and where each record stands; a
+    change of any single field is found. Prints each finding. Work may go on meanwhile.
+    """
+    with door.app() as app:
+        verdict = app.verify(progress=lambda what, count: door.progress(f"{what}: {count:,}"))
+    if door.json:
+        door.emit(_plain(verdict))
+    else:
+        for finding in verdict.findings:
+            print(safe(finding))
+        door.say(_judgement(verdict))
+    return Exit.OK if verdict.is_sound else Exit.FOUND_PROBLEMS
+
+
+def _plain(verdict: "Verdict") -> dict[str, object]:
+    from msgspec.structs import asdict
+
+    return {"is_sound": verdict.is_sound, **asdict(verdict)}
+
+
+def _judgement(verdict: "Verdict") -> str:
+    seen = f"{plural(verdict.records, 'record')} and {plural(verdict.transitions, 'transition')}"
+    if verdict.is_sound:
+        return f"{seen} are sound; the head of the history is {verdict.anchor_head or 'empty'}"
+    return f"{plural(len(verdict.findings), 'finding')} in {seen}"
+
+
+@click.group("export", cls=Group, examples=["stateward export history --out history/"])
+def export() -> None:
+    """Write the history as plain files."""
+
+
+@export.command("history", examples=["stateward export history --out history/", "stateward export history --out h --json"])
+@click.option(
+    "--out", "folder", metavar="DIR", type=click.Path(path_type=Path), required=True, help="A new or empty folder."
+)
+@pass_door
+def export_history(door: Door, folder: Path) -> None:
+    """Write the whole history as JSON lines into a new folder.
+
+    transitions.jsonl, records.jsonl, dispositions.jsonl (events that changed nothing, and why), dead_letters.jsonl
+    and anchor.json (how many transitions there are, and the hash of the last).
+    """
+    with door.app() as app:
+        counts = app.export(folder, progress=lambda what, count: door.progress(f"{what}: {count:,}"))
+    if door.json:
+        door.emit({"folder": str(folder), "counts": counts})
+    else:
+        write_table(("file", "lines"), counts.items())
+        door.say(f"written to {folder}")
+
+
+@click.command("doctor", cls=Command, examples=["stateward doctor", "stateward doctor --json"])
+@pass_door
+def doctor(door: Door) -> Exit:
+    """Look for what is wrong with this installation.
+
+    Says what to do about it. Looks at the database and whether it is durable, the free disk space, the
+    clock, workers, overdue records, pauses, and the walls around runners.
+    """
+    with door.app() as app:
+        checks = app.doctor()
+    is_well = all(check.is_well for check in checks)
+    if door.json:
+        door.emit({"is_well": is_well, "checks": checks})
+    else:
+        rows = [("well" if each.is_well else "NOT WELL", each.name, each.sentence, each.advice) for each in checks]
+        write_table(("", "what", "how it is", "what to do"), rows)
+        door.say("all is well" if is_well else "something is not well")
+    return Exit.OK if is_well else Exit.FOUND_PROBLEMS

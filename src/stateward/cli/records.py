@@ -1,0 +1,411 @@
+"""Questions about records: `status`, `list`, `history`, `explain`, `logs`, `items`, `errors`, `counts`. Reads only."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.door import Command, Door, pass_door
+from stateward.cli.exits import Exit, problem
+from stateward.cli.shown import cut, moment, plural, safe, span, write_table
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.core.model import Fields, Record, Transition
+    from stateward.outputs import Mark
+
+ROWS_DEFAULT = 50
+PAGE = 200
+
+QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the shell would take > for itself.
+
+\b
+  status:error,parsing     in one of these statuses
+  machine:upload           of this machine
+  stage:parse              waiting for or in this stage
+  is:waiting               or running, suspended, failed, ended, skipped, overdue
+  error:PDF_*              with this error code; * stands for any end
+  message:"no table"       with this in the error message
+  age>2h  idle<10m         since it was created, since its last change (s m h d w)
+  created>=2026-01-31      a day, or a moment such as 2026-01-31T10:00:00Z
+  priority>5  retries>2    numbers
+  source:bank_csv          the label source_type
+  meta.client:42           any other label
+  id:UL_01*  worker:NAME  artifact:SHA256
+  report                   the start of an id, or a part of a file name
+
+Put - or not: before a term to turn it round: 'not:status:error'."""
+
+
+@click.command(
+    "status",
+    cls=Command,
+    is_listing=True,
+    examples=["stateward status UL_01h2k3", "stateward status UL_01h2k3 UL_01h2k4 --json"],
+)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@pass_door
+def status(door: Door, ids: tuple[str, ...]) -> Exit:
+    """Show where records are and what is known of them.
+
+    With --json, one ID gives an object and several give a list.
+    """
+    with door.app() as app:
+        found, worst = _found(door, app, ids)
+        views = [app.view(record) for record in found]
+        if door.json and len(ids) == 1 and views:
+            door.emit(views[0])
+        elif door.is_for_programs and (views or worst is Exit.OK):
+            door.emit_rows(views)
+        elif not door.is_for_programs:
+            _write_views(views)
+    return worst
+
+
+def _found(door: Door, app: "App", ids: Sequence[str]) -> tuple[list["Record"], Exit]:
+    from stateward.core.errors import UnknownName
+
+    found, worst = [], Exit.OK
+    for record_id in ids:
+        try:
+            found.append(app.record(record_id))
+        except UnknownName as error:
+            worst = door.fail(problem(error))
+    return found, worst
+
+
+def _write_views(views: Sequence["Fields"]) -> None:
+    for place, view in enumerate(views):
+        if place:
+            print()
+        width = max(len(key) for key in view)
+        for key, value in view.items():
+            if value is not None and value != {} and key != "status_metadata":
+                print(f"{key.ljust(width)}  {safe(_plainly(value))}")
+
+
+def _plainly(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={each}" for key, each in value.items())
+    return str(value)
+
+
+class _Listing(Command):
+    """A query may begin a word with '-', which would otherwise be an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        turned = [re.sub(r"^-(?=[A-Za-z][\w.]*[:=<>])", "not:", arg) for arg in args]
+        return super().parse_args(ctx, turned)
+
+
+@click.command(
+    "list",
+    cls=_Listing,
+    is_listing=True,
+    help=f"List records, newest first.\n\n{QUERY_HELP}",
+    examples=[
+        "stateward list",
+        "stateward list 'status:error error:PDF_* age>2h'",
+        "stateward list --status error --machine upload --limit 10 --jsonl",
+    ],
+)
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@click.option("--status", "statuses", metavar="NAME", multiple=True, help="In this status; may be given again.")
+@click.option("--machine", "machines", metavar="NAME", multiple=True, help="Of this machine; may be given again.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(min=1), default=ROWS_DEFAULT, show_default=True, help="The most records to show."
+)
+@click.option("--after", metavar="ID", default="", help="Go on after this record of an earlier list.")
+@pass_door
+def list_(
+    door: Door,
+    *,
+    words: tuple[str, ...],
+    statuses: tuple[str, ...],
+    machines: tuple[str, ...],
+    limit: int,
+    after: str,
+) -> None:
+    with door.app() as app:
+        _known(app, statuses, machines)
+        terms = [*(f"status:{_quoted(name)}" for name in statuses), *(f"machine:{_quoted(name)}" for name in machines)]
+        records = _pages(app, " ".join([*words, *terms]), after=after)
+        if door.is_for_programs:
+            door.emit_rows(app.view(record) for record in islice(records, limit))
+            return
+        shown = list(islice(records, limit))
+        _write_records(shown)
+        if next(records, None) is not None:
+            door.say(f"{plural(limit, 'record')} shown; there are more: --after {shown[-1].id}")
+
+
+def _known(app: "App", statuses: Iterable[str], machines: Iterable[str]) -> None:
+    """An unknown name in an option is an unknown thing, not a query that finds nothing."""
+    from stateward.core.errors import UnknownName
+
+    kinds = app.catalogue.kinds
+    states = {state for states in kinds.values() for state in states}
+    for name in machines:
+        if name not in kinds:
+            raise UnknownName("machine", name, kinds)
+    for name in statuses:
+        if name not in states:
+            raise UnknownName("status", name, states)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _pages(app: "App", text: str, *, after: str) -> Iterator["Record"]:
+    query = app.query(text)
+    while batch := app.find(query, after=after, limit=PAGE):
+        yield from batch
+        after = batch[-1].id
+
+
+def _write_records(records: Sequence["Record"]) -> None:
+    columns = ("id", "status", "since", "document", "error")
+    if len({record.machine for record in records}) > 1:
+        columns = ("id", "machine", *columns[1:])
+    write_table(columns, [_record_row(record, columns) for record in records])
+
+
+def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
+    error = f"{record.error_code}: {record.error_message}" if record.error_code else record.rest or ""
+    cells = {
+        "id": record.id,
+        "machine": record.machine,
+        "status": record.status,
+        "since": moment(record.entered_at),
+        "document": cut(str(record.labels.get("filename", ""))),
+        "error": cut(error),
+    }
+    return [cells[column] for column in columns]
+
+
+@click.command(
+    "history",
+    cls=Command,
+    is_listing=True,
+    examples=["stateward history UL_01h2k3", "stateward history UL_01h2k3 --jsonl"],
+)
+@click.argument("record_id", metavar="ID")
+@pass_door
+def history(door: Door, record_id: str) -> None:
+    """Show everything that happened to a record, oldest first.
+
+    Each line has the moment, how long the record had been where it came from, and what happened. With --json the
+    lines are whole transitions, as `stateward export history` writes them.
+    """
+    from stateward.provenance import transition_line
+
+    with door.app() as app:
+        transitions = app.history(record_id)
+        if door.is_for_programs:
+            door.emit_rows(transition_line(each) for each in transitions)
+        else:
+            write_history(app, transitions)
+
+
+def write_history(app: "App", transitions: Sequence["Transition"]) -> None:
+    """A line for each transition: when, how long after the one before, and what."""
+    waits = ["", *(f"after {span(later.at - earlier.at)}" for earlier, later in pairwise(transitions))]
+    width = max((len(wait) for wait in waits), default=0)
+    for transition, wait in zip(transitions, waits, strict=True):
+        print(f"{moment(transition.at)}  {wait.ljust(width)}  {safe(app.sentence(transition))}")
+
+
+@click.command(
+    "explain",
+    cls=Command,
+    examples=["stateward explain UL_01h2k3", "stateward explain UL_01h2k3 --json"],
+)
+@click.argument("record_id", metavar="ID")
+@pass_door
+def explain(door: Door, record_id: str) -> None:
+    """Say why a record is where it is, and what to do about it.
+
+    No worker, waiting for a retry, paused, waiting for a person, failed for good: a code for programs and a
+    sentence for people.
+    """
+    with door.app() as app:
+        record, why = app.record(record_id), app.explain(record_id)
+    if door.json:
+        answer = {"code": why.code, "sentence": why.sentence, "advice": why.advice, "until": why.until}
+        door.emit({"id": record.id, "status": record.status, **answer})
+        return
+    print(f"{record.id} is in {record.status}: {safe(why.sentence)}")
+    if why.advice:
+        print(f"what to do: {safe(why.advice)}")
+
+
+@click.command(
+    "logs",
+    cls=Command,
+    is_listing=True,
+    examples=["stateward logs UL_01h2k3", "stateward logs UL_01h2k3 --stage parse --jsonl"],
+)
+@click.argument("record_id", metavar="ID")
+@click.option("--stage", metavar="NAME", help="Only of this stage.")
+@click.option("--attempt", metavar="N", type=int, help="Only of this attempt, by the number that is shown.")
+@pass_door
+def logs(door: Door, *, record_id: str, stage: str | None, attempt: int | None) -> None:
+    """Show what runners wrote while they worked on a record.
+
+    With --jsonl each line of the logs is one JSON document with its stage and attempt; with --json each attempt is
+    one, with its lines in it.
+    """
+    with door.app() as app:
+        marks = _chosen(app, record_id, stage, attempt)
+    if door.jsonl:
+        door.emit_rows(line for mark in marks for line in _log_lines(mark))
+    elif door.json:
+        door.emit_rows(_attempt(mark) for mark in marks)
+    else:
+        _write_logs(door, marks)
+
+
+def _chosen(app: "App", record_id: str, stage: str | None, attempt: int | None) -> list["Mark"]:
+    from stateward.core.errors import UnknownName
+
+    marks = app.attempts(record_id)
+    stages = app.catalogue.of(app.record(record_id)).stage
+    if stage is not None and stage not in stages:
+        raise UnknownName("stage", stage, stages)
+    if attempt is not None and attempt not in {mark.version for mark in marks}:
+        raise UnknownName("attempt", str(attempt), {str(mark.version) for mark in marks})
+    return [
+        mark for mark in marks if stage in (None, mark.stage) and attempt in (None, mark.version)
+    ]
+
+
+def _log_lines(mark: "Mark") -> Iterator["Fields"]:
+    import msgspec
+
+    for line in mark.log.splitlines():
+        try:
+            said = msgspec.json.decode(line)
+        except msgspec.DecodeError:
+            said = None
+        said = said if isinstance(said, dict) else {"message": line}
+        yield {"stage": mark.stage, "attempt": mark.version, **said}
+
+
+def _attempt(mark: "Mark") -> "Fields":
+    from stateward.core.model import to_iso
+
+    return {
+        "stage": mark.stage,
+        "attempt": mark.version,
+        "at": to_iso(mark.at),
+        "worker": mark.worker,
+        "outcome": mark.outcome if mark.error_code is None else "failed",
+        "count": mark.count,
+        "error_code": mark.error_code,
+        "error_message": mark.error_message,
+        "log": list(_log_lines(mark)),
+    }
+
+
+def _write_logs(door: Door, marks: Sequence["Mark"]) -> None:
+    if not marks:
+        door.say("no attempt has ended yet")
+    for mark in marks:
+        end = f"failed with {mark.error_code}" if mark.error_code else f"{mark.outcome}, {plural(mark.count, 'item')}"
+        print(f"{mark.stage}, attempt {mark.version}: {safe(end)} ({moment(mark.at)}, worker {safe(mark.worker)})")
+        for line in _log_lines(mark):
+            print(f"  {safe(_log_sentence(line))}")
+
+
+def _log_sentence(line: "Fields") -> str:
+    known = ("stage", "attempt", "at", "level", "message")
+    facts = " ".join(f"{key}={value}" for key, value in line.items() if key not in known)
+    head = f"{str(line.get('at', ''))[:19].replace('T', ' ')} {line.get('level', '')}".strip()
+    return " ".join(part for part in (head, str(line.get("message", "")), facts) if part)
+
+
+@click.command(
+    "items",
+    cls=Command,
+    is_listing=True,
+    examples=["stateward items UL_01h2k3 --stage normalize", "stateward items UL_01h2k3 --limit 5 --json"],
+)
+@click.argument("record_id", metavar="ID")
+@click.option("--stage", metavar="NAME", help="Of this stage; otherwise of the last that has any.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The most items to print; otherwise all.")
+@pass_door
+def items(door: Door, *, record_id: str, stage: str | None, limit: int | None) -> None:
+    """Print the rows that a stage produced.
+
+    Each is one JSON document a line; with --json they are one list.
+    """
+    with door.app() as app:
+        chosen = stage or _last_stage(app, record_id)
+        rows = islice(app.items(record_id, chosen), limit) if chosen else iter(())
+        if not chosen:
+            door.say(f"no stage of {record_id} has produced anything yet")
+        door.jsonl = not door.json
+        door.emit_rows(rows)
+
+
+def _last_stage(app: "App", record_id: str) -> str | None:
+    outputs = app.record(record_id).outputs
+    return max(outputs, key=lambda stage: outputs[stage], default=None)
+
+
+@click.command(
+    "errors",
+    cls=Command,
+    is_listing=True,
+    examples=["stateward errors", "stateward errors --jsonl"],
+)
+@pass_door
+def errors(door: Door) -> None:
+    """Show why records failed, grouped by cause.
+
+    The most frequent cause comes first. Retry a whole group with: stateward retry --query 'error:CODE'.
+    """
+    with door.app() as app:
+        groups = app.errors()
+    if door.is_for_programs:
+        door.emit_rows(groups)
+    elif not groups:
+        door.say("no record rests with an error")
+    else:
+        rows = [(group.count, group.machine, group.error_code, cut(group.error_message or "")) for group in groups]
+        write_table(("count", "machine", "code", "message"), rows)
+
+
+@click.command(
+    "counts",
+    cls=_Listing,
+    is_listing=True,
+    examples=["stateward counts", "stateward counts 'machine:upload age<1d' --json"],
+)
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@pass_door
+def counts(door: Door, words: tuple[str, ...]) -> None:
+    """Count records by machine and status.
+
+    All of them, or those that match a query. It is written as for `stateward list`.
+    """
+    with door.app() as app:
+        rows = count_rows(app, " ".join(words))
+    if door.is_for_programs:
+        door.emit_rows({"machine": machine, "status": status, "count": count} for machine, status, count in rows)
+    elif not rows:
+        door.say("there is no such record" if words else "there are no records yet")
+    else:
+        write_table(("machine", "status", "count"), rows)
+
+
+def count_rows(app: "App", text: str = "") -> list[tuple[str, str, int]]:
+    """Machine, status and number, in the order in which records pass the statuses."""
+    found = app.count(app.query(text))
+    orders = {machine.name: machine.order for machine in app.catalogue.newest.values()}
+    last = len(found) + 1000
+    ordered = sorted(found, key=lambda pair: (pair[0], orders.get(pair[0], {}).get(pair[1], last), pair[1]))
+    return [(machine, status, found[machine, status]) for machine, status in ordered]

@@ -1,0 +1,122 @@
+"""The reference pages, made from the commands and the settings themselves, so that they cannot drift.
+
+    python -m stateward.cli.reference docs/reference
+
+writes `cli.md` and `settings.md` there; a test compares what is there with what would be written.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from stateward.cli.exits import Exit
+
+NOTICE = "<!-- Made by `python -m stateward.cli.reference docs/reference`; do not edit. -->"
+
+
+def pages() -> dict[str, str]:
+    """Every generated page, by its file name."""
+    return {"cli.md": cli_page(), "settings.md": settings_page()}
+
+
+def cli_page() -> str:
+    """The whole command line as a page."""
+    from stateward.cli import cli
+
+    context = click.Context(cli, info_name="stateward")
+    parts = [f"# The command line\n\n{NOTICE}\n\n{_help(cli)}", _options(context), _exit_codes()]
+    parts += [_section(each) for each in walk(context)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def walk(context: click.Context) -> Iterator[click.Context]:
+    """Every command below this one, each after its group."""
+    command = context.command
+    if not isinstance(command, click.Group):
+        return
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        if found is not None:
+            below = click.Context(found, info_name=name, parent=context)
+            yield below
+            yield from walk(below)
+
+
+def _section(context: click.Context) -> str:
+    command = context.command
+    usage = " ".join(command.collect_usage_pieces(context))
+    examples = "\n".join(getattr(command, "examples", ()))
+    parts = [
+        f"## {context.command_path}",
+        f"```text\n{context.command_path} {usage}\n```",
+        _help(command),
+        "" if isinstance(command, click.Group) else _options(context),
+        f"```sh\n{examples}\n```",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _help(command: click.Command) -> str:
+    """The help as Markdown: what click is told to leave alone is a block of text."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    return "\n\n".join(
+        f"```text\n{part.removeprefix(chr(8)).strip(chr(10))}\n```" if part.startswith("\b") else part
+        for part in paragraphs
+    )
+
+
+def _options(context: click.Context) -> str:
+    records = [
+        found
+        for parameter in context.command.get_params(context)
+        if isinstance(parameter, click.Option) and (found := parameter.get_help_record(context))
+    ]
+    lines = [f"| `{_cell(names)}` | {_cell(text)} |" for names, text in records]
+    return "\n".join(["| option | meaning |", "|---|---|", *lines])
+
+
+def _exit_codes() -> str:
+    lines = [f"| {int(code)} | {code.meaning} |" for code in Exit]
+    return "\n".join(["## Exit codes", "", "| code | meaning |", "|---|---|", *lines])
+
+
+def settings_page() -> str:
+    """Every key of a settings file as a page."""
+    from stateward.settings import describe_settings
+
+    intro = (
+        "A settings file is YAML. What it leaves out, the profile says, and what the profile leaves out stands here. "
+        "The environment (`STATEWARD_PROFILE`, `STATEWARD_DATA`, `STATEWARD_STORE_URL`, and `STATEWARD_CONFIG` for "
+        "the file itself) goes before the file, and options go before the environment. Unknown keys and impossible "
+        "values are refused with file and line."
+    )
+    rows = [
+        f"| `{_cell(knob.path)}` | {_cell(knob.type)} | {_code(knob.default)} | {_cell(knob.description)} |"
+        for knob in describe_settings()
+    ]
+    table = "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *rows])
+    return f"# Settings\n\n{NOTICE}\n\n{intro}\n\n{table}\n"
+
+
+def _code(text: str) -> str:
+    return text if re.fullmatch(r"required|not set", text) else f"`{_cell(text)}`"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def main() -> None:
+    """Write the pages into the folder that is named."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""The roles of a process that stays: `up`, `coordinator`, `worker`.
+
+The first SIGTERM or SIGINT lets what runs finish and then ends; the second ends at once, and what was under way is
+given to another worker. Nothing is lost either way.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.door import Command, Door, pass_door
+from stateward.cli.exits import Exit
+from stateward.cli.records import count_rows
+
+if TYPE_CHECKING:
+    from stateward.app import App, Node
+    from stateward.settings import Settings
+
+LEVELS = ("debug", "info", "warning", "error")
+DRAINING = b"stateward: finishing what runs; once more ends at once\n"
+
+
+@click.command(
+    "up",
+    cls=Command,
+    examples=["stateward up", "stateward --profile business --data /var/lib/stateward up", "stateward up --until-idle"],
+)
+@click.option("--until-idle", is_flag=True, help="Do the work there is, then end.")
+@pass_door
+def up(door: Door, *, until_idle: bool) -> None:
+    """Run the coordinator and a worker in this process.
+
+    This is all that one machine needs. Ctrl-C or SIGTERM finishes what runs and ends; twice ends at once.
+    """
+    _run(door, ("coordinator", "worker"), until_idle=until_idle)
+
+
+@click.command(
+    "coordinator",
+    cls=Command,
+    examples=["stateward coordinator", "stateward coordinator --config /etc/stateward.yaml"],
+)
+@pass_door
+def coordinator(door: Door) -> None:
+    """Run a coordinator and the clock, without a worker.
+
+    Several may run side by side, and any of them may die.
+    """
+    _run(door, ("coordinator",))
+
+
+@click.command("worker", cls=Command, examples=["stateward worker", "stateward worker --config /etc/stateward.yaml"])
+@pass_door
+def worker(door: Door) -> None:
+    """Run a worker, without a coordinator.
+
+    It runs as many stages at once as worker.processes says, each in a process of its own with limits.
+    """
+    _run(door, ("worker",))
+
+
+def _run(door: Door, roles: Sequence[str], *, until_idle: bool = False) -> None:
+    settings = door.settings()
+    with door.app(settings) as app:
+        _set_up_log(settings)
+        with app.node(is_coordinator="coordinator" in roles, is_worker="worker" in roles) as node:
+            _announce(door, settings, roles)
+            with _heeding_signals(node):
+                node.run(until_idle=until_idle)
+        _end(door, app, settings, roles)
+
+
+def _set_up_log(settings: "Settings") -> None:
+    """One log for the process: as talkative as the most talkative machine, JSON if any machine says so."""
+    from stateward import telemetry
+
+    own = [settings.machine(name).logging for name in settings.records] or [settings.machine("").logging]
+    is_json = any(each.format == "json" for each in own)
+    level = min((each.level for each in own), key=LEVELS.index)
+    telemetry.set_up(format="json" if is_json else "text", level=level, stream=sys.stderr)
+
+
+def _announce(door: Door, settings: "Settings", roles: Sequence[str]) -> None:
+    place = _place(settings)
+    door.say(
+        f"stateward: {' and '.join(roles)} with the profile {place['profile']} "
+        f"on {place['store']}, pid {place['pid']}"
+    )
+
+
+def _place(settings: "Settings") -> dict[str, object]:
+    from stateward.settings import masked
+
+    path = settings.store_path
+    store = f"sqlite:{path}" if path is not None else masked(settings.store.url)
+    return {"profile": settings.profile, "store": store, "data": str(settings.data_path), "pid": os.getpid()}
+
+
+def _end(door: Door, app: "App", settings: "Settings", roles: Sequence[str]) -> None:
+    rows = count_rows(app)
+    if door.json:
+        counts = [{"machine": machine, "status": status, "count": count} for machine, status, count in rows]
+        door.emit({"roles": roles, **_place(settings), "counts": counts})
+    else:
+        shown = ", ".join(f"{machine} {status} {count:,}" for machine, status, count in rows)
+        door.say(f"stateward: ended; {shown or 'there are no records'}")
+
+
+@contextmanager
+def _heeding_signals(node: "Node") -> Iterator[None]:
+    heard = _Signals(node)
+    before = {number: signal.signal(number, heard.hear) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Signals:
+    """Counts what it is sent: first drain, then stop, then just go."""
+
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._count = 0
+
+    def hear(self, _: int, __: FrameType | None) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._node.stop()
+            os.write(2, DRAINING)  # a signal may come in the middle of a print, which cannot be entered twice
+        elif self._count == 2:  # noqa: PLR2004 - the second
+            raise KeyboardInterrupt
+        else:
+            os._exit(Exit.INTERRUPTED)

@@ -1,0 +1,55 @@
+"""A pipeline whose runner does what the document says: everything a runner should not do."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+from stateward.core.declare import declare
+from stateward.core.model import Fields
+from stateward.runners import Job, runner
+
+HOSTILE = declare(
+    machine="hostile",
+    version=1,
+    prefix="HO",
+    initial="queued",
+    states={"queued": "ready", "running": "running", "done": "terminal", "error": "failed"},
+    stages={
+        "act": {
+            "enter": "queued",
+            "running": "running",
+            "outcomes": {"done": "done"},
+            "on_error": "error",
+            "produces": "acts",
+            "timeout_s": 3,
+        }
+    },
+    retry={"max_retries": 0},
+)
+
+
+@runner("hostile.act")
+def act(job: Job) -> Iterator[Fields]:
+    match job.text():
+        case "print":
+            os.write(1, os.urandom(100_000))
+            print("\x1b[31mred\x00", flush=True)
+        case "fork":
+            for _ in range(3):
+                if os.fork() == 0:
+                    time.sleep(60)
+        case "exit":
+            sys.exit(7)
+        case "die":
+            os._exit(9)
+        case "allocate":
+            hoard = [bytearray(64 << 20) for _ in range(1000)]
+            yield {"hoard": len(hoard)}
+        case "sleep":
+            time.sleep(600)
+        case "million":
+            yield from ({"n": n} for n in range(1_000_000))
+        case "raise":
+            raise RuntimeError("it \x00 broke \ud800")
+    yield {"acted": True}

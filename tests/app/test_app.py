@@ -1,0 +1,207 @@
+"""The application as a door sees it."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App, new_record_id
+from stateward.core.errors import (
+    ConcurrentModification,
+    DeclarationError,
+    InvalidRequest,
+    InvalidTransition,
+    UnknownName,
+)
+from tests.app.conftest import Maker
+
+STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n2026-01-03;-3,00; Bread  roll\n"
+
+
+def test_a_statement_becomes_observations_and_then_canonicals(app: App, tmp_path: Path) -> None:
+    file = tmp_path / "january.csv"
+    file.write_bytes(STATEMENT)
+    record = app.submit(file, labels={"source_type": "bank_csv"}).record
+
+    app.run_until_idle()
+
+    ended = app.record(record.id)
+    shown = app.view(ended)
+    assert shown["status"] == "normalized"
+    assert shown["observations_count"] == shown["canonicals_count"] == 3
+    assert shown["labels"] == {"filename": "january.csv", "size": len(STATEMENT), "source_type": "bank_csv"}
+    assert list(app.items(record.id))[-1] == {"line": 3, "cells": ["2026-01-03", "-3,00", "Bread roll"]}
+    assert [app.sentence(each).partition(": ")[2] for each in app.history(record.id)][2] == (
+        "parsing → parsed (parse.completed, 3 observations)"
+    )
+    assert app.verify().is_sound
+
+
+def test_the_same_bytes_are_one_record(app: App) -> None:
+    first = app.submit(STATEMENT)
+    again = app.submit(STATEMENT, priority=9)
+
+    assert not first.is_duplicate
+    assert again.is_duplicate
+    assert again.record.id == first.record.id
+
+
+def test_ids_are_unguessable_and_sort_by_time() -> None:
+    ids = {new_record_id("UL") for _ in range(1000)}
+
+    assert len(ids) == 1000
+    assert all(len(each) == len("UL_") + 32 for each in ids)
+
+
+def test_an_empty_file_is_kept_and_its_next_stage_skipped(app: App) -> None:
+    record = app.submit(b"").record
+
+    app.run_until_idle()
+
+    assert app.view(app.record(record.id))["rest"] == "skipped"
+    assert app.explain(record.id).code == "skipped"
+
+
+def test_a_file_that_is_no_text_fails_with_its_own_code(app: App) -> None:
+    record = app.submit(b"%PDF-1.7\x00\x01\x02").record
+
+    app.run_until_idle()
+
+    failed = app.record(record.id)
+    assert (failed.status, failed.error_code) == ("error", "NOT_TEXT")
+    assert app.explain(record.id).code == "failed"
+
+
+def test_a_failed_record_is_retried_by_a_person_who_says_why(app: App) -> None:
+    record = app.submit(b"\x00").record
+    app.run_until_idle()
+
+    app.ask("retry", record.id, actor="person:ann", reason="mended the reader")
+    app.run_until_idle()
+
+    history = app.history(record.id)
+    retry = next(each for each in history if each.trigger == "retry.requested")
+    assert (retry.actor, retry.metadata["reason"]) == ("person:ann", "mended the reader")
+    assert app.record(record.id).retry_count == 1
+
+
+def test_what_the_machine_does_not_allow_is_refused_and_nothing_is_written(app: App) -> None:
+    record = app.submit(STATEMENT).record
+
+    with pytest.raises(InvalidTransition) as refusal:
+        app.ask("retry", record.id, actor="person:ann", reason=None)
+
+    assert refusal.value.found == "queued_for_parse"
+    assert refusal.value.allowed == ("parsing", "error")
+    assert app.record(record.id) == record
+
+
+def test_a_request_made_of_an_old_sight_is_refused(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    app.run_until_idle()
+
+    with pytest.raises(ConcurrentModification):
+        app.ask("cancel", record.id, actor="person:ann", reason=None, version=0)
+
+
+def test_unknown_things_are_refused_by_name(app: App) -> None:
+    with pytest.raises(UnknownName, match="no record 'UL_nobody'"):
+        app.record("UL_nobody")
+    with pytest.raises(UnknownName, match="no machine 'invoice'"):
+        app.submit(b"x", machine="invoice")
+    with pytest.raises(UnknownName, match="no priority 'urgent'"):
+        app.submit(b"x", priority="urgent")
+    with pytest.raises(UnknownName, match="no stage 'print'"):
+        app.pause("upload", "print", actor="person:a", reason=None)
+
+
+def test_bulk_actions_count_first_and_refuse_to_mean_everything(app: App) -> None:
+    for number in range(3):
+        app.submit(b"\x00" + bytes([number]))
+    app.submit(STATEMENT)
+    app.run_until_idle()
+
+    with pytest.raises(InvalidRequest, match="empty query"):
+        app.ask_many("retry", query=app.query(""), actor="person:a", reason=None)
+    query = app.query("machine:upload")
+    dry = app.ask_many("retry", query=query, actor="person:a", reason="x", is_dry_run=True)
+    done = app.ask_many("retry", query=query, actor="person:a", reason="x")
+
+    assert (dry.matched, dry.applied, dry.refused) == (4, 3, {"impossible": 1})
+    assert dry.by_status == {"error": 3, "normalized": 1}
+    assert (done.matched, done.applied, done.refused) == (4, 3, {"impossible": 1})
+    assert app.store.counts()["upload", "queued_for_parse"] == 3
+
+
+def test_too_large_a_document_is_refused_and_leaves_nothing(make_app: Maker, tmp_path: Path) -> None:
+    app = make_app("limits: {upload_bytes_max: 10}\n")
+
+    with pytest.raises(InvalidRequest, match="more than 10 bytes"):
+        app.submit(b"x" * 11)
+
+    assert app.store.counts() == {}
+    assert not [file for file in (tmp_path / "data" / "artifacts").rglob("*") if file.is_file()]
+
+
+def test_explain_says_why_a_record_waits(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    assert app.explain(record.id).code == "no_worker"
+
+    with app.node(is_coordinator=False) as node:
+        node.turn()
+        assert app.explain(record.id).code == "about_to_start"
+        app.pause("upload", "parse", actor="person:op", reason="bad deploy")
+        assert "bad deploy" in app.explain(record.id).sentence
+    app.resume("upload", "parse")
+    app.run_until_idle()
+
+    assert app.explain(record.id).code == "ended"
+
+
+def test_settings_for_a_machine_nobody_declares_are_refused(make_app: Maker) -> None:
+    with pytest.raises(DeclarationError, match="there is no machine 'invoice'"):
+        make_app("invoice_record: {retry: false}\n")
+
+
+def test_a_pipeline_that_cannot_be_loaded_is_refused(make_app: Maker, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("1 / 0")
+
+    with pytest.raises(DeclarationError, match="ZeroDivisionError"):
+        make_app(f"pipelines: ['{broken}']\n")
+    with pytest.raises(DeclarationError, match="cannot be imported"):
+        make_app("pipelines: [no_such_module]\n")
+    with pytest.raises(DeclarationError, match="cannot be read"):
+        make_app(f"pipelines: ['{tmp_path}/none.yaml']\n")
+
+
+def test_doctor_looks_at_everything(app: App) -> None:
+    checks = {check.name: check for check in app.doctor()}
+
+    is_durable = "fsync off" not in checks["database"].sentence  # the tests' PostgreSQL may not be
+    assert checks["database"].is_well == is_durable
+    assert checks["disk"].is_well
+    assert not checks["workers"].is_well
+    assert "stateward up" in checks["workers"].advice
+
+
+def test_waiting_for_a_record_ends_when_it_rests(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    assert app.wait(record.id, timeout_s=0.05).status == "queued_for_parse"
+    app.run_until_idle()
+
+    assert app.wait(record.id, timeout_s=5).status == "normalized"
+
+
+def test_an_export_is_complete_and_checks_out_by_hand(app: App, tmp_path: Path) -> None:
+    app.submit(STATEMENT)
+    app.run_until_idle()
+
+    counts = app.export(tmp_path / "out")
+
+    assert counts["transitions.jsonl"] == 5
+    assert counts["records.jsonl"] == 1
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl", "anchor.json",
+    }  # fmt: skip
+    with pytest.raises(InvalidRequest, match="not an empty folder"):
+        app.export(tmp_path / "out")

@@ -1,0 +1,40 @@
+"""Whatever a runner does, its record ends with a clear sentence, and the worker goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.conftest import Maker
+
+HOSTILE = Path(__file__).with_name("hostile.py")
+
+
+@pytest.mark.parametrize(
+    ("deed", "status", "code"),
+    [
+        ("print", "done", None),
+        ("fork", "done", None),
+        ("exit", "error", "RUNNER_EXITED"),
+        ("die", "error", "RUNNER_EXITED"),
+        ("allocate", "error", "MEMORY_LIMIT"),
+        ("sleep", "error", "TIMEOUT"),
+        ("million", "error", "TOO_MANY_ITEMS"),
+        ("raise", "error", "EXCEPTION"),
+    ],
+)
+def test_a_bad_runner_harms_only_its_own_record(
+    make_app: Maker, deed: str, status: str, code: str | None
+) -> None:
+    app = make_app(f"pipelines: ['{HOSTILE}']\n")
+    bad = app.submit(deed.encode(), machine="hostile").record
+    good = app.submit(b"behave", machine="hostile").record
+
+    app.run_until_idle()
+
+    ended = app.record(bad.id)
+    assert (ended.status, ended.error_code) == (status, code)
+    assert app.record(good.id).status == "done"
+    assert bool(ended.error_message) == (code is not None)
+    assert app.verify().is_sound
+    (attempt,) = app.attempts(bad.id)
+    assert attempt.error_code == code
