@@ -36,34 +36,20 @@ if TYPE_CHECKING:
     from stateward.runners.kit import Job, Outcome, runner
     from stateward.settings import Settings
 
-_HOME = {
-    "App": "stateward.app",
-    "ArtifactError": "stateward.core.errors",
-    "ConcurrentModification": "stateward.core.errors",
-    "DeclarationError": "stateward.core.errors",
-    "Event": "stateward.core.model",
-    "FatalFailure": "stateward.core.errors",
-    "Fault": "stateward.core.errors",
-    "InvalidRequest": "stateward.core.errors",
-    "InvalidTransition": "stateward.core.errors",
-    "Job": "stateward.runners.kit",
-    "Machine": "stateward.core.machine",
-    "Outcome": "stateward.runners.kit",
-    "Record": "stateward.core.model",
-    "Settings": "stateward.settings",
-    "StageFailure": "stateward.core.errors",
-    "StatewardError": "stateward.core.errors",
-    "StoreError": "stateward.core.errors",
-    "StoreFull": "stateward.core.errors",
-    "StoreMismatch": "stateward.core.errors",
-    "StoreUnreachable": "stateward.core.errors",
-    "Transition": "stateward.core.model",
-    "TransientFailure": "stateward.core.errors",
-    "UnknownName": "stateward.core.errors",
-    "declare": "stateward.core.declare",
-    "from_yaml": "stateward.core.declare",
-    "runner": "stateward.runners.kit",
-}
+_ROOMS = {
+    "stateward.app": ("App",),
+    "stateward.core.declare": ("declare", "from_yaml"),
+    "stateward.core.errors": (
+        "ArtifactError", "ConcurrentModification", "DeclarationError", "FatalFailure", "Fault",
+        "InvalidRequest", "InvalidTransition", "StageFailure", "StatewardError", "StoreError",
+        "StoreFull", "StoreMismatch", "StoreUnreachable", "TransientFailure", "UnknownName",
+    ),
+    "stateward.core.machine": ("Machine",),
+    "stateward.core.model": ("Event", "Record", "Transition"),
+    "stateward.runners.kit": ("Job", "Outcome", "runner"),
+    "stateward.settings": ("Settings",),
+}  # fmt: skip
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "App",
@@ -86,8 +72,8 @@ __all__ = [
     "StoreFull",
     "StoreMismatch",
     "StoreUnreachable",
-    "Transition",
     "TransientFailure",
+    "Transition",
     "UnknownName",
     "__version__",
     "declare",
@@ -96,13 +82,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """A public name, from the room where it lives; from then on it is an ordinary attribute."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'stateward' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would believe that there is every name
+
+    def __getattr__(name: str) -> object:
+        """A public name, from the room where it lives; from then on an ordinary attribute."""
+        if name not in _HOME:
+            raise AttributeError(f"module 'stateward' has no attribute {name!r}")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -286,19 +286,18 @@ class App:
     def query(self, text: str) -> Query:
         """A query in the one grammar of page, API and command line; names that nobody declared are refused."""
         query = parse_query(text, now=self.clock())
-        stages = {
-            stage.name for machine in self._all_versions().values() for stage in machine.stages
-        }
-        check_names(query, kinds=self.catalogue.kinds, stages=stages)
+        words = self.catalogue.words
+        stages = {stage for stages in words.running.values() for stage in stages}
+        check_names(query, kinds=words.kinds, stages=stages)
         return query
 
     def find(self, query: Query, *, after: str = "", limit: int = 100) -> list[Record]:
         """Records that match, newest first."""
-        return self.store.find(query, kinds=self.catalogue.kinds, after=after, limit=limit)
+        return self.store.find(query, words=self.catalogue.words, after=after, limit=limit)
 
     def count(self, query: Query) -> dict[tuple[str, str], int]:
         """How many records match, by machine and status."""
-        return self.store.count(query, kinds=self.catalogue.kinds)
+        return self.store.count(query, words=self.catalogue.words)
 
     def errors(self) -> list[ErrorGroup]:
         """Records that rest with an error, by cause."""

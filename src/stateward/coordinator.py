@@ -7,6 +7,7 @@ side and any of them may die at any instruction. It never runs domain code and n
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
 from typing import TypeVar
@@ -36,7 +37,7 @@ from stateward.core.model import (
     Work,
     event_id,
 )
-from stateward.store import DeadLetter, Store
+from stateward.store import DeadLetter, Store, Words
 
 BATCH_MAX = 512
 LEASE_S = 15.0
@@ -95,13 +96,16 @@ class Catalogue:
         except KeyError:
             raise UnknownName("machine", f"{name} version {version}", self.newest) from None
 
-    @property
-    def kinds(self) -> dict[str, dict[str, str]]:
-        """Machine → state → kind, over all versions."""
+    @cached_property
+    def words(self) -> Words:
+        """What the words of queries mean, over all versions."""
         kinds: dict[str, dict[str, str]] = {}
+        running: dict[str, dict[str, str]] = {}
         for machine in self._versions.values():
             kinds.setdefault(machine.name, {}).update(machine.kind)
-        return kinds
+            stages = {stage.name: stage.running for stage in machine.stages}
+            running.setdefault(machine.name, {}).update(stages)
+        return Words(kinds=kinds, running=running)
 
 
 class Coordinator:

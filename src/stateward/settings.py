@@ -22,6 +22,7 @@ from msgspec.structs import asdict, replace
 
 from stateward.core import reading
 from stateward.core.errors import DeclarationError, Fault
+from stateward.core.query import PRIORITY_CLASSES
 from stateward.core.reading import Document
 from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, RetryRule
 
@@ -29,7 +30,7 @@ FILE_BYTES_MAX = 4_000_000
 SECONDS_MAX = 30 * 24 * 3600
 CHECK_INTERVAL_DEFAULT_S = 60.0
 DATABASE = "stateward.db"
-PRIORITIES = {"vip_customer": 10, "regulatory_filing": 7, "normal": 5, "batch_import": 1}
+PRIORITIES = PRIORITY_CLASSES
 
 ProfileName: TypeAlias = Literal["personal", "business", "enterprise"]
 PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)

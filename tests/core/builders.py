@@ -5,16 +5,19 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from stateward.core.chain import Anchor, advance, seal
-from stateward.core.decide import Applied, Decision, Ignored, begin, decide, start
+from stateward.core.decide import begin, decide, start
 from stateward.core.due import due_event
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     SECOND,
+    Applied,
     Ask,
     Change,
+    Decision,
     Effect,
     Event,
     Fields,
+    Ignored,
     Micros,
     Notify,
     Record,
@@ -195,7 +198,7 @@ def a_contract(status: str = "pending", *, confidence: int = 95) -> Story:
         [
             story.starts,
             story.completes,
-            lambda: story.tries(),
+            story.tries,
             lambda: story.tries(facts=facts),
             story.starts,
             story.completes,
@@ -212,7 +215,7 @@ def a_paper(status: str = "pending") -> Story:
     steps: list[Callable[[], object]] = []
     for _ in LITERATURE.stages[:-1]:
         steps += [story.starts, story.completes]
-    return _until(story, status, [*steps, lambda: story.tries()])
+    return _until(story, status, [*steps, story.tries])
 
 
 def _until(story: Story, status: str, steps: list[Callable[[], object]]) -> Story:

@@ -1,6 +1,6 @@
 """A machine is declared in YAML or in Python; a wrong one is refused with every fault and its place."""
 
-from enum import Enum
+from enum import StrEnum
 from importlib.resources import files
 from typing import Any
 
@@ -74,9 +74,9 @@ def a_letter(*changes: tuple[str, str]) -> str:
     return text
 
 
-def faults_of(text: str, **options: Any) -> list[str]:
+def faults_of(text: str, *, runners: list[str] | None = None) -> list[str]:
     with pytest.raises(DeclarationError) as refused:
-        from_yaml(text, source=SOURCE, **options)
+        from_yaml(text, source=SOURCE, runners=runners)
     return str(refused.value).splitlines()
 
 
@@ -164,7 +164,7 @@ def test_a_stage_without_a_running_state_runs_where_it_is_entered() -> None:
 # YAML and Python
 
 
-class Letter(str, Enum):
+class Letter(StrEnum):
     NEW = "new"
     READING = "reading"
     ASKING = "asking"
@@ -249,7 +249,12 @@ def test_the_ledger_enum_can_declare_its_machine_in_python() -> None:
             for stage in LITERATURE.stages
         },
         moves=[
-            {"from": m.source, "to": m.to, "on": m.on, "by": "person" if m.is_by_person else "anyone"}
+            {
+                "from": m.source,
+                "to": m.to,
+                "on": m.on,
+                "by": "person" if m.is_by_person else "anyone",
+            }
             for m in LITERATURE.moves
         ],
         exhausted=LedgerState.FAILED,
@@ -508,7 +513,11 @@ def test_states_stages_and_reviews_are_named_plainly_too() -> None:
     )
 
     named = [each for each in sentences if "is written in small letters" in each]
-    assert [each.partition(":")[0] for each in named] == ["reviews.Ask", "stages.Read", "states.Odd"]
+    assert [each.partition(":")[0] for each in named] == [
+        "reviews.Ask",
+        "stages.Read",
+        "states.Odd",
+    ]
 
 
 @pytest.mark.parametrize("prefix", ["", "ul", "U_L", "UL1", "ABCDEFGHI", "ÜL"])
@@ -576,8 +585,7 @@ def test_a_stage_must_say_where_it_is_entered_and_how_it_fails() -> None:
 @pytest.mark.parametrize("routes", [[], [{"to": "read", "when": {"is_true": "valid"}}]])
 def test_an_outcome_leads_somewhere_whatever_the_facts(routes: list[dict[str, Any]]) -> None:
     assert sentences_of(stages=a_stage(outcomes={"done": routes})) == [
-        "stages.read.outcomes.done: the last route must have no 'when': "
-        "it is where all else leads"
+        "stages.read.outcomes.done: the last route must have no 'when': it is where all else leads"
     ]
 
 
@@ -640,7 +648,9 @@ def test_jitter_is_bounded(jitter_s: float) -> None:
 
 
 def test_a_stage_may_only_name_a_runner_that_is_there() -> None:
-    assert from_yaml(LETTER, source=SOURCE, runners=["letter.read"]).stages[0].runner == "letter.read"
+    assert (
+        from_yaml(LETTER, source=SOURCE, runners=["letter.read"]).stages[0].runner == "letter.read"
+    )
 
     assert faults_of(LETTER, runners=["b", "a"]) == [
         "letter.yaml:14: stages.read.runner: there is no runner 'letter.read'; there are: a, b"

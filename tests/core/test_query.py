@@ -210,7 +210,7 @@ def test_any_text_is_read_or_refused_and_nothing_else(text: str) -> None:
 
 
 def test_an_unknown_key_is_refused_with_a_near_miss_and_all_keys() -> None:
-    message = refusal("stauts:error")
+    message = refusal("statusx:error")
 
     assert "did you mean status?" in message
     assert all(key in message for key in KEYS)
@@ -245,7 +245,7 @@ def test_words_of_other_tools_lead_to_ours() -> None:
         (f"meta.{'a' * 65}:x", "a label has"),
         ("id:U*L", "may end with one"),
         ("id:*", "may end with one"),
-        ("is:faild", "did you mean failed?"),
+        ("is:failedd", "did you mean failed?"),
         ("is:new", "a record is waiting"),
         ("artifact:abc", "SHA-256"),
         ("artifact:wxyz", "SHA-256"),
@@ -294,8 +294,8 @@ def test_known_names_pass() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("-status:eror", "there is no status 'eror'; did you mean error"),
-        ("machine:uplaod", "there is no machine 'uplaod'; did you mean upload?"),
+        ("-status:error1", "there is no status 'error1'; did you mean error"),
+        ("machine:uploadd", "there is no machine 'uploadd'; did you mean upload?"),
         ("stage:zzz", "there is no stage 'zzz'; there are: parse"),
     ],
 )

@@ -534,13 +534,13 @@ def test_a_fault_reads_like_that_of_a_compiler() -> None:
     assert str(fault) == "f.yaml:12: retry.max_retries: it is wrong"
 
 
-def test_a_refusal_survives_the_way_to_another_process() -> None:
+def test_a_refusal_can_be_copied_whole() -> None:
     refused = DeclarationError([Fault(source="f", line=n, path="", sentence="wrong") for n in (1, 2)])
 
-    copy = copy.deepcopy(refused)  # noqa: S301
+    twin = deepcopy(refused)
 
-    assert copy.faults == refused.faults
-    assert str(copy) == "f:1: wrong\nf:2: wrong"
+    assert twin.faults == refused.faults
+    assert str(twin) == "f:1: wrong\nf:2: wrong"
 
 
 def test_no_sentence_repeats_a_password_or_fills_the_screen() -> None:

@@ -113,8 +113,8 @@ def test_records_are_found_newest_first_a_page_at_a_time(rig: Rig) -> None:
     ids = [rig.open().id for _ in range(5)]
     query = rig.query("status:queued_for_parse")
 
-    first = rig.store.find(query, kinds=rig.catalogue.kinds, limit=2)
-    rest = rig.store.find(query, kinds=rig.catalogue.kinds, after=first[-1].id, limit=10)
+    first = rig.store.find(query, words=rig.catalogue.words, limit=2)
+    rest = rig.store.find(query, words=rig.catalogue.words, after=first[-1].id, limit=10)
 
     assert [record.id for record in (*first, *rest)] == ids[::-1]
 

@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -52,7 +53,7 @@ def scratch(job: Job) -> dict[str, Any]:
     (job.scratch / "deep" / "er" / "file").write_text("x")
     Path("here").write_text("the working folder is the scratch folder")
     done = subprocess.run(["/bin/echo", "from a program"], check=True, stdout=subprocess.DEVNULL)
-    return {"found": sorted(os.listdir(job.scratch)), "code": done.returncode}
+    return {"found": _names(job.scratch), "code": done.returncode}
 
 
 @runner("good.look")
@@ -61,19 +62,21 @@ def look(job: Job) -> dict[str, Any]:
     limits = {name: resource.getrlimit(getattr(resource, name)) for name in (
         "RLIMIT_CORE", "RLIMIT_FSIZE", "RLIMIT_NOFILE",
     )}  # fmt: skip
-    status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    status = dict(
+        line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines()
+    )
     return {
-        "environment": sorted(os.environ), "folder": os.getcwd(), "scratch": str(job.scratch),
-        "found": sorted(os.listdir(job.scratch)), "limits": limits, "status": status,
+        "environment": sorted(os.environ), "folder": str(Path.cwd()), "scratch": str(job.scratch),
+        "found": _names(job.scratch), "limits": limits, "status": status,
         "umask": os.umask(0o077), "session": os.getsid(0), "stdin": sys.stdin.read(),
-        "fds": sorted(int(fd) for fd in os.listdir("/proc/self/fd")),
+        "fds": _names(Path("/proc/self/fd")),
     }  # fmt: skip
 
 
 @runner("bad.garbage")
 def garbage(job: Job) -> dict[str, Any]:
     os.write(1, bytes(range(256)) * 10 + b"\n\x00\x1b[2J\xff\xfe no end of line")
-    os.write(2, b"\nto the other one")
+    os.write(2, b"\nto the other one\n")
     print("\ud800 printed")  # noqa: T201
     return {"ok": True}
 
@@ -186,9 +189,8 @@ def memory(job: Job) -> None:
 
 @runner("bad.memory_crumbs")
 def memory_crumbs(job: Job) -> None:
-    crumbs: list[object] = []
-    for number in itertools.count():
-        crumbs.append([number, {number: str(number)}])
+    crumbs = [[number, {number: str(number)}] for number in itertools.count()]
+    raise AssertionError(len(crumbs))
 
 
 @runner("bad.memory_map")
@@ -284,7 +286,7 @@ def write_outside(job: Job) -> dict[str, Any]:
         "unlink": victim.unlink,
         "rename": lambda: victim.rename(there / "renamed"),
         "take": lambda: victim.rename(job.scratch / "taken"),
-        "folder": lambda: (there / "sub").mkdir(),
+        "folder": (there / "sub").mkdir,
         "link": lambda: (there / "link").symlink_to("/etc/passwd"),
         "through a link": lambda: _through_a_link(job.scratch, there),
     }
@@ -316,7 +318,7 @@ def spy(job: Job) -> dict[str, Any]:
     worker = int(str(job.labels["worker"]))
     ways = {
         "environment of the worker": lambda: Path(f"/proc/{worker}/environ").read_bytes(),
-        "memory of the worker": lambda: Path(f"/proc/{worker}/mem").open("rb"),
+        "memory of the worker": lambda: Path(f"/proc/{worker}/mem").open("rb").close(),
         "environment of the supervisor": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
         "signal to the worker": lambda: os.kill(worker, 0),
         "signal to the supervisor": lambda: os.kill(os.getppid(), signal.SIGSTOP),
@@ -331,7 +333,7 @@ def become_root(job: Job) -> dict[str, Any]:
         "file of another": lambda: os.chown(job.scratch, 12345, 12345),
         "another user": lambda: os.setuid(12345),
         "raise a limit": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1)),
-        "mount": lambda: _syscall_mount(),
+        "mount": _mount,
     }
     return {"worked": _tried(ways)}
 
@@ -429,7 +431,7 @@ def many_files(job: Job) -> None:
 def deep_folders(job: Job) -> dict[str, Any]:
     os.chdir(job.scratch)
     for _ in range(3000):
-        os.mkdir("d")
+        Path("d").mkdir()
         os.chdir("d")
     os.chdir(job.scratch)
     (job.scratch / "locked").mkdir()
@@ -441,6 +443,10 @@ def deep_folders(job: Job) -> dict[str, Any]:
 @runner("bad.outcome")
 def outcome(job: Job) -> Outcome:
     return Outcome("done", facts={"confidence": float("nan")})
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def _daemon() -> int:
@@ -459,7 +465,7 @@ def _channel() -> int:
     """The descriptor of the socket to the worker."""
     for fd in range(3, LAST_FD):
         try:
-            if os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
                 return fd
         except OSError:
             continue
@@ -477,7 +483,7 @@ def _trace() -> None:
         raise OSError(ctypes.get_errno(), "ptrace")
 
 
-def _syscall_mount() -> None:
+def _mount() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"none", b"/mnt", b"tmpfs", 0, None) != 0:
         raise OSError(ctypes.get_errno(), "mount")

@@ -55,19 +55,19 @@ class Seat:
             self.spawned.append(self.child)
         return self.child
 
-    def run(self, runner: str, **order: Any) -> Result:
+    def run(self, runner: str, **order: Any) -> Result:  # noqa: ANN401
         child = self.idle_child()
         child.start(an_order(runner, **order))
         return wait_for(child)
 
-    def fails(self, runner: str, **order: Any) -> Failed:
+    def fails(self, runner: str, **order: Any) -> Failed:  # noqa: ANN401
         result = self.run(runner, **order)
         assert isinstance(result, Failed), result
         assert_lines(result.log, self.limits)
         self.works()
         return result
 
-    def completes(self, runner: str, **order: Any) -> Completed:
+    def completes(self, runner: str, **order: Any) -> Completed:  # noqa: ANN401
         result = self.run(runner, **order)
         assert isinstance(result, Completed), result
         assert_lines(result.log, self.limits)
@@ -92,11 +92,12 @@ def seat(tmp_path: Path) -> Iterator[Seat]:
     seat = Seat(tmp_path / "scratch")
     yield seat
     seat.close()
-    assert [pid for child in seat.spawned for pid in inside.members_of(child.pid)] == []
+    left = [pid for child in seat.spawned for pid in inside.members_of(child.pid)]
+    assert [pid for pid in left if is_alive(pid)] == []
     assert list(seat.scratch_root.glob("*")) == []
 
 
-def an_order(runner: str, **order: Any) -> JobOrder:
+def an_order(runner: str, **order: Any) -> JobOrder:  # noqa: ANN401
     return JobOrder(**{
         "runner": runner, "record_id": "UL_1", "stage": "parse", "attempt": 7, "timeout_s": 30.0,
         "timeout_message": "Parsing timeout (30s)", **order,
@@ -350,16 +351,14 @@ def test_children_die_with_their_worker(tmp_path: Path) -> None:
             time.sleep(60)
         """)
     )
-    worker = subprocess.Popen(
-        [sys.executable, script], cwd=tmp_path, env=with_path(), stdout=subprocess.PIPE
-    )
-    assert worker.stdout is not None
-    supervisor, daemon = (int(pid) for pid in worker.stdout.readline().split())
-    assert is_alive(supervisor)
-    assert is_alive(daemon)
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, cwd=tmp_path, env=with_path(), stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        supervisor, daemon = (int(pid) for pid in worker.stdout.readline().split())
+        assert is_alive(supervisor)
+        assert is_alive(daemon)
 
-    worker.kill()
-    worker.communicate()
+        worker.kill()
 
     assert is_gone_soon(daemon)
     assert is_gone_soon(supervisor)
@@ -621,7 +620,9 @@ def test_the_layers_are_told() -> None:
 
     assert layers["limits"].is_available
     assert layers["landlock"].is_available == (inside.landlock_abi() > 0)
-    assert all(layer.is_available != layer.sentence.startswith("missing") for layer in layers.values())
+    assert all(
+        layer.is_available != layer.sentence.startswith("missing") for layer in layers.values()
+    )
 
 
 def test_a_machine_without_the_layers_goes_on(
@@ -649,28 +650,41 @@ def test_junk_on_every_descriptor_breaks_the_protocol(seat: Seat, junk: str) -> 
     assert "it sent what is not a message" in result.message
 
 
+def a_chunk(count: int, items: str) -> str:
+    return f'{{"type":"items","number":0,"count":{count},"items":{items}}}'
+
+
+def the_end(outcome: str = "done", *, facts: str = "{}", count: int = 0) -> str:
+    return f'{{"type":"done","number":0,"outcome":"{outcome}","facts":{facts},"count":{count}}}'
+
+
+def a_fault(*, number: int, code: str) -> str:
+    return f'{{"type":"fault","number":{number},"code":"{code}","message":"","is_retryable":true}}'
+
+
 @pytest.mark.parametrize(
     ("messages", "message"),
     [
         (['{"type":"ready","layers":[]}'], "it said twice that it was ready"),
-        (['{"type":"items","count":2,"items":[{}]}'], "it sent 1 items as 2"),
-        (['{"type":"items","count":0,"items":[]}'], "it sent a chunk that is too large"),
-        (['{"type":"items","count":501,"items":[]}'], "it sent a chunk that is too large"),
-        (['{"type":"items","count":1,"items":[1]}'], "not JSON objects"),
-        (['{"type":"items","count":1,"items":[{"a":1e999}]}'], "not JSON objects"),
-        (['{"type":"items","count":1,"items":[{"a":"\\ud800 "}]}'], "it sent"),
-        (['{"type":"items","count":1,"items":[{"a":"\\u0000"}]}'], "NUL"),
-        (['{"type":"items","count":1,"items":[{"a":%s1%s}]}' % ("[" * 50_000, "]" * 50_000)], "it sent"),
-        (['{"type":"items","count":1,"items":[{}]}'] * 11, "more items than the limits"),
-        (['{"type":"items","count":1,"items":[{"a":"%s"}]}' % ("x" * 1500)] * 3, "more items than the"),
-        (['{"type":"done","outcome":"done","facts":{},"count":3}'], "it counted 3 items and sent 0"),
-        (['{"type":"done","outcome":"","facts":{},"count":0}'], "an outcome that no kit lets"),
-        (['{"type":"done","outcome":"a\\u0000","facts":{},"count":0}'], "an outcome that no kit"),
-        (['{"type":"done","outcome":"a","facts":{"b":"\\u0000"},"count":0}'], "facts that no kit"),
         (['{"type":"nonsense"}'], "not a message"),
         (["[" * 100_000], "not a message"),
+        ([a_chunk(2, "[{}]")], "it sent 1 items as 2"),
+        ([a_chunk(0, "[]")], "it sent a chunk that is too large"),
+        ([a_chunk(501, "[]")], "it sent a chunk that is too large"),
+        ([a_chunk(1, "[1]")], "not JSON objects"),
+        ([a_chunk(1, '[{"a":1e999}]')], "not JSON objects"),
+        ([a_chunk(1, '[{"a":"\\ud800 "}]')], "it sent"),
+        ([a_chunk(1, '[{"a":"\\u0000"}]')], "text with NUL"),
+        ([a_chunk(1, '[{"a":' + "[" * 50_000 + "]" * 50_000 + "}]")], "it sent"),
+        ([a_chunk(1, "[{}]")] * 11, "more items than the limits allow"),
+        ([a_chunk(1, '[{"a":"' + "x" * 1500 + '"}]')] * 3, "more items than the limits allow"),
+        ([the_end(count=3)], "it counted 3 items and sent 0"),
+        ([the_end("")], "an outcome that no kit lets through"),
+        ([the_end("a\\u0000")], "an outcome that no kit lets through"),
+        ([the_end(facts='{"b":"\\u0000"}')], "facts that no kit lets through"),
+        ([a_fault(number=9, code="A")], "another job"),
     ],
-)  # fmt: skip
+)
 def test_a_lie_is_not_believed(seat: Seat, messages: list[str], message: str) -> None:
     seat.limits = Limits(items_max=10, items_bytes_max=4000)
 
@@ -681,11 +695,12 @@ def test_a_lie_is_not_believed(seat: Seat, messages: list[str], message: str) ->
 
 
 def test_a_forged_failure_is_only_its_own(seat: Seat) -> None:
-    fault = '{"type":"fault","code":"\\u0000","message":"x","is_retryable":false}'
+    messages = [a_fault(number=0, code="\\u0000")]
 
-    result = seat.fails("bad.forge", labels={"messages": [fault]}, timeout_s=1)
+    result = seat.run("bad.forge", labels={"messages": messages})
 
-    assert (result.code, result.message) == ("\ufffd", "x")
+    assert isinstance(result, Failed)
+    assert (result.code, result.message) == ("\ufffd", "")
 
 
 def test_a_child_that_speaks_between_jobs_is_not_used_again(seat: Seat) -> None:
@@ -833,8 +848,8 @@ def test_the_runners_of_a_script_are_found_by_its_children(
 
 
 def test_time_is_what_the_clock_says(seat: Seat) -> None:
-    hour = 0.0
-    seat.options = {"clock": lambda: hour}
+    times = [0.0]
+    seat.options = {"clock": lambda: times[-1]}
     child = seat.idle_child()
     child.start(an_order("bad.sleep", timeout_s=100.0))
     while child.layers is None:
@@ -844,13 +859,11 @@ def test_time_is_what_the_clock_says(seat: Seat) -> None:
     assert child.deadline == sandbox.CHECK_S
     assert child.expire(1.0) is None
     assert child.deadline == 1.0 + sandbox.CHECK_S
-    hour = 100.0
+    times.append(100.0)
     result = child.expire()
 
-    assert result is not None
     assert isinstance(result, Failed)
     assert result.code == "TIMEOUT"
-    assert child.deadline is None
     assert child.expire() is None
     assert child.on_ready() is None
     assert child.filenos() == ()

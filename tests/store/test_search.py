@@ -65,10 +65,7 @@ class Sqlite:
 class Postgres:
     def __init__(self, connection: psycopg.Connection) -> None:
         self.connection = connection
-        connection.execute("CREATE SCHEMA IF NOT EXISTS stateward; SET search_path = stateward")
-        if connection.execute("SELECT to_regclass('records')").fetchone() == (None,):
-            records, _, _ = migrations("postgres")[0].sql.partition("CREATE TABLE transitions")
-            connection.execute(records.encode())
+        connection.execute("SET search_path = stateward")
 
     def find(self, records: list[Record], query: Query) -> set[str]:
         select, params = statement(query)

@@ -35,8 +35,14 @@ COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
 cli = Root(
     "stateward",
     help=HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     sections=COMMANDS,
-    examples=["stateward demo", "stateward submit statement.csv", "stateward up", "stateward list 'status:error'"],
+    examples=[
+        "stateward demo",
+        "stateward submit statement.csv",
+        "stateward up",
+        "stateward list 'status:error'",
+    ],
 )
 click.version_option(__version__, prog_name="stateward", message="%(prog)s %(version)s")(cli)
 

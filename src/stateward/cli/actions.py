@@ -11,7 +11,7 @@ import click
 
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.exits import Exit
-from stateward.cli.shown import plural, write_table
+from stateward.cli.shown import plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward.app import App, Bulk, Verb
@@ -31,7 +31,12 @@ def _acting(function: Function) -> Function:
     """The arguments that retry and cancel share."""
     decorators: tuple[Callable[[Function], Function], ...] = (
         click.argument("ids", metavar="[ID]...", nargs=-1),
-        click.option("--query", "text", metavar="QUERY", help="All records that match, written as for `list`."),
+        click.option(
+            "--query",
+            "text",
+            metavar="QUERY",
+            help="All records that match, written as for `list`.",
+        ),
         click.option("--dry-run", is_flag=True, help="Only show how many it would concern."),
         click.option("--reason", metavar="TEXT", help="Why; kept in the history."),
         click.option("--yes", is_flag=True, help="Do not ask before acting on a query."),
@@ -72,8 +77,8 @@ def retry(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _a
 def cancel(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
     """Stop records where they are.
 
-    Each is then failed, with the code CANCELLED. Name records, or a query for all that match it. An empty query is refused, and so is a record whose machine
-    cannot be cancelled from where it is.
+    Each is then failed, with the code CANCELLED. Name records, or a query for all that match it. An
+    empty query is refused, and so is a record whose machine has no such move from where it is.
     """
     return _act(door, "cancel", **how)
 
@@ -98,6 +103,7 @@ def _act(
             return acting.one(ids[0])
         query = acting.query(text)
         if query is not None and not yes and not acting.is_agreed(query):
+            door.say("nothing was done")
             return Exit.INTERRUPTED
         return acting.show(acting.bulk(ids, query, is_dry_run=False))
 
@@ -122,7 +128,7 @@ class _Acting:
         if self._door.json:
             self._door.emit(self._app.view(record))
         else:
-            print(self._app.sentence(self._app.history(record_id)[record.version]))
+            write(self._app.sentence(self._app.history(record_id)[record.version]))
         return Exit.OK
 
     def bulk(self, ids: Sequence[str], query: "Query | None", *, is_dry_run: bool) -> "Bulk":
@@ -144,7 +150,7 @@ class _Acting:
         would = self.bulk((), query, is_dry_run=True)
         if not self._door.can_ask():
             raise InvalidRequest(
-                f"{self._verb} would concern {plural(would.matched, 'record')} that match {query}; "
+                f"{self._verb} would concern {plural(would.matched, 'record')} matching {query}; "
                 "look with --dry-run, then say --yes"
             )
         self._door.say(f"{query} matches {plural(would.matched, 'record')}: {_by_status(would)}")
@@ -163,15 +169,18 @@ class _Acting:
         would = "would be " if bulk.is_dry_run else ""
         done = {"retry": "retried", "cancel": "cancelled"}[self._verb]
         if bulk.by_status:
-            write_table(("status", "records"), bulk.by_status.items())
-        print(f"{plural(bulk.matched, 'record')} matched; {bulk.applied:,} {would}{done}")
+            write_table(("status", "records"), sorted(bulk.by_status.items()))
+        write(f"{plural(bulk.matched, 'record')} matched; {bulk.applied:,} {would}{done}")
         for reason, count in bulk.refused.items():
             why = REFUSALS.get(reason, reason)
-            print(f"{count:,} {would}refused: {why} (such as {', '.join(bulk.refused_examples)})")
+            write(f"{count:,} {would}refused: {why} (such as {', '.join(bulk.refused_examples)})")
 
 
 def _by_status(bulk: "Bulk") -> str:
-    return ", ".join(f"{count:,} in {status}" for status, count in bulk.by_status.items()) or "none"
+    return (
+        ", ".join(f"{count:,} in {status}" for status, count in sorted(bulk.by_status.items()))
+        or "none"
+    )
 
 
 @click.command(
@@ -183,7 +192,12 @@ def _by_status(bulk: "Bulk") -> str:
     ],
 )
 @click.argument("machine")
-@click.option("--stage", metavar="NAME", default="", help="Only this stage; otherwise all stages of the machine.")
+@click.option(
+    "--stage",
+    metavar="NAME",
+    default="",
+    help="Only this stage; otherwise all stages of the machine.",
+)
 @click.option("--reason", metavar="TEXT", help="Why; `explain` shows it.")
 @pass_door
 def pause(door: Door, *, machine: str, stage: str, reason: str | None) -> None:
@@ -204,7 +218,12 @@ def pause(door: Door, *, machine: str, stage: str, reason: str | None) -> None:
     examples=["stateward resume upload --stage parse", "stateward resume upload"],
 )
 @click.argument("machine")
-@click.option("--stage", metavar="NAME", default="", help="The stage that was paused; otherwise the whole machine.")
+@click.option(
+    "--stage",
+    metavar="NAME",
+    default="",
+    help="The stage that was paused; otherwise the whole machine.",
+)
 @pass_door
 def resume(door: Door, *, machine: str, stage: str) -> None:
     """Hand out work again that was paused.
@@ -214,16 +233,25 @@ def resume(door: Door, *, machine: str, stage: str) -> None:
     with door.app() as app:
         was_paused = app.resume(machine, stage)
     words = "goes on" if was_paused else "was not paused"
-    _told(door, machine, stage, is_paused=False, sentence=f"{_named(machine, stage)} {words}", was=was_paused)
+    _told(
+        door,
+        machine,
+        stage,
+        is_paused=False,
+        sentence=f"{_named(machine, stage)} {words}",
+        was=was_paused,
+    )
 
 
 def _named(machine: str, stage: str) -> str:
     return f"stage {stage} of {machine}" if stage else machine
 
 
-def _told(door: Door, machine: str, stage: str, *, is_paused: bool, sentence: str, was: bool = False) -> None:
+def _told(
+    door: Door, machine: str, stage: str, *, is_paused: bool, sentence: str, was: bool = False
+) -> None:
     if door.json:
         answer = {"machine": machine, "stage": stage or None, "is_paused": is_paused}
         door.emit(answer if is_paused else {**answer, "was_paused": was})
     else:
-        print(sentence)
+        write(sentence)

@@ -3,23 +3,26 @@
 import click
 
 from stateward.cli.door import Door, Group, pass_door
-from stateward.cli.reference import settings_page
-from stateward.cli.shown import safe
+from stateward.cli.shown import write_text
 
 
-@click.group("settings", cls=Group, examples=["stateward settings show", "stateward settings reference"])
+@click.group(
+    "settings", cls=Group, examples=["stateward settings show", "stateward settings reference"]
+)
 def settings() -> None:
     """Show the settings that hold, and all that there are."""
 
 
 @settings.command(
-    "show", examples=["stateward settings show", "stateward --profile enterprise settings show --json"]
+    "show",
+    examples=["stateward settings show", "stateward --profile enterprise settings show --json"],
 )
 @pass_door
 def show(door: Door) -> None:
-    """Show the settings that hold, merged from profile, file, environment and options.
+    """Show the settings that hold.
 
-    It is itself a settings file; passwords are shown as ***.
+    They are merged from profile, file, environment and options, and shown as a settings file, with
+    *** for passwords.
     """
     shown = door.settings().shown()
     if door.json:
@@ -27,18 +30,22 @@ def show(door: Door) -> None:
         return
     import yaml
 
-    text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
-    for line in text.splitlines():
-        print(safe(line))
+    text = yaml.safe_dump(
+        shown, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+    )
+    write_text(text)
 
 
-@settings.command("reference", examples=["stateward settings reference", "stateward settings reference --json"])
+@settings.command(
+    "reference", examples=["stateward settings reference", "stateward settings reference --json"]
+)
 @pass_door
 def reference(door: Door) -> None:
-    """Print every key that a settings file may hold, as a Markdown page."""
+    """Print every key that a settings file may hold."""
+    from stateward.cli.reference import settings_page
     from stateward.settings import describe_settings
 
     if door.json:
         door.emit([knob._asdict() for knob in describe_settings()])
     else:
-        print(settings_page().rstrip("\n"))
+        write_text(settings_page())

@@ -1,13 +1,13 @@
 """`stateward demo`: three sample documents on their way through the `upload` machine, told to a person."""
 
-from importlib.resources import files
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.records import write_history
-from stateward.cli.shown import safe, write_table
+from stateward.cli.shown import write, write_table
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -18,17 +18,22 @@ FOLDER = "stateward-demo"
 SAMPLES = "stateward.pipelines.statements"
 
 
-@click.command("demo", cls=Command, examples=["stateward demo", "stateward --data /tmp/demo demo --json"])
+@click.command(
+    "demo", cls=Command, examples=["stateward demo", "stateward --data /tmp/demo demo --json"]
+)
 @pass_door
 def demo(door: Door) -> None:
     """Show Stateward at work on three sample documents.
 
-    Two are bank statements and one is broken. Everything is kept in the folder stateward-demo, or where --data says. Run it again to see duplicates.
+    Two are bank statements and one is broken. Everything is kept in the folder stateward-demo, or
+    where --data says. Run it again to see duplicates.
     """
     door.data = door.data or FOLDER
     with door.app() as app:
         opened = _submit(app)
-        door.say(f"{len(opened)} sample documents were submitted to the machine 'upload'; now they are processed.")
+        door.say(
+            f"{len(opened)} sample documents were submitted to the machine 'upload'; now they are processed."
+        )
         app.run_until_idle()
         records = [app.record(each.record.id) for each in opened.values()]
         if door.json:
@@ -38,14 +43,20 @@ def demo(door: Door) -> None:
 
 
 def _submit(app: "App") -> dict[str, "Opened"]:
+    from importlib.resources import files
+
     samples = files(SAMPLES) / "samples"
     return {
-        sample.name: app.submit(sample.read_bytes(), name=sample.name, labels={"source_type": "sample"})
+        sample.name: app.submit(
+            sample.read_bytes(), name=sample.name, labels={"source_type": "sample"}
+        )
         for sample in sorted(samples.iterdir(), key=lambda each: each.name)
     }
 
 
-def _answer(door: Door, app: "App", opened: dict[str, "Opened"], records: list["Record"]) -> "Fields":
+def _answer(
+    door: Door, app: "App", opened: dict[str, "Opened"], records: list["Record"]
+) -> "Fields":
     return {
         "data": door.data,
         "documents": [
@@ -56,41 +67,50 @@ def _answer(door: Door, app: "App", opened: dict[str, "Opened"], records: list["
 
 
 def _tell(door: Door, app: "App", opened: dict[str, "Opened"], records: list["Record"]) -> None:
-    _tell_statuses(opened, records)
+    _tell_statuses(app, opened, records)
     whole = next((record for record in records if record.error_code is None), None)
     broken = next((record for record in records if record.error_code is not None), None)
     if whole is not None:
-        print(f"\nWhat happened to {safe(whole.labels.get('filename'))}:\n")
+        _head(f"What happened to {whole.labels.get('filename')}:")
         write_history(app, app.history(whole.id))
     if broken is not None:
         why = app.explain(broken.id)
-        print(f"\nWhy {safe(broken.labels.get('filename'))} is in {broken.status}:\n")
-        print(f"  {safe(why.sentence)}")
-        print(f"  what to do: {safe(_here(door, why.advice))}")
+        _head(f"Why {broken.labels.get('filename')} is in {broken.status}:")
+        write(f"  {why.sentence}")
+        write(f"  what to do: {_here(door, why.advice)}")
     _tell_next(door, (whole or records[0]).id)
 
 
-def _tell_statuses(opened: dict[str, "Opened"], records: list["Record"]) -> None:
-    print("\nWhere they are now:\n")
+def _tell_statuses(app: "App", opened: dict[str, "Opened"], records: list["Record"]) -> None:
+    _head("Where they are now:")
     rows = []
     for (name, each), record in zip(opened.items(), records, strict=True):
         came = "known from an earlier run" if each.is_duplicate else "new"
-        counts = ", ".join(f"{record.fields[key]} {key.removesuffix('_count')}" for key in _count_fields(record))
-        rows.append((name, came, record.id, record.status, counts or record.error_code or ""))
+        rows.append(
+            (name, came, record.id, record.status, record.error_code or _counted(app.view(record)))
+        )
     write_table(("document", "came as", "id", "status", "result"), rows)
 
 
-def _count_fields(record: "Record") -> list[str]:
-    return [key for key in record.fields if key.endswith("_count")]
+def _head(text: str) -> None:
+    write()
+    write(text)
+    write()
+
+
+def _counted(view: "Fields") -> str:
+    ours = {"retry_count"}
+    found = [key for key in view if key.endswith("_count") and key not in ours]
+    return ", ".join(f"{view[key]} {key.removesuffix('_count')}" for key in found)
 
 
 def _here(door: Door, command: str) -> str:
     """A command as it must be typed to find this data."""
-    return command.replace("stateward ", f"stateward --data {door.data} ")
+    return command.replace("stateward ", f"stateward --data {quote(door.data or FOLDER)} ")
 
 
 def _tell_next(door: Door, record_id: str) -> None:
-    print(f"\nAll of it is kept in {safe(door.data)}. What to try next:\n")
+    _head(f"All of it is kept in {door.data}. What to try next:")
     for command in (
         "stateward list",
         f"stateward items {record_id}",
@@ -100,4 +120,4 @@ def _tell_next(door: Door, record_id: str) -> None:
         "stateward submit YOUR.csv",
         "stateward up",
     ):
-        print(f"  {_here(door, command)}")
+        write(f"  {_here(door, command)}")

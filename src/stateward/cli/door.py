@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -106,7 +107,7 @@ class Door:
             print(json_text({"error": found.plain()}, is_pretty=False), file=sys.stderr)
         else:
             self._end_progress()
-            for line in found.message.splitlines():
+            for line in found.lines:
                 print(f"stateward: {safe(line)}", file=sys.stderr)
         return found.exit
 
@@ -117,7 +118,9 @@ def _remember(context: click.Context, option: click.Parameter, value: object) ->
     if value and option.name is not None:
         setattr(door_of(context), option.name, value)
     if door_of(context).json and door_of(context).jsonl:
-        raise click.UsageError("--json and --jsonl are two shapes of the same answer: take one", context)
+        raise click.UsageError(
+            "--json and --jsonl are two shapes of the same answer: take one", context
+        )
 
 
 def door_of(context: click.Context) -> Door:
@@ -125,14 +128,14 @@ def door_of(context: click.Context) -> Door:
     return context.ensure_object(Door)
 
 
-def everywhere(*, is_hidden: bool, is_listing: bool) -> list[click.Parameter]:
+@cache
+def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, ...]:
     """The options that every command takes, so that it does not matter where they are written."""
 
     def option(*names: str, **how: Any) -> click.Option:  # noqa: ANN401 - click's own words
         return click.Option(names, expose_value=False, callback=_remember, is_eager=True, **how)
 
-    jsonl = option("--jsonl", is_flag=True, help="Print one JSON document a line.", hidden=not is_listing)
-    return [
+    shared = (
         option(
             "--config",
             metavar="FILE",
@@ -153,8 +156,10 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> list[click.Parameter]:
             hidden=is_hidden,
         ),
         option("--json", is_flag=True, help="Print one JSON document; words stay on stderr."),
-        *([jsonl] if is_listing else []),
-    ]
+    )
+    if not is_listing:
+        return shared
+    return (*shared, option("--jsonl", is_flag=True, help="Print one JSON document a line."))
 
 
 class Command(click.Command):
@@ -174,9 +179,13 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, as they can be typed."""
-        with formatter.section("Examples"):
-            for example in self.examples:
-                formatter.write(f"{' ' * formatter.current_indent}{example}\n")
+        _write_examples(self.examples, formatter)
+
+
+def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    with formatter.section("Examples"):
+        for example in examples:  # never wrapped: a command is copied as a whole
+            formatter.write(f"{' ' * formatter.current_indent}{example}\n")
 
 
 class Group(click.Group):
@@ -197,7 +206,9 @@ class Group(click.Group):
 
     is_root = False
 
-    format_epilog = Command.format_epilog
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, as they can be typed."""
+        _write_examples(self.examples, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Nothing at all is a question: the help is the answer."""
@@ -234,7 +245,9 @@ class Root(Group):
         width = formatter.width - max(map(len, self.commands)) - 6
         for heading, commands in self.sections:
             with formatter.section(heading):
-                formatter.write_dl([(str(each.name), each.get_short_help_str(width)) for each in commands])
+                formatter.write_dl(
+                    [(str(each.name), each.get_short_help_str(width)) for each in commands]
+                )
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:  # noqa: ANN401
         """Run a command and end the process."""
@@ -250,6 +263,7 @@ class Root(Group):
         except Exception as error:  # noqa: BLE001 - the last line of defence: never a traceback
             door.json |= "--json" in written  # a command that cannot be read was not read that far
             code = door.fail(problem(error))
+            _discard_output()
         sys.exit(int(code or Exit.OK))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
@@ -277,11 +291,18 @@ def _forgive_encodings() -> None:
 
 
 def _pipe_is_broken() -> Exit:
-    # Python would complain once more when it flushes at its end, so what is left goes nowhere.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    _discard_output()
     return Exit.BROKEN_PIPE
+
+
+def _discard_output() -> None:
+    """If stdout cannot be written, what is left goes nowhere: Python would complain once more at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 pass_door = click.make_pass_decorator(Door)

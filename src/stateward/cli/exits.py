@@ -5,8 +5,6 @@ print them. No error that was foreseen may reach a person as a traceback.
 """
 
 import errno
-import tempfile
-import traceback
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -45,11 +43,19 @@ class Exit(IntEnum):
 class Problem:
     """An error as a door shows it: how to end, a word for programs, a sentence for people."""
 
-    def __init__(self, exit_code: Exit, code: str, message: str, details: Details | None = None) -> None:
+    def __init__(
+        self, exit_code: Exit, code: str, message: str, details: Details | None = None
+    ) -> None:
         self.exit = exit_code
         self.code = code
         self.message = message
         self.details = details or {}
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each fault of a declaration; of anything else one line."""
+        faults = self.details.get("faults")
+        return [str(fault) for fault in faults] if isinstance(faults, list) else [self.message]
 
     def plain(self) -> Details:
         """As JSON has it."""
@@ -70,7 +76,9 @@ def problem(error: BaseException) -> Problem:
         case click.Abort() | KeyboardInterrupt() | EOFError():
             return Problem(Exit.INTERRUPTED, "interrupted", "interrupted")
         case OSError(errno=number) if number in DISK_FULL_ERRNOS:
-            return Problem(Exit.DISK_FULL, "disk_full", f"{_where(error)}; free some space and try again")
+            return Problem(
+                Exit.DISK_FULL, "disk_full", f"{_where(error)}; free some space and try again"
+            )
         case OSError(filename=name) if name is not None:
             return Problem(Exit.REFUSED, "os_error", _where(error))
         case _:
@@ -123,9 +131,17 @@ def _where(error: OSError) -> str:
 
 
 def _bug(error: BaseException) -> Problem:
+    import tempfile
+    import traceback
+
     text = "".join(traceback.format_exception(error))
     with tempfile.NamedTemporaryFile(
-        "w", prefix="stateward-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        "w",
+        prefix="stateward-",
+        suffix=".txt",
+        delete=False,
+        encoding="utf-8",
+        errors="backslashreplace",
     ) as file:
         file.write(text)
     sentence = (

@@ -7,7 +7,7 @@ import click
 
 from stateward.cli.door import Door, Group, pass_door
 from stateward.cli.exits import Exit
-from stateward.cli.shown import plural, safe, write_table
+from stateward.cli.shown import plural, write, write_table, write_text
 
 if TYPE_CHECKING:
     from stateward.core.errors import Fault
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 FORMATS = ("mermaid", "dot", "svg")
 
 
-@click.group("machine", cls=Group, examples=["stateward machine list", "stateward machine graph upload"])
+@click.group(
+    "machine", cls=Group, examples=["stateward machine list", "stateward machine graph upload"]
+)
 def machine() -> None:
     """Look at machines, draw them, check declarations."""
 
 
-@machine.command("list", is_listing=True, examples=["stateward machine list", "stateward machine list --jsonl"])
+@machine.command(
+    "list", is_listing=True, examples=["stateward machine list", "stateward machine list --jsonl"]
+)
 @pass_door
 def list_(door: Door) -> None:
     """List the machines that these settings load."""
@@ -29,7 +33,10 @@ def list_(door: Door) -> None:
     if door.is_for_programs:
         door.emit_rows(_summary(each) for each in machines)
     else:
-        rows = [(each.name, each.version, each.prefix, _stage_names(each), each.doc) for each in machines]
+        rows = [
+            (each.name, each.version, each.prefix, _stage_names(each), each.doc)
+            for each in machines
+        ]
         write_table(("name", "version", "prefix", "stages", "about"), rows)
 
 
@@ -54,22 +61,30 @@ def _stage_names(each: "Machine") -> str:
     return ", ".join(stage.name for stage in each.stages)
 
 
-@machine.command("show", examples=["stateward machine show upload", "stateward machine show contract --json"])
+@machine.command(
+    "show", examples=["stateward machine show upload", "stateward machine show contract --json"]
+)
 @click.argument("name")
 @pass_door
 def show(door: Door, name: str) -> None:
-    """Show a machine: its states, and every transition with the events that cause it."""
+    """Show the states and transitions of a machine."""
     from stateward.core.draw import machine_json
 
     found = _named(door, name)
     if door.json:
         door.emit(machine_json(found))
         return
-    print(f"{found.name}, version {found.version}: {safe(found.doc)}\n")
-    states = [(f"{state.name}{' (initial)' * (state.name == found.initial)}", state.kind, state.doc) for state in found.states]
+    write(f"{found.name}, version {found.version}: {found.doc}")
+    write()
+    states = [
+        (f"{state.name}{' (initial)' * (state.name == found.initial)}", state.kind, state.doc)
+        for state in found.states
+    ]
     write_table(("state", "kind", "about"), states)
-    print()
-    write_table(("from", "to", "on"), [(edge.source, edge.to, ", ".join(edge.on)) for edge in found.edges])
+    write()
+    write_table(
+        ("from", "to", "on"), [(edge.source, edge.to, ", ".join(edge.on)) for edge in found.edges]
+    )
 
 
 def _named(door: Door, name: str) -> "Machine":
@@ -81,7 +96,10 @@ def _named(door: Door, name: str) -> "Machine":
     return machines[name]
 
 
-@machine.command("check", examples=["stateward machine check invoices.yaml", "stateward machine check *.yaml --json"])
+@machine.command(
+    "check",
+    examples=["stateward machine check invoices.yaml", "stateward machine check *.yaml --json"],
+)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @pass_door
 def check(door: Door, files: tuple[str, ...]) -> Exit:
@@ -97,9 +115,11 @@ def check(door: Door, files: tuple[str, ...]) -> Exit:
         door.emit({"machines": [_summary(each) for each in found], "faults": faults})
     else:
         for fault in faults:
-            print(safe(fault))
+            write(fault)
         for each in found:
-            door.say(f"{each.name}, version {each.version}: {len(each.states)} states, {len(each.edges)} transitions")
+            door.say(
+                f"{each.name}, version {each.version}: {len(each.states)} states, {len(each.edges)} transitions"
+            )
         if faults:
             door.say(f"{plural(len(faults), 'fault')} found")
     return Exit.FOUND_PROBLEMS if faults else Exit.OK
@@ -118,7 +138,9 @@ def _check_one(door: Door, file: str, found: list["Machine"], faults: list["Faul
     if not machines:
         door.say(f"{file} declares no machine")
     if missing:
-        door.say(f"{file}: no runner of these names is loaded, so their stages wait for one: {', '.join(missing)}")
+        door.say(
+            f"{file}: no runner of these names is loaded, so their stages wait for one: {', '.join(missing)}"
+        )
 
 
 @machine.command(
@@ -129,14 +151,28 @@ def _check_one(door: Door, file: str, found: list["Machine"], faults: list["Faul
     ],
 )
 @click.argument("name")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="mermaid", show_default=True, help="The kind of picture.")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path), help="Write it there instead of to stdout.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="mermaid",
+    show_default=True,
+    help="The kind of picture.",
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write it there instead of to stdout.",
+)
 @pass_door
 def graph(door: Door, *, name: str, format_: str, out: Path | None) -> None:
-    """Draw a machine as Mermaid, as Graphviz DOT or as a finished SVG picture."""
+    """Draw a machine as Mermaid, Graphviz DOT or SVG."""
     from stateward.core import draw
 
-    text = {"mermaid": draw.to_mermaid, "dot": draw.to_dot, "svg": draw.to_svg}[format_](_named(door, name))
+    text = {"mermaid": draw.to_mermaid, "dot": draw.to_dot, "svg": draw.to_svg}[format_](
+        _named(door, name)
+    )
     if out is not None:
         out.write_text(text, "utf-8")
         door.say(f"{name} is drawn in {out}")
@@ -144,4 +180,4 @@ def graph(door: Door, *, name: str, format_: str, out: Path | None) -> None:
         answer = {"machine": name, "format": format_}
         door.emit({**answer, "graph": text} if out is None else {**answer, "out": str(out)})
     elif out is None:
-        print(text.rstrip("\n"))
+        write_text(text)

@@ -7,7 +7,7 @@ import click
 
 from stateward.cli.door import Command, Door, Group, pass_door
 from stateward.cli.exits import Exit
-from stateward.cli.shown import plural, safe, write_table
+from stateward.cli.shown import plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward.provenance import Verdict
@@ -27,7 +27,7 @@ def verify(door: Door) -> Exit:
         door.emit(_plain(verdict))
     else:
         for finding in verdict.findings:
-            print(safe(finding))
+            write(finding)
         door.say(_judgement(verdict))
     return Exit.OK if verdict.is_sound else Exit.FOUND_PROBLEMS
 
@@ -50,9 +50,17 @@ def export() -> None:
     """Write the history as plain files."""
 
 
-@export.command("history", examples=["stateward export history --out history/", "stateward export history --out h --json"])
+@export.command(
+    "history",
+    examples=["stateward export history --out history/", "stateward export history --out h --json"],
+)
 @click.option(
-    "--out", "folder", metavar="DIR", type=click.Path(path_type=Path), required=True, help="A new or empty folder."
+    "--out",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A new or empty folder.",
 )
 @pass_door
 def export_history(door: Door, folder: Path) -> None:
@@ -62,7 +70,9 @@ def export_history(door: Door, folder: Path) -> None:
     and anchor.json (how many transitions there are, and the hash of the last).
     """
     with door.app() as app:
-        counts = app.export(folder, progress=lambda what, count: door.progress(f"{what}: {count:,}"))
+        counts = app.export(
+            folder, progress=lambda what, count: door.progress(f"{what}: {count:,}")
+        )
     if door.json:
         door.emit({"folder": str(folder), "counts": counts})
     else:
@@ -84,7 +94,9 @@ def doctor(door: Door) -> Exit:
     if door.json:
         door.emit({"is_well": is_well, "checks": checks})
     else:
-        rows = [("well" if each.is_well else "NOT WELL", each.name, each.sentence, each.advice) for each in checks]
-        write_table(("", "what", "how it is", "what to do"), rows)
+        for check in checks:
+            write(f"{'well' if check.is_well else 'NOT WELL':<8}  {check.name}: {check.sentence}")
+            if check.advice:
+                write(f"{'':<8}  what to do: {check.advice}")
         door.say("all is well" if is_well else "something is not well")
     return Exit.OK if is_well else Exit.FOUND_PROBLEMS

@@ -9,7 +9,7 @@ import click
 
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.exits import Exit, problem
-from stateward.cli.shown import cut, moment, plural, safe, span, write_table
+from stateward.cli.shown import cut, moment, plural, span, write, write_table
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -79,11 +79,11 @@ def _found(door: Door, app: "App", ids: Sequence[str]) -> tuple[list["Record"], 
 def _write_views(views: Sequence["Fields"]) -> None:
     for place, view in enumerate(views):
         if place:
-            print()
+            write()
         width = max(len(key) for key in view)
         for key, value in view.items():
             if value is not None and value != {} and key != "status_metadata":
-                print(f"{key.ljust(width)}  {safe(_plainly(value))}")
+                write(f"{key.ljust(width)}  {_plainly(value)}")
 
 
 def _plainly(value: object) -> str:
@@ -112,12 +112,31 @@ class _Listing(Command):
     ],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
-@click.option("--status", "statuses", metavar="NAME", multiple=True, help="In this status; may be given again.")
-@click.option("--machine", "machines", metavar="NAME", multiple=True, help="Of this machine; may be given again.")
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(min=1), default=ROWS_DEFAULT, show_default=True, help="The most records to show."
+    "--status",
+    "statuses",
+    metavar="NAME",
+    multiple=True,
+    help="In this status; may be given again.",
 )
-@click.option("--after", metavar="ID", default="", help="Go on after this record of an earlier list.")
+@click.option(
+    "--machine",
+    "machines",
+    metavar="NAME",
+    multiple=True,
+    help="Of this machine; may be given again.",
+)
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=ROWS_DEFAULT,
+    show_default=True,
+    help="The most records to show.",
+)
+@click.option(
+    "--after", metavar="ID", default="", help="Go on after this record of an earlier list."
+)
 @pass_door
 def list_(
     door: Door,
@@ -130,7 +149,10 @@ def list_(
 ) -> None:
     with door.app() as app:
         _known(app, statuses, machines)
-        terms = [*(f"status:{_quoted(name)}" for name in statuses), *(f"machine:{_quoted(name)}" for name in machines)]
+        terms = [
+            *(f"status:{_quoted(name)}" for name in statuses),
+            *(f"machine:{_quoted(name)}" for name in machines),
+        ]
         records = _pages(app, " ".join([*words, *terms]), after=after)
         if door.is_for_programs:
             door.emit_rows(app.view(record) for record in islice(records, limit))
@@ -145,7 +167,7 @@ def _known(app: "App", statuses: Iterable[str], machines: Iterable[str]) -> None
     """An unknown name in an option is an unknown thing, not a query that finds nothing."""
     from stateward.core.errors import UnknownName
 
-    kinds = app.catalogue.kinds
+    kinds = app.catalogue.words.kinds
     states = {state for states in kinds.values() for state in states}
     for name in machines:
         if name not in kinds:
@@ -167,14 +189,16 @@ def _pages(app: "App", text: str, *, after: str) -> Iterator["Record"]:
 
 
 def _write_records(records: Sequence["Record"]) -> None:
-    columns = ("id", "status", "since", "document", "error")
+    columns: tuple[str, ...] = ("id", "status", "since", "document", "error")
     if len({record.machine for record in records}) > 1:
         columns = ("id", "machine", *columns[1:])
     write_table(columns, [_record_row(record, columns) for record in records])
 
 
 def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
-    error = f"{record.error_code}: {record.error_message}" if record.error_code else record.rest or ""
+    error = (
+        f"{record.error_code}: {record.error_message}" if record.error_code else record.rest or ""
+    )
     cells = {
         "id": record.id,
         "machine": record.machine,
@@ -212,10 +236,13 @@ def history(door: Door, record_id: str) -> None:
 
 def write_history(app: "App", transitions: Sequence["Transition"]) -> None:
     """A line for each transition: when, how long after the one before, and what."""
-    waits = ["", *(f"after {span(later.at - earlier.at)}" for earlier, later in pairwise(transitions))]
+    waits = [
+        "",
+        *(f"after {span(later.at - earlier.at)}" for earlier, later in pairwise(transitions)),
+    ]
     width = max((len(wait) for wait in waits), default=0)
     for transition, wait in zip(transitions, waits, strict=True):
-        print(f"{moment(transition.at)}  {wait.ljust(width)}  {safe(app.sentence(transition))}")
+        write(f"{moment(transition.at)}  {wait.ljust(width)}  {app.sentence(transition)}")
 
 
 @click.command(
@@ -234,12 +261,17 @@ def explain(door: Door, record_id: str) -> None:
     with door.app() as app:
         record, why = app.record(record_id), app.explain(record_id)
     if door.json:
-        answer = {"code": why.code, "sentence": why.sentence, "advice": why.advice, "until": why.until}
+        answer = {
+            "code": why.code,
+            "sentence": why.sentence,
+            "advice": why.advice,
+            "until": why.until,
+        }
         door.emit({"id": record.id, "status": record.status, **answer})
         return
-    print(f"{record.id} is in {record.status}: {safe(why.sentence)}")
+    write(f"{record.id} is in {record.status}: {why.sentence}")
     if why.advice:
-        print(f"what to do: {safe(why.advice)}")
+        write(f"what to do: {why.advice}")
 
 
 @click.command(
@@ -250,7 +282,9 @@ def explain(door: Door, record_id: str) -> None:
 )
 @click.argument("record_id", metavar="ID")
 @click.option("--stage", metavar="NAME", help="Only of this stage.")
-@click.option("--attempt", metavar="N", type=int, help="Only of this attempt, by the number that is shown.")
+@click.option(
+    "--attempt", metavar="N", type=int, help="Only of this attempt, by the number that is shown."
+)
 @pass_door
 def logs(door: Door, *, record_id: str, stage: str | None, attempt: int | None) -> None:
     """Show what runners wrote while they worked on a record.
@@ -314,28 +348,49 @@ def _write_logs(door: Door, marks: Sequence["Mark"]) -> None:
     if not marks:
         door.say("no attempt has ended yet")
     for mark in marks:
-        end = f"failed with {mark.error_code}" if mark.error_code else f"{mark.outcome}, {plural(mark.count, 'item')}"
-        print(f"{mark.stage}, attempt {mark.version}: {safe(end)} ({moment(mark.at)}, worker {safe(mark.worker)})")
+        end = (
+            f"failed with {mark.error_code}"
+            if mark.error_code
+            else f"{mark.outcome}, {plural(mark.count, 'item')}"
+        )
+        write(
+            f"{mark.stage}, attempt {mark.version}: {end} ({moment(mark.at)}, worker {mark.worker})"
+        )
         for line in _log_lines(mark):
-            print(f"  {safe(_log_sentence(line))}")
+            _write_log_line(line)
 
 
-def _log_sentence(line: "Fields") -> str:
+def _write_log_line(line: "Fields") -> None:
+    """A line of a log as a sentence with its facts; a fact of several lines, as a traceback is, stands below."""
     known = ("stage", "attempt", "at", "level", "message")
-    facts = " ".join(f"{key}={value}" for key, value in line.items() if key not in known)
-    head = f"{str(line.get('at', ''))[:19].replace('T', ' ')} {line.get('level', '')}".strip()
-    return " ".join(part for part in (head, str(line.get("message", "")), facts) if part)
+    facts = {key: str(value) for key, value in line.items() if key not in known}
+    short = [f"{key}={text}" for key, text in facts.items() if "\n" not in text]
+    at = str(line.get("at", ""))[:19].replace("T", " ")
+    head = [at, str(line.get("level", "")), str(line.get("message", "")), *short]
+    write(f"  {' '.join(part for part in head if part)}")
+    for text in facts.values():
+        if "\n" in text:
+            for each in text.splitlines():
+                write(f"    {each}")
 
 
 @click.command(
     "items",
     cls=Command,
     is_listing=True,
-    examples=["stateward items UL_01h2k3 --stage normalize", "stateward items UL_01h2k3 --limit 5 --json"],
+    examples=[
+        "stateward items UL_01h2k3 --stage normalize",
+        "stateward items UL_01h2k3 --limit 5 --json",
+    ],
 )
 @click.argument("record_id", metavar="ID")
 @click.option("--stage", metavar="NAME", help="Of this stage; otherwise of the last that has any.")
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="The most items to print; otherwise all.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The most items to print; otherwise all.",
+)
 @pass_door
 def items(door: Door, *, record_id: str, stage: str | None, limit: int | None) -> None:
     """Print the rows that a stage produced.
@@ -375,7 +430,10 @@ def errors(door: Door) -> None:
     elif not groups:
         door.say("no record rests with an error")
     else:
-        rows = [(group.count, group.machine, group.error_code, cut(group.error_message or "")) for group in groups]
+        rows = [
+            (group.count, group.machine, group.error_code, cut(group.error_message or ""))
+            for group in groups
+        ]
         write_table(("count", "machine", "code", "message"), rows)
 
 
@@ -395,7 +453,10 @@ def counts(door: Door, words: tuple[str, ...]) -> None:
     with door.app() as app:
         rows = count_rows(app, " ".join(words))
     if door.is_for_programs:
-        door.emit_rows({"machine": machine, "status": status, "count": count} for machine, status, count in rows)
+        door.emit_rows(
+            {"machine": machine, "status": status, "count": count}
+            for machine, status, count in rows
+        )
     elif not rows:
         door.say("there is no such record" if words else "there are no records yet")
     else:
@@ -407,5 +468,7 @@ def count_rows(app: "App", text: str = "") -> list[tuple[str, str, int]]:
     found = app.count(app.query(text))
     orders = {machine.name: machine.order for machine in app.catalogue.newest.values()}
     last = len(found) + 1000
-    ordered = sorted(found, key=lambda pair: (pair[0], orders.get(pair[0], {}).get(pair[1], last), pair[1]))
+    ordered = sorted(
+        found, key=lambda pair: (pair[0], orders.get(pair[0], {}).get(pair[1], last), pair[1])
+    )
     return [(machine, status, found[machine, status]) for machine, status in ordered]

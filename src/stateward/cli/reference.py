@@ -64,7 +64,9 @@ def _help(command: click.Command) -> str:
     """The help as Markdown: what click is told to leave alone is a block of text."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     return "\n\n".join(
-        f"```text\n{part.removeprefix(chr(8)).strip(chr(10))}\n```" if part.startswith("\b") else part
+        f"```text\n{part.removeprefix(chr(8)).strip(chr(10))}\n```"
+        if part.startswith("\b")
+        else part
         for part in paragraphs
     )
 
@@ -89,10 +91,11 @@ def settings_page() -> str:
     from stateward.settings import describe_settings
 
     intro = (
-        "A settings file is YAML. What it leaves out, the profile says, and what the profile leaves out stands here. "
-        "The environment (`STATEWARD_PROFILE`, `STATEWARD_DATA`, `STATEWARD_STORE_URL`, and `STATEWARD_CONFIG` for "
-        "the file itself) goes before the file, and options go before the environment. Unknown keys and impossible "
-        "values are refused with file and line."
+        "A settings file is YAML. What it leaves out, the profile says, and what the profile leaves "
+        "out stands here. The environment (`STATEWARD_PROFILE`, `STATEWARD_DATA`, "
+        "`STATEWARD_STORE_URL`, and `STATEWARD_CONFIG` for the file itself) wins over the file, and "
+        "options win over the environment. Unknown keys and impossible values are refused with file "
+        "and line."
     )
     rows = [
         f"| `{_cell(knob.path)}` | {_cell(knob.type)} | {_code(knob.default)} | {_cell(knob.description)} |"

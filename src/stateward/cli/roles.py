@@ -29,7 +29,11 @@ DRAINING = b"stateward: finishing what runs; once more ends at once\n"
 @click.command(
     "up",
     cls=Command,
-    examples=["stateward up", "stateward --profile business --data /var/lib/stateward up", "stateward up --until-idle"],
+    examples=[
+        "stateward up",
+        "stateward --profile business --data /var/lib/stateward up",
+        "stateward up --until-idle",
+    ],
 )
 @click.option("--until-idle", is_flag=True, help="Do the work there is, then end.")
 @pass_door
@@ -55,7 +59,11 @@ def coordinator(door: Door) -> None:
     _run(door, ("coordinator",))
 
 
-@click.command("worker", cls=Command, examples=["stateward worker", "stateward worker --config /etc/stateward.yaml"])
+@click.command(
+    "worker",
+    cls=Command,
+    examples=["stateward worker", "stateward worker --config /etc/stateward.yaml"],
+)
 @pass_door
 def worker(door: Door) -> None:
     """Run a worker, without a coordinator.
@@ -80,7 +88,9 @@ def _set_up_log(settings: "Settings") -> None:
     """One log for the process: as talkative as the most talkative machine, JSON if any machine says so."""
     from stateward import telemetry
 
-    own = [settings.machine(name).logging for name in settings.records] or [settings.machine("").logging]
+    own = [settings.machine(name).logging for name in settings.records] or [
+        settings.machine("").logging
+    ]
     is_json = any(each.format == "json" for each in own)
     level = min((each.level for each in own), key=LEVELS.index)
     telemetry.set_up(format="json" if is_json else "text", level=level, stream=sys.stderr)
@@ -99,13 +109,21 @@ def _place(settings: "Settings") -> dict[str, object]:
 
     path = settings.store_path
     store = f"sqlite:{path}" if path is not None else masked(settings.store.url)
-    return {"profile": settings.profile, "store": store, "data": str(settings.data_path), "pid": os.getpid()}
+    return {
+        "profile": settings.profile,
+        "store": store,
+        "data": str(settings.data_path),
+        "pid": os.getpid(),
+    }
 
 
 def _end(door: Door, app: "App", settings: "Settings", roles: Sequence[str]) -> None:
     rows = count_rows(app)
     if door.json:
-        counts = [{"machine": machine, "status": status, "count": count} for machine, status, count in rows]
+        counts = [
+            {"machine": machine, "status": status, "count": count}
+            for machine, status, count in rows
+        ]
         door.emit({"roles": roles, **_place(settings), "counts": counts})
     else:
         shown = ", ".join(f"{machine} {status} {count:,}" for machine, status, count in rows)
@@ -115,7 +133,9 @@ def _end(door: Door, app: "App", settings: "Settings", roles: Sequence[str]) -> 
 @contextmanager
 def _heeding_signals(node: "Node") -> Iterator[None]:
     heard = _Signals(node)
-    before = {number: signal.signal(number, heard.hear) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        number: signal.signal(number, heard.hear) for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
         yield
     finally:
@@ -134,8 +154,8 @@ class _Signals:
         self._count += 1
         if self._count == 1:
             self._node.stop()
-            os.write(2, DRAINING)  # a signal may come in the middle of a print, which cannot be entered twice
-        elif self._count == 2:  # noqa: PLR2004 - the second
+            os.write(2, DRAINING)  # a print may be under way, and cannot be entered twice
+        elif self._count == 2:
             raise KeyboardInterrupt
         else:
             os._exit(Exit.INTERRUPTED)

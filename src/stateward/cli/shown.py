@@ -29,6 +29,17 @@ def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode("ascii")
 
 
+def write(text: object = "") -> None:
+    """A line of data on stdout. Commands never print by themselves, so nothing goes out unescaped."""
+    print(safe(text))
+
+
+def write_text(text: str) -> None:
+    """A text of several lines on stdout."""
+    for line in text.splitlines():
+        write(line)
+
+
 def json_text(value: object, *, is_pretty: bool) -> str:
     """One JSON document. What is hostile in its texts is escaped, which to JSON is the same text."""
     import msgspec
@@ -109,11 +120,11 @@ def span(micros: int) -> str:
         return f"{round(seconds * 1000)} ms"
     if seconds < 60:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    for unit, size, part, part_size in (("min", 60, "s", 1), ("h", 3600, "min", 60)):
-        if whole < size * 60:
-            return f"{whole // size} {unit} {whole % size // part_size} {part}"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, days = minutes // 60, minutes // 1440
+    if not hours:
+        return f"{minutes} min {rest} s"
+    return f"{days} d {hours % 24} h" if days else f"{hours} h {minutes % 60} min"
 
 
 def plural(count: int, word: str) -> str:

@@ -9,7 +9,7 @@ import click
 
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.exits import Exit, problem
-from stateward.cli.shown import plural, safe
+from stateward.cli.shown import plural, write
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -45,16 +45,47 @@ def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     ],
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--machine", metavar="NAME", default="upload", show_default=True, help="The machine to run it through.")
-@click.option("--source-type", metavar="TYPE", help="Where it comes from, such as bank_csv; found with source:TYPE.")
 @click.option(
-    "--label", "labels", metavar="KEY=VALUE", multiple=True, callback=_pair, help="A label; found with meta.KEY:VALUE."
+    "--machine",
+    metavar="NAME",
+    default="upload",
+    show_default=True,
+    help="The machine to run it through.",
 )
-@click.option("--priority", metavar="NAME|1-10", default="5", show_default=True, help="How soon: 10 goes first.")
-@click.option("--name", metavar="TEXT", help="Call the document this instead of its file name; for one file only.")
-@click.option("--recursive", is_flag=True, help="Take all files below a folder; names that begin with a dot are left out.")
+@click.option(
+    "--source-type",
+    metavar="TYPE",
+    help="Where it comes from, such as bank_csv; found with source:TYPE.",
+)
+@click.option(
+    "--label",
+    "labels",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_pair,
+    help="A label; found with meta.KEY:VALUE.",
+)
+@click.option(
+    "--priority",
+    metavar="NAME|1-10",
+    default="5",
+    show_default=True,
+    help="How soon: 10 goes first.",
+)
+@click.option(
+    "--name",
+    metavar="TEXT",
+    help="Call the document this instead of its file name; for one file only.",
+)
+@click.option(
+    "--recursive",
+    is_flag=True,
+    help="Take all files below a folder; names that begin with a dot are left out.",
+)
 @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
-@click.option("--wait", "is_waiting", is_flag=True, help="Wait until each document has ended or rests.")
+@click.option(
+    "--wait", "is_waiting", is_flag=True, help="Wait until each document has ended or rests."
+)
 @click.option(
     "--timeout",
     "timeout_s",
@@ -92,7 +123,9 @@ def submit(
         app.priority(app.catalogue.named(machine).name, priority)  # wrong for all files alike
         sent = _Sending(door, app)
         for file in _walk(files, sent, is_recursive=recursive):
-            sent.submit(file, machine=machine, name=name, labels=labels, priority=priority, reason=reason)
+            sent.submit(
+                file, machine=machine, name=name, labels=labels, priority=priority, reason=reason
+            )
         code = sent.wait(timeout_s) if is_waiting else Exit.OK
         sent.report()
         return sent.worst or code
@@ -164,7 +197,7 @@ class _Sending:
         self._rows.append(_row(file, outcome, record=opened.record))
         self._records.append(opened.record)
         if not self._door.is_for_programs:
-            print(f"{outcome:<9}  {opened.record.id}  {safe(_shown_name(file))}")
+            write(f"{outcome:<9}  {opened.record.id}  {_shown_name(file)}")
 
     def wait(self, timeout_s: float) -> Exit:
         """Wait for all of them; what is said last is what they ended as."""
@@ -187,7 +220,9 @@ class _Sending:
             self._door.say(f"{record.id} is still in {record.status}: {why.sentence}")
             return Exit.TIMED_OUT
         if record.error_code is not None:
-            self._door.say(f"{record.id} ended in {record.status}: {record.error_code}: {record.error_message}")
+            self._door.say(
+                f"{record.id} ended in {record.status}: {record.error_code}: {record.error_message}"
+            )
             return Exit.FOUND_PROBLEMS
         self._door.say(f"{record.id} ended in {record.status}")
         return Exit.OK
@@ -198,11 +233,19 @@ class _Sending:
             return
         outcomes = [str(row["outcome"]) for row in self._rows]
         parts = {"new": "new", "duplicate": "there already", "refused": "refused"}
-        counts = [f"{outcomes.count(key)} {words}" for key, words in parts.items() if key in outcomes]
-        self._door.say(f"{plural(len(outcomes), 'file')}: {', '.join(counts)}" if counts else "there was no file")
+        counts = [
+            f"{outcomes.count(key)} {words}" for key, words in parts.items() if key in outcomes
+        ]
+        self._door.say(
+            f"{plural(len(outcomes), 'file')}: {', '.join(counts)}"
+            if counts
+            else "there was no file"
+        )
 
 
-def _row(file: str, outcome: str, *, record: "Record | None" = None, error: object = None) -> dict[str, object]:
+def _row(
+    file: str, outcome: str, *, record: "Record | None" = None, error: object = None
+) -> dict[str, object]:
     keys = ("id", "machine", "status", "version")
     known = {key: None if record is None else getattr(record, key) for key in keys}
     return {"file": _shown_name(file), "outcome": outcome, **known, "error": error}

@@ -7,7 +7,7 @@ a format knows no escape, replaced. No other program is needed to make the pictu
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import pairwise
+from itertools import count, pairwise
 from math import copysign, hypot
 
 from stateward.core.layout import (
@@ -184,7 +184,7 @@ STYLE = (
     ".sw-machine .sw-suspended .sw-box{stroke-dasharray:6 3}"
     ".sw-machine .sw-again .sw-line{stroke-dasharray:5 4}"
     ".sw-machine .sw-taken .sw-line{stroke-width:3;stroke-dasharray:none}"
-    ".sw-machine .sw-visited .sw-box{stroke-width:2.6}"
+    ".sw-machine .sw-visited .sw-box{stroke-width:3}"
     ".sw-machine .sw-ring{fill:none;stroke-width:3}"
     ".sw-machine .sw-present .sw-name{font-weight:bold}"
     + _colours(LIGHT)
@@ -244,9 +244,10 @@ def _edge(machine: Machine, line: Line, *, is_taken: bool) -> str:
     look = ["sw-edge", *_meaning(machine, edge)]
     if is_taken:
         look.append("sw-taken")
+    ys = (label.y + LINE_HEIGHT * (at + 0.75) for at in count())
     rows = "".join(
-        f'<tspan x="{label.middle:g}" y="{label.y + LINE_HEIGHT * (at + 0.75):g}">{_text(text)}</tspan>'
-        for at, text in enumerate(label_lines(edge))
+        f'<tspan x="{label.middle:g}" y="{y:g}">{_text(text)}</tspan>'
+        for y, text in zip(ys, label_lines(edge), strict=False)
     )
     title = f"{edge.source} to {edge.to}, on {', '.join(edge.on)}"
     return (
@@ -336,8 +337,8 @@ def _state(machine: Machine, name: str, box: Box, *, is_visited: bool, is_presen
 
 def _name_places(box: Box) -> list[float]:
     """Once in the middle; a bar as long as a page says its name again and again."""
-    count = max(1, round(box.height / BAR_NAME_EVERY))
-    return [box.y + box.height * (2 * at + 1) / (2 * count) - 2 for at in range(count)]
+    times = max(1, round(box.height / BAR_NAME_EVERY))
+    return [box.y + box.height * (2 * at + 1) / (2 * times) - 2 for at in range(times)]
 
 
 def _legend(machine: Machine, drawing: Drawing, *, has_path: bool) -> tuple[str, float]:

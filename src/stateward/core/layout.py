@@ -239,7 +239,7 @@ def _way(plan: _Plan, edge: Edge) -> _Way:
 
 
 def _with_ports(plan: _Plan, ways: Sequence[_Way]) -> list[_Way]:
-    """Lines that pass the same rows of the side column get a port each; who finds none goes round."""
+    """Lines that pass the same rows of the side column get a port each, or else go round."""
     taken = [
         (*plan.span(way.edge), 0)
         for way in ways
@@ -308,7 +308,7 @@ def _slots(plan: _Plan, ways: Iterable[_Way]) -> Iterator[_Slot]:
 
 
 def _order(plan: _Plan, box: str, far: str) -> tuple[int, int]:
-    """From top to bottom: edges that go up, short ones first; level ones; long ones that go down."""
+    """From the top: edges that go up, short ones first; level ones; the others, long first."""
     rise = plan.row[box] - plan.row[far]
     return (rise < 0) - (rise > 0), rise
 
@@ -332,7 +332,7 @@ def _tracks(plan: _Plan, ways: Iterable[_Way], side: Side) -> dict[Edge, int]:
 
 
 class _Geometry:
-    """Turns shapes into coordinates: rows and their slots give y; bands beside each other give x."""
+    """Turns shapes into coordinates: rows and their slots give y, bands side by side give x."""
 
     def __init__(self, plan: _Plan, ways: Sequence[_Way]) -> None:
         self._plan = plan
@@ -422,18 +422,18 @@ class _Geometry:
         """Bands from left to right; a band that nothing needs has no width."""
         plan = self._plan
         spine, aside = _box_width(plan.spine), _box_width(plan.aside)
-        outer = [*self._label_widths(False, "left"), *self._overhang(plan.aside, aside)]
-        middle = [*self._label_widths(True, "left"), *self._label_widths(False, "right")]
-        right = [*self._label_widths(True, "right"), *self._overhang(plan.spine, spine)]
+        outer = [*self._label_widths(plan.aside, "left"), *self._overhang(plan.aside, aside)]
+        middle = [*self._label_widths(plan.spine, "left"), *self._label_widths(plan.aside, "right")]
+        right = [*self._label_widths(plan.spine, "right"), *self._overhang(plan.spine, spine)]
         widths = {
             "left bar": _box_width([plan.left] if plan.left else []),
             "left gap": BAR_GAP if plan.left else 0,
             "left tracks": self._track_width("left"),
-            "outer zone": max(outer, default=0),
+            "outer zone": max([*outer, 2 * ARROW if self._tracks["left"] else 0]),
             "aside": aside,
             "middle zone": max([*middle, 2 * ZONE_PADDING if aside else 0]),
             "spine": spine,
-            "right zone": max(right, default=0),
+            "right zone": max([*right, 0]),
             "right tracks": self._track_width("right"),
             "right gap": BAR_GAP if plan.right else 0,
             "right bar": _box_width([plan.right] if plan.right else []),
@@ -444,12 +444,12 @@ class _Geometry:
             for (name, width), x in zip(widths.items(), starts, strict=False)
         }
 
-    def _label_widths(self, is_spine: bool, side: Side) -> list[float]:
-        """What the labels need that stand on this side of the spine or of the side column."""
+    def _label_widths(self, column: Sequence[str], side: Side) -> list[float]:
+        """What the labels need that stand on this side of the column."""
         return [
             _label_size(slot.edge)[0] + 2 * ZONE_PADDING
             for slot in self._slots
-            if (slot.box in self._plan.spine, slot.side) == (is_spine, side) and slot.is_labelled
+            if slot.box in column and slot.side == side and slot.is_labelled
         ]
 
     def _overhang(self, names: Sequence[str], width: float) -> list[float]:

@@ -13,7 +13,6 @@ database; `store.search` turns a query into SQL.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import date
 from difflib import get_close_matches
 from typing import Literal, NoReturn, TypeAlias, cast
 
@@ -349,10 +348,7 @@ def _read_moment(raw: _Raw, key: str) -> Term:
 
 def _moment(raw: _Raw, value: str) -> Micros:
     try:
-        if _DATE.fullmatch(value):
-            at = from_iso(f"{date.fromisoformat(value)}T00:00:00Z")
-        else:
-            at = from_iso(value)
+        at = from_iso(f"{value}T00:00:00Z" if _DATE.fullmatch(value) else value)
         to_iso(at)
     except (ValueError, OverflowError, OSError):
         at = -1

@@ -100,7 +100,7 @@ def explain(machine: Machine, record: Record, around: Surroundings) -> Explanati
         case "suspended":
             return Explanation(
                 code="waiting_for_person",
-                sentence=f"it waits for a person's decision{_until(record)}",
+                sentence=f"it waits for a person's decision{_at(record, 'until')}",
                 advice="decide it in the review list",
                 until=_iso(record.due_at),
             )
@@ -158,7 +158,7 @@ def _running(record: Record, around: Surroundings) -> Explanation:
         )
     return Explanation(
         code="running",
-        sentence=f"worker {record.worker} has had it for {since:.0f} s; its timeout is{_until(record)}",
+        sentence=f"worker {record.worker} has had it for {since:.0f} s; its timeout is{_at(record)}",
         until=_iso(record.due_at),
     )
 
@@ -178,7 +178,7 @@ def _failed(machine: Machine, record: Record, around: Surroundings) -> Explanati
             code="waiting_for_retry",
             sentence=(
                 f"it failed ({error}); retry {number} of {machine.retry.max_retries} is due"
-                f"{_until(record)}"
+                f"{_at(record)}"
             ),
             advice=f"stateward retry {record.id} tries it at once",
             until=_iso(record.due_at),
@@ -197,8 +197,8 @@ def _failed(machine: Machine, record: Record, around: Surroundings) -> Explanati
     )
 
 
-def _until(record: Record) -> str:
-    return f" at {_iso(record.due_at)}" if record.due_at is not None else ""
+def _at(record: Record, word: str = "at") -> str:
+    return f" {word} {_iso(record.due_at)}" if record.due_at is not None else ""
 
 
 def _iso(at: Micros | None) -> str | None:

@@ -70,21 +70,17 @@ class Session:
 
     def is_idle(self) -> bool:
         """Whether a statement may be sent: in no transaction, and the server is still there."""
-        for _ in range(READS_MAX):  # a server's last words and its hanging up are several reads
-            if self.is_lost or self._pgconn.transaction_status != pq.TransactionStatus.IDLE:
-                return False
-            if not self._readable.poll(0):
-                return True
-            if not self.drain():
-                return False
-        return True
+        return self._pgconn.transaction_status == pq.TransactionStatus.IDLE and self.drain()
 
     def drain(self) -> bool:
         """Take in what the server sent without being asked; False if the connection is lost."""
         try:
-            self._pgconn.consume_input()
-            while self._pgconn.notifies() is not None:
-                pass
+            for _ in range(READS_MAX):  # a server's last words and its hanging up are two reads
+                if not self._readable.poll(0):
+                    break
+                self._pgconn.consume_input()
+                while self._pgconn.notifies() is not None:
+                    pass
         except psycopg.OperationalError:
             return False
         return not self.is_lost

@@ -527,9 +527,9 @@ SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], 
     ),
     ((errors.InFailedSqlTransaction,), StoreError, DOOMED),
     (
-        (errors.UniqueViolation,),
+        (psycopg.IntegrityError,),
         StoreError,
-        "{where} has a row with this key already ({words})",
+        "{where} refused a row ({words}); nothing was written",
     ),
     (
         (errors.InsufficientPrivilege,),

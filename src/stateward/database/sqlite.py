@@ -36,7 +36,9 @@ class SqliteDatabase:
     locking = ""
     skipping = ""
 
-    def __init__(self, path: Path | str, *, is_durable: bool = True, busy_s: float = BUSY_S) -> None:
+    def __init__(
+        self, path: Path | str, *, is_durable: bool = True, busy_s: float = BUSY_S
+    ) -> None:
         self._path = str(path)
         self._lock = RLock()
         self._depth = 0
@@ -131,6 +133,10 @@ class SqliteDatabase:
             raise StoreUnreachable(
                 f"cannot open {self._path} for writing ({error}); check the path and its permissions"
             ) from error
+        except apsw.ConstraintError as error:
+            raise StoreError(
+                f"{self._path} refused a row ({error}); nothing was written"
+            ) from error
         except (apsw.NotADBError, apsw.CorruptError) as error:
             raise StoreMismatch(
                 f"{self._path} is not a sound SQLite database ({error}); name another file or restore a copy"
@@ -140,23 +146,25 @@ class SqliteDatabase:
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""
-        with self._lock, self._translated():
+        with self._lock, self._joined(), self._translated():
             return cast("list[Row]", self._execute(sql, cast("dict[str, Cell]", params)).fetchall())
 
     def run(self, sql: str, **params: object) -> int:
         """Carry out one statement; how many rows it changed."""
-        with self._lock, self._translated():
+        with self._lock, self._joined(), self._translated():
             self._execute(sql, cast("dict[str, Cell]", params))
             return self._connection.changes()
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Write new rows."""
-        self._connection.executemany(_insert_sql(table.name, tuple(table.columns)), rows)
+        with self.unit(), self._translated():
+            self._connection.executemany(_insert_sql(table.name, tuple(table.columns)), rows)
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
         """Write the rows that break no unique rule."""
         sql = _insert_sql(table.name, tuple(table.columns)) + " ON CONFLICT DO NOTHING"
-        return [self._changed(sql, row) for row in rows]
+        with self.unit(), self._translated():
+            return [self._changed(sql, row) for row in rows]
 
     def update(
         self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
@@ -164,15 +172,17 @@ class SqliteDatabase:
         """Overwrite rows by key where `expected` still holds the old value."""
         sql = _update_sql(table.name, tuple(table.columns), table.key, expected)
         width = len(table.key)
-        return [
-            self._changed(sql, (*row[width:], *row[:width], old))
-            for row, old in zip(rows, column, strict=True)
-        ]
+        with self.unit(), self._translated():
+            return [
+                self._changed(sql, (*row[width:], *row[:width], old))
+                for row, old in zip(rows, column, strict=True)
+            ]
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key; for each key, whether there was such a row."""
         sql = _delete_sql(table.name, tuple(by) or table.key)
-        return [self._changed(sql, key) for key in keys]
+        with self.unit(), self._translated():
+            return [self._changed(sql, key) for key in keys]
 
     def _changed(self, sql: str, row: Row) -> bool:
         self._execute(sql, row)
@@ -182,9 +192,10 @@ class SqliteDatabase:
 
     def ring(self, topics: Iterable[str]) -> None:
         """Wake those who listen, once the present unit is durable."""
-        self._rung.update(topics)
-        if not self._depth:
-            self._ring_now()
+        with self._lock:
+            self._rung.update(topics)
+            if not self._depth:
+                self._ring_now()
 
     def _ring_now(self) -> None:
         rung, self._rung = self._rung, set()
@@ -202,6 +213,8 @@ class SqliteDatabase:
         unknown = set(topics) - set(TOPICS)
         if unknown:
             raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
+        if not topics:
+            raise StoreError("a bell needs a topic")
         with self._translated():
             bell = PipeBell(self._wake, topics, forget=self._bells.remove)
         self._bells.append(bell)
@@ -245,7 +258,9 @@ class SqliteDatabase:
             "engine": f"SQLite {apsw.sqlite_lib_version()}",
             "where": self._path,
             "journal": str(journal),
-            "synchronous": {0: "OFF", 1: "NORMAL", 2: "FULL"}.get(cast("int", synchronous), "EXTRA"),
+            "synchronous": {0: "OFF", 1: "NORMAL", 2: "FULL"}.get(
+                cast("int", synchronous), "EXTRA"
+            ),
             "bytes": str(cast("int", pages) * cast("int", size)),
             "schema": str(self._schema_version()),
         }
@@ -275,8 +290,6 @@ class PipeBell:
     def _listen(self, folder: Path) -> int:
         # One pipe with a name in the folder of each topic: a ring of any of them arrives in one place.
         # It is opened before it gets a name there, or a ringer could take it for a dead listener's.
-        if not self._topics:
-            raise StoreError("a bell needs a topic")
         folder.mkdir(parents=True, exist_ok=True)
         own = f"{os.getpid()}-{id(self):x}"
         hidden = folder / f".{own}"

@@ -87,8 +87,13 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One job. As many frames of items follow as `inputs` counts, stage by stage."""
+    """One job. As many frames of items follow as `inputs` counts, stage by stage.
 
+    Every answer carries the `number` of its job: what a thread of an earlier job still has to say
+    is never taken for an answer to this one.
+    """
+
+    number: int
     runner: str
     record_id: str
     stage: str
@@ -107,8 +112,9 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, tag="line"):
-    """A line for the log of the job under way."""
+    """A line for the log of the job."""
 
+    number: int
     level: str
     message: str
     facts: Fields
@@ -117,6 +123,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, tag="line"):
 class Items(msgspec.Struct, frozen=True, kw_only=True, tag="items"):
     """A chunk of items. They come when the attempt has succeeded, before `Done`."""
 
+    number: int
     count: int
     items: msgspec.Raw
 
@@ -124,6 +131,7 @@ class Items(msgspec.Struct, frozen=True, kw_only=True, tag="items"):
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     """The job is over and succeeded."""
 
+    number: int
     outcome: str
     facts: Fields
     count: int
@@ -132,6 +140,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
 class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
     """The job is over and failed."""
 
+    number: int
     code: str
     message: str
     is_retryable: bool
@@ -284,7 +293,7 @@ def serve(
         if os.getpid() != home:  # the runner forked and both came back: one of them is enough
             os._exit(0)
         after_job()
-        channel.send(*messages(result))
+        channel.send(*messages(order.number, result))
 
 
 def read_items(channel: Channel, order: Order) -> dict[str, list[bytes]]:
@@ -303,7 +312,7 @@ def work(
     scratch: Path,
     faults: Mapping[str, str],
 ) -> Result:
-    log = WireLog(channel)
+    log = WireLog(channel, order.number)
     runner = registered().get(order.runner)
     if runner is None:
         return not_loaded(order.runner, faults, log)
@@ -324,12 +333,14 @@ def work(
 class WireLog:
     """Sends each line to the worker at once, so that it is kept even if this process dies next."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, number: int) -> None:
         self._channel = channel
+        self._number = number
 
     def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
         level, message, told = tame_line(level, message, facts)
-        self._channel.send(Line(level=level, message=message, facts=told))
+        line = Line(number=self._number, level=level, message=message, facts=told)
+        self._channel.send(line)
 
     def text(self) -> str:
         return ""
@@ -359,13 +370,18 @@ def after_job() -> None:
             pass
 
 
-def messages(result: Result) -> Iterator[Reply]:
+def messages(number: int, result: Result) -> Iterator[Reply]:
     if isinstance(result, Completed):
         for chunk in result.chunks:
-            yield Items(count=chunk.count, items=msgspec.Raw(chunk.data))
-        yield Done(outcome=result.outcome, facts=result.facts, count=result.count)
+            yield Items(number=number, count=chunk.count, items=msgspec.Raw(chunk.data))
+        yield Done(number=number, outcome=result.outcome, facts=result.facts, count=result.count)
     else:
-        yield Fault(code=result.code, message=result.message, is_retryable=result.is_retryable)
+        yield Fault(
+            number=number,
+            code=result.code,
+            message=result.message,
+            is_retryable=result.is_retryable,
+        )
 
 
 # --- Imports ---------------------------------------------------------------------------------

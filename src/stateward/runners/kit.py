@@ -67,8 +67,7 @@ SERVER_ERRORS = range(500, 600)
 
 # How full a log may be for a line of that level still to be kept. What a runner prints leaves room
 # for what it logs, and both leave room for the reason of its failure.
-SHARES = {"output": 0.5, "error": 1.0}
-SHARE = 0.9
+SHARES = {"output": 0.5, "info": 0.9, "error": 1.0}
 RESERVED = frozenset({"at", "level", "message"})
 
 
@@ -152,10 +151,11 @@ class LogBook:
         self._lines: list[bytes] = []
         self._size = 0
         self._cut = 0
+        self._closed: set[str] = set()
 
     def has_room(self, level: str) -> bool:
         """Whether another line of that level may still be kept."""
-        return self._size < self._room * SHARES.get(level, SHARE)
+        return _budget(level) not in self._closed
 
     def skip(self, size: int) -> None:
         """Count bytes that somebody else left out."""
@@ -163,10 +163,14 @@ class LogBook:
 
     def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
         """Keep a line, or count it as cut off; never raises for what is in it."""
+        if not self.has_room(level):
+            self._cut += len(message)
+            return
         level, message, told = tame_line(level, message, facts)
         line = self._line({"level": level, "message": message, **told})
         size = len(line) + 1
-        if self._size + size > self._room * SHARES.get(level, SHARE):
+        if self._size + size > self._room * SHARES[_budget(level)]:
+            self._closed.add(_budget(level))
             self._cut += size
             return
         self._lines.append(line)
@@ -188,6 +192,11 @@ class LogBook:
         line = self._line({"level": "warning", "message": sentence})
         if self._cut and self._size + len(line) < self._bytes_max:
             yield line
+
+
+def _budget(level: str) -> str:
+    """The level whose share of the log a line of this level is paid from."""
+    return level if level in SHARES else "info"
 
 
 class Job:

@@ -13,7 +13,9 @@ each document a process of its own.
 """
 
 import contextlib
+import fcntl
 import json
+import math
 import os
 import selectors
 import signal
@@ -55,9 +57,13 @@ MAIN = "__main__"
 LOAD_S_MAX = 60.0
 CHECK_S = 0.25
 SILENCE_S_MAX = 1.0
-BURIAL_S_MAX = 5.0
 READ_BYTES = 64 * KIB
 READS_MAX = 16
+PIPE_BYTES = READS_MAX * READ_BYTES
+# A job that talks without end in small pieces would keep the loop from everything else: after so
+# many of them it is listened to in turns, and its pieces come together.
+SMALL_READS_MAX = 50
+PACE_S = 0.005
 FRAME_SLACK_BYTES = 256 * KIB
 BROKE_PROTOCOL = "RUNNER_BROKE_PROTOCOL"
 # After these the process may be short of memory, half shut down, or full of files.
@@ -139,6 +145,7 @@ class Child:
         self._attempt: _Attempt | None = None
         self._jobs_done = 0
         self._is_closed = False
+        self._is_orphaned = False
 
     @classmethod
     def spawn(
@@ -177,6 +184,8 @@ class Child:
             os.close(status_end)
         for fd in (ours.fileno(), output_fd, status_fd):
             os.set_blocking(fd, False)
+        with contextlib.suppress(OSError):  # a user may own so much of pipes, and no more
+            fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         frame_bytes_max = max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
         wire = _Wire(ours, frame_bytes_max=frame_bytes_max)
         hello = _hello(imports, limits=limits, is_confined=landlock, may_connect=network)
@@ -217,7 +226,12 @@ class Child:
     @property
     def deadline(self) -> float | None:
         """When `expire` wants to be called, on the clock of this child; None without a job."""
-        return None if self._attempt is None else self._attempt.wake_at
+        if self._attempt is None:
+            return None
+        attempt = self._attempt
+        wake_at = min(attempt.kill_at, attempt.check_at)
+        is_paced = self._clock() < attempt.resume_at
+        return min(wake_at, attempt.resume_at) if is_paced else wake_at
 
     def filenos(self) -> tuple[int, ...]:
         """The descriptors to watch for reading."""
@@ -227,7 +241,12 @@ class Child:
         return (*channel, self._output_fd, self._status_fd)
 
     def watched(self) -> Iterator[tuple[int, int]]:
-        """The descriptors to sleep on, each with the events of `selectors`."""
+        """The descriptors to sleep on, each with the events of `selectors`.
+
+        Ask again before each sleep: while a job that talks too much is paced, there are none.
+        """
+        if self._attempt is not None and self._clock() < self._attempt.resume_at:
+            return
         for fd in self.filenos():
             is_written = self.wants_write and fd == self._wire.fileno()
             yield fd, selectors.EVENT_READ | (selectors.EVENT_WRITE if is_written else 0)
@@ -237,7 +256,9 @@ class Child:
         if self._attempt is not None or self._is_closed:
             raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
         log = LogBook(bytes_max=self._limits.log_bytes_max, now=self._now)
-        self._attempt = _Attempt(order, self._limits, log, kill_at=self._clock() + LOAD_S_MAX)
+        self._attempt = _Attempt(
+            order, self._limits, log, number=self._jobs_done, kill_at=self._clock() + LOAD_S_MAX
+        )
         if self.layers is not None:
             self._send(self._attempt)
 
@@ -246,7 +267,7 @@ class Child:
         if self._is_closed:
             return None
         try:
-            self._read_output()
+            size = self._read_output()
             self._wire.flush()
             result = self._take_all()
         except Breach as breach:
@@ -256,16 +277,13 @@ class Child:
         status = self._read_status()
         if status is not None:
             return self._on_death(status)
-        if self._wire.is_ended and self._attempt is not None:
-            self._attempt.fall_silent(self._clock() + SILENCE_S_MAX)
-        elif self._wire.is_ended:
-            self.close()
+        self._keep_pace(size + self._wire.take_size())
         return None
 
     def expire(self, now: float | None = None) -> Result | None:
         """End the job if its time is over or it has too many processes; its result then."""
         attempt, now = self._attempt, self._clock() if now is None else now
-        if attempt is None or now < attempt.wake_at:
+        if attempt is None or now < min(attempt.kill_at, attempt.check_at):
             return None
         result = self.on_ready()  # it may be over already: we were late, not it
         if result is not None or self._attempt is None:
@@ -298,7 +316,15 @@ class Child:
         attempt.kill_at = now + attempt.order.timeout_s
         attempt.check_at = now + CHECK_S
         attempt.is_sent = True
-        self._wire.send(_order_frames(attempt.order))
+        self._wire.send(_order_frames(attempt.order, attempt.number))
+
+    def _keep_pace(self, size: int) -> None:
+        if self._attempt is not None:
+            self._attempt.keep_pace(size, self._clock())
+            if self._wire.is_ended:
+                self._attempt.fall_silent(self._clock() + SILENCE_S_MAX)
+        elif self._wire.is_ended:
+            self.close()
 
     def _take_all(self) -> Result | None:
         for payload in self._wire.receive():
@@ -314,9 +340,7 @@ class Child:
             reply = _replies.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
             raise Breach(f"it sent what is not a message: {error}") from error
-        if isinstance(reply, inside.Ready):
-            if self.layers is not None:
-                raise Breach("it said twice that it was ready")
+        if isinstance(reply, inside.Ready) and self.layers is None:
             self.layers = reply.layers
             if self._attempt is not None:
                 self._send(self._attempt)
@@ -380,21 +404,24 @@ class Child:
 
     def _end_processes(self) -> None:
         """Kill the tree; the supervisor, which holds it together, then ends by itself."""
-        if self._process.poll() is not None:  # somebody killed it: who stayed in its session?
+        inside.kill_descendants(self.pid)
+        if self._is_orphaned:  # somebody killed it: who stayed in its session?
             for pid in inside.members_of(self.pid):
                 _signal(pid, signal.SIGKILL)
-            return
-        inside.kill_descendants(self.pid)
-        _signal(self.pid, signal.SIGTERM)
-        _signal(self.pid, signal.SIGCONT)
+        elif self._process.poll() is None:
+            _signal(self.pid, signal.SIGTERM)
+            _signal(self.pid, signal.SIGCONT)
 
-    def _read_output(self) -> None:
+    def _read_output(self) -> int:
+        size = 0
         for _ in range(READS_MAX):
             data = _read(self._output_fd)
             if not data:
-                return
+                break
+            size += len(data)
             if self._attempt is not None:
                 self._attempt.print(data)
+        return size
 
     def _drain_output(self, attempt: "_Attempt | None") -> None:
         """What a job printed before its last message is in the pipe when that message is here."""
@@ -413,7 +440,8 @@ class Child:
             data = os.read(self._status_fd, struct.calcsize("i"))
         except BlockingIOError:
             return None
-        if len(data) < struct.calcsize("i"):  # the supervisor was killed
+        if len(data) < struct.calcsize("i"):  # the supervisor itself was killed
+            self._is_orphaned = True
             return signal.SIGKILL
         (status,) = struct.unpack("i", data)
         return int(status)
@@ -426,11 +454,15 @@ class Breach(Exception):
 class _Attempt:
     """The job under way: what came of it so far, and how long it may still take."""
 
-    def __init__(self, order: JobOrder, limits: Limits, log: LogBook, *, kill_at: float) -> None:
+    def __init__(
+        self, order: JobOrder, limits: Limits, log: LogBook, *, number: int, kill_at: float
+    ) -> None:
         self.order = order
         self.log = log
+        self.number = number
         self.kill_at = kill_at
         self.check_at = kill_at
+        self.resume_at = -math.inf
         self.is_sent = False
         self._is_silent = False
         self._limits = limits
@@ -438,10 +470,14 @@ class _Attempt:
         self._count = 0
         self._bytes = 0
         self._partial = b""
+        self._small_reads = 0
 
-    @property
-    def wake_at(self) -> float:
-        return min(self.kill_at, self.check_at)
+    def keep_pace(self, size: int, now: float) -> None:
+        """Listen less often to a job that has said much in small pieces."""
+        if 0 < size < READ_BYTES:
+            self._small_reads += 1
+            if self._small_reads > SMALL_READS_MAX:
+                self.resume_at = now + PACE_S
 
     def fall_silent(self, kill_at: float) -> None:
         """The channel has ended: the process is about to be found dead, or plays dead."""
@@ -459,22 +495,24 @@ class _Attempt:
 
     def take(self, reply: inside.Reply) -> Result | None:
         """Believe a message after checking it; the result if it is the last one."""
+        if isinstance(reply, inside.Ready):
+            raise Breach("it said twice that it was ready")
         if isinstance(reply, inside.Line):
-            self.log.write(reply.level, reply.message, reply.facts)
+            if reply.number == self.number:
+                self.log.write(reply.level, reply.message, reply.facts)
             return None
+        if reply.number != self.number:
+            raise Breach("it answered another job than it was asked for")
         if isinstance(reply, inside.Items):
             self._add(reply)
             return None
         if isinstance(reply, inside.Done):
             return self._completed(reply)
-        if isinstance(reply, inside.Fault):
-            chars_max = self._limits.message_chars_max
-            return Failed(
-                code=clean_text(reply.code, chars_max=CODE_CHARS_MAX),
-                message=clean_text(reply.message, chars_max=chars_max),
-                is_retryable=reply.is_retryable,
-            )
-        raise Breach("it said twice that it was ready")
+        return Failed(
+            code=clean_text(reply.code, chars_max=CODE_CHARS_MAX),
+            message=clean_text(reply.message, chars_max=self._limits.message_chars_max),
+            is_retryable=reply.is_retryable,
+        )
 
     def print(self, data: bytes) -> None:
         """Put what the process printed into the log, line by line, as far as there is room."""
@@ -526,6 +564,7 @@ class _Wire:
         self._socket = ours
         self._frame_bytes_max = frame_bytes_max
         self._incoming = bytearray()
+        self._received = 0
         self._payloads: Iterator[bytes] = iter(())
         self._sending = memoryview(b"")
 
@@ -571,7 +610,13 @@ class _Wire:
                 self.is_ended = True
                 return
             self._incoming += data
+            self._received += len(data)
         yield from self._complete()
+
+    def take_size(self) -> int:
+        """How many bytes came since this was last asked."""
+        size, self._received = self._received, 0
+        return size
 
     def close(self) -> None:
         self.is_ended = True
@@ -655,9 +700,10 @@ def _absolute(name: str) -> str:
     return str(Path(name).absolute()) if name.endswith(".py") else name
 
 
-def _order_frames(order: JobOrder) -> Iterator[bytes]:
+def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
     yield msgspec.json.encode(
         inside.Order(
+            number=number,
             runner=order.runner,
             record_id=order.record_id,
             stage=order.stage,

@@ -157,6 +157,13 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     at: Micros
 
 
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What the words of a query mean here: the kinds of states, and where stages run, by machine."""
+
+    kinds: dict[str, dict[str, str]]
+    running: dict[str, dict[str, str]]
+
+
 class ErrorGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Records that rest with the same error."""
 
@@ -337,10 +344,10 @@ class Store:
     # What people and programs ask
 
     def find(
-        self, query: Query, *, kinds: dict[str, dict[str, str]], after: str = "", limit: int = 100
+        self, query: Query, *, words: "Words", after: str = "", limit: int = 100
     ) -> list[Record]:
         """Records that match, newest first; `after` is the id of the last one seen."""
-        condition, params = where(query, kinds=kinds)
+        condition, params = where(query, kinds=words.kinds, running=words.running)
         cursor = " AND id < :after" if after else ""
         found = self._database.rows(
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{cursor} ORDER BY id DESC LIMIT :limit",
@@ -351,10 +358,10 @@ class Store:
         return [_record(row) for row in found]
 
     def count(
-        self, query: Query, *, kinds: dict[str, dict[str, str]]
+        self, query: Query, *, words: "Words"
     ) -> dict[tuple[str, str], int]:
         """How many records match, by (machine, status)."""
-        condition, params = where(query, kinds=kinds)
+        condition, params = where(query, kinds=words.kinds, running=words.running)
         found = self._database.rows(
             f"SELECT machine, status, count(*) FROM records WHERE {condition} GROUP BY machine, status",
             **params,

@@ -1,0 +1,873 @@
+"""The suite that every database engine passes.
+
+Inherit `DatabaseSuite` in a test module and give it two fixtures, `open_database` and
+`open_empty_database`, each an `Opener`: the first for a database that has our tables, the second for
+one that has nothing. The suite knows the tables of the schema, but only to have something to write.
+"""
+
+import multiprocessing
+import select
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Barrier
+from threading import Event
+from typing import Any
+
+import pytest
+
+from stateward.core.errors import StoreError
+from stateward.database import (
+    TOPIC_EVENTS,
+    TOPIC_READY,
+    TOPIC_WORK,
+    TOPICS,
+    Bell,
+    Database,
+    Row,
+    Table,
+)
+
+WAIT_S = 20.0
+QUIET_S = 0.15
+BATCH = 10_000
+
+PAUSES = Table(
+    "pauses",
+    {"machine": "text", "stage": "text", "at": "bigint", "actor": "text", "reason": "text"},
+    key=("machine", "stage"),
+)
+WORK = Table(
+    "work",
+    {
+        "record_id": "text",
+        "version": "bigint",
+        "worker": "text",
+        "delivery": "bigint",
+        "rank": "bigint",
+        "is_inline": "boolean",
+        "body": "json",
+    },
+    key=("record_id", "version"),
+)
+EVENTS = Table("events", {"body": "json"}, key=())
+ATTEMPTED = Table(  # records by what the store needs to open one
+    "records",
+    {
+        "id": "text",
+        "machine": "text",
+        "machine_version": "bigint",
+        "status": "text",
+        "version": "bigint",
+        "created_at": "bigint",
+        "entered_at": "bigint",
+        "priority": "bigint",
+        "rank": "bigint",
+        "retry_count": "bigint",
+        "dedupe": "text",
+        "labels": "json",
+        "fields": "json",
+        "outputs": "json",
+        "head": "text",
+    },
+    key=("id",),
+)
+
+HOSTILE_TEXTS = (
+    "",
+    " ",
+    "NULL",
+    "null",
+    "\\N",
+    "\\.",
+    "'; DROP TABLE records; --",
+    'a "quoted" word',
+    "back\\slash",
+    "\\\\",
+    '\\"',
+    "\\",
+    '"',
+    '""',
+    "{braces}",
+    "{}",
+    "{a,b}",
+    "a,b",
+    ",",
+    "(a,b)",
+    "tab\there",
+    "line\nbreak",
+    "\n",
+    "\r\n",
+    "\r",
+    "\x01\x02\x1f\x7f",
+    "\v\f\b",
+    "100% %s %(x)s :name $1 ?",
+    "ä ö ü ß é",
+    "漢字かな",
+    "e\u0301",
+    "😀👩‍👩‍👧",
+    "\u2028\u2029\ufeff",
+    "\U0010ffff",
+    "x" * 100_000,
+    '"\\\n' * 5_000,
+)
+HOSTILE_JSON = (
+    "{}",
+    "null",
+    '"NULL"',
+    '  { "b" : 1,\t"a" : [ 1.0, 1e5, -0 ],\n "b" : 2 }  ',
+    '{"text":"\\u00e9 \\" \\\\ \\n / \\/ 😀"}',
+    '{"zero":"\\u0000","half":"\\ud800"}',
+    "12345678901234567890123456789012345678901234567890.10",
+    "[" * 50 + "]" * 50,
+)
+BIG_NUMBERS = (0, 1, -1, 2**31, 2**53 + 1, 2**63 - 1, -(2**63))
+
+
+class Opener:
+    """Opens the same database as often as it is called, and closes all handles at the end.
+
+    It can be sent to other processes, unless the database is in the memory of this one: then there
+    is one handle, which every call returns.
+    """
+
+    def __init__(self, open_: Callable[[], Database], *, is_in_memory: bool = False) -> None:
+        self._open = open_
+        self.is_in_memory = is_in_memory
+        self._opened: list[Database] = []
+
+    def __call__(self) -> Database:
+        """A handle."""
+        if not (self.is_in_memory and self._opened):
+            self._opened.append(self._open())
+        return self._opened[-1]
+
+    def close(self) -> None:
+        """Close every handle that was opened here."""
+        for database in self._opened:
+            database.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels: how to open it, not what is open."""
+        return {"_open": self._open, "is_in_memory": self.is_in_memory, "_opened": []}
+
+
+class DatabaseSuite:
+    """What the rooms above may count on."""
+
+    # Units
+
+    def test_a_unit_that_ends_well_is_written(self, open_database: Opener) -> None:
+        database = open_database()
+
+        with database.unit():
+            database.insert(PAUSES, [a_pause("a")])
+            database.insert(PAUSES, [a_pause("b")])
+
+        assert stages(database) == ["a", "b"]
+
+    def test_a_unit_that_fails_leaves_nothing(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("before")])
+
+        with ends_with(ZeroDivisionError), database.unit():
+            database.insert(PAUSES, [a_pause("a")])
+            database.run("DELETE FROM pauses WHERE stage = :stage", stage="before")
+            raise ZeroDivisionError
+
+        assert stages(database) == ["before"]
+
+    def test_an_inner_unit_is_written_with_the_outer_one(self, open_database: Opener) -> None:
+        database = open_database()
+
+        with ends_with(ZeroDivisionError), database.unit():
+            with database.unit():
+                database.insert(PAUSES, [a_pause("inner")])
+            raise ZeroDivisionError
+
+        assert stages(database) == []
+
+    def test_a_failed_inner_unit_dooms_the_outer_one(self, open_database: Opener) -> None:
+        database = open_database()
+
+        with ends_with(StoreError, "a part of this unit failed"), database.unit():
+            database.insert(PAUSES, [a_pause("before")])
+            with suppress(ZeroDivisionError), database.unit():
+                raise ZeroDivisionError
+
+        assert stages(database) == []
+
+    def test_a_failed_batch_dooms_its_unit(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("taken")])
+
+        with ends_with(StoreError, "a part of this unit failed"), database.unit():
+            database.insert(PAUSES, [a_pause("before")])
+            with suppress(StoreError):
+                database.insert(PAUSES, [a_pause("half"), a_pause("taken")])
+
+        assert stages(database) == ["taken"]
+
+    def test_a_failed_statement_dooms_its_unit(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("taken")])
+
+        with ends_with(StoreError, "a part of this unit failed"), database.unit():
+            database.insert(PAUSES, [a_pause("before")])
+            with suppress(StoreError):
+                database.run("INSERT INTO pauses VALUES ('m', 'taken', 1, 'person:a', NULL)")
+
+        assert stages(database) == ["taken"]
+
+    def test_a_handle_works_on_after_a_failure(self, open_database: Opener) -> None:
+        database = open_database()
+        with suppress(ZeroDivisionError), database.unit():
+            raise ZeroDivisionError
+        with suppress(StoreError), database.unit(), suppress(ZeroDivisionError), database.unit():
+            raise ZeroDivisionError
+
+        with database.unit():
+            database.insert(PAUSES, [a_pause("a")])
+
+        assert stages(database) == ["a"]
+
+    def test_others_see_a_unit_only_when_it_is_over(self, open_database: Opener) -> None:
+        ours, theirs = two(open_database)
+
+        with ours.unit():
+            ours.insert(PAUSES, [a_pause("a")])
+            seen_before = stages(theirs)
+
+        assert seen_before == []
+        assert stages(theirs) == ["a"]
+
+    def test_a_unit_sees_what_it_wrote(self, open_database: Opener) -> None:
+        database = open_database()
+
+        with database.unit():
+            database.insert(PAUSES, [a_pause("a")])
+            seen = stages(database)
+
+        assert seen == ["a"]
+
+    def test_threads_that_share_a_handle_take_turns(self, open_database: Opener) -> None:
+        database = open_database()
+        entered = Event()
+
+        def write() -> None:
+            entered.wait(WAIT_S)
+            database.insert(PAUSES, [a_pause("theirs")])
+
+        with in_thread(write), suppress(ZeroDivisionError), database.unit():
+            entered.set()
+            Event().wait(QUIET_S)
+            database.insert(PAUSES, [a_pause("ours")])
+            raise ZeroDivisionError
+
+        assert stages(database) == ["theirs"]
+
+    # Verbs
+
+    def test_rows_come_back_as_they_were_written(self, open_database: Opener) -> None:
+        database = open_database()
+        rows = [some_work("a", is_inline=True), some_work("b", is_inline=False)]
+
+        database.insert(WORK, rows)
+
+        assert all_work(database) == rows
+
+    def test_an_existing_key_is_an_error_and_nothing_is_written(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("taken")])
+
+        with pytest.raises(StoreError):
+            database.insert(PAUSES, [a_pause("a"), a_pause("taken"), a_pause("b")])
+
+        assert stages(database) == ["taken"]
+
+    def test_rows_that_the_database_numbers_keep_their_order(self, open_database: Opener) -> None:
+        database = open_database()
+        bodies = [f'{{"n":{number}}}' for number in range(500)]
+
+        database.insert(EVENTS, [(body,) for body in bodies[:300]])
+        database.insert(EVENTS, [(body,) for body in bodies[300:]])
+
+        assert [body for (body,) in database.rows("SELECT body FROM events ORDER BY seq")] == bodies
+
+    def test_new_rows_are_written_and_known_ones_left(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("b", reason="first")])
+
+        written = database.insert_new(PAUSES, [a_pause("a"), a_pause("b"), a_pause("c")])
+
+        assert written == [True, False, True]
+        assert stages(database) == ["a", "b", "c"]
+        assert reason_of(database, "b") == "first"
+
+    def test_of_equal_new_rows_the_first_is_written(self, open_database: Opener) -> None:
+        database = open_database()
+        rows = [a_pause("a", reason=f"{number}") for number in range(3)]
+
+        written = database.insert_new(PAUSES, [rows[0], a_pause("b"), *rows[1:], a_pause("b")])
+
+        assert written == [True, True, False, False, False]
+        assert reason_of(database, "a") == "0"
+
+    def test_a_new_row_may_break_no_other_unique_rule(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(ATTEMPTED, [a_record("R0", dedupe="known")])
+
+        written = database.insert_new(
+            ATTEMPTED,
+            [
+                a_record("R1", dedupe="known"),
+                a_record("R1", dedupe="new"),
+                a_record("R2", dedupe="new"),
+                a_record("R3", dedupe=None),
+                a_record("R4", dedupe=None),
+            ],
+        )
+
+        assert written == [False, True, False, True, True]
+        found = database.rows("SELECT id, dedupe FROM records ORDER BY id")
+        assert found == [("R0", "known"), ("R1", "new"), ("R3", None), ("R4", None)]
+
+    def test_new_rows_without_a_key_are_all_written(self, open_database: Opener) -> None:
+        database = open_database()
+
+        assert database.insert_new(EVENTS, [("1",), ("1",)]) == [True, True]
+
+    def test_an_update_needs_the_old_value(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a", rank=1), some_work("b", rank=1), some_work("c")])
+
+        changed = database.update(
+            WORK,
+            [
+                some_work("c", rank=7),
+                some_work("b", rank=7),
+                some_work("x"),
+                some_work("a", rank=7),
+            ],
+            expected="rank",
+            column=[0, 5, 0, 1],
+        )
+
+        assert changed == [True, False, False, True]
+        assert [(row[0], row[4]) for row in all_work(database)] == [("a", 7), ("b", 1), ("c", 7)]
+
+    def test_a_stale_update_changes_nothing(self, open_database: Opener) -> None:
+        database = open_database()
+        before = [some_work("a", worker="w1", rank=2)]
+        database.insert(WORK, before)
+
+        changed = database.update(
+            WORK, [some_work("a", worker="w2", rank=2)], expected="rank", column=[1]
+        )
+
+        assert changed == [False]
+        assert all_work(database) == before
+
+    def test_an_update_writes_every_column(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a"), some_work("b")])
+        after = [
+            ("a", 1, "other", 2, 99, True, '{"a":1}'),
+            ("b", 1, "", -(2**63), 2**63 - 1, False, "[]"),
+        ]
+
+        database.update(WORK, after, expected="delivery", column=[1, 1])
+
+        assert all_work(database) == after
+
+    def test_of_two_writers_one_wins_each_row(self, open_database: Opener) -> None:
+        ours, theirs = two(open_database)
+        names = [f"{number:03}" for number in range(200)]
+        ours.insert(WORK, [some_work(name, rank=0) for name in names])
+
+        def claim(database: Database, worker: str, order: list[str]) -> list[str]:
+            rows = [some_work(name, worker=worker, rank=1) for name in order]
+            won = database.update(WORK, rows, expected="rank", column=[0] * len(rows))
+            return [name for name, is_won in zip(order, won, strict=True) if is_won]
+
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(claim, ours, "one", names)
+            second = pool.submit(claim, theirs, "two", names[::-1])
+            won = {"one": first.result(WAIT_S), "two": second.result(WAIT_S)}
+
+        assert sorted(won["one"] + won["two"]) == names
+        assert {str(row[0]): row[2] for row in all_work(ours)} == {
+            name: worker for worker, claimed in won.items() for name in claimed
+        }
+
+    def test_a_delete_tells_what_was_there(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("a"), a_pause("b"), a_pause("c")])
+
+        gone = database.delete(PAUSES, [("m", "c"), ("m", "x"), ("m", "a"), ("m", "a")])
+
+        assert gone == [True, False, True, False]
+        assert stages(database) == ["b"]
+
+    def test_rows_are_deleted_by_other_columns(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(
+            WORK,
+            [some_work("a", worker="w1"), some_work("b", worker="w1"), some_work("c", worker="w2")],
+        )
+
+        gone = database.delete(WORK, [("w1", 1), ("w3", 1), ("w2", 2)], by=("worker", "delivery"))
+
+        assert gone == [True, False, False]
+        assert [row[0] for row in all_work(database)] == ["c"]
+
+    def test_numbered_rows_are_deleted_by_their_number(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(EVENTS, [("1",), ("2",), ("3",)])
+        ((first,), _, (third,)) = database.rows("SELECT seq FROM events ORDER BY seq")
+
+        assert database.delete(EVENTS, [(first,), (third,)], by=("seq",)) == [True, True]
+        assert database.rows("SELECT body FROM events") == [("2",)]
+
+    def test_nothing_to_write_is_nothing_written(self, open_database: Opener) -> None:
+        database = open_database()
+
+        database.insert(PAUSES, [])
+
+        assert database.insert_new(PAUSES, []) == []
+        assert database.update(PAUSES, [], expected="at", column=[]) == []
+        assert database.delete(PAUSES, []) == []
+
+    def test_a_statement_tells_how_many_rows_it_changed(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(PAUSES, [a_pause("a"), a_pause("b"), a_pause("c")])
+        sql = "UPDATE pauses SET actor = :actor WHERE stage <> :stage"
+
+        assert database.run(sql, actor="person:b", stage="a") == 2
+        assert database.run("DELETE FROM pauses WHERE stage = :stage", stage="none") == 0
+
+    def test_a_parameter_is_told_from_what_looks_like_one(self, open_database: Opener) -> None:
+        database = open_database()
+
+        found = database.rows(
+            "SELECT ':x', 'it''s :x', '%s 5%', CAST(:x AS text), :n + 1, CAST(:x AS text) -- :y\n"
+            " /* :z */ FROM pauses WHERE :n > 1 UNION ALL "
+            "SELECT ':x', 'it''s :x', '%s 5%', CAST(:x AS text), :n + 1, CAST(:x AS text)",
+            x="%s",
+            n=2**40,
+        )
+
+        assert found == [(":x", "it's :x", "%s 5%", "%s", 2**40 + 1, "%s")]
+
+    def test_a_list_of_parameters_may_have_any_length(self, open_database: Opener) -> None:
+        database = open_database()
+        names = [f"{number:04}" for number in range(1000)]
+        database.insert(PAUSES, [a_pause(name) for name in names])
+
+        for length in (1, 2, 3, 500, 999):
+            params = {f"p{place}": name for place, name in enumerate(names[:length])}
+            marks = ", ".join(f":{name}" for name in params)
+            sql = "SELECT stage FROM pauses WHERE stage"
+            within = database.rows(f"{sql} IN ({marks})", **params)
+            beyond = database.rows(f"{sql} NOT IN ({marks})", **params)
+            assert sorted(within) == [(name,) for name in names[:length]]
+            assert sorted(beyond) == [(name,) for name in names[length:]]
+
+    # Values
+
+    @pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=lambda text: ascii(text)[1:20])
+    def test_any_text_survives_every_verb(self, open_database: Opener, text: str) -> None:
+        database = open_database()
+        by_insert, by_new = a_pause("i", actor=text, reason=text), a_pause("n", actor=text)
+        bystander, changed = a_pause("z", reason=None), a_pause("u", actor="w", reason=text)
+
+        database.insert(PAUSES, [by_insert, bystander, a_pause("u")])
+        database.insert_new(PAUSES, [by_new, a_pause("n2", reason=text)])
+        database.update(PAUSES, [changed], expected="actor", column=["person:a"])
+
+        assert all_pauses(database) == sorted(
+            [by_insert, bystander, by_new, a_pause("n2", reason=text), changed]
+        )
+        found = database.rows("SELECT stage FROM pauses WHERE actor = :text", text=text)
+        assert sorted(found) == [("i",), ("n",)]
+        assert database.delete(PAUSES, [(text,)], by=("actor",)) == [True]
+        assert stages(database) == ["n2", "u", "z"]
+
+    @pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=lambda text: ascii(text)[1:20])
+    def test_any_text_may_be_a_key(self, open_database: Opener, text: str) -> None:
+        database = open_database()
+        key = text[:1000]
+
+        database.insert_new(PAUSES, [a_pause(key), a_pause("other")])
+
+        assert database.insert_new(PAUSES, [a_pause(key)]) == [False]
+        assert database.update(
+            PAUSES, [a_pause(key, actor="b")], expected="actor", column=["person:a"]
+        ) == [True]
+        assert database.delete(PAUSES, [("m", key)]) == [True]
+        assert stages(database) == ["other"]
+
+    def test_all_texts_survive_in_one_batch(self, open_database: Opener) -> None:
+        database = open_database()
+        rows = [
+            a_pause(f"{number:02}", actor=text, reason=None if number % 3 == 0 else text)
+            for number, text in enumerate(HOSTILE_TEXTS)
+        ]
+
+        database.insert(PAUSES, rows[::2])
+        database.insert_new(PAUSES, rows[1::2])
+
+        assert all_pauses(database) == rows
+
+    def test_text_with_nul_is_kept_whole_or_refused(self, open_database: Opener) -> None:
+        database = open_database()
+        row = a_pause("a", reason="before\0after")
+
+        for write in (
+            lambda: database.insert(PAUSES, [row, a_pause("b")]),
+            lambda: database.insert_new(PAUSES, [row, a_pause("b")]),
+            lambda: database.run("UPDATE pauses SET reason = :text", text="before\0after"),
+        ):
+            with suppress(StoreError):
+                write()
+
+        assert {reason for (reason,) in database.rows("SELECT reason FROM pauses")} <= {row[4]}
+
+    @pytest.mark.parametrize("text", HOSTILE_JSON, ids=lambda text: ascii(text)[1:20])
+    def test_json_comes_back_byte_for_byte(self, open_database: Opener, text: str) -> None:
+        database = open_database()
+        rows = [some_work(name, body=text) for name in ("a", "b", "c")]
+
+        database.insert(WORK, rows[:1])
+        database.insert_new(WORK, rows[1:2])
+        database.insert(WORK, [some_work("c")])
+        database.update(WORK, rows[2:], expected="rank", column=[0])
+
+        assert all_work(database) == rows
+
+    def test_big_numbers_are_exact(self, open_database: Opener) -> None:
+        database = open_database()
+        rows = [some_work(f"{place}", rank=number) for place, number in enumerate(BIG_NUMBERS)]
+
+        database.insert(WORK, rows[:4])
+        database.insert_new(WORK, rows[4:])
+
+        assert all_work(database) == rows
+        for number in BIG_NUMBERS:
+            found = database.rows("SELECT rank FROM work WHERE rank = :rank", rank=number)
+            assert found == [(number,)]
+            raised = [(row[0], 1, "w", 1, 5, False, "{}") for row in rows if row[4] == number]
+            assert database.update(WORK, raised, expected="rank", column=[number]) == [True]
+
+    def test_sums_are_numbers(self, open_database: Opener) -> None:
+        database = open_database()
+        database.insert(WORK, [some_work("a", rank=2), some_work("b", rank=3)])
+
+        assert database.rows("SELECT sum(rank), avg(rank), max(rank) FROM work") == [(5, 2.5, 3)]
+
+    def test_large_batches_are_one_call(self, open_database: Opener) -> None:
+        database = open_database()
+        names = [f"{number:05}" for number in range(BATCH)]
+        keys: list[Row] = [(name, 1) for name in names]
+
+        with database.unit():
+            database.insert(WORK, [some_work(name) for name in names[: BATCH // 2]])
+            written = database.insert_new(WORK, [some_work(name) for name in names])
+            changed = database.update(
+                WORK,
+                [some_work(name, rank=1) for name in names],
+                expected="rank",
+                column=[0] * BATCH,
+            )
+            gone = database.delete(WORK, keys[::2])
+
+        assert written == [False] * (BATCH // 2) + [True] * (BATCH // 2)
+        assert changed == [True] * BATCH
+        assert gone == [True] * (BATCH // 2)
+        assert database.rows("SELECT count(*), sum(rank) FROM work") == [(BATCH // 2, BATCH // 2)]
+
+    # Bells
+
+    def test_a_ring_wakes_a_bell_of_another_handle(self, open_database: Opener) -> None:
+        ringing, listening = open_database(), open_database()
+        bell = listening.bell(TOPIC_WORK)
+
+        ringing.ring([TOPIC_WORK])
+
+        assert bell.wait(WAIT_S)
+
+    def test_a_ring_from_another_process_wakes_a_bell(self, open_database: Opener) -> None:
+        skip_in_memory(open_database)
+        bell = open_database().bell(TOPIC_EVENTS, TOPIC_WORK)
+
+        with in_process(ring_in_a_unit, open_database):
+            assert bell.wait(WAIT_S)
+
+        assert open_database().rows("SELECT body FROM events") == [("1",)]
+
+    def test_a_bell_hears_its_own_topics_only(self, open_database: Opener) -> None:
+        database = open_database()
+        bell = database.bell(TOPIC_WORK, TOPIC_READY)
+
+        database.ring([TOPIC_EVENTS])
+        assert not bell.wait(QUIET_S)
+
+        database.ring([TOPIC_EVENTS, TOPIC_READY])
+        assert bell.wait(WAIT_S)
+
+    def test_a_cleared_bell_is_silent_until_it_rings_again(self, open_database: Opener) -> None:
+        database = open_database()
+        bell = database.bell(TOPIC_WORK)
+        for _ in range(3):
+            database.ring([TOPIC_WORK])
+        assert bell.wait(WAIT_S)
+
+        settle(bell)
+        assert not bell.wait(QUIET_S)
+
+        database.ring([TOPIC_WORK])
+        assert bell.wait(WAIT_S)
+
+    def test_a_bell_rings_only_when_the_unit_is_written(self, open_database: Opener) -> None:
+        database = open_database()
+        bell = database.bell(TOPIC_WORK)
+
+        with database.unit():
+            with database.unit():
+                database.ring([TOPIC_WORK])
+            assert not bell.wait(QUIET_S)
+
+        assert bell.wait(WAIT_S)
+
+    def test_a_unit_that_fails_rings_nothing_then_or_later(self, open_database: Opener) -> None:
+        database = open_database()
+        bell = database.bell(*TOPICS)
+        with suppress(ZeroDivisionError), database.unit():
+            database.ring([TOPIC_WORK])
+            raise ZeroDivisionError
+        with suppress(StoreError), database.unit():
+            database.ring([TOPIC_WORK])
+            with suppress(ZeroDivisionError), database.unit():
+                raise ZeroDivisionError
+
+        with database.unit():
+            database.insert(PAUSES, [a_pause("a")])
+
+        assert not bell.wait(QUIET_S)
+
+    def test_a_ring_of_one_thread_outlives_the_failure_of_another(
+        self, open_database: Opener
+    ) -> None:
+        database = open_database()
+        bell = database.bell(TOPIC_WORK)
+        entered = Event()
+
+        def ring() -> None:
+            entered.wait(WAIT_S)
+            database.ring([TOPIC_WORK])
+
+        with in_thread(ring), suppress(ZeroDivisionError), database.unit():
+            entered.set()
+            Event().wait(QUIET_S)
+            raise ZeroDivisionError
+
+        assert bell.wait(WAIT_S)
+
+    def test_who_clears_before_looking_misses_nothing(self, open_database: Opener) -> None:
+        writing, reading = open_database(), open_database()
+        bell = reading.bell(TOPIC_EVENTS)
+        count, seen = 200, 0
+
+        def write() -> None:
+            for number in range(count):
+                with writing.unit():
+                    writing.insert(EVENTS, [(f"{number}",)])
+                    writing.ring([TOPIC_EVENTS])
+
+        with in_thread(write):
+            while seen < count:
+                bell.clear()
+                found = reading.rows("SELECT seq FROM events")
+                seen += sum(reading.delete(EVENTS, found, by=("seq",)))
+                assert found or seen == count or bell.wait(WAIT_S), "a ring was lost"
+
+    def test_a_bell_may_stand_in_a_selector(self, open_database: Opener) -> None:
+        database = open_database()
+        bell = database.bell(TOPIC_WORK)
+        quiet = select.select([bell.fileno()], [], [], QUIET_S)
+
+        database.ring([TOPIC_WORK])
+
+        assert quiet == ([], [], [])
+        assert select.select([bell.fileno()], [], [], WAIT_S)[0] == [bell.fileno()]
+
+    def test_a_closed_bell_is_in_nobodys_way(self, open_database: Opener) -> None:
+        database = open_database()
+        closed, other = database.bell(TOPIC_WORK), database.bell(TOPIC_WORK)
+
+        closed.close()
+        closed.close()
+        database.ring([TOPIC_WORK])
+
+        assert other.wait(WAIT_S)
+
+    def test_a_bell_needs_a_topic_that_exists(self, open_database: Opener) -> None:
+        database = open_database()
+
+        with pytest.raises(StoreError, match="no such topic: nonsense"):
+            database.bell("nonsense")
+        with pytest.raises(StoreError, match="needs a topic"):
+            database.bell()
+
+    # Schema
+
+    def test_opening_again_changes_nothing(self, open_database: Opener) -> None:
+        first = open_database()
+        first.insert(PAUSES, [a_pause("a")])
+        schema = first.check()["schema"]
+
+        again = open_database()
+
+        assert again.check()["schema"] == schema
+        assert stages(again) == ["a"]
+
+    def test_processes_may_migrate_at_once(self, open_empty_database: Opener) -> None:
+        skip_in_memory(open_empty_database)
+        context = multiprocessing.get_context("spawn")
+        barrier = context.Barrier(3)
+        arguments = (open_empty_database, barrier)
+        children = [context.Process(target=open_at_once, args=arguments) for _ in range(3)]
+
+        for child in children:
+            child.start()
+        for child in children:
+            child.join(WAIT_S)
+
+        assert [child.exitcode for child in children] == [0, 0, 0]
+        database = open_empty_database()
+        assert len(stages(database)) == 3
+        assert database.rows("SELECT count, epoch, length(head) FROM anchor") == [(0, 0, 64)]
+
+    def test_it_tells_about_itself(self, open_database: Opener) -> None:
+        facts = open_database().check()
+
+        assert {"engine", "where", "bytes", "schema"} <= facts.keys()
+        assert int(facts["bytes"]) > 0
+        assert int(facts["schema"]) >= 1
+
+
+# What the suite is built from
+
+
+def a_pause(stage: str, *, actor: str = "person:a", reason: str | None = None) -> Row:
+    """A row of `pauses`."""
+    return ("m", stage, 1, actor, reason)
+
+
+def some_work(
+    record_id: str,
+    *,
+    worker: str = "w",
+    rank: int = 0,
+    is_inline: bool = False,
+    body: str = "{}",
+) -> Row:
+    """A row of `work`."""
+    return (record_id, 1, worker, 1, rank, is_inline, body)
+
+
+def a_record(record_id: str, *, dedupe: str | None) -> Row:
+    """A row of `records`."""
+    head = "0" * 64
+    return (record_id, "m", 1, "new", 0, 1, 1, 5, 0, 0, dedupe, "{}", "{}", "{}", head)
+
+
+def stages(database: Database) -> list[str]:
+    """The stages that are paused."""
+    return [str(row[1]) for row in all_pauses(database)]
+
+
+def all_pauses(database: Database) -> list[Row]:
+    """Every row of `pauses`."""
+    return database.rows("SELECT machine, stage, at, actor, reason FROM pauses ORDER BY stage")
+
+
+def all_work(database: Database) -> list[Row]:
+    """Every row of `work`."""
+    return database.rows(
+        "SELECT record_id, version, worker, delivery, rank, is_inline, body FROM work"
+        " ORDER BY record_id"
+    )
+
+
+def reason_of(database: Database, stage: str) -> object:
+    """Why a stage is paused."""
+    ((reason,),) = database.rows("SELECT reason FROM pauses WHERE stage = :stage", stage=stage)
+    return reason
+
+
+def two(open_database: Opener) -> tuple[Database, Database]:
+    """Two handles; a test that needs them is skipped where there can only be one."""
+    skip_in_memory(open_database)
+    return open_database(), open_database()
+
+
+def skip_in_memory(open_database: Opener) -> None:
+    """Skip what needs a second handle or process."""
+    if open_database.is_in_memory:
+        pytest.skip("a database in memory has one handle in one process")
+
+
+def ends_with(kind: type[BaseException], words: str = ".*") -> AbstractContextManager[object, bool]:
+    """The block must end with this exception."""
+    return pytest.raises(kind, match=words)
+
+
+def settle(bell: Bell) -> None:
+    """Clear a bell until nothing more arrives; rings travel through a server."""
+    bell.clear()
+    while bell.wait(QUIET_S):
+        bell.clear()
+
+
+@contextmanager
+def in_thread(work: Callable[[], None]) -> Iterator[None]:
+    """Do this in another thread meanwhile; it must have ended well."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        yield
+        future.result(WAIT_S)
+
+
+@contextmanager
+def in_process(work: Callable[[Opener], None], open_database: Opener) -> Iterator[None]:
+    """Do this in another process meanwhile; it must have ended well."""
+    child: BaseProcess = multiprocessing.get_context("spawn").Process(
+        target=work, args=(open_database,)
+    )
+    child.start()
+    try:
+        yield
+    finally:
+        child.join(WAIT_S)
+    assert child.exitcode == 0
+
+
+def ring_in_a_unit(open_database: Opener) -> None:
+    """What the other process does: an event, and a ring."""
+    database = open_database()
+    with database.unit():
+        database.insert(EVENTS, [("1",)])
+        database.ring([TOPIC_EVENTS])
+    open_database.close()
+
+
+def open_at_once(open_database: Opener, barrier: Barrier) -> None:
+    """What each of several processes does: open a new database when all are ready to, and write."""
+    barrier.wait(WAIT_S)
+    database = open_database()
+    database.insert(PAUSES, [a_pause(multiprocessing.current_process().name)])
+    open_database.close()

@@ -1,0 +1,207 @@
+"""What holds for every command of the tree, present and to come."""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from stateward.cli import cli
+from stateward.cli.door import PROFILES, Command, Door, Group
+from stateward.cli.exits import Exit
+from stateward.cli.reference import pages, walk
+from stateward.settings import PROFILES as PROFILES_OF_SETTINGS
+from stateward.settings import describe_settings
+from tests.cli.calling import Shell
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+
+# Every command with arguments that make it answer. {ok} and {bad} are records, {new} is a fresh path.
+CALLS: dict[str, str] = {
+    "submit": "submit {file}",
+    "status": "status {ok}",
+    "list": "list status:error",
+    "history": "history {ok}",
+    "explain": "explain {bad}",
+    "logs": "logs {bad}",
+    "items": "items {ok}",
+    "errors": "errors",
+    "counts": "counts",
+    "retry": "retry {bad}",
+    "cancel": "cancel --query is:waiting --dry-run",
+    "pause": "pause upload --stage parse",
+    "resume": "resume upload",
+    "machine list": "machine list",
+    "machine show": "machine show upload",
+    "machine check": "machine check {machine}",
+    "machine graph": "machine graph contract --format svg",
+    "verify": "verify",
+    "export history": "export history --out {new}",
+    "doctor": "doctor",
+    "up": "up --until-idle",
+    "settings show": "settings show",
+    "settings reference": "settings reference",
+    "demo": "demo",
+}
+STAYING = {
+    "coordinator",
+    "worker",
+}  # they run until they are told to stop; test_roles.py calls them
+
+
+def contexts() -> Iterator[click.Context]:
+    yield from walk(click.Context(cli, info_name="stateward"))
+
+
+def commands() -> dict[str, click.Command]:
+    return {each.command_path.removeprefix("stateward "): each.command for each in contexts()}
+
+
+def leaves() -> list[str]:
+    return [path for path, each in commands().items() if not isinstance(each, click.Group)]
+
+
+def test_every_command_has_a_call_in_these_tests() -> None:
+    assert set(leaves()) == CALLS.keys() | STAYING
+
+
+@pytest.mark.parametrize("path", commands())
+def test_a_command_is_ours_and_shows_an_example_in_its_help(path: str, shell: Shell) -> None:
+    command = commands()[path]
+
+    done = shell(*path.split(), "--help")
+
+    assert isinstance(command, Command | Group)
+    assert done.exit_code == 0
+    assert "Examples:" in done.stdout
+    for example in command.examples:
+        assert f"stateward {path}" in re.sub(r"stateward (--\w+ \S+ )+", "stateward ", example) or (
+            isinstance(command, Group)
+        )
+
+
+@pytest.mark.parametrize("path", commands())
+def test_the_first_sentence_of_a_help_fits_into_the_list_of_commands(path: str) -> None:
+    sentence = commands()[path].get_short_help_str(limit=1000)
+
+    assert 10 < len(sentence) <= 60
+    assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "example",
+    [example for each in commands().values() for example in getattr(each, "examples", ())],
+)
+def test_every_example_can_be_read(example: str) -> None:
+    args = shlex.split(example.rpartition("| ")[2])
+
+    assert args[0] == "stateward"
+    assert read_to_the_end(args[1:]) not in (None, "stateward")
+
+
+def read_to_the_end(args: list[str]) -> str | None:
+    context = cli.make_context("stateward", args, obj=Door())
+    while isinstance(context.command, click.Group):
+        left = [*context._protected_args, *context.args]
+        name, command, rest = context.command.resolve_command(context, left)
+        assert command is not None
+        context = command.make_context(name, rest, parent=context)
+    return context.info_name
+
+
+@pytest.fixture
+def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
+    """A call with everything in braces filled in."""
+    file = tmp_path / "new.csv"
+    file.write_text("a,b\n1,2\n")
+    machine = ROOT / "src" / "stateward" / "pipelines" / "statements" / "machine.yaml"
+    names = {
+        "ok": demo.ids("status:normalized")[0],
+        "bad": demo.ids("status:error")[0],
+        "file": str(file),
+        "machine": str(machine),
+        "new": str(tmp_path / "new"),
+    }
+    return lambda path: CALLS[path].format(**names).split()
+
+
+@pytest.mark.parametrize("path", CALLS)
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_with_json_stdout_is_one_document(
+    path: str, place: str, demo: Shell, filled: Callable[[str], list[str]]
+) -> None:
+    args = ["--json", *filled(path)] if place == "before" else [*filled(path), "--json"]
+
+    done = demo(*args)
+
+    assert done.exit_code in {0, 1}, done.stderr  # 1: doctor misses a worker
+    assert done.stdout.count("\n") == 1  # pretty only on a terminal
+    json.loads(done.stdout)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in CALLS if any(p.name == "jsonl" for p in commands()[path].params)]
+)
+def test_a_list_can_be_had_line_by_line(
+    path: str, demo: Shell, filled: Callable[[str], list[str]]
+) -> None:
+    done = demo(*filled(path), "--jsonl")
+
+    assert done.exit_code == 0, done.stderr
+    assert all(isinstance(json.loads(line), dict) for line in done.stdout.splitlines())
+
+
+def test_json_and_jsonl_are_not_asked_for_together(shell: Shell) -> None:
+    assert shell("list", "--json", "--jsonl").exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize("path", leaves())
+def test_the_options_of_all_commands_may_stand_after_each(path: str) -> None:
+    names = {parameter.name for parameter in commands()[path].params}
+
+    assert {"config", "profile", "data", "json"} <= names
+
+
+def test_the_profiles_are_those_of_the_settings() -> None:
+    assert PROFILES == PROFILES_OF_SETTINGS
+
+
+@pytest.mark.parametrize("name", ["cli.md", "settings.md"])
+def test_the_reference_is_what_the_code_says(name: str) -> None:
+    text = (REFERENCE / name).read_text("utf-8")
+
+    assert text == pages()[name], "run: python -m stateward.cli.reference docs/reference"
+
+
+def test_the_reference_names_every_command_exit_code_and_setting() -> None:
+    cli_page, settings_page = pages()["cli.md"], pages()["settings.md"]
+
+    assert all(f"## stateward {path}\n" in cli_page for path in commands())
+    assert all(f"| {int(code)} | {code.meaning} |" in cli_page for code in Exit)
+    assert all(knob.path.split(".")[-1] in settings_page for knob in describe_settings())
+
+
+def test_the_help_tells_the_exit_codes(shell: Shell) -> None:
+    text = shell("--help").stdout
+
+    assert all(re.search(rf"^  {int(code)}\s+{code.meaning}", text, re.MULTILINE) for code in Exit)
+
+
+def test_no_command_prints_by_itself() -> None:
+    """What goes to stdout goes through `shown`, which escapes it."""
+    package = ROOT / "src" / "stateward" / "cli"
+    speaking = {"shown.py", "door.py"}
+
+    offenders = [
+        path.name
+        for path in package.glob("*.py")
+        if path.name not in speaking
+        and re.search(r"(?<![\w.])print\(|sys\.std(out|err)\.", path.read_text())
+    ]
+
+    assert offenders == []

@@ -1,0 +1,158 @@
+"""`stateward submit`: what is new, what is known, what is refused."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from stateward.cli.exits import Exit
+from tests.cli.calling import Shell
+
+
+def a_file(folder: Path, name: str, text: str | None = None) -> str:
+    path = folder / name
+    path.write_text(text or f"line,{name}\n")
+    return str(path)
+
+
+def test_a_new_document_and_a_known_one_both_succeed(shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, "a.csv")
+
+    first, second = shell("submit", file), shell("submit", file)
+
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert first.stdout.split()[0] == "new"
+    assert second.stdout.split()[0] == "duplicate"
+    assert first.stdout.split()[1] == second.stdout.split()[1]
+    assert second.stderr == "1 file: 1 there already\n"
+
+
+def test_labels_name_source_priority_and_reason_are_kept(shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, "a.csv")
+
+    (row,) = shell.json(
+        "submit", file, "--name", "January", "--source-type", "bank_csv",
+        "--label", "client=42", "--label", "note=a=b", "--priority", "7", "--reason", "asked for",
+    )  # fmt: skip
+
+    view = shell.json("status", row["id"])
+    (opened,) = shell.json("history", row["id"])
+    assert view["labels"] == {
+        "filename": "January", "size": 11, "client": "42", "note": "a=b", "source_type": "bank_csv",
+    }  # fmt: skip
+    assert view["priority"] == 7
+    assert opened["metadata"]["reason"] == "asked for"
+    assert opened["actor"].startswith("person:")
+
+
+def test_a_priority_has_the_names_of_the_profile(shell: Shell, tmp_path: Path) -> None:
+    file = a_file(tmp_path, "a.csv")
+
+    (row,) = shell.json("--profile", "enterprise", "submit", file, "--priority", "vip_customer")
+
+    assert shell.json("status", row["id"])["priority"] == 10
+
+
+def test_standard_input_is_a_document(shell: Shell) -> None:
+    done = shell("submit", "-", "--name", "piped.csv", stdin=b"a,b\n")
+
+    assert done.exit_code == 0
+    assert shell.json("list")[0]["labels"]["filename"] == "piped.csv"
+
+
+def test_one_refused_file_does_not_stop_the_others(shell: Shell, tmp_path: Path) -> None:
+    files = [a_file(tmp_path, "a.csv"), str(tmp_path / "missing.csv"), a_file(tmp_path, "c.csv")]
+
+    done = shell("submit", *files, str(tmp_path), "--json")
+
+    rows = json.loads(done.stdout)
+    assert done.exit_code == Exit.REFUSED
+    assert [row["outcome"] for row in rows] == ["new", "refused", "new", "refused"]
+    assert "No such file" in rows[1]["error"]["message"]
+    assert "--recursive" in rows[3]["error"]["message"]
+    assert len(shell.ids()) == 2
+
+
+def test_a_folder_is_taken_whole_when_asked(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    for name in ("in/a.csv", "in/deep/b.csv", "in/.hidden"):
+        a_file(tmp_path, name)
+
+    done = shell("submit", "--recursive", str(tmp_path / "in"))
+
+    assert done.exit_code == 0
+    assert [Path(line.split()[2]).name for line in done.stdout.splitlines()] == ["a.csv", "b.csv"]
+
+
+def test_an_empty_folder_is_said(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    done = shell("submit", "--recursive", str(tmp_path / "empty"))
+
+    assert (done.exit_code, done.stderr) == (0, "there was no file\n")
+
+
+def test_a_document_that_is_too_large_is_refused(shell: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "own.yaml"
+    config.write_text("limits: {upload_bytes_max: 10}\n")
+    file = a_file(tmp_path, "large.csv", "x" * 100)
+
+    done = shell("--config", str(config), "submit", file)
+
+    assert done.exit_code == Exit.REFUSED
+    assert "more than 10 bytes" in done.stderr
+
+
+def test_a_name_that_is_no_text_is_shown_as_one(shell: Shell, tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9\x1b[31m.csv"
+    with open(name, "wb") as file:  # noqa: PTH123 - a Path cannot hold it
+        file.write(b"a,b\n")
+
+    done = shell("submit", os.fsdecode(name))
+
+    assert done.exit_code == 0
+    assert "caf\\udce9\\x1b[31m.csv" in done.stdout
+    assert "\x1b" not in done.output
+
+
+def test_waiting_ends_when_time_is_up_and_says_why(shell: Shell, tmp_path: Path) -> None:
+    done = shell("submit", a_file(tmp_path, "a.csv"), "--wait", "--timeout", "0.05")
+
+    assert done.exit_code == Exit.TIMED_OUT
+    assert "no worker that can run upload.parse is alive" in done.stderr
+
+
+def test_waiting_tells_how_it_ended(demo: Shell) -> None:
+    samples = Path(__file__).parents[2] / "src/stateward/pipelines/statements/samples"
+    good, bad = samples / "checking-2026-01.csv", samples / "renamed-spreadsheet.csv"
+
+    well, failed = demo("submit", str(good), "--wait"), demo("submit", str(bad), "--wait")
+
+    assert (well.exit_code, failed.exit_code) == (Exit.OK, Exit.FOUND_PROBLEMS)
+    assert "ended in normalized" in well.stderr
+    assert "ended in error: NOT_TEXT" in failed.stderr
+
+
+def test_what_was_taken_is_told_even_if_the_store_fails_then(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stateward.app import App
+    from stateward.core.errors import StoreFull
+
+    whole = App.submit
+
+    def failing(self: App, source: Path, **how: object) -> object:
+        if source.name == "b.csv":
+            raise StoreFull("the disk is full")
+        return whole(self, source, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(App, "submit", failing)
+
+    done = shell(
+        "submit", *(a_file(tmp_path, name) for name in ("a.csv", "b.csv", "c.csv")), "--json"
+    )
+
+    assert done.exit_code == Exit.DISK_FULL
+    assert [row["outcome"] for row in json.loads(done.stdout)] == ["new"]
+    assert json.loads(done.stderr)["error"]["code"] == "store_full"

@@ -1,0 +1,366 @@
+"""What outsiders see of a record, and in one sentence why it is where it is."""
+
+import pytest
+
+from stateward.core.machine import Machine
+from stateward.core.model import SECOND, Record, to_iso
+from stateward.core.retry import RetryRule
+from stateward.core.view import Explanation, Surroundings, explain, sentence, view
+from stateward.pipelines.contracts import CONTRACT
+from stateward.pipelines.literature import LITERATURE
+from stateward.pipelines.statements import UPLOAD
+from stateward.testing.builders import NOW, a_machine, a_record, a_transition
+from tests.core.builders import Story, a_contract, a_paper, an_upload
+
+
+def explained(story: Story, *, after_s: float = 0, **around: object) -> Explanation:
+    """The explanation of a record, some time later."""
+    now = story.now + round(after_s * SECOND)
+    return explain(story.machine, story.record, Surroundings(now=now, **around))  # type: ignore[arg-type]
+
+
+def because(machine: Machine, record: Record) -> Explanation:
+    return explain(machine, record, Surroundings(now=NOW))
+
+
+# The record as the doors show it
+
+
+def test_a_new_upload_shows_no_more_than_is_known() -> None:
+    story = an_upload(artifact="sha-1", dedupe="sha-1", labels={"bank": "x"}, priority=7)
+
+    assert view(UPLOAD, story.record) == {
+        "id": "UL_1",
+        "machine": "upload",
+        "status": "queued_for_parse",
+        "version": 0,
+        "error_code": None,
+        "error_message": None,
+        "upload_log_ref": "/logs/upload/UL_1",
+        "priority": 7,
+        "retry_count": 0,
+        "max_retries": 3,
+        "last_retry_at": None,
+        "rest": None,
+        "labels": {"bank": "x"},
+        "replaces": None,
+        "created_at": to_iso(NOW),
+        "updated_at": to_iso(NOW),
+        "status_metadata": {"started_at": to_iso(NOW), "worker_id": None, "retry_count": 0},
+    }
+
+
+def test_internal_ids_never_leave() -> None:
+    story = an_upload("normalized", artifact="sha-1", dedupe="d-1")
+
+    shown = str(view(UPLOAD, story.record))
+
+    assert "sha-1" not in shown
+    assert "d-1" not in shown
+    assert story.record.head not in shown
+
+
+def test_a_running_upload_shows_who_has_it_and_since_when() -> None:
+    story = an_upload()
+    story.passes(5)
+    story.starts(worker="parser-3")
+
+    shown = view(UPLOAD, story.record)
+
+    assert shown["status_metadata"] == {
+        "started_at": to_iso(NOW + 5 * SECOND),
+        "worker_id": "parser-3",
+        "retry_count": 0,
+    }
+
+
+def test_an_error_shows_its_code_its_message_and_when_it_was_retried() -> None:
+    story = an_upload("error")
+    story.rings()
+    story.starts()
+    story.fails("BAD_PDF", "metadata corrupted")
+
+    shown = view(UPLOAD, story.record)
+
+    assert (shown["error_code"], shown["error_message"]) == ("BAD_PDF", "metadata corrupted")
+    assert (shown["retry_count"], shown["last_retry_at"]) == (1, to_iso(NOW + 60 * SECOND))
+    assert shown["parse_log_ref"] == "/logs/parse/UL_1"
+    assert "observations_count" not in shown
+
+
+def test_a_finished_upload_shows_its_counts_and_no_error() -> None:
+    shown = view(UPLOAD, an_upload("normalized").record)
+
+    assert (shown["observations_count"], shown["canonicals_count"]) == (42, 40)
+    assert shown["error_message"] is None
+
+
+# A transition as one line of a log
+
+
+def test_a_transition_reads_as_one_line() -> None:
+    story = an_upload("parsed")
+
+    lines = [sentence(UPLOAD, each) for each in story.history]
+
+    assert lines == [
+        "UL_1: new → queued_for_parse (upload.created)",
+        "UL_1: queued_for_parse → parsing (parse.started)",
+        "UL_1: parsing → parsed (parse.completed, 42 observations)",
+    ]
+
+
+def test_a_failure_reads_with_its_error() -> None:
+    story = an_upload("error")
+
+    assert sentence(UPLOAD, story.last) == (
+        "UL_1: parsing → error (parse.failed, BROKEN: it broke)"
+    )
+
+
+def test_a_request_reads_with_its_reason() -> None:
+    story = an_upload("error")
+    story.asks("retry.requested", reason="mended")
+
+    assert sentence(UPLOAD, story.last) == (
+        "UL_1: error → queued_for_parse (retry.requested, reason: mended)"
+    )
+
+
+def test_a_skipped_stage_reads_as_a_warning() -> None:
+    story = an_upload("parsing")
+    story.completes(count=0)
+
+    assert sentence(UPLOAD, story.last) == (
+        "UL_1: parsing → parsed (parse.completed, 0 observations, "
+        "skipped: nothing for the next stage to do)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("trigger", "line"),
+    [
+        ("fetch.completed", "LT_1: new → pending (fetch.completed)"),
+        ("document.skipped", "LT_1: new → pending (document.skipped)"),
+    ],
+)
+def test_a_count_of_nothing_in_particular_is_left_out(trigger: str, line: str) -> None:
+    counted = a_transition(a_record(LITERATURE), trigger=trigger, metadata={"count": 3})
+
+    assert sentence(LITERATURE, counted) == line
+
+
+def test_a_fact_that_looks_like_an_error_spoils_no_line() -> None:
+    story = an_upload("parsing")
+    story.completes(count=1, facts={"error_code": "E1"})
+
+    assert sentence(UPLOAD, story.last) == (
+        "UL_1: parsing → parsed (parse.completed, 1 observations, E1: None)"
+    )
+
+
+# Why it is where it is: waiting
+
+
+def test_a_waiting_record_is_about_to_start_when_there_is_room() -> None:
+    why = explained(an_upload(), workers_able=1, workers_free=1)
+
+    assert why == Explanation(
+        code="about_to_start", sentence="it is about to be handed to a worker for stage parse"
+    )
+
+
+def test_a_paused_stage_says_who_paused_it_and_how_to_go_on() -> None:
+    why = explained(an_upload(), paused_by="person:ada", pause_reason="bad parser")
+
+    assert why == Explanation(
+        code="paused",
+        sentence="stage parse is paused by person:ada (bad parser)",
+        advice="stateward resume upload --stage parse",
+    )
+
+
+def test_a_pause_need_not_have_a_reason() -> None:
+    why = explained(an_upload(), paused_by="person:ada")
+
+    assert why.sentence == "stage parse is paused by person:ada"
+
+
+def test_a_record_that_no_worker_can_take_says_which_runner_is_missing() -> None:
+    why = explained(an_upload(), workers_able=0)
+
+    assert (why.code, why.sentence) == (
+        "no_worker",
+        "no worker that can run upload.parse is alive",
+    )
+    assert why.advice == "start one: stateward up, or stateward worker"
+
+
+def test_a_record_behind_others_says_how_many() -> None:
+    why = explained(an_upload(), workers_able=2, workers_free=0, ahead=17)
+
+    assert (why.code, why.sentence) == (
+        "queued",
+        "every worker for stage parse is busy; 17 records are before it",
+    )
+
+
+def test_a_record_that_nobody_dispatches_says_so() -> None:
+    why = explained(an_upload(), workers_able=1, workers_free=1, is_coordinated=False)
+
+    assert why.code == "no_coordinator"
+    assert "was not dispatched yet" in why.sentence
+
+
+def test_a_stage_that_is_no_longer_declared_is_still_explained() -> None:
+    why = because(UPLOAD, a_record(UPLOAD, waiting="translate"))
+
+    assert why.sentence == "no worker that can run its stage is alive"
+
+
+def test_a_record_that_waits_in_its_running_state_is_waiting() -> None:
+    assert explained(a_contract("extracting")).code == "no_worker"
+
+
+def test_a_record_with_nothing_in_it_rests() -> None:
+    story = an_upload("parsing")
+    story.completes(count=0)
+
+    why = explained(story)
+
+    assert (why.code, why.sentence) == (
+        "skipped",
+        "the last stage found nothing, so the next one was skipped; it rests in parsed",
+    )
+
+
+@pytest.mark.parametrize("kind", ["ready", "running"])
+def test_a_record_that_no_stage_takes_waits_for_an_event(kind: str) -> None:
+    machine = a_machine(
+        initial="draft",
+        states={
+            "draft": kind,
+            "new": "ready",
+            "reading": "running",
+            "read": "terminal",
+            "broken": "failed",
+        },
+        moves=[
+            {"from": "draft", "to": "new", "on": "note.sent"},
+            {"from": "draft", "to": "read", "on": "note.dropped"},
+        ],
+    )
+
+    why = because(machine, a_record(machine))
+
+    assert (why.code, why.sentence) == (
+        "waiting_for_event",
+        "no stage moves it on from draft; it waits for note.dropped or note.sent",
+    )
+
+
+# Why it is where it is: under way
+
+
+def test_a_running_record_says_who_has_it_for_how_long_and_until_when() -> None:
+    story = an_upload("parsing")
+    assert story.record.due_at is not None
+
+    why = explained(story, after_s=12)
+
+    until = to_iso(story.record.due_at)
+    assert why == Explanation(
+        code="running",
+        sentence=f"worker w1 has had it for 12 s; its timeout is at {until}",
+        until=until,
+    )
+
+
+def test_an_overdue_record_says_so() -> None:
+    why = explained(an_upload("parsing"), after_s=4000)
+
+    assert (why.code, why.sentence) == (
+        "overdue",
+        "worker w1 has had it for 4000 s, past its timeout",
+    )
+
+
+def test_a_suspended_record_waits_for_a_person() -> None:
+    story = a_contract("review_required")
+
+    why = explained(story)
+
+    until = to_iso(NOW + 86_400 * SECOND)
+    assert why == Explanation(
+        code="waiting_for_person",
+        sentence=f"it waits for a person's decision until {until}",
+        advice="decide it in the review list",
+        until=until,
+    )
+
+
+def test_a_suspended_record_without_a_deadline_waits_for_ever() -> None:
+    why = because(LITERATURE, a_record(LITERATURE, status="legacy"))
+
+    assert (why.sentence, why.until) == ("it waits for a person's decision", None)
+
+
+# Why it is where it is: failed
+
+
+def test_a_failed_record_says_when_it_is_retried_and_how_to_be_faster() -> None:
+    story = an_upload("error")
+
+    why = explained(story)
+
+    until = to_iso(NOW + 60 * SECOND)
+    assert why == Explanation(
+        code="waiting_for_retry",
+        sentence=f"it failed (BROKEN: it broke); retry 1 of 3 is due at {until}",
+        advice="stateward retry UL_1 tries it at once",
+        until=until,
+    )
+
+
+def test_a_retry_that_is_due_moves_on_as_soon_as_a_coordinator_runs() -> None:
+    why = explained(an_upload("error"), after_s=60)
+
+    assert (why.code, why.sentence) == (
+        "retry_due",
+        "it failed (BROKEN: it broke) and is due to move on",
+    )
+
+
+def test_a_failed_record_with_no_retry_left_needs_a_person() -> None:
+    story = Story(UPLOAD.tuned(retry=RetryRule(max_retries=0)))
+    story.tries_in_vain()
+
+    why = explained(story)
+
+    assert why == Explanation(
+        code="failed",
+        sentence="it failed and no automatic retry is left: BROKEN: it broke",
+        advice="mend the cause, then: stateward retry UL_1",
+    )
+
+
+def test_a_reopened_record_says_who_reopened_it_and_where_it_resumes() -> None:
+    story = a_paper("failed")
+    story.asks("retry.requested")
+
+    why = explained(story)
+
+    assert (why.code, why.sentence) == (
+        "reopened",
+        "a person reopened it; it resumes from fetching",
+    )
+
+
+@pytest.mark.parametrize(
+    ("machine", "status"),
+    [(UPLOAD, "normalized"), (CONTRACT, "timed_out"), (LITERATURE, "skipped")],
+)
+def test_what_has_ended_says_where(machine: Machine, status: str) -> None:
+    why = because(machine, a_record(machine, status=status))
+
+    assert why == Explanation(code="ended", sentence=f"it ended in {status}")
