@@ -146,7 +146,6 @@ class App:
         clock: Callable[[], Micros] = wall_clock,
         new_id: Callable[[str], str] = new_record_id,
     ) -> None:
-        telemetry.set_up_if_not_yet()
         self.settings = settings
         self.clock = clock
         self._imports = [*pipelines.BUNDLED, *settings.pipelines]
@@ -386,7 +385,9 @@ class App:
             bell.close()
 
     def is_at_rest(self, record: Record) -> bool:
-        """Whether nothing will happen to a record by itself."""
+        """Whether nothing will happen to a record until a person acts."""
+        if self.catalogue.of(record).kind[record.status] == "suspended":
+            return True
         return record.waiting is None and record.due_at is None
 
     # Acting

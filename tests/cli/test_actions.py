@@ -83,7 +83,7 @@ def test_an_empty_query_is_refused_even_with_yes(demo: Shell, query: str) -> Non
 
 
 def test_a_misspelt_name_never_means_everything(demo: Shell) -> None:
-    done = demo("retry", "--query", "-status:eror", "--yes")
+    done = demo("retry", "--query", "-status:errors", "--yes")
 
     assert done.exit_code == Exit.REFUSED
     assert "did you mean error?" in done.stderr

@@ -12,7 +12,7 @@ import pytest
 from stateward.cli import cli
 from stateward.cli.door import PROFILES, Command, Door, Group
 from stateward.cli.exits import Exit
-from stateward.cli.reference import pages, walk
+from stateward.cli.reference import main, pages, root, walk
 from stateward.settings import PROFILES as PROFILES_OF_SETTINGS
 from stateward.settings import describe_settings
 from tests.cli.calling import Shell
@@ -54,7 +54,7 @@ STAYING = {
 
 
 def contexts() -> Iterator[click.Context]:
-    yield from walk(click.Context(cli, info_name="stateward"))
+    yield from walk(root())
 
 
 def commands() -> dict[str, click.Command]:
@@ -176,6 +176,13 @@ def test_the_reference_is_what_the_code_says(name: str) -> None:
     text = (REFERENCE / name).read_text("utf-8")
 
     assert text == pages()[name], "run: python -m stateward.cli.reference docs/reference"
+
+
+def test_the_reference_is_written_where_one_says(tmp_path: Path) -> None:
+    main(tmp_path / "new")
+
+    written = {path.name: path.read_text("utf-8") for path in (tmp_path / "new").iterdir()}
+    assert written == pages()
 
 
 def test_the_reference_names_every_command_exit_code_and_setting() -> None:

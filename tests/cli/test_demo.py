@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.cli.calling import Shell, run
 
 
@@ -25,6 +27,17 @@ def test_a_second_run_says_that_the_documents_are_known(demo: Shell) -> None:
     assert done.exit_code == 0
     assert done.stdout.count("known from an earlier run") == 3
     assert len(demo.ids()) == 3
+
+
+def test_the_demo_leaves_the_database_of_the_environment_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STATEWARD_STORE_URL", f"sqlite://{tmp_path / 'work.db'}")
+
+    done = Shell(tmp_path / "demo")("demo")
+
+    assert done.exit_code == 0
+    assert not (tmp_path / "work.db").exists()
 
 
 def test_the_commands_that_it_names_work(demo: Shell) -> None:

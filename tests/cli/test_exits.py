@@ -122,7 +122,7 @@ def test_a_bug_is_a_sentence_and_a_file_with_the_traceback(
         (["logs", "UL_nobody"], Exit.UNKNOWN, "there is no record"),
         (["items", "UL_nobody"], Exit.UNKNOWN, "there is no record"),
         (["retry", "UL_nobody"], Exit.UNKNOWN, "there is no record"),
-        (["list", "--status", "eror"], Exit.UNKNOWN, "there is no status 'eror'"),
+        (["list", "--status", "errors"], Exit.UNKNOWN, "there is no status 'errors'"),
         (["list", "--machine", "x"], Exit.UNKNOWN, "there is no machine 'x'"),
         (["list", "color:red"], Exit.REFUSED, "nothing is called 'color'"),
         (["pause", "x"], Exit.UNKNOWN, "there is no machine 'x'"),
@@ -259,6 +259,20 @@ def test_a_reader_that_leaves_is_no_traceback() -> None:
     os.close(writer)
     assert done.returncode == Exit.BROKEN_PIPE
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_stream_is_silence_and_no_other_file_takes_its_place(
+    demo: Shell, closed: int
+) -> None:
+    done = run(
+        "--data", str(demo.data), "list", "status:error", preexec_fn=lambda: os.close(closed)
+    )
+
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert ("NOT_TEXT" in done.stdout) == (closed != 1)
+    assert demo("verify").exit_code == 0
 
 
 def test_data_and_words_go_to_different_streams(shell: Shell, tmp_path: Path) -> None:

@@ -105,6 +105,8 @@ def test_logs_of_a_role_have_the_shape_of_the_profile(shell: Shell, tmp_path: Pa
 
     logged = [json.loads(line) for line in done.stderr.splitlines()]
     assert json.loads(done.stdout)["roles"] == ["coordinator", "worker"]
+    assert logged[0]["event"] == "coordinator and worker started"
+    assert {"profile", "store", "pid"} <= logged[0].keys()
     assert any("parse.completed" in line["event"] for line in logged)
 
 
@@ -189,6 +191,19 @@ def test_the_place_is_said_without_the_password(shell: Shell) -> None:
 
     assert done.returncode == Exit.STORE
     assert "geheim" not in done.stdout + done.stderr
+
+
+def test_a_command_that_is_interrupted_says_so(shell: Shell) -> None:
+    command = arguments("--data", str(shell.data), "submit", "-")
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until((shell.data / "artifacts" / "incoming").is_dir)
+
+    process.send_signal(signal.SIGINT)
+
+    _, words = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == Exit.INTERRUPTED
+    assert words.split() == ["stateward:", "interrupted"]
+    assert shell.ids() == []
 
 
 @pytest.mark.service

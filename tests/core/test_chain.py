@@ -93,7 +93,8 @@ def test_the_last_line_seals_the_record_too() -> None:
 
 
 @given(facts_of_any_kind)
-@example({"score": 1e16, "odds": 1e-7, "word": "1e5"})
+@example({"score": 1e16, "odds": 1e-7, "share": 0.00001, "word": "1e5"})
+@example({"list": [1e16, -1.5e-9, 1e300], "deep": {"a": {"b": -2e22}}})
 @example({"é": "\u2028\x7f\x07/", "b": {"z": 1, "a": [-0.0, 2**63 - 1]}})
 def test_the_hash_can_be_computed_by_hand_whatever_the_facts_are(facts: Fields) -> None:
     record = a_record(UPLOAD, fields=facts, labels=facts)
@@ -234,6 +235,14 @@ def test_a_record_without_a_history_and_a_history_without_a_record_are_lost() ->
 
     assert checks(story.record, []) == ["lost"]
     assert checks(None, story.history) == ["lost"]
+
+
+def test_an_entry_that_was_taken_out_of_the_middle_is_missed_by_the_next_one() -> None:
+    story = an_upload("normalized")
+
+    found = checks(story.record, story.history[:2] + story.history[3:])
+
+    assert found == ["chain", "replay", "version"]
 
 
 def test_a_finding_says_where_and_what() -> None:

@@ -45,6 +45,7 @@ def test_a_record_is_opened_at_version_zero_in_the_initial_state() -> None:
     assert applied.change.expected is None
     assert (record.status, record.version, record.waiting) == ("queued_for_parse", 0, "parse")
     assert (record.artifact, record.dedupe, record.labels) == ("sha-1", "d1", {"bank": "x"})
+    assert record.replaces == "UL_6"
     assert record.fields == {"upload_log_ref": "/logs/upload/UL_7"}
     assert transition is not None
     assert (transition.source, transition.target) == (None, "queued_for_parse")

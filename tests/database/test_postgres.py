@@ -640,7 +640,7 @@ def test_a_handle_with_a_role_does_not_migrate(postgres_server: Server) -> None:
 
 
 def test_a_role_that_does_not_exist_is_named(postgres_dsn: str) -> None:
-    with pytest.raises(StoreError, match="there is no role 'no\"body'"):
+    with pytest.raises(StoreError, match="cannot act as the role 'no\"body'"):
         PostgresDatabase(postgres_dsn, role='no"body')
 
 
@@ -656,23 +656,26 @@ def test_two_databases_may_create_the_role_at_once(own_server: Server) -> None:
 
 
 def test_an_owner_who_may_not_create_roles_can_do_without(own_server: Server) -> None:
-    name = own_server.create_database()
-    admin_dsn = own_server.dsn(name)
-    with psycopg.connect(admin_dsn, autocommit=True) as admin:
-        admin.execute("CREATE ROLE owner LOGIN")
-        admin.execute(f"ALTER DATABASE {name} OWNER TO owner")
-        with closing(PostgresDatabase(make_conninfo(admin_dsn, user="owner"))) as database:
-            missing = database.check()["runner_role"]
+    with owned_database(own_server, "owner", "NOCREATEROLE") as (dsn, admin):
+        migrate(dsn)
+        with pytest.raises(StoreError, match="cannot act as the role"):
+            PostgresDatabase(dsn, role=RUNNER_ROLE)
 
-            remedy = missing.partition("runs: ")[2]
+        for found in ("missing", "not granted to this login"):
+            answer, remedy = runner_role(dsn).split("; an administrator runs: ")
+            assert answer == found
             admin.execute(remedy)
+            assert runner_role(dsn) == RUNNER_ROLE
+            assert_is_limited(dsn)
+            admin.execute(f"REVOKE {RUNNER_ROLE} FROM owner")
 
-            assert missing.startswith("missing; an administrator runs: CREATE ROLE")
-            assert database.check()["runner_role"] == RUNNER_ROLE
-    with closing(PostgresDatabase(admin_dsn, role=RUNNER_ROLE)) as database:
-        assert all_work(database) == []
-        with pytest.raises(StoreError, match="may not do that"):
-            database.rows("SELECT status FROM records")
+
+def test_an_owner_who_may_create_roles_needs_nobody_else(own_server: Server) -> None:
+    with owned_database(own_server, "owner", "CREATEROLE") as (dsn, _):
+        migrate(dsn)
+
+        assert runner_role(dsn) == RUNNER_ROLE
+        assert_is_limited(dsn)
 
 
 # What these tests are built from
@@ -712,3 +715,28 @@ def a_worker() -> WorkerInfo:
         id="w1", host="h", pid=1, life="", runners=("r",), slots=1, inline_slots=1,
         started_at=1, seen_at=1,
     )  # fmt: skip
+
+
+@contextmanager
+def owned_database(
+    server: Server, owner: str, right: str
+) -> Iterator[tuple[str, psycopg.Connection]]:
+    """A database that belongs to a login of its own, and a connection of an administrator."""
+    name = server.create_database()
+    with psycopg.connect(server.dsn(name), autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {owner} LOGIN {right}")
+        admin.execute(f"ALTER DATABASE {name} OWNER TO {owner}")
+        yield make_conninfo(server.dsn(name), user=owner), admin
+
+
+def runner_role(dsn: str) -> str:
+    with closing(PostgresDatabase(dsn)) as database:
+        return database.check()["runner_role"]
+
+
+def assert_is_limited(dsn: str) -> None:
+    """The owner's login as a runner: it sees work, and no status."""
+    with closing(PostgresDatabase(dsn, role=RUNNER_ROLE)) as database:
+        assert all_work(database) == []
+        with pytest.raises(StoreError, match="may not do that"):
+            database.rows("SELECT status FROM records")

@@ -146,6 +146,18 @@ def fork_bomb(job: Job) -> None:
     time.sleep(FOR_EVER_S)
 
 
+@runner("bad.rabbit")
+def rabbit(job: Job) -> dict[str, Any]:
+    """A process that is never the same for long: each one makes the next and leaves."""
+    if os.fork() == 0:
+        os.setsid()
+        while os.fork() == 0:
+            pass
+        os._exit(0)
+    time.sleep(0.1)
+    return {"ok": True}
+
+
 @runner("bad.threads")
 def threads(job: Job) -> None:
     for _ in range(40):
@@ -357,6 +369,13 @@ def forge(job: Job) -> None:
     time.sleep(FOR_EVER_S)
 
 
+@runner("bad.half_a_message")
+def half_a_message(job: Job) -> None:
+    os.write(1, b"x" * 20_000 + b"\n")
+    os.write(_channel(), b'\x00\x00\x00\x99{"type":"done"')
+    os._exit(1)
+
+
 @runner("bad.speak_later")
 def speak_later(job: Job) -> dict[str, Any]:
     def speak() -> None:
@@ -430,9 +449,9 @@ def many_files(job: Job) -> None:
 @runner("bad.deep_folders")
 def deep_folders(job: Job) -> dict[str, Any]:
     os.chdir(job.scratch)
-    for _ in range(3000):
-        Path("d").mkdir()
-        os.chdir("d")
+    for _ in range(1200):
+        Path("deep").mkdir()
+        os.chdir("deep")
     os.chdir(job.scratch)
     (job.scratch / "locked").mkdir()
     (job.scratch / "locked" / "link").symlink_to(str(job.labels["folder"]))

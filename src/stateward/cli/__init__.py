@@ -10,7 +10,7 @@ from stateward import __version__
 from stateward.cli.actions import cancel, pause, resume, retry
 from stateward.cli.configuration import settings
 from stateward.cli.demo import demo
-from stateward.cli.door import Root
+from stateward.cli.door import Root, hold_streams
 from stateward.cli.machines import machine
 from stateward.cli.proof import doctor, export, verify
 from stateward.cli.records import counts, errors, explain, history, items, list_, logs, status
@@ -49,4 +49,5 @@ click.version_option(__version__, prog_name="stateward", message="%(prog)s %(ver
 
 def main() -> None:
     """The `stateward` command."""
+    hold_streams()
     cli.main(prog_name="stateward")

@@ -60,7 +60,8 @@ def _acting(function: Function) -> Function:
 def retry(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
     """Try failed records again from the step that failed.
 
-    Name records, or a query for all that match it. An empty query is refused.
+    Name records, or a query for all that match it. An empty query is refused. If any record is
+    refused, the others are still retried, and the exit code is 4.
     """
     return _act(door, "retry", **how)
 

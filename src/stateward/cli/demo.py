@@ -26,10 +26,15 @@ def demo(door: Door) -> None:
     """Show Stateward at work on three sample documents.
 
     Two are bank statements and one is broken. Everything is kept in the folder stateward-demo, or
-    where --data says. Run it again to see duplicates.
+    where --data says, whatever the environment says. Run it again to see duplicates.
     """
+    from stateward.settings import Settings
+
     door.data = door.data or FOLDER
-    with door.app() as app:
+    own = {
+        "STATEWARD_DATA": door.data
+    }  # samples must not end in the database that people work with
+    with door.app(Settings.load(door.config, profile=door.profile, environ=own)) as app:
         opened = _submit(app)
         door.say(
             f"{len(opened)} sample documents were submitted to the machine 'upload'; now they are processed."

@@ -282,6 +282,16 @@ class Root(Group):
             formatter.write_dl([(str(int(code)), code.meaning) for code in Exit])
 
 
+def hold_streams() -> None:
+    """Whoever closed a standard stream gets silence: the next file opened must not take its place."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free is this one
+            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w"))
+
+
 def _forgive_encodings() -> None:
     """A terminal that cannot show a character shows its number instead of ending the command."""
     for stream in (sys.stdout, sys.stderr):

@@ -25,12 +25,17 @@ def pages() -> dict[str, str]:
 
 def cli_page() -> str:
     """The whole command line as a page."""
+    context = root()
+    head = f"# The command line\n\n{NOTICE}\n\n{_help(context.command)}"
+    parts = [head, _options(context), _exit_codes(), *(_section(each) for each in walk(context))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def root() -> click.Context:
+    """`stateward` itself, as it is when it is called."""
     from stateward.cli import cli
 
-    context = click.Context(cli, info_name="stateward")
-    parts = [f"# The command line\n\n{NOTICE}\n\n{_help(cli)}", _options(context), _exit_codes()]
-    parts += [_section(each) for each in walk(context)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return click.Context(cli, info_name="stateward", **cli.context_settings)
 
 
 def walk(context: click.Context) -> Iterator[click.Context]:
@@ -113,13 +118,12 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def main() -> None:
-    """Write the pages into the folder that is named."""
-    folder = Path(sys.argv[1])
+def main(folder: Path) -> None:
+    """Write the pages into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

@@ -76,32 +76,38 @@ def worker(door: Door) -> None:
 def _run(door: Door, roles: Sequence[str], *, until_idle: bool = False) -> None:
     settings = door.settings()
     with door.app(settings) as app:
-        _set_up_log(settings)
+        is_json = _set_up_log(settings)
         with app.node(is_coordinator="coordinator" in roles, is_worker="worker" in roles) as node:
-            _announce(door, settings, roles)
+            _announce(door, settings, roles, is_json=is_json)
             with _heeding_signals(node):
                 node.run(until_idle=until_idle)
         _end(door, app, settings, roles)
 
 
-def _set_up_log(settings: "Settings") -> None:
-    """One log for the process: as talkative as the most talkative machine, JSON if any machine says so."""
+def _set_up_log(settings: "Settings") -> bool:
+    """One log for the process, as talkative as its most talkative machine; whether it is JSON."""
     from stateward import telemetry
 
-    own = [settings.machine(name).logging for name in settings.records] or [
-        settings.machine("").logging
-    ]
+    named = [settings.machine(name).logging for name in settings.records]
+    own = named or [settings.machine("").logging]
     is_json = any(each.format == "json" for each in own)
     level = min((each.level for each in own), key=LEVELS.index)
     telemetry.set_up(format="json" if is_json else "text", level=level, stream=sys.stderr)
+    return is_json
 
 
-def _announce(door: Door, settings: "Settings", roles: Sequence[str]) -> None:
-    place = _place(settings)
-    door.say(
-        f"stateward: {' and '.join(roles)} with the profile {place['profile']} "
-        f"on {place['store']}, pid {place['pid']}"
-    )
+def _announce(door: Door, settings: "Settings", roles: Sequence[str], *, is_json: bool) -> None:
+    """One line that says what runs where; in a log of JSON it is JSON too."""
+    from stateward import telemetry
+
+    what, place = " and ".join(roles), _place(settings)
+    if is_json:
+        telemetry.log("process").info(f"{what} started", **place)
+    else:
+        door.say(
+            f"stateward: {what} with the profile {place['profile']} on {place['store']}, "
+            f"pid {place['pid']}"
+        )
 
 
 def _place(settings: "Settings") -> dict[str, object]:

@@ -18,14 +18,13 @@ digest, so that a cut or a rewrite of the tail is seen.
 """
 
 import json
-import re
 from collections.abc import Iterable
 from hashlib import sha256
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import Fields, Record, Transition, to_iso
+from stateward.core.model import Fields, Json, Record, Transition, to_iso
 
 GENESIS = "0" * 64
 
@@ -33,7 +32,6 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _encode_slowly = json.JSONEncoder(
     separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
 ).encode
-_EXPONENT = re.compile(rb"[0-9]e-?[0-9]")
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,10 +111,17 @@ def record_hash(record: Record) -> str:
     return sha256(text).hexdigest()
 
 
-def _as_json_writes(values: Fields) -> msgspec.Raw:
-    # The fast encoder and Python's differ in one thing alone: 1e16 and 1e-7 are 1e+16 and 1e-07 there.
-    text = _encode(values)
-    return msgspec.Raw(_encode_slowly(values).encode() if _EXPONENT.search(text) else text)
+def _as_json_writes(values: Fields) -> Fields | msgspec.Raw:
+    # The fast encoder and Python's differ in fractions alone: here 1e16 and 0.00001, there 1e+16 and 1e-05.
+    return msgspec.Raw(_encode_slowly(values).encode()) if _has_fraction(values) else values
+
+
+def _has_fraction(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_fraction, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_fraction, value))
+    return isinstance(value, float)
 
 
 def advance(anchor: Anchor, hashes: Iterable[str]) -> Anchor:

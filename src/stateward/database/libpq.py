@@ -37,6 +37,8 @@ class Session:
         self._connection = psycopg.connect(conninfo, autocommit=True)
         self._connection.adapters.register_loader("json", TextLoader)  # unchanged, not parsed
         self._connection.adapters.register_loader("numeric", NumberLoader)
+        self._connection.add_notice_handler(self._hear)
+        self._is_dismissed = False
         self._pgconn = self._connection.pgconn
         self._loader = Transformer(self._connection)
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
@@ -60,8 +62,8 @@ class Session:
 
     @property
     def is_lost(self) -> bool:
-        """Whether libpq has given the connection up."""
-        return self._pgconn.status != pq.ConnStatus.OK
+        """Whether the server has hung up, or said that it will."""
+        return self._is_dismissed or self._pgconn.status != pq.ConnStatus.OK
 
     @property
     def has_failed(self) -> bool:
@@ -75,7 +77,7 @@ class Session:
     def drain(self) -> bool:
         """Take in what the server sent without being asked; False if the connection is lost."""
         try:
-            for _ in range(READS_MAX):  # a server's last words and its hanging up are two reads
+            for _ in range(READS_MAX):
                 if not self._readable.poll(0):
                     break
                 self._pgconn.consume_input()
@@ -84,6 +86,10 @@ class Session:
         except psycopg.OperationalError:
             return False
         return not self.is_lost
+
+    def _hear(self, message: errors.Diagnostic) -> None:
+        # Last words come some time before the end of the connection.
+        self._is_dismissed |= message.severity_nonlocalized in ("FATAL", "PANIC")
 
     def command(self, sql: str) -> None:
         """Carry out statements without parameters, separated by semicolons."""

@@ -58,9 +58,9 @@ NETWORK = {  # a peer that fell silent is noticed within a minute; unix sockets 
     "tcp_user_timeout": "50000",
 }
 DOOMED = "a part of this unit failed, so none of it is written"
-ROLE_REMEDY = (
-    f"an administrator runs: CREATE ROLE {RUNNER_ROLE} NOLOGIN; SELECT {SCHEMA}.grant_to_runners()"
-)
+GRANT_ROLE = f"GRANT {RUNNER_ROLE} TO {{login}}"
+CREATE_ROLE = f"CREATE ROLE {RUNNER_ROLE} NOLOGIN; {GRANT_ROLE}; SELECT {SCHEMA}.grant_to_runners()"
+ASK_FOR = "; an administrator runs: "
 
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 
@@ -288,11 +288,9 @@ class PostgresDatabase:
 
     def check(self) -> dict[str, str]:
         """Version, durability and size, for `doctor`."""
-        ((version, fsync, commit, size, has_role),) = self.rows(
+        ((version, fsync, commit, size),) = self.rows(
             "SELECT current_setting('server_version'), current_setting('fsync'), "
-            "current_setting('synchronous_commit'), pg_database_size(current_database()), "
-            "EXISTS (SELECT 1 FROM pg_roles WHERE rolname = :role)",
-            role=RUNNER_ROLE,
+            "current_setting('synchronous_commit'), pg_database_size(current_database())"
         )
         ((schema,),) = self.rows("SELECT count(*) FROM schema_migrations")
         return {
@@ -302,8 +300,21 @@ class PostgresDatabase:
             "synchronous_commit": str(commit),
             "bytes": str(size),
             "schema": str(schema),
-            "runner_role": RUNNER_ROLE if has_role else f"missing; {ROLE_REMEDY}",
+            "runner_role": self._runner_role(),
         }
+
+    def _runner_role(self) -> str:
+        """The role of runners, or what an administrator has to do to give it to this login."""
+        found = self.rows(
+            "SELECT pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles WHERE rolname = :role",
+            role=RUNNER_ROLE,
+        )
+        ((login,),) = self.rows("SELECT quote_ident(current_user)")
+        if not found:
+            return "missing" + ASK_FOR + CREATE_ROLE.format(login=login)
+        if found == [(False,)]:
+            return "not granted to this login" + ASK_FOR + GRANT_ROLE.format(login=login)
+        return RUNNER_ROLE
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -417,8 +428,11 @@ def _become(session: Session, role: str) -> None:
     name = whole(role).replace('"', '""')
     try:
         session.command(f'SET ROLE "{name}"')
-    except errors.InvalidParameterValue as error:
-        raise StoreError(f"there is no role {role!r} on this server; {ROLE_REMEDY}") from error
+    except (errors.InvalidParameterValue, errors.InsufficientPrivilege) as error:
+        raise StoreError(
+            f"this login cannot act as the role {role!r} ({' '.join(str(error).split())}); "
+            "`stateward doctor` with the owner's login says what an administrator has to do"
+        ) from error
 
 
 def _bring_up_to_date(session: Session, where: str, *, is_allowed: bool) -> None:

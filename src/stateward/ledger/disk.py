@@ -16,7 +16,6 @@ What POSIX promises, and all that the ledger builds on:
 import fcntl
 import os
 import time
-from collections.abc import Buffer
 from pathlib import Path
 
 MODE = 0o644
@@ -49,7 +48,7 @@ class Disk:
         """A file that is written in place (`HEAD`, `LOCK`), made if need be."""
         return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, MODE)
 
-    def write(self, fd: int, data: Buffer) -> None:
+    def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
         """All of `data`, at the end of the file."""
         rest = memoryview(data)
         while rest:

@@ -464,7 +464,7 @@ def limit_time(order: Order, limits: Limits) -> None:
     cpu_s = order.timeout_s if limits.cpu_s is None else limits.cpu_s
     soft = math.ceil(used.ru_utime + used.ru_stime + cpu_s)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+    resource.setrlimit(resource.RLIMIT_CPU, (_within(soft, hard), hard))
     warning_s = order.timeout_s - min(WARNING_S_MAX, order.timeout_s * WARNING_SHARE)
     signal.setitimer(signal.ITIMER_REAL, warning_s)
 
@@ -481,8 +481,12 @@ def watch_process() -> None:
 def _limit(kind: int, most: int) -> None:
     """Soft and hard, so that it cannot be raised again; never above what already holds."""
     hard = resource.getrlimit(kind)[1]
-    bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    bound = _within(most, hard)
     resource.setrlimit(kind, (bound, bound))
+
+
+def _within(most: int, hard: int) -> int:
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
 
 
 # --- Confinement -----------------------------------------------------------------------------
@@ -543,11 +547,8 @@ def confine(scratch: Path, *, may_connect: bool) -> tuple[str, ...]:
     }
     held = []
     for name, take in layers.items():
-        try:
+        with contextlib.suppress(OSError):  # `sandbox_layers` tells people what is missing
             take()
-        except OSError as error:
-            sys.stderr.write(f"stateward: {name} is not available here: {error}\n")
-        else:
             held.append(name)
     return tuple(held)
 

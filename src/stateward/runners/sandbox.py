@@ -27,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -123,28 +123,26 @@ class Child:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        born: "_Born",
         *,
-        wire: "_Wire",
-        output_fd: int,
-        status_fd: int,
-        scratch: Path,
         limits: Limits,
         now: Callable[[], Micros],
         clock: Callable[[], float],
     ) -> None:
         self.layers: tuple[str, ...] | None = None
-        self._process = process
-        self._wire = wire
-        self._output_fd = output_fd
-        self._status_fd = status_fd
-        self._scratch = scratch
+        self._process = born.process
+        self._wire = _Wire(born.channel, frame_bytes_max=_frame_bytes_max(limits))
+        self._output_fd = born.output_fd
+        self._status_fd = born.status_fd
+        self._scratch = born.scratch
         self._limits = limits
         self._now = now
         self._clock = clock
         self._attempt: _Attempt | None = None
         self._jobs_done = 0
+        self._tasks_before = 0
         self._is_closed = False
+        self._is_ended = False
         self._is_orphaned = False
 
     @classmethod
@@ -165,41 +163,11 @@ class Child:
         (files, sockets, capabilities), `network=True` only the part that forbids connections.
         """
         bury()
-        scratch_root.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix="child-", dir=scratch_root.absolute()))
-        ours, theirs = socket.socketpair()
-        output_fd, output_end = os.pipe()
-        status_fd, status_end = os.pipe()
-        try:
-            process = _popen(theirs.fileno(), output_end, status_end, scratch)
-        except OSError:
-            ours.close()
-            os.close(output_fd)
-            os.close(status_fd)
-            scratch.rmdir()
-            raise
-        finally:
-            theirs.close()
-            os.close(output_end)
-            os.close(status_end)
-        for fd in (ours.fileno(), output_fd, status_fd):
-            os.set_blocking(fd, False)
-        with contextlib.suppress(OSError):  # a user may own so much of pipes, and no more
-            fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        frame_bytes_max = max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
-        wire = _Wire(ours, frame_bytes_max=frame_bytes_max)
+        born = _spawn(scratch_root)
+        child = cls(born, limits=limits, now=now, clock=clock)
         hello = _hello(imports, limits=limits, is_confined=landlock, may_connect=network)
-        wire.send([msgspec.json.encode(hello)])
-        return cls(
-            process,
-            wire=wire,
-            output_fd=output_fd,
-            status_fd=status_fd,
-            scratch=scratch,
-            limits=limits,
-            now=now,
-            clock=clock,
-        )
+        child._wire.send([msgspec.json.encode(hello)])
+        return child
 
     @property
     def pid(self) -> int:
@@ -328,11 +296,9 @@ class Child:
 
     def _take_all(self) -> Result | None:
         for payload in self._wire.receive():
-            if self._attempt is None and self.layers is not None:
-                raise Breach("it spoke without being asked")
             result = self._take(payload)
             if result is not None:
-                return self._finish(result)
+                return result
         return None
 
     def _take(self, payload: bytes) -> Result | None:
@@ -342,30 +308,30 @@ class Child:
             raise Breach(f"it sent what is not a message: {error}") from error
         if isinstance(reply, inside.Ready) and self.layers is None:
             self.layers = reply.layers
+            self._tasks_before = _tasks(inside.descendants(self.pid))
             if self._attempt is not None:
                 self._send(self._attempt)
             return None
         if self._attempt is None or not self._attempt.is_sent:
-            raise Breach("it answered before it was asked")
-        return self._attempt.take(reply)
+            raise Breach("it spoke without being asked")
+        result = self._attempt.take(reply)
+        return None if result is None else self._finish(self._attempt, result)
 
-    def _finish(self, result: Result) -> Result:
+    def _finish(self, attempt: "_Attempt", result: Result) -> Result:
         """The job is over and its process goes on to the next one, if nothing speaks against it."""
+        self._attempt = None
         self._jobs_done += 1
-        attempt, self._attempt = self._attempt, None
         self._drain_output(attempt)
-        left = len(inside.descendants(self.pid)) - 1
-        if left > 0 and attempt is not None:
-            attempt.log.write("warning", f"the runner left {left} processes; they are killed", {})
+        tree = inside.descendants(self.pid)
+        self._tasks_before = _tasks(tree)
+        if len(tree) > 1:
+            left = f"the runner left {len(tree) - 1} processes; they are killed"
+            attempt.log.write("warning", left, {})
         is_spent = isinstance(result, Failed) and result.code in SPENT
-        if (
-            is_spent
-            or left
-            or self._wire.has_more
-            or self._jobs_done >= self._limits.jobs_per_child
-        ):
+        is_worn = self._jobs_done >= self._limits.jobs_per_child
+        if is_spent or is_worn or self._wire.has_more or len(tree) != 1:
             self.close()
-        return result if attempt is None else replace(result, log=attempt.log.text())
+        return replace(result, log=attempt.log.text())
 
     def _kill(self, code: str, message: str, *, is_retryable: bool = True) -> Failed | None:
         """Kill the child; the failure of its job, if it had one."""
@@ -391,11 +357,10 @@ class Child:
         return self._kill(*_cause(status, self._limits, is_loading=is_loading))
 
     def _count_processes(self) -> Failed | None:
-        tree = inside.descendants(self.pid)
-        tasks = sum(map(inside.thread_count, tree)) - 1
-        if tasks <= self._limits.processes_max:
-            return None
+        tasks = _tasks(inside.descendants(self.pid)) - self._tasks_before
         most = self._limits.processes_max
+        if tasks <= most:
+            return None
         return self._kill(
             "PROCESS_LIMIT",
             f"the runner started {tasks} processes and threads; the limit is {most} "
@@ -403,7 +368,13 @@ class Child:
         )
 
     def _end_processes(self) -> None:
-        """Kill the tree; the supervisor, which holds it together, then ends by itself."""
+        """Kill the tree; the supervisor, which holds it together, then ends by itself.
+
+        Only once: when the supervisor is buried, its pid may be somebody else's.
+        """
+        if self._is_ended:
+            return
+        self._is_ended = True
         inside.kill_descendants(self.pid)
         if self._is_orphaned:  # somebody killed it: who stayed in its session?
             for pid in inside.members_of(self.pid):
@@ -654,6 +625,48 @@ def bury() -> None:
 _DYING: list[tuple[subprocess.Popen[bytes], Path]] = []
 
 
+class _Born(NamedTuple):
+    """A process that was just started, and our ends of what connects us."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    output_fd: int
+    status_fd: int
+    scratch: Path
+
+
+def _spawn(scratch_root: Path) -> _Born:
+    """Start a process with a scratch folder of its own; if that fails, nothing is left open."""
+    scratch_root.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        scratch = Path(tempfile.mkdtemp(prefix="child-", dir=scratch_root.absolute()))
+        ours.callback(scratch.rmdir)
+        channel, channel_end = socket.socketpair()
+        ours.callback(channel.close)
+        theirs.callback(channel_end.close)
+        output_fd, output_end = _pipe(ours, theirs)
+        status_fd, status_end = _pipe(ours, theirs)
+        channel.setblocking(False)
+        with contextlib.suppress(OSError):  # a user may own so much of pipes, and no more
+            fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        process = _popen(channel_end.fileno(), output_end, status_end, scratch)
+        ours.pop_all()
+    return _Born(process, channel, output_fd, status_fd, scratch)
+
+
+def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose reading end is ours and never blocks."""
+    reader, writer = os.pipe()
+    ours.callback(os.close, reader)
+    theirs.callback(os.close, writer)
+    os.set_blocking(reader, False)
+    return reader, writer
+
+
+def _frame_bytes_max(limits: Limits) -> int:
+    return max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
+
+
 def _popen(
     channel_fd: int, output_fd: int, status_fd: int, scratch: Path
 ) -> subprocess.Popen[bytes]:
@@ -753,6 +766,11 @@ def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
         return "RUNNER_EXITED", f"the runner's process {ended}; a runner returns or raises"
     hint = "; is the machine out of memory?" if sign == signal.SIGKILL else ""
     return "RUNNER_DIED", f"the runner's process {ended}{hint}"
+
+
+def _tasks(pids: Iterable[int]) -> int:
+    """How many processes and threads these are; libraries keep some from one job to the next."""
+    return sum(map(inside.thread_count, pids))
 
 
 def _signal_name(number: int) -> str:

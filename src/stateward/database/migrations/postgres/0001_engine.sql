@@ -213,7 +213,7 @@ CREATE FUNCTION grant_to_runners() RETURNS void LANGUAGE sql AS $body$
 $body$;
 
 -- Roles belong to the whole server: another database may be creating this one at the same moment, and
--- not everybody may create one. `doctor` says when it is missing.
+-- not everybody may create or grant one. Then it is left to an administrator; `doctor` says so.
 DO $body$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'stateward_runner') THEN
@@ -229,5 +229,19 @@ BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'stateward_runner') THEN
         PERFORM grant_to_runners();
     END IF;
+END
+$body$;
+
+-- So that workers with the owner's login can lay its rights down.
+DO $body$
+BEGIN
+    IF EXISTS (
+        SELECT FROM pg_roles
+        WHERE rolname = 'stateward_runner' AND NOT pg_has_role(current_user, oid, 'MEMBER')
+    ) THEN
+        EXECUTE format('GRANT stateward_runner TO %I', current_user);
+    END IF;
+EXCEPTION
+    WHEN duplicate_object OR unique_violation OR insufficient_privilege OR internal_error THEN NULL;
 END
 $body$;

@@ -1,0 +1,359 @@
+"""One delta: a stretch of the log, `delta-<date>.jsonl`, lines only, and its derived index.
+
+The first part of a delta is *covered* by its index (see `index`); the rest, its *tail*, is read at opening,
+line by line, each checked against the chain. So opening costs at most the tail. A line that the index leads to
+is checked too, against the 32 digits before it, before anything in it is believed: also its id, for a flipped
+bit in an id would otherwise hide the line and bring an older state back.
+
+Recovery (`classify`). Bytes after the last good line are a *torn tail*, and cut off, only if nothing says that
+they had ever been durable. Three witnesses can say so: a later line that is consistent with its predecessor
+and whose group began after the bad one (`seq - n` >= the bad seq), `HEAD`, and the index, which is written from
+durable lines alone. Then the ledger refuses to open and says where: `repair` decides with a person, never this.
+"""
+
+import gzip
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from stateward.ledger import chain
+from stateward.ledger.disk import Disk
+from stateward.ledger.errors import Finding, LedgerDamaged
+from stateward.ledger.index import SUFFIX, Footer, Index, IndexDamaged, hash_of, pair
+from stateward.ledger.manifest import GZ, DeltaPart
+from stateward.ledger.record import KEY_START, Line, decode_line, quoted
+from stateward.ledger.summary import Summary
+
+FOLD_LINES = 1024
+READ_BYTES = 1 << 20
+LINE_BYTES_FIRST = 4096
+LINE_BYTES_MAX = 1 << 30
+
+
+class Delta:
+    """A delta that is open for reading, and knows its end; the writer appends through `append`."""
+
+    def __init__(self, folder: Path, part: DeltaPart, *, salt: str, head_seq: int = 0) -> None:
+        """Open it and read its tail. Raises `LedgerDamaged`."""
+        self.part = part
+        self.path = folder / part.file
+        self._salt = salt
+        self._salt_bytes = salt.encode()
+        try:
+            self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise self._damaged("the manifest names it, but it is not there") from error
+        self._index_fd = -1
+        self._reset()
+        indexed = self._load_index()
+        self.refresh()
+        self._check_end(max(indexed, head_seq))
+
+    def _reset(self) -> None:
+        self.index = Index()
+        self.summary = Summary()
+        self.tail: dict[str, Line] = {}
+        self.pending: list[tuple[str, int]] = []
+        self.covered = self.end = 0
+        self.chain = self.part.chain.encode()
+        self.seq = self.part.first_seq - 1
+        self.last: Line | None = None
+
+    def _damaged(self, sentence: str, byte: int | None = None, seq: int | None = None) -> LedgerDamaged:
+        name = self.path.name
+        return LedgerDamaged([Finding(file=name, byte=byte, seq=seq, sentence=sentence)])
+
+    def _load_index(self) -> int:
+        """Begin where the index ends, if it is of use; the seq that it has seen durable."""
+        loaded = Index.load(self.path.with_name(self.path.name + SUFFIX), salt=self._salt)
+        if loaded is None:
+            return 0
+        index, footer = loaded
+        if footer.covered:
+            before = os.pread(self.fd, chain.PREVIOUS_BYTES, footer.covered - chain.PREVIOUS_BYTES)
+            if before != footer.chain.encode() + chain.SEAL_END:
+                return footer.seq
+        self.index, self.summary = index, footer.summary
+        self.covered = self.end = footer.covered
+        self.chain, self.seq = footer.chain.encode(), footer.seq
+        return footer.seq
+
+    def _check_end(self, durable_seq: int) -> None:
+        part, size = self.part, os.fstat(self.fd).st_size
+        if part.last_seq is not None:
+            if size != part.bytes or self.seq != part.last_seq:
+                raise self._damaged(
+                    f"it should end after seq {part.last_seq} at byte {part.bytes}, but is good only up to "
+                    f"seq {self.seq} of {size} bytes",
+                    self.end,
+                    self.seq + 1,
+                )
+        elif durable_seq > self.seq or size > self.end:
+            self.torn_bytes(durable_seq)
+
+    def torn_bytes(self, durable_seq: int) -> bytes:
+        """What stands behind the last good line. Raises `LedgerDamaged` if it had ever been durable."""
+        size = os.fstat(self.fd).st_size
+        tail = os.pread(self.fd, max(0, size - self.end), self.end)
+        proof = classify(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
+        if proof:
+            raise self._damaged(proof, self.end, self.seq + 1)
+        return tail
+
+    # Reading on
+
+    def refresh(self) -> list[Line]:
+        """Read the complete, sound lines that have been added; returns those of the ledger itself."""
+        control: list[Line] = []
+        limit = self.part.last_seq
+        while limit is None or self.seq < limit:
+            chunk = self._chunk()
+            lines = chunk.split(b"\n")
+            lines.pop()
+            before = self.end
+            for text in lines:
+                head = chain.check(text + b"\n", self.chain)
+                if head is None:
+                    return control
+                line = decode_line(text)
+                if line.seq != self.seq + 1:
+                    return control
+                if not line.doc_id:
+                    control.append(line)
+                self._take(line, head, len(text) + 1)
+            if len(self.pending) >= 4 * FOLD_LINES:
+                self.fold(None)
+            if self.end == before:
+                return control
+        return control
+
+    def _chunk(self) -> bytes:
+        size = READ_BYTES
+        while True:
+            data = os.pread(self.fd, size, self.end)
+            if len(data) < size or b"\n" in data or size >= LINE_BYTES_MAX:
+                return data
+            size *= 8
+
+    def _take(self, line: Line, head: bytes, size: int) -> None:
+        self.summary.add(line)
+        self.tail[line.doc_id] = self.last = line
+        self.pending.append((line.doc_id, self.end))
+        self.chain, self.seq = head, line.seq
+        self.end += size
+
+    def fold(self, disk: Disk | None) -> None:
+        """Make a table of the tail; with a `disk`, keep it beside the delta."""
+        salt = self._salt_bytes
+        pairs = [pair(hash_of(quoted(doc_id), salt), offset) for doc_id, offset in self.pending]
+        if not pairs:
+            return
+        footer = Footer(
+            covered=self.end,
+            seq=self.seq,
+            chain=self.chain.decode(),
+            salt=self._salt,
+            summary=self.summary,
+            tables=[],
+        )
+        is_kept = disk is not None and all(place >= 0 for place, _ in self.index.places)
+        try:
+            written = self.index.add(pairs, footer, is_kept=is_kept)
+        except IndexDamaged:
+            self.rebuild()
+            return
+        self.covered = self.end
+        self.tail, self.pending = {}, []
+        if disk is not None and is_kept:
+            self._append_index(disk, written)
+
+    def _append_index(self, disk: Disk, written: bytes) -> None:
+        if self._index_fd < 0:
+            path = self.path.with_name(self.path.name + SUFFIX)
+            start = self.index.file_size - len(written)
+            if path.exists() and start == 0:
+                disk.unlink(path)  # it was of no use
+            self._index_fd = disk.open_append(path) if path.exists() else disk.create(path)
+            if self.index.is_torn:
+                disk.truncate(self._index_fd, start)
+                self.index.is_torn = False
+        disk.write(self._index_fd, written)
+
+    def rebuild(self) -> None:
+        """Forget the index and read the whole delta; for an index that turned out to be damaged."""
+        seq = self.seq
+        self._reset()
+        self.refresh()
+        if self.seq < seq:
+            raise self._damaged("the line is not as it was sealed", self.end, self.seq + 1)
+
+    # Look-ups
+
+    def latest(self, doc_id: str, key: bytes, hashed: int) -> Line | None:
+        """The document's last line here, or None."""
+        line = self.tail.get(doc_id)
+        if line is not None:
+            return line
+        start = KEY_START + key + b","
+        try:
+            for offset in self.index.find(hashed):
+                text = self.line_at(offset)
+                if text.startswith(start):
+                    return decode_line(text)
+        except IndexDamaged:
+            self.rebuild()
+            return self.latest(doc_id, key, hashed)
+        return None
+
+    def history(self, doc_id: str, key: bytes, hashed: int) -> list[bytes]:
+        """Every line of the document, oldest first."""
+        try:
+            offsets = sorted(self.index.find(hashed))
+        except IndexDamaged:
+            self.rebuild()
+            return self.history(doc_id, key, hashed)
+        offsets += [offset for each, offset in self.pending if each == doc_id]
+        start = KEY_START + key + b","
+        return [text for text in map(self.line_at, offsets) if text.startswith(start)]
+
+    def line_at(self, offset: int) -> bytes:
+        """The line that starts there, checked. Raises `LedgerDamaged`."""
+        before = min(offset, chain.PREVIOUS_BYTES)
+        size = LINE_BYTES_FIRST
+        while True:
+            data = os.pread(self.fd, size, offset - before)
+            end = data.find(b"\n", before) + 1
+            if end or len(data) < size or size >= LINE_BYTES_MAX:
+                break
+            size *= 8
+        line = data[before:end]
+        previous = data[: before - 3] if before else self.part.chain.encode()
+        if chain.check(line, previous) is None:
+            raise self._damaged("the line is not as it was sealed", offset)
+        return line
+
+    def lines(self, *, after: int = 0) -> Iterator[bytes]:
+        """Every line with a greater seq, checked, up to where the delta is known to go."""
+        start, previous = self._start_after(after)
+        yield from checked_lines(
+            self._stretch(start), previous=previous, name=self.path.name, start=start,
+            seq=max(after + 1, self.part.first_seq),
+        )  # fmt: skip
+
+    def _start_after(self, after: int) -> tuple[int, bytes]:
+        """Where the first line with a greater seq starts, by bisection over the bytes."""
+        low, high = 0, self.end
+        while low < high:
+            middle = (low + high) // 2
+            start = self._break_before(middle, low)
+            line = self.line_at(start)
+            place = chain.place_of(line)
+            if place is not None and place[0] <= after:
+                low = start + len(line)
+            else:
+                high = start
+        if not low:
+            return 0, self.part.chain.encode()
+        return low, os.pread(self.fd, chain.DIGITS, low - chain.PREVIOUS_BYTES)
+
+    def _break_before(self, at: int, low: int) -> int:
+        step = LINE_BYTES_FIRST
+        while True:
+            start = max(low, at - step)
+            found = os.pread(self.fd, at - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            if start == low:
+                return low
+            step *= 8
+
+    def _stretch(self, start: int) -> Iterator[bytes]:
+        end = self.end
+        while start < end:
+            data = os.pread(self.fd, min(READ_BYTES, end - start), start)
+            if not data:
+                return
+            yield data
+            start += len(data)
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for fd in (self.fd, self._index_fd):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self._index_fd = -1
+
+
+def classify(tail: bytes, *, first_bad: int, durable_seq: int) -> str | None:
+    """Why the bad bytes were once durable, as a sentence; None: nothing says so, it is a torn tail."""
+    if durable_seq >= first_bad:
+        return (
+            f"everything up to seq {durable_seq} was acknowledged, but the log is good only up to "
+            f"seq {first_bad - 1}"
+        )
+    for _, seq, n in chain.consistent_after(tail, first_bad=first_bad):
+        if seq - n >= first_bad:
+            return f"the line is not as it was sealed, and seq {seq} proves that it was durable"
+    return None
+
+
+def plain_chunks(path: Path) -> Iterator[bytes]:
+    """The text of a delta, plain or compressed, in pieces."""
+    opened = gzip.open(path, "rb") if path.suffix == GZ else path.open("rb")
+    try:
+        with opened as file:
+            while data := file.read(READ_BYTES):
+                yield data
+    except (EOFError, gzip.BadGzipFile, OSError) as error:
+        finding = Finding(file=path.name, sentence=f"it cannot be read: {error}")
+        raise LedgerDamaged([finding]) from error
+
+
+def checked_lines(
+    chunks: Iterator[bytes], *, previous: bytes, name: str, start: int = 0, seq: int | None = None
+) -> Iterator[bytes]:
+    """The lines of a text, each checked against the chain. Raises `LedgerDamaged` at the first bad one."""
+    rest = b""
+    for data in chunks:
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()
+        for text in lines:
+            line = text + b"\n"
+            head = chain.check(line, previous)
+            if head is None or (seq is not None and (chain.place_of(line) or (-1,))[0] != seq):
+                sentence = "the line is not as it was sealed"
+                raise LedgerDamaged([Finding(file=name, byte=start, seq=seq, sentence=sentence)])
+            yield line
+            previous = head
+            start += len(line)
+            seq = None if seq is None else seq + 1
+    if rest:
+        raise LedgerDamaged(
+            [Finding(file=name, byte=start, seq=seq, sentence="the last line is not complete")]
+        )
+
+
+def ends_of(path: Path) -> tuple[bytes, bytes, int, str] | None:
+    """The first line, the last complete line, the bytes and the SHA-256 of a delta; None if it has none."""
+    first = last = rest = b""
+    size, digest = 0, sha256()
+    for data in plain_chunks(path):
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()
+        digest.update(data)
+        size += len(data)
+        if lines:
+            first = first or lines[0] + b"\n"
+            last = lines[-1] + b"\n"
+    return (first, last, size, digest.hexdigest()) if first else None
+
+
+def decoded(text: bytes) -> Line | None:
+    """The line, or None if it is none."""
+    try:
+        return decode_line(text)
+    except msgspec.DecodeError:
+        return None

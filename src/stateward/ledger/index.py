@@ -1,0 +1,249 @@
+"""Where the lines of a document stand in a delta: sorted tables of (hash of the id, offset).
+
+    delta-2025-10-04.jsonl.idx  =  table … table footer  table footer  …      appended, never rewritten
+
+A table holds one entry for *every* line of a stretch of the delta, so two ids with one hash hide nothing:
+a look-up reads the candidates, newest first, and compares the ids. Entries are sorted and cut into pages
+of 1024; a page is 1024 hashes, then 1024 offsets. Before the pages stand the first hash of each page and
+the CRC-32 of each page, and those two lists are covered by the CRC-32 in the table's head. A look-up is
+two bisections in C over the memory map and touches one page; its checksum is looked at once.
+
+    u64 magic, entries, pages, crc | u64 first hash × pages | u64 crc × pages | pages
+
+A footer is JSON: how many bytes of the delta are covered, the chain and the summary there, and which tables
+are the living ones; then u64 length, crc, magic. Every 1024 lines the tail of the delta becomes a table;
+eight tables of a size become one of the next. Old ones stay in the file until it is archived.
+
+All of this is derived: a file that is missing, cut, stale or of another byte order is simply not used, and the
+delta is read instead. So nothing here is ever synced, and nothing here is ever trusted without its checksum.
+"""
+
+import mmap
+import os
+import struct
+import sys
+import zlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from stateward.ledger.summary import Summary
+
+PAGE_ENTRIES = 1024
+LEVEL_BITS = 3
+MERGE_ENTRIES_MAX = 1 << 17
+"""A merge of more would hold up an append for too long; the compaction makes tables needless anyway."""
+FOOTERS_TRIED_MAX = 64
+SUFFIX = ".idx"
+_MAGIC = int.from_bytes(b"SWTABL01", sys.byteorder)
+_FOOT_MAGIC = b"SWFOOT01"
+_TRAILER = struct.Struct("=QQ8s")
+_HEAD_WORDS = 4
+
+
+class IndexDamaged(Exception):
+    """A page of the index is not as it was written; the delta must be read instead."""
+
+
+class Footer(msgspec.Struct, kw_only=True):
+    """How far the index reaches, and what the log was like there."""
+
+    covered: int
+    seq: int
+    chain: str
+    salt: str
+    summary: Summary
+    tables: list[tuple[int, int]]
+    """(place in the file, bytes), oldest first."""
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Footer).decode
+
+
+def hash_of(key: bytes, salt: bytes) -> int:
+    """64 bits that stand for a quoted id; the salt keeps strangers from choosing ids that collide."""
+    return int.from_bytes(blake2b(key, digest_size=8, key=salt).digest(), "big")
+
+
+class Table:
+    """One table, in memory or in a memory map."""
+
+    def __init__(self, words: memoryview, *, start: int = 0) -> None:
+        """`words` is the file as u64; the table starts at word `start`. Raises `IndexDamaged`."""
+        self._words = words
+        magic, self.entries, pages, crc = words[start : start + _HEAD_WORDS]
+        self._directory = start + _HEAD_WORDS
+        self._crcs = self._directory + pages
+        self._pages = self._crcs + pages
+        self.end = self._pages + 2 * self.entries
+        if magic != _MAGIC or self.end > len(words) or pages != -(-self.entries // PAGE_ENTRIES):
+            raise IndexDamaged
+        if zlib.crc32(words[self._directory : self._pages], self.entries & 0xFFFFFFFF) != crc:
+            raise IndexDamaged
+        self._checked = bytearray(pages)
+
+    def find(self, hashed: int) -> Iterator[int]:
+        """The offsets of the lines whose ids have this hash, newest first."""
+        words = self._words
+        page = bisect_right(words, hashed, self._directory, self._crcs) - self._directory - 1
+        while page >= 0:
+            low, count = self._page(page)
+            place = bisect_right(words, hashed, low, low + count) - 1
+            while place >= low and words[place] == hashed:
+                yield words[place + count]
+                place -= 1
+            if place >= low:
+                return
+            page -= 1  # the same hash may go on at the end of the page before
+
+    def pairs(self) -> bytes:
+        """Every entry as 16 bytes that sort as (hash, offset) do, checked."""
+        mixed = array("Q", bytes(16 * self.entries))
+        for page in range(len(self._checked)):
+            low, count = self._page(page)
+            first = page * PAGE_ENTRIES * 2
+            mixed[first : first + 2 * count : 2] = array("Q", self._words[low : low + count])
+            mixed[first + 1 : first + 2 * count : 2] = array(
+                "Q", self._words[low + count : low + 2 * count]
+            )
+        return _big_endian(mixed)
+
+    def _page(self, page: int) -> tuple[int, int]:
+        low = self._pages + 2 * PAGE_ENTRIES * page
+        count = min(PAGE_ENTRIES, self.entries - page * PAGE_ENTRIES)
+        if not self._checked[page]:
+            if zlib.crc32(self._words[low : low + 2 * count]) != self._words[self._crcs + page]:
+                raise IndexDamaged
+            self._checked[page] = 1
+        return low, count
+
+
+def table_bytes(pairs: Iterable[bytes]) -> bytes:
+    """A table of these 16-byte entries."""
+    mixed = array("Q")
+    mixed.frombytes(b"".join(sorted(pairs)))
+    if sys.byteorder == "little":
+        mixed.byteswap()
+    hashes, offsets = mixed[0::2], mixed[1::2]
+    pages = [
+        (hashes[at : at + PAGE_ENTRIES] + offsets[at : at + PAGE_ENTRIES]).tobytes()
+        for at in range(0, len(hashes), PAGE_ENTRIES)
+    ]
+    lists = (hashes[::PAGE_ENTRIES] + array("Q", map(zlib.crc32, pages))).tobytes()
+    head = array("Q", [_MAGIC, len(hashes), len(pages), zlib.crc32(lists, len(hashes))]).tobytes()
+    return b"".join((head, lists, *pages))
+
+
+def pair(hashed: int, offset: int) -> bytes:
+    """One entry, so that bytes sort as (hash, offset) do."""
+    return hashed.to_bytes(8, "big") + offset.to_bytes(8, "big")
+
+
+def _big_endian(words: array[int]) -> bytes:
+    if sys.byteorder == "little":
+        words.byteswap()
+    return words.tobytes()
+
+
+class Index:
+    """The tables of one delta, oldest first, and where each stands in the file. `is_torn`: it has a bad end."""
+
+    def __init__(self) -> None:
+        self.tables: list[Table] = []
+        self.places: list[tuple[int, int]] = []
+        self.file_size = 0
+        self.is_torn = False
+        self._map: mmap.mmap | None = None
+
+    @classmethod
+    def load(cls, path: Path, *, salt: str) -> "tuple[Index, Footer] | None":
+        """What a file holds, up to its last sound footer; None if it is of no use."""
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            size = os.fstat(fd).st_size
+            if size < _TRAILER.size:
+                return None
+            mapped = mmap.mmap(fd, size, prot=mmap.PROT_READ)
+        finally:
+            os.close(fd)
+        found = _last_footer(mapped)
+        if found is None or found[0].salt != salt:
+            return None
+        footer, end = found
+        index = cls()
+        index._map = mapped
+        words = memoryview(mapped)[: end // 8 * 8].cast("Q")
+        try:
+            index.tables = [Table(words, start=place // 8) for place, _ in footer.tables]
+        except (IndexDamaged, ValueError):
+            return None
+        index.places = list(footer.tables)
+        index.file_size, index.is_torn = end, end != size
+        return index, footer
+
+    def find(self, hashed: int) -> Iterator[int]:
+        """The offsets of all lines with this hash, newest first."""
+        for table in reversed(self.tables):
+            yield from table.find(hashed)
+
+    def add(self, pairs: list[bytes], footer: Footer, *, is_kept: bool) -> bytes:
+        """Take in the entries of newer lines; the bytes to append to the file, if it is to be kept."""
+        entries = len(pairs)
+        while len(run := self._run(entries)) >= (1 << LEVEL_BITS) - 1:
+            if entries + sum(table.entries for table in run) > MERGE_ENTRIES_MAX:
+                break
+            for table in run:
+                pairs.extend(each for (each,) in struct.iter_unpack("16s", table.pairs()))
+            del self.tables[-len(run) :], self.places[-len(run) :]
+            entries = len(pairs)
+        data = table_bytes(pairs)
+        self.tables.append(Table(memoryview(data).cast("Q")))
+        if not is_kept:
+            self.places.append((-1, len(data)))
+            return b""
+        self.places.append((self.file_size, len(data)))
+        footer.tables = self.places
+        written = data + _footer_bytes(footer)
+        self.file_size += len(written)
+        return written
+
+    def _run(self, entries: int) -> list[Table]:
+        """The newest tables that are of about that size."""
+        level = (entries.bit_length() - 1) // LEVEL_BITS
+        run: list[Table] = []
+        for table in reversed(self.tables):
+            if (table.entries.bit_length() - 1) // LEVEL_BITS > level:
+                break
+            run.insert(0, table)
+        return run
+
+
+def _footer_bytes(footer: Footer) -> bytes:
+    text = _encode(footer)
+    text += b" " * (-len(text) % 8)
+    return text + _TRAILER.pack(len(text), zlib.crc32(text), _FOOT_MAGIC)
+
+
+def _last_footer(mapped: mmap.mmap) -> tuple[Footer, int] | None:
+    end = len(mapped)
+    for _ in range(FOOTERS_TRIED_MAX):
+        at = mapped.rfind(_FOOT_MAGIC, 0, end)
+        if at < 16:
+            return None
+        length, crc, _magic = _TRAILER.unpack_from(mapped, at - 16)
+        text = mapped[max(0, at - 16 - length) : at - 16]
+        if at % 8 == 0 and len(text) == length and zlib.crc32(text) == crc:
+            try:
+                return _decode(text), at + 8
+            except msgspec.DecodeError:
+                return None
+        end = at
+    return None

@@ -1,0 +1,560 @@
+r"""A snapshot: every document's state at one place of the log, as one JSON document, one line per document.
+
+    {"version":"1.0","created_at":"2025-10-04T00:00:00.000000Z","document_count":2,"last_seq":7,
+     "chain":"5f0c…","machine":"literature","machine_version":1,"state_counts":{…},"summary":{…},"states":{⏎
+    "doc:1":{"state":"parsed","updated_at":1728043200.0,"adapter":"pubmed","metadata":{},"seq":6},⏎
+    "doc:2":{"state":"failed","updated_at":1728043201.5,"adapter":"pubmed","metadata":{},"seq":7}⏎
+    },"checksum":{"algorithm":"sha256-tree","block_size":4096,"fanout":256,"bytes":412,"root":"9a3e…"}}⏎
+
+(The header is one line.) Lines are sorted by the bytes of the quoted id. `bytes` is where `,"checksum"`
+begins; up to there the text is cut into blocks of 4096 bytes. The digest of a block is the first half of its
+SHA-256; 256 digests in a row are hashed to one digest of the level above, until 256 or fewer are left; the
+`root` is the SHA-256 of those. The manifest keeps the root too, so a forger must change both.
+
+Beside it stands `snapshot-….json.idx`, derived and disposable: a search tree with the same fan-out. A leaf
+holds, for 256 blocks, their digests and the first id that starts in each; a node above holds the same for
+its children. Opening reads the header, the footer and the top node, however many documents there are.
+A look-up walks down, checks the digests on its way once, and searches one block. An answer, also the answer
+"not there", has been checked against the root: no damage can hide a document or show an old one.
+"""
+
+import mmap
+import os
+import struct
+import zlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from stateward.ledger.disk import TEMPORARY, Disk, discard, put
+from stateward.ledger.errors import Finding, LedgerDamaged
+from stateward.ledger.record import encode_json
+
+VERSION = "1.0"
+ALGORITHM = "sha256-tree"
+BLOCK = 4096
+FANOUT = 256
+DIGEST = 16
+HEADER_BYTES_MAX = 1 << 20
+FOOTER_BYTES_MAX = 1024
+STATES_START = b',"states":{\n'
+FOOTER_START = b'\n},"checksum":'
+KEY_END = b'":{"state":'
+FLUSH_BLOCKS = 64
+NODES_CACHED_MAX = 4096
+INDEX = ".idx"
+INDEX_MAGIC = b"SWSNAP01"
+_NODE = struct.Struct("<IIII")
+_TOP = struct.Struct("<8s32sQQQI")
+_LAST = b"\xff"
+"""Greater than any quoted id: the key of a child in which no document starts."""
+
+
+class Header(msgspec.Struct, kw_only=True):
+    """The first line of a snapshot."""
+
+    version: str
+    created_at: str
+    document_count: int
+    last_seq: int
+    chain: str
+    machine: str
+    machine_version: int
+    state_counts: dict[str, int]
+    summary: msgspec.Raw
+    rolled_back_to: int | None = None
+
+
+class Checksum(msgspec.Struct, kw_only=True):
+    """The last line of a snapshot."""
+
+    algorithm: str
+    block_size: int
+    fanout: int
+    bytes: int
+    root: str
+
+
+_decode_header = msgspec.json.Decoder(Header).decode
+_decode_checksum = msgspec.json.Decoder(Checksum).decode
+
+
+class _Node:
+    """One node of the search tree, unpacked: digests, first ids, and where each begins."""
+
+    __slots__ = ("digests", "keys", "offsets")
+
+    def __init__(self, digests: bytes, keys: list[bytes], offsets: array[int]) -> None:
+        self.digests = digests
+        self.keys = keys
+        self.offsets = offsets
+
+
+class Snapshot:
+    """A snapshot that is open for look-ups. It never changes; a newer one is another file."""
+
+    def __init__(self, path: Path, *, root: str | None = None) -> None:
+        """Open it; with `root`, refuse any other. Raises `LedgerDamaged`."""
+        self.path = path
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self.size = os.fstat(fd).st_size
+            if not self.size:
+                raise self._damaged("the file is empty")
+            self._text = mmap.mmap(fd, self.size, prot=mmap.PROT_READ)
+        finally:
+            os.close(fd)
+        self._read_ends(root)
+        self._nodes: dict[int, _Node] = {}
+        self._index: mmap.mmap | bytes = b""
+        self._checked = bytearray((self.end + BLOCK - 1) // BLOCK)
+        self.has_index = self._open_index()
+        if not self.has_index:
+            self._use(self._rebuilt())
+        self._check(0, self.start)
+
+    def _read_ends(self, root: str | None) -> None:
+        break_at = self._text.find(STATES_START, 0, HEADER_BYTES_MAX)
+        self.start = break_at + len(STATES_START)
+        foot = self._text.rfind(FOOTER_START, max(0, self.size - FOOTER_BYTES_MAX))
+        if break_at < 0 or foot < 0:
+            raise self._damaged("it has no header or no checksum; it was not written to its end")
+        try:
+            self.header = _decode_header(self._text[:break_at] + b"}")
+            self.checksum = _decode_checksum(
+                self._text[foot + len(FOOTER_START) : self.size].rstrip(b"\n")[:-1]
+            )
+        except msgspec.DecodeError as error:
+            raise self._damaged(f"its header or its checksum cannot be read: {error}") from error
+        self.end = foot + 2
+        self.last_line_end = foot
+        check = self.checksum
+        if (check.algorithm, check.block_size, check.fanout) != (ALGORITHM, BLOCK, FANOUT):
+            raise self._damaged("its checksum is of a kind that this version does not know")
+        if check.bytes != self.end or self.size != self.end + len(_footer(self.end, check.root)):
+            raise self._damaged("its length is not the one that its checksum names")
+        if self._text[self.end : self.size] != _footer(self.end, check.root):
+            raise self._damaged("its last line is not as it was written")
+        if root is not None and check.root != root:
+            raise self._damaged("its checksum is not the one that the manifest names")
+
+    def _damaged(self, sentence: str, byte: int | None = None) -> LedgerDamaged:
+        return LedgerDamaged([Finding(file=self.path.name, byte=byte, sentence=sentence)])
+
+    # Look-ups
+
+    def get(self, key: bytes) -> bytes | None:
+        """What the snapshot keeps of the document with this quoted id, as JSON, or None."""
+        found = self._locate(key)
+        if found[2]:
+            start, end, _ = found
+            return self._text[start + len(key) + 1 : end]
+        return None
+
+    def _locate(self, key: bytes) -> tuple[int, int, bool]:
+        """(start, end, True) of the document's line; or where it would start, that again, and False."""
+        bucket = self._bucket(key)
+        if bucket is None:
+            if self.start < self.last_line_end and self._key_at(self.start) <= key:
+                raise self._damaged("the index leads to a wrong place; delete the .idx file")
+            return self.start, self.start, False
+        start, limit = bucket
+        text = self._text
+        self._check(start - 1, min(limit + 1, self.end))
+        needle = b"\n" + key + b":"
+        at = text.find(needle, start - 1, limit + len(needle))
+        if at >= 0:
+            end = text.find(b"\n", at + 1)
+            self._check(at, end)
+            return at + 1, end - (text[end - 1] == 44), True
+        return self._gap(key, start, limit)
+
+    def _gap(self, key: bytes, start: int, limit: int) -> tuple[int, int, bool]:
+        """Where `key` would stand between `start` and `limit`; proves that the index led to the right block."""
+        if self._key_at(start) > key or (limit < self.last_line_end and self._key_at(limit) <= key):
+            raise self._damaged("the index leads to a wrong place; delete the .idx file", start)
+        at = start
+        while at < limit and self._key_at(at) < key:
+            at = self._text.find(b"\n", at) + 1
+        return min(at, limit), min(at, limit), False
+
+    def _key_at(self, at: int) -> bytes:
+        end = self._text.find(KEY_END, at) + 1
+        self._check(at, end)
+        return self._text[at:end]
+
+    def _bucket(self, key: bytes) -> tuple[int, int] | None:
+        """The stretch of text in which a line with this id would start; None: before the first one."""
+        at = self._top_at
+        limit = self.last_line_end + 1
+        for level in range(self._height, -1, -1):
+            node = self._node(at)
+            place = bisect_right(node.keys, key) - 1
+            if place < 0:
+                return None
+            if level == 0:
+                return node.offsets[place], node.offsets[place + 1]
+            at = node.offsets[place]
+        return self.start, limit  # pragma: no cover - the loop always returns
+
+    def _node(self, at: int) -> _Node:
+        node = self._nodes.get(at)
+        if node is None:
+            if len(self._nodes) >= NODES_CACHED_MAX:
+                self._nodes.clear()
+            node = self._nodes[at] = self._unpacked(at)
+        return node
+
+    def _unpacked(self, at: int) -> _Node:
+        index = self._index
+        crc, digests, keys, length = _NODE.unpack_from(index, at)
+        first = at + _NODE.size
+        second = first + digests * DIGEST
+        third = second + 8 * (keys + 1)
+        body = bytes(index[first : third + length])
+        if zlib.crc32(body, zlib.crc32(index[at + 4 : first])) != crc:
+            raise self._damaged("its index is damaged; delete the .idx file", at)
+        offsets = array("Q")
+        offsets.frombytes(body[second - first : third - first])
+        names = body[third - first :].split(b"\n") if keys else []
+        return _Node(body[: digests * DIGEST], names, offsets)
+
+    # Checking
+
+    def _check(self, start: int, end: int) -> None:
+        """Every block that holds a byte of [start, end) is as it was written."""
+        checked = self._checked
+        for block in range(start // BLOCK, (max(end, start + 1) - 1) // BLOCK + 1):
+            if block < len(checked) and not checked[block]:
+                self._check_block(block)
+
+    def _check_block(self, block: int) -> None:
+        leaf = self._leaf_digests(block // FANOUT)
+        at = block * BLOCK
+        found = sha256(self._text[at : min(at + BLOCK, self.end)]).digest()[:DIGEST]
+        place = block % FANOUT * DIGEST
+        if found != leaf[place : place + DIGEST]:
+            raise self._damaged("the text is not as it was written", at)
+        self._checked[block] = 1
+
+    def _leaf_digests(self, leaf: int) -> bytes:
+        """The digests of a leaf, checked from the root down."""
+        digests = self._node(self._top_at).digests
+        if sha256(digests).hexdigest() != self.checksum.root:
+            raise self._damaged("its index does not belong to it; delete the .idx file")
+        at = self._top_at
+        for level in range(self._height, 0, -1):
+            place = leaf // FANOUT ** (level - 1) % FANOUT
+            at = self._node(at).offsets[place]
+            expected = digests[place * DIGEST : (place + 1) * DIGEST]
+            digests = self._node(at).digests
+            if sha256(digests).digest()[:DIGEST] != expected:
+                raise self._damaged("its index does not belong to it; delete the .idx file", at)
+        return digests
+
+    def verify(self) -> None:
+        """Read all of it against its root, without the index."""
+        digests = bytearray()
+        view = memoryview(self._text)
+        try:
+            for at in range(0, self.end, BLOCK):
+                digests += sha256(view[at : min(at + BLOCK, self.end)]).digest()[:DIGEST]
+        finally:
+            view.release()
+        if _root(digests) != self.checksum.root:
+            raise self._damaged("its text does not match its checksum")
+
+    # Everything
+
+    def lines(self, start: int | None = None, end: int | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """(quoted id, what is kept) of every document that starts in [start, end), checked, in order."""
+        at = self.start if start is None else start
+        stop = self.last_line_end if end is None else end
+        text = self._text
+        while at < stop:
+            cut = min(at + FLUSH_BLOCKS * BLOCK, stop)
+            line_end = text.find(b"\n", cut - 1)
+            self._check(at, line_end)
+            for line in text[at:line_end].split(b"\n"):
+                split = line.index(KEY_END) + 1
+                yield line[:split], line[split + 1 :].removesuffix(b",")
+            at = line_end + 1
+
+    def in_state(self, state: str) -> Iterator[tuple[bytes, bytes]]:
+        """The same for the documents in one state alone: searched for, not read."""
+        needle = KEY_END + encode_json(state)
+        text, at = self._text, self.start
+        while (hit := text.find(needle, at, self.last_line_end)) >= 0:
+            start = text.rfind(b"\n", at - 1, hit) + 1
+            at = text.find(b"\n", hit) + 1
+            self._check(start, at)
+            line = text[start : at - 1]
+            split = line.index(KEY_END) + 1
+            if start + split - 1 == hit:  # not a word of somebody's metadata
+                yield line[:split], line[split + 1 :].removesuffix(b",")
+
+    def runs(self, keys: list[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
+        """The text cut at these sorted ids: (start, end) of what stays, then the id that goes there."""
+        at = self.start
+        for key in keys:
+            start, end, found = self._locate(key)
+            yield at, max(start, at), key
+            at = (self._text.find(b"\n", end) + 1) if found else max(start, at)
+        yield at, max(self.last_line_end + 1, at), None
+
+    def text(self, start: int, end: int) -> bytes:
+        """A stretch of the text, checked."""
+        self._check(start, end)
+        return self._text[start:end]
+
+    # The index
+
+    def _open_index(self) -> bool:
+        path = self.path.with_name(self.path.name + INDEX)
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            size = os.fstat(fd).st_size
+            if size < _TOP.size:
+                return False
+            return self._use(mmap.mmap(fd, size, prot=mmap.PROT_READ))
+        finally:
+            os.close(fd)
+
+    def _use(self, index: mmap.mmap | bytes) -> bool:
+        magic, root, size, top_at, height, crc = _TOP.unpack_from(index, len(index) - _TOP.size)
+        is_ours = magic == INDEX_MAGIC and root.hex() == self.checksum.root and size == len(index)
+        if not is_ours or crc != zlib.crc32(index[len(index) - _TOP.size : len(index) - 4]):
+            return False
+        self._index, self._top_at, self._height = index, top_at, height
+        try:
+            self._leaf_digests(0)
+        except LedgerDamaged:
+            return False
+        return True
+
+    def _rebuilt(self) -> bytes:
+        """The index made anew; reads and checks the whole text."""
+        self.verify()
+        builder = IndexBuilder()
+        text = self._text
+        for at in range(0, self.end, FLUSH_BLOCKS * BLOCK):
+            upto = min(at + FLUSH_BLOCKS * BLOCK, self.end)
+            reach = text.find(KEY_END, upto) + 2 if upto < self.last_line_end else upto
+            builder.feed(text[at : max(upto, reach)], upto - at)
+        return builder.finish(self.last_line_end)
+
+    def write_index(self, disk: Disk) -> None:
+        """Keep the index that was made anew."""
+        put(disk, self.path.with_name(self.path.name + INDEX), bytes(self._index), durable=False)
+        self.has_index = True
+
+    def close(self) -> None:
+        """Give the memory maps back."""
+        self._nodes.clear()
+        self._text.close()
+        if isinstance(self._index, mmap.mmap):
+            self._index.close()
+
+
+class IndexBuilder:
+    """Gathers, block by block, what the index of a snapshot holds."""
+
+    def __init__(self) -> None:
+        self._digests = bytearray()
+        self._keys: list[tuple[int, bytes]] = []
+        self._at = 0
+        self._ends_in_break = False
+
+    def feed(self, text: bytes | bytearray, size: int) -> None:
+        """The next `size` bytes of the file; `text` reaches to the end of the id that begins last in them."""
+        view = memoryview(text)
+        for at in range(0, size, BLOCK):
+            stop = min(at + BLOCK, size)
+            self._digests += sha256(view[at:stop]).digest()[:DIGEST]
+            is_at_break = at == 0 and self._ends_in_break
+            found = -1 if is_at_break else text.find(b"\n", max(at - 1, 0), stop - 1)
+            if is_at_break or found >= 0:
+                self._note(text, found + 1)
+        view.release()
+        self._ends_in_break = text[size - 1] == 10
+        self._at += size
+
+    def _note(self, text: bytes | bytearray, start: int) -> None:
+        if text[start : start + 1] == b'"':
+            end = text.find(KEY_END, start) + 1
+            self._keys.append((self._at + start, bytes(text[start:end])))
+
+    @property
+    def root(self) -> str:
+        """The root over all blocks so far."""
+        return _root(self._digests)
+
+    def finish(self, last_line_end: int) -> bytes:
+        """The whole index; `last_line_end` is where the last document's line ends."""
+        return _packed(self._digests, self._keys, last_line_end + 1)
+
+
+def _root(digests: bytes | bytearray) -> str:
+    level = bytes(digests)
+    while len(level) > FANOUT * DIGEST:
+        level = _above(level)
+    return sha256(level).hexdigest()
+
+
+def _above(level: bytes) -> bytes:
+    step = FANOUT * DIGEST
+    return b"".join(
+        sha256(level[at : at + step]).digest()[:DIGEST] for at in range(0, len(level), step)
+    )
+
+
+def _packed(digests: bytes | bytearray, keys: list[tuple[int, bytes]], limit: int) -> bytes:
+    out = bytearray()
+    level = bytes(digests)
+    step = FANOUT * DIGEST
+    starts = [at for at, _ in keys]
+    children: list[tuple[bytes, int]] = []  # first id and place in the index, of each node below
+    for at in range(0, len(level), step):
+        first = at // DIGEST * BLOCK
+        low, high = _between(starts, first, first + FANOUT * BLOCK)
+        inside = keys[low:high]
+        offsets = [offset for offset, _ in inside]
+        offsets.append(starts[high] if high < len(starts) else limit)
+        children.append((inside[0][1] if inside else _LAST, len(out)))
+        out += _node_bytes(level[at : at + step], [key for _, key in inside], offsets)
+    height = 0
+    while len(children) > 1:
+        level = _above(level)
+        height += 1
+        children = _parents(out, level, _filled(children))
+    top_at = children[0][1]
+    root = sha256(level).digest()
+    size = len(out) + _TOP.size
+    tail = _TOP.pack(INDEX_MAGIC, root, size, top_at, height, 0)[:-4]
+    return bytes(out) + tail + struct.pack("<I", zlib.crc32(tail))
+
+
+def _between(starts: list[int], low: int, high: int) -> tuple[int, int]:
+    return bisect_right(starts, low - 1), bisect_right(starts, high - 1)
+
+
+def _filled(children: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
+    """A child in which no document starts takes the id of the next one that has any."""
+    filled = list(children)
+    for place in range(len(filled) - 2, -1, -1):
+        if filled[place][0] == _LAST:
+            filled[place] = (filled[place + 1][0], filled[place][1])
+    return filled
+
+
+def _parents(
+    out: bytearray, level: bytes, children: list[tuple[bytes, int]]
+) -> list[tuple[bytes, int]]:
+    parents = []
+    for at in range(0, len(children), FANOUT):
+        group = children[at : at + FANOUT]
+        parents.append((group[0][0], len(out)))
+        digests = level[at * DIGEST : (at + len(group)) * DIGEST]
+        out += _node_bytes(digests, [key for key, _ in group], [*(place for _, place in group), 0])
+    return parents
+
+
+def _node_bytes(digests: bytes, keys: list[bytes], offsets: list[int]) -> bytes:
+    names = b"\n".join(keys)
+    body = digests + array("Q", offsets).tobytes() + names
+    head = struct.pack("<III", len(digests) // DIGEST, len(keys), len(names))
+    return struct.pack("<I", zlib.crc32(body, zlib.crc32(head))) + head + body
+
+
+class SnapshotWriter:
+    """Writes a snapshot from sorted lines: `add` one, `copy` many as they stand, `finish`."""
+
+    def __init__(self, disk: Disk, path: Path, header: Header) -> None:
+        self._disk = disk
+        self.path = path
+        self._temporary = path.with_name(path.name + TEMPORARY)
+        discard(disk, self._temporary)
+        self._fd = disk.create(self._temporary)
+        self._out = bytearray(encode_json(header)[:-1] + STATES_START)
+        self._written = 0
+        self._builder = IndexBuilder()
+        self._expected = header.document_count
+        self._is_first = True
+
+    def add(self, key: bytes, kept: bytes) -> None:
+        """One document."""
+        if not self._is_first:
+            self._out += b",\n"
+        self._is_first = False
+        self._out += key
+        self._out += b":"
+        self._out += kept
+        if len(self._out) > 2 * FLUSH_BLOCKS * BLOCK:
+            self._flush()
+
+    def copy(self, lines: bytes) -> None:
+        """Whole lines of another snapshot, the last one without its comma and newline."""
+        if not self._is_first:
+            self._out += b",\n"
+        self._is_first = False
+        self._out += lines
+        if len(self._out) > 2 * FLUSH_BLOCKS * BLOCK:
+            self._flush()
+
+    def more(self, text: bytes) -> None:
+        """The next piece of the stretch whose first piece `copy` got."""
+        self._out += text
+        if len(self._out) > 2 * FLUSH_BLOCKS * BLOCK:
+            self._flush()
+
+    def _flush(self) -> None:
+        # The last line may be unfinished and its id cut off; a block is digested once its ids are whole.
+        whole = self._out.rfind(b"\n") // BLOCK * BLOCK
+        if whole > 0:
+            self._emit(whole)
+
+    def _emit(self, size: int) -> None:
+        self._builder.feed(self._out, size)
+        view = memoryview(self._out)
+        self._disk.write(self._fd, view[:size])
+        view.release()
+        del self._out[:size]
+        self._written += size
+
+    def finish(self, *, before_publish: Callable[[], None] = lambda: None) -> str:
+        """Durable under its name when this returns; the root."""
+        self._out += b"\n}"
+        end = self._written + len(self._out)
+        self._emit(len(self._out))
+        root = self._builder.root
+        self._disk.write(self._fd, _footer(end, root))
+        self._disk.fsync(self._fd)
+        self._disk.close(self._fd)
+        self._fd = -1
+        index = self._builder.finish(end - 2)
+        put(self._disk, self.path.with_name(self.path.name + INDEX), index, durable=False)
+        before_publish()
+        self._disk.rename(self._temporary, self.path)
+        self._disk.sync_dir(self.path.parent)
+        return root
+
+    def abandon(self) -> None:
+        """Leave nothing behind."""
+        if self._fd >= 0:
+            self._disk.close(self._fd)
+            self._fd = -1
+        discard(self._disk, self._temporary)
+
+
+def _footer(end: int, root: str) -> bytes:
+    return (
+        b',"checksum":{"algorithm":"%b","block_size":%d,"fanout":%d,"bytes":%d,"root":"%b"}}\n'
+        % (ALGORITHM.encode(), BLOCK, FANOUT, end, root.encode())
+    )
