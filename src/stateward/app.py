@@ -6,6 +6,7 @@ are driven by `Node`, one loop in one thread that sleeps until something happens
 
 import os
 import selectors
+import signal
 import socket
 import time
 from base64 import b32hexencode
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_bytes
+from shutil import rmtree
 from typing import Literal, Self
 
 import msgspec
@@ -46,6 +48,7 @@ from stateward.core.model import (
     clean_text,
     event_id,
 )
+from stateward.core.points import CrashAt, Point, install
 from stateward.core.query import Query, check_names, parse_query
 from stateward.core.view import Explanation, Surroundings, explain, sentence, view
 from stateward.database import TOPIC_CHANGES, TOPIC_EVENTS, TOPIC_READY, Bell, Database
@@ -146,6 +149,8 @@ class App:
         clock: Callable[[], Micros] = wall_clock,
         new_id: Callable[[str], str] = new_record_id,
     ) -> None:
+        if settings.crash_at is not None:
+            install(_suicide(settings.crash_at))
         self.settings = settings
         self.clock = clock
         self._imports = [*pipelines.BUNDLED, *settings.pipelines]
@@ -542,7 +547,7 @@ class App:
             heartbeat_s=own.heartbeat_seconds,
             clock=self.clock,
             sleep=time.sleep,
-            scratch_root=self.settings.data_path.absolute() / "scratch",
+            scratch_root=own_scratch(self.settings.data_path.absolute() / "scratch", life=life),
             log=telemetry.log("worker"),
             on_close=database.close if is_apart else lambda: None,
         )
@@ -741,6 +746,28 @@ def person() -> str:
         return PERSON + getpass.getuser()
     except (KeyError, OSError):
         return f"{PERSON}uid-{os.getuid()}"
+
+
+def _suicide(crash_at: CrashAt) -> Callable[[Point], None]:
+    """A hook that kills this process, as a power cut would, the n-th time it comes to a point."""
+    left = crash_at.nth
+
+    def hook(here: Point) -> None:
+        nonlocal left
+        left -= here is crash_at.point
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return hook
+
+
+def own_scratch(root: Path, *, life: str) -> Path:
+    """A scratch folder for this process; those of processes that are gone are removed."""
+    for folder in root.glob("*-*") if root.is_dir() else ():
+        pid, _, its_life = folder.name.partition("-")
+        if pid.isdecimal() and process_life(int(pid)) != its_life:
+            rmtree(folder, ignore_errors=True)
+    return root / f"{os.getpid()}-{life}"
 
 
 def host_name() -> str:

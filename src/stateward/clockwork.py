@@ -11,6 +11,7 @@ from stateward.bus import Bus
 from stateward.core.due import due_event
 from stateward.core.machine import Machine
 from stateward.core.model import Event, Micros, Record
+from stateward.core.points import Point, point
 from stateward.outputs import Outputs, ended_event
 from stateward.store import Store
 
@@ -46,6 +47,7 @@ class Clockwork:
             if (event := self._event(record, now)) is not None
         ]
         if events:
+            point(Point.DUE_FOUND)
             self._bus.report(events)
         return len(events)
 

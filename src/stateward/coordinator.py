@@ -37,6 +37,7 @@ from stateward.core.model import (
     Work,
     event_id,
 )
+from stateward.core.points import Point, point
 from stateward.store import DeadLetter, Store, Words
 
 BATCH_MAX = 512
@@ -146,29 +147,17 @@ class Coordinator:
         """New records at version 0; the same dedupe key gives the record that it made before."""
         now = self._clock()
         with self._store.unit():
-            opened: list[Opened | None] = [self._existing(opening) for opening in openings]
-            fresh: dict[tuple[str, str], int] = {}
-            changes: list[Change] = []
-            places: list[int] = []
-            for place, opening in enumerate(openings):
-                key = (opening.machine, opening.dedupe or "")
-                if opened[place] is not None or (opening.dedupe and key in fresh):
-                    continue
-                fresh[key] = place
-                places.append(place)
-                changes.append(self._begin(opening, now).change)
-            for place, record in zip(places, self._commit(changes), strict=True):
-                opened[place] = None if record is None else Opened(record, is_duplicate=False)
+            written = self._commit([self._begin(opening, now).change for opening in openings])
             return [
-                each or self._duplicate(opening, opened, fresh)
-                for each, opening in zip(opened, openings, strict=True)
+                self._existing(opening) if record is None else Opened(record, is_duplicate=False)
+                for record, opening in zip(written, openings, strict=True)
             ]
 
-    def _existing(self, opening: Opening) -> Opened | None:
-        if opening.dedupe is None:
-            return None
-        record = self._store.by_dedupe(opening.machine, opening.dedupe)
-        return None if record is None else Opened(record, is_duplicate=True)
+    def _existing(self, opening: Opening) -> Opened:
+        record = self._store.by_dedupe(opening.machine, opening.dedupe or "")
+        if record is None:
+            raise ConcurrentModification(opening.dedupe or opening.machine, expected=None)
+        return Opened(record, is_duplicate=True)
 
     def _begin(self, opening: Opening, now: Micros) -> Applied:
         machine = self._catalogue.named(opening.machine)
@@ -185,21 +174,6 @@ class Coordinator:
             replaces=opening.replaces,
             reason=opening.reason,
         )
-
-    def _duplicate(
-        self,
-        opening: Opening,
-        opened: Sequence[Opened | None],
-        fresh: Mapping[tuple[str, str], int],
-    ) -> Opened:
-        """Asked for twice in one call, or made by another process a moment ago."""
-        twin = opened[fresh[opening.machine, opening.dedupe or ""]]
-        if twin is not None:
-            return Opened(twin.record, is_duplicate=True)
-        existing = self._existing(opening)
-        if existing is None:
-            raise ConcurrentModification(opening.dedupe or opening.machine, expected=None)
-        return existing
 
     # Verb 2: handle
 
@@ -237,6 +211,7 @@ class Coordinator:
                     seen.add(event.id)
                 else:
                     notes.append(_note(event, decision, now))
+            point(Point.EVENTS_DECIDED)
             self._write(pending, notes)
             self._withdraw(events, decisions)
             return decisions
@@ -266,6 +241,7 @@ class Coordinator:
         ]
         if left:
             self._bus.withdraw(left)
+            point(Point.WORK_WITHDRAWN)
 
     def _commit(
         self, changes: Sequence[Change], notes: Sequence[Disposition] = ()
@@ -291,6 +267,7 @@ class Coordinator:
             reported = self._bus.reported(limit=self._batch_max)
             if not reported:
                 return 0
+            point(Point.EVENTS_TAKEN)
             self._bury([each for each in reported if each.event is None])
             self._handle([each.event for each in reported if each.event is not None])
             self._bus.settle([each.seq for each in reported])
@@ -305,6 +282,7 @@ class Coordinator:
                     for each in unreadable
                 ]
             )
+            point(Point.EVENTS_BURIED)
 
     # Verb 3: dispatch
 
@@ -334,6 +312,7 @@ class Coordinator:
                 break
         if changes:
             self._commit(changes)
+            point(Point.STARTS_COMMITTED)
             self._bus.send(sent)
         return len(sent)
 
@@ -371,6 +350,7 @@ class Coordinator:
                     sent.append(replace(work, worker=worker, delivery=work.delivery + 1))
         self._commit(changes)
         if sent:
+            point(Point.RESTARTS_COMMITTED)
             self._bus.resend(sent)
         if failed:
             self._handle(failed)
@@ -411,6 +391,7 @@ class Coordinator:
                 if (applied := upgrade(machine, record, now=now)) is not None
             ]
             self._commit(changes)
+            point(Point.RECORDS_ADOPTED)
             self._bus.withdraw([(record.id, record.version) for record in records])
             return len(changes)
 

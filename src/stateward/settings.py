@@ -22,6 +22,7 @@ from msgspec.structs import asdict, replace
 
 from stateward.core import reading
 from stateward.core.errors import DeclarationError, Fault
+from stateward.core.points import CrashAt
 from stateward.core.query import PRIORITY_CLASSES
 from stateward.core.reading import Document
 from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, RetryRule
@@ -354,6 +355,8 @@ class Settings(Declared, frozen=True, kw_only=True):
     """Everything that was said, merged and checked; `layers` are who said it, the last on top."""
 
     layers: tuple[Document, ...] = ()
+    crash_at: CrashAt | None = None
+    """For tests alone, so no file can set it: where this process kills itself (`STATEWARD_CRASH_AT`)."""
 
     @classmethod
     def load(
@@ -373,7 +376,9 @@ class Settings(Declared, frozen=True, kw_only=True):
             said.append(reading.plain({"profile": profile}, source="--profile"))
         _raise_any(chain.from_iterable(reading.convert(layer, Declared)[1] for layer in said))
         layers = (_profile_layer(_declared(said).profile), *said)
-        settings = cls(**asdict(_declared(layers)), layers=layers)
+        settings = cls(
+            **asdict(_declared(layers)), layers=layers, crash_at=_crash_at(variables)
+        )
         _raise_any(settings.fault(path, sentence) for path, sentence in _impossible(settings))
         return settings
 
@@ -467,6 +472,7 @@ _VARIABLES: dict[str, reading.Path] = {
     "STATEWARD_DATA": ("data",),
     "STATEWARD_STORE_URL": ("store", "url"),
 }
+CRASH_AT = "STATEWARD_CRASH_AT"
 
 
 def _file_layer(config: Path | None, variables: Mapping[str, str]) -> list[Document]:
@@ -535,6 +541,15 @@ def _variable_layers(variables: Mapping[str, str]) -> list[Document]:
             value = {key: value}
         layers.append(reading.plain(value, source=name))
     return layers
+
+
+def _crash_at(variables: Mapping[str, str]) -> CrashAt | None:
+    text = variables.get(CRASH_AT, "")
+    try:
+        return CrashAt.parse(text) if text else None
+    except ValueError as error:
+        fault = Fault(source=CRASH_AT, line=0, path="", sentence=str(error))
+        raise DeclarationError([fault]) from None
 
 
 def _profile_layer(name: ProfileName) -> Document:

@@ -85,7 +85,7 @@ class Log:
 
     @cached_property
     def _logger(self) -> "FilteringBoundLogger":
-        import structlog  # noqa: PLC0415 - see above
+        import structlog
 
         choice = self._choice or Choice()
         renderer = (

@@ -205,3 +205,15 @@ def test_an_export_is_complete_and_checks_out_by_hand(app: App, tmp_path: Path) 
     }  # fmt: skip
     with pytest.raises(InvalidRequest, match="not an empty folder"):
         app.export(tmp_path / "out")
+
+
+def test_scratch_folders_of_dead_processes_are_swept_and_ones_own_goes_with_it(
+    app: App, tmp_path: Path
+) -> None:
+    left = tmp_path / "data" / "scratch" / "999999999-1"
+    left.mkdir(parents=True)
+    app.submit(STATEMENT)
+
+    app.run_until_idle()
+
+    assert list((tmp_path / "data" / "scratch").iterdir()) == []

@@ -49,7 +49,9 @@ def test_a_record_is_opened_at_version_zero_in_the_initial_state() -> None:
     assert record.fields == {"upload_log_ref": "/logs/upload/UL_7"}
     assert transition is not None
     assert (transition.source, transition.target) == (None, "queued_for_parse")
-    assert transition.trigger == "upload.created"
+    assert (transition.record_id, transition.version, transition.at) == ("UL_7", 0, NOW)
+    assert (transition.actor, transition.trigger) == (ADA, "upload.created")
+    assert transition.event_id == "UL_7:0:upload.created"
     assert transition.metadata == {"reason": "again", "replaces": "UL_6"}
 
 
@@ -79,6 +81,11 @@ def test_an_upload_goes_from_the_queue_to_normalized() -> None:
         "normalize.started",
         "normalize.completed",
     ]
+    assert [each.event_id for each in story.history[1:3]] == [
+        "UL_1:1:parse.started",
+        "UL_1:2:parse.completed",
+    ]
+    assert [each.attempt for each in story.history] == [None, 1, 1, 3, 3]
     assert story.record.outputs == {"parse": 1, "normalize": 3}
     assert story.told == []
     assert story.findings() == []
@@ -94,6 +101,18 @@ def test_a_worker_is_named_with_the_attempt_that_it_was_given() -> None:
     assert story.last.actor == "coordinator"
     assert story.last.attempt == story.record.version == 1
     assert story.last.metadata == {"worker": "parser-3", "retry_count": 0}
+
+
+def test_a_change_says_which_version_it_expects_to_find() -> None:
+    queued, extracting = an_upload(), a_contract("extracting")
+    running = an_upload("parsing").record
+
+    moved = start(UPLOAD, queued.record, worker="w1", now=NOW).change
+    handed = start(CONTRACT, extracting.record, worker="w1", now=NOW).change
+    decided = decide(UPLOAD, running, an_event(running, "parse.failed"), now=NOW)
+
+    assert isinstance(decided, Applied)
+    assert (moved.expected, handed.expected, decided.change.expected) == (0, 2, 1)
 
 
 def test_a_running_record_is_due_when_its_timeout_comes() -> None:
@@ -187,7 +206,7 @@ def test_a_review_asks_a_person_once_with_a_deadline() -> None:
     story = a_contract("review_required")
 
     (ask,) = story.asked
-    assert ask.review == "review"
+    assert (ask.record_id, ask.review) == ("CW_1", "review")
     assert ask.version == story.record.version
     assert ask.deadline == story.record.due_at == story.now + 24 * HOUR_S * SECOND
 
@@ -1135,6 +1154,8 @@ def test_a_record_in_a_renamed_state_is_carried_over() -> None:
     assert (change.record.status, change.record.waiting) == ("fresh", "read")
     assert change.record.machine_version == 2
     assert change.transition is not None
+    assert change.transition.record_id == "NT_1"
+    assert change.transition.event_id == "NT_1:1:machine.upgraded"
     assert change.transition.trigger == "machine.upgraded"
     assert change.transition.actor == "coordinator"
     assert change.transition.metadata == {"from_machine_version": 1}

@@ -16,11 +16,13 @@ own for any lines.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -90,14 +92,24 @@ def anchors(text: str) -> set[str]:
 
 
 class Session:
-    """A person at a shell in an empty folder, working through one page."""
+    """A person at a shell in an empty folder, working through one page. What is left running ends with it."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
         self.folder = folder / "here"
         self.folder.mkdir()
         self.ids: dict[str, str] = {}  # as the page has it → as it really is
         self._exports = folder / "exports"
+        self._output = folder / "output"  # a file, because a pipe would wait for what runs in the background
         self._environment = environment(folder / "bin") | variables
+        self._groups: list[int] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for group in self._groups:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
 
     def write(self, name: str, body: str) -> None:
         """A block that is a file."""
@@ -111,19 +123,19 @@ class Session:
             "set -e",
             self._here(script),
         )
-        done = subprocess.run(
-            ["/bin/sh", "-c", "\n".join(lines)],
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            timeout=BLOCK_S_MAX,
-            check=False,
-        )
-        return done.returncode, done.stdout.replace(str(self.folder), HOME)
+        with self._output.open("wb") as output:
+            shell = subprocess.Popen(
+                ["/bin/sh", "-c", "\n".join(lines)],
+                cwd=self.folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            self._groups.append(shell.pid)
+            code = shell.wait(BLOCK_S_MAX)
+        return code, self._output.read_text("utf-8").replace(str(self.folder), HOME)
 
     def is_printed(self, shown: str, printed: str) -> bool:
         """Whether this is what the page shows; ids that it shows for the first time are learnt."""
@@ -166,7 +178,8 @@ def environment(bin_folder: Path) -> dict[str, str]:
         script = bin_folder / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {start}"$@"\n')
         script.chmod(0o755)
-    kept = {name: each for name, each in os.environ.items() if not name.startswith("STATEWARD_")}
+    others = ("STATEWARD_", "PYTEST_")
+    kept = {name: each for name, each in os.environ.items() if not name.startswith(others)}
     return kept | {
         "PATH": f"{bin_folder}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "src"),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from stateward.core.model import Event, Micros, Work
+from stateward.core.points import Point, point
 from stateward.database import TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, Database, Row, Table
 
 UNASSIGNED = ""
@@ -87,6 +88,7 @@ class Bus:
     def send(self, work: Sequence[Work]) -> None:
         """Hand work to the workers it names."""
         self._database.insert(WORK, [_work_row(each) for each in work])
+        point(Point.WORK_SENT)
         self._database.ring([TOPIC_WORK])
 
     def assigned(self, worker: str, *, limit: int) -> list[Work]:
@@ -105,6 +107,7 @@ class Bus:
     def resend(self, work: Sequence[Work]) -> None:
         """Hand work that was sent before to the workers it names now."""
         self._database.delete(WORK, [(each.record_id, each.version) for each in work])
+        point(Point.WORK_TAKEN_BACK)
         self.send(work)
 
     def load(self) -> dict[tuple[str, bool], int]:
@@ -132,6 +135,7 @@ class Bus:
             "UPDATE work SET worker = '' WHERE worker <> '' AND worker NOT IN (SELECT id FROM workers)"
         )
         if count:
+            point(Point.WORK_RELEASED)
             self._database.ring([TOPIC_READY])
         return count
 
@@ -140,6 +144,7 @@ class Bus:
     def report(self, events: Sequence[Event]) -> None:
         """Put events into the inbox of the coordinators."""
         self._database.insert(EVENTS, [(_encode(event).decode(),) for event in events])
+        point(Point.EVENTS_REPORTED)
         self._database.ring([TOPIC_EVENTS])
 
     def reported(self, *, limit: int) -> list[Reported]:
@@ -153,6 +158,7 @@ class Bus:
     def settle(self, seqs: Sequence[int]) -> None:
         """Forget events that were handled, in the unit that handled them."""
         self._database.delete(EVENTS, [(seq,) for seq in seqs], by=("seq",))
+        point(Point.EVENTS_SETTLED)
 
     def depth(self) -> int:
         """How many events wait."""
@@ -165,6 +171,7 @@ class Bus:
         """Say that a worker is there, what it can run, and that it was alive just now."""
         with self._database.unit():
             self._database.delete(WORKERS, [(worker.id,)])
+            point(Point.WORKER_RENEWED)
             self._database.insert(WORKERS, [_worker_row(worker)])
 
     def call_for_work(self) -> None:
@@ -174,6 +181,7 @@ class Bus:
     def leave(self, worker: str) -> None:
         """A worker goes, or is given up; what it still had waits for another once it is released."""
         self._database.delete(WORKERS, [(worker,)])
+        point(Point.WORKER_LEFT)
         self._database.ring([TOPIC_READY])
 
     def workers(self) -> list[WorkerInfo]:

@@ -32,6 +32,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _encode_slowly = json.JSONEncoder(
     separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
 ).encode
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,19 +46,24 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
 
 def seal(transition: Transition, record: Record, *, epoch: int) -> tuple[Transition, Record]:
     """Chain `transition` to the record it changes; returns both with their hashes filled in."""
+    prev_hash, sealed_record = record.head or GENESIS, record_hash(record)
+    hash_ = _hash(transition, epoch=epoch, prev_hash=prev_hash, record_hash=sealed_record)
     sealed = replace(
-        transition, epoch=epoch, prev_hash=record.head or GENESIS, record_hash=record_hash(record)
+        transition, epoch=epoch, prev_hash=prev_hash, record_hash=sealed_record, hash=hash_
     )
-    sealed = replace(sealed, hash=transition_hash(sealed))
-    return sealed, replace(record, head=sealed.hash)
+    return sealed, replace(record, head=hash_)
 
 
 def transition_hash(transition: Transition) -> str:
     """The hash that an untouched transition must carry."""
     t = transition
+    return _hash(t, epoch=t.epoch, prev_hash=t.prev_hash, record_hash=t.record_hash)
+
+
+def _hash(t: Transition, *, epoch: int, prev_hash: str, record_hash: str) -> str:
     text = _encode(
         (
-            t.prev_hash,
+            prev_hash,
             t.record_id,
             t.machine,
             t.machine_version,
@@ -68,11 +74,11 @@ def transition_hash(transition: Transition) -> str:
             to_iso(t.at),
             t.actor,
             t.authority,
-            t.epoch,
+            epoch,
             t.attempt,
             t.trigger,
             _as_json_writes(t.metadata),
-            t.record_hash,
+            record_hash,
         )
     )
     return sha256(text).hexdigest()
@@ -113,6 +119,8 @@ def record_hash(record: Record) -> str:
 
 def _as_json_writes(values: Fields) -> Fields | msgspec.Raw:
     # The fast encoder and Python's differ in fractions alone: here 1e16 and 0.00001, there 1e+16 and 1e-05.
+    if _PLAIN.issuperset(map(type, values.values())):  # nearly always, and quickly seen
+        return values
     return msgspec.Raw(_encode_slowly(values).encode()) if _has_fraction(values) else values
 
 

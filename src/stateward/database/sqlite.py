@@ -17,8 +17,10 @@ from threading import RLock
 from typing import cast
 
 import apsw
+import msgspec
 
 from stateward.core.errors import StoreError, StoreFull, StoreMismatch, StoreUnreachable
+from stateward.core.points import Point, point
 from stateward.database import TOPICS, Cell, Row, Table
 from stateward.database.migrations import migrations
 
@@ -29,6 +31,8 @@ WAL_PAGES = 4000
 PAGE_CACHE_KIB = 65_536
 RING_BYTE = b"!"
 BATCH_MIN = 4
+
+_encode = msgspec.json.encode
 
 
 class SqliteDatabase:
@@ -83,7 +87,9 @@ class SqliteDatabase:
                     yield
                     if self._is_doomed:
                         raise StoreError("a part of this unit failed, so none of it is written")
+                    point(Point.COMMIT_BEFORE)
                     self._execute("COMMIT")
+                    point(Point.COMMIT_AFTER)
             except BaseException:
                 self._undo()
                 raise
@@ -149,6 +155,10 @@ class SqliteDatabase:
         """The rows of a query."""
         with self._lock, self._joined(), self._translated():
             return cast("list[Row]", self._execute(sql, cast("dict[str, Cell]", params)).fetchall())
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
+        """A condition that a column holds one of these texts, and its parameter."""
+        return f"{column} IN (SELECT value FROM json_each(:among))", {"among": _encode(values).decode()}
 
     def run(self, sql: str, **params: object) -> int:
         """Carry out one statement; how many rows it changed."""

@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from struct import iter_unpack
 
 import msgspec
 
@@ -42,11 +43,11 @@ class Delta:
         self.path = folder / part.file
         self._salt = salt
         self._salt_bytes = salt.encode()
+        self.fd = self._index_fd = -1
         try:
             self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
             raise self._damaged("the manifest names it, but it is not there") from error
-        self._index_fd = -1
         self._reset()
         indexed = self._load_index()
         self.refresh()
@@ -123,7 +124,7 @@ class Delta:
                     return control
                 if not line.doc_id:
                     control.append(line)
-                self._take(line, head, len(text) + 1)
+                self.take(line, head, len(text) + 1)
             if len(self.pending) >= 4 * FOLD_LINES:
                 self.fold(None)
             if self.end == before:
@@ -138,7 +139,8 @@ class Delta:
                 return data
             size *= 8
 
-    def _take(self, line: Line, head: bytes, size: int) -> None:
+    def take(self, line: Line, head: bytes, size: int) -> None:
+        """Count one more line, which is durable."""
         self.summary.add(line)
         self.tail[line.doc_id] = self.last = line
         self.pending.append((line.doc_id, self.end))
@@ -169,6 +171,16 @@ class Delta:
         self.tail, self.pending = {}, []
         if disk is not None and is_kept:
             self._append_index(disk, written)
+        elif disk is not None:
+            self._keep(disk, footer)
+
+    def _keep(self, disk: Disk, footer: Footer) -> None:
+        """Write an index anew whose tables were made in memory, because the file was of no use."""
+        pairs = [
+            each for table in self.index.tables for (each,) in iter_unpack("16s", table.pairs())
+        ]
+        self.index = Index()
+        self._append_index(disk, self.index.add(pairs, footer, is_kept=True))
 
     def _append_index(self, disk: Disk, written: bytes) -> None:
         if self._index_fd < 0:
@@ -285,6 +297,10 @@ class Delta:
             if fd >= 0:
                 os.close(fd)
         self.fd = self._index_fd = -1
+
+    def __del__(self) -> None:
+        """A reader may still walk through a delta that is off the list, so nobody closes it in between."""
+        self.close()
 
 
 def classify(tail: bytes, *, first_bad: int, durable_seq: int) -> str | None:

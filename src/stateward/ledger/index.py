@@ -144,7 +144,7 @@ def pair(hashed: int, offset: int) -> bytes:
     return hashed.to_bytes(8, "big") + offset.to_bytes(8, "big")
 
 
-def _big_endian(words: array[int]) -> bytes:
+def _big_endian(words: "array[int]") -> bytes:
     if sys.byteorder == "little":
         words.byteswap()
     return words.tobytes()
@@ -161,7 +161,7 @@ class Index:
         self._map: mmap.mmap | None = None
 
     @classmethod
-    def load(cls, path: Path, *, salt: str) -> "tuple[Index, Footer] | None":
+    def load(cls, path: Path, *, salt: str | None) -> "tuple[Index, Footer] | None":
         """What a file holds, up to its last sound footer; None if it is of no use."""
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -175,7 +175,7 @@ class Index:
         finally:
             os.close(fd)
         found = _last_footer(mapped)
-        if found is None or found[0].salt != salt:
+        if found is None or (salt is not None and found[0].salt != salt):
             return None
         footer, end = found
         index = cls()
@@ -196,34 +196,34 @@ class Index:
 
     def add(self, pairs: list[bytes], footer: Footer, *, is_kept: bool) -> bytes:
         """Take in the entries of newer lines; the bytes to append to the file, if it is to be kept."""
-        entries = len(pairs)
-        while len(run := self._run(entries)) >= (1 << LEVEL_BITS) - 1:
-            if entries + sum(table.entries for table in run) > MERGE_ENTRIES_MAX:
+        tables, places = list(self.tables), list(self.places)
+        while len(run := _run(tables, len(pairs))) >= (1 << LEVEL_BITS) - 1:
+            if len(pairs) + sum(table.entries for table in run) > MERGE_ENTRIES_MAX:
                 break
             for table in run:
                 pairs.extend(each for (each,) in struct.iter_unpack("16s", table.pairs()))
-            del self.tables[-len(run) :], self.places[-len(run) :]
-            entries = len(pairs)
+            del tables[-len(run) :], places[-len(run) :]
         data = table_bytes(pairs)
-        self.tables.append(Table(memoryview(data).cast("Q")))
+        tables.append(Table(memoryview(data).cast("Q")))
+        places.append((self.file_size if is_kept else -1, len(data)))
+        self.tables, self.places = tables, places
         if not is_kept:
-            self.places.append((-1, len(data)))
             return b""
-        self.places.append((self.file_size, len(data)))
-        footer.tables = self.places
+        footer.tables = places
         written = data + _footer_bytes(footer)
         self.file_size += len(written)
         return written
 
-    def _run(self, entries: int) -> list[Table]:
-        """The newest tables that are of about that size."""
-        level = (entries.bit_length() - 1) // LEVEL_BITS
-        run: list[Table] = []
-        for table in reversed(self.tables):
-            if (table.entries.bit_length() - 1) // LEVEL_BITS > level:
-                break
-            run.insert(0, table)
-        return run
+
+def _run(tables: list[Table], entries: int) -> list[Table]:
+    """The newest tables that are at most of about that size."""
+    level = (entries.bit_length() - 1) // LEVEL_BITS
+    run: list[Table] = []
+    for table in reversed(tables):
+        if (table.entries.bit_length() - 1) // LEVEL_BITS > level:
+            break
+        run.append(table)
+    return run
 
 
 def _footer_bytes(footer: Footer) -> bytes:

@@ -88,7 +88,7 @@ class _Node:
 
     __slots__ = ("digests", "keys", "offsets")
 
-    def __init__(self, digests: bytes, keys: list[bytes], offsets: array[int]) -> None:
+    def __init__(self, digests: bytes, keys: list[bytes], offsets: "array[int]") -> None:
         self.digests = digests
         self.keys = keys
         self.offsets = offsets

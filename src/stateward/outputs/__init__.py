@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from stateward.core.model import RUNNER, Event, Fields, Micros, event_id, log_ref
+from stateward.core.points import Point, point
 from stateward.database import Database, Row, Table
 
 ATTEMPTS_MAX = 1000
@@ -84,6 +85,7 @@ class Outputs:
         """Keep each output, unless its attempt has one already; for each, whether it was kept."""
         with self._database.unit():
             kept = self._database.insert_new(OUTPUTS, [_mark_row(each.mark) for each in outputs])
+            point(Point.MARKS_WRITTEN)
             chunks = [
                 row
                 for each, is_kept in zip(outputs, kept, strict=True)
@@ -92,6 +94,7 @@ class Outputs:
             ]
             if chunks:
                 self._database.insert(ITEM_CHUNKS, chunks)
+            point(Point.OUTPUTS_WRITTEN)
             return kept
 
     def mark(self, record_id: str, version: int) -> Mark | None:

@@ -49,6 +49,7 @@ LINE_ENDS = {
     "\u2028".encode(): b"\\u2028",
     "\u2029".encode(): b"\\u2029",
 }
+PLAIN = frozenset({str, int, bool, type(None)})
 NUL_ESCAPED = b"\\u0000"
 
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
@@ -507,7 +508,7 @@ def _fault(value: object, depth: int = 0) -> str | None:
     Encoders are too kind for this: they make null of NaN and text of the key 1. The path to the
     fault is put together on the way back, so that sound items do not pay for it.
     """
-    if value is None or isinstance(value, str | int):
+    if type(value) in PLAIN or isinstance(value, (str, int)):
         return None
     if isinstance(value, float):
         return None if isfinite(value) else f" is {value}, which JSON cannot say; give null"
@@ -515,11 +516,8 @@ def _fault(value: object, depth: int = 0) -> str | None:
         return f" is nested more than {DEPTH_MAX} deep"
     if isinstance(value, dict):
         return _dict_fault(value, depth)
-    if isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            if (fault := _fault(inner, depth + 1)) is not None:
-                return f"[{index}]{fault}"
-        return None
+    if isinstance(value, (list, tuple)):
+        return _list_fault(value, depth)
     return f" is {_kind(value)}, which JSON has no form for; give text or a number"
 
 
@@ -527,8 +525,15 @@ def _dict_fault(value: dict[object, object], depth: int) -> str | None:
     for key, inner in value.items():
         if not isinstance(key, str):
             return f" has a key that is {_kind(key)}; keys are text"
-        if (fault := _fault(inner, depth + 1)) is not None:
+        if type(inner) not in PLAIN and (fault := _fault(inner, depth + 1)) is not None:
             return f".{key[:KEY_CHARS_SHOWN_MAX]}{fault}"
+    return None
+
+
+def _list_fault(value: Sequence[object], depth: int) -> str | None:
+    for index, inner in enumerate(value):
+        if type(inner) not in PLAIN and (fault := _fault(inner, depth + 1)) is not None:
+            return f"[{index}]{fault}"
     return None
 
 

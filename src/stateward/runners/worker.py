@@ -13,12 +13,14 @@ import selectors
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shutil import rmtree
 
 import msgspec
 
 from stateward.bus import Bus, WorkerInfo
 from stateward.core.errors import ArtifactError
 from stateward.core.model import Micros, Work, timeout_message
+from stateward.core.points import Point, point
 from stateward.database import TOPIC_WORK, Database
 from stateward.outputs import Mark, Output, Outputs, ended_event
 from stateward.runners.kit import Completed, Failed, Job, Limits, Result, Runner, run_runner
@@ -122,8 +124,10 @@ class Worker:
         finished = list(self._finished.values())
         if not finished:
             return False
+        point(Point.WORK_DONE)
         with self._database.unit():
             is_ours = self._bus.finish([each.work for each in finished])
+            point(Point.WORK_FINISHED)
             ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
             outputs = [self._output(each) for each in ours]
             kept = self._outputs.write(outputs) if outputs else []
@@ -142,6 +146,7 @@ class Worker:
     def committed(self) -> None:
         """The transaction of `settle` is durable: forget what it wrote."""
         if self._is_written:
+            point(Point.RESULTS_DURABLE)
             self._finished.clear()
             self._is_written = False
 
@@ -185,6 +190,7 @@ class Worker:
         for child in list(self._children):
             child.close(wait_s=CLOSE_S)
         self._children.clear()
+        rmtree(self._scratch_root, ignore_errors=True)
         self._bell.close()
         self._bus.leave(self.name)
         self._on_close()

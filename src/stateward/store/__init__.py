@@ -23,6 +23,7 @@ from stateward.core.model import (
     Transition,
     event_id,
 )
+from stateward.core.points import Point, point
 from stateward.core.query import Query
 from stateward.database import TOPIC_CHANGES, TOPIC_READY, Database, Row, Table
 from stateward.store.search import where
@@ -198,6 +199,7 @@ class Store:
             sealed = [_sealed(change, anchor.epoch) for change in changes]
             opened = self._open([change for change in sealed if change.expected is None])
             self._move([change for change in sealed if change.expected is not None])
+            point(Point.RECORDS_WRITTEN)
             kept = [change for change in sealed if change.record.id not in opened.refused]
             self._append(kept, anchor)
             self._add_effects(kept)
@@ -205,6 +207,7 @@ class Store:
                 self._database.insert(
                     DISPOSITIONS, [_disposition_row(each) for each in dispositions]
                 )
+                point(Point.DISPOSITIONS_NOTED)
             self._tell(kept)
             return [
                 None if change.record.id in opened.refused else change.record for change in sealed
@@ -241,6 +244,7 @@ class Store:
             for seq, transition in enumerate(transitions, anchor.count + 1)
         ]
         self._database.insert(TRANSITIONS, rows)
+        point(Point.TRANSITIONS_APPENDED)
         after = advance(anchor, (transition.hash for transition in transitions))
         self._database.run(
             "UPDATE anchor SET count = :count, head = :head, digest = :digest WHERE one = 1",
@@ -248,6 +252,7 @@ class Store:
             head=after.head,
             digest=after.digest,
         )
+        point(Point.ANCHOR_ADVANCED)
 
     def _add_effects(self, changes: Sequence[Change]) -> None:
         rows = [
@@ -257,6 +262,7 @@ class Store:
         ]
         if rows:
             self._database.insert(EFFECTS, rows)
+            point(Point.EFFECTS_ADDED)
 
     def _tell(self, changes: Sequence[Change]) -> None:
         if any(change.record.waiting is not None for change in changes):
@@ -271,11 +277,10 @@ class Store:
         wanted = sorted(set(ids))
         if not wanted:
             return {}
-        names = {f"id_{place}": record_id for place, record_id in enumerate(wanted)}
-        marks = ", ".join(f":{name}" for name in names)
+        condition, params = self._database.among("id", wanted)
         suffix = f" ORDER BY id{self._database.locking}" if lock else ""
         found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE id IN ({marks}){suffix}", **names
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", **params
         )
         return {str(row[0]): _record(row) for row in found}
 
@@ -334,10 +339,9 @@ class Store:
         """
         if not event_ids:
             return set()
-        names = {f"id_{place}": each for place, each in enumerate(event_ids)}
-        marks = ", ".join(f":{name}" for name in names)
+        condition, params = self._database.among("event_id", event_ids)
         found = self._database.rows(
-            f"SELECT event_id FROM transitions WHERE event_id IN ({marks})", **names
+            f"SELECT event_id FROM transitions WHERE {condition}", **params
         )
         return {str(each) for (each,) in found}
 

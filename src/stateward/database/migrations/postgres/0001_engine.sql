@@ -232,13 +232,17 @@ BEGIN
 END
 $body$;
 
--- So that workers with the owner's login can lay its rights down.
+-- So that workers with the owner's login can lay its rights down. (Since PostgreSQL 16 being a member
+-- of a role one has created is not yet the right to act as it.)
+CREATE FUNCTION is_runner() RETURNS boolean LANGUAGE sql STABLE AS $body$
+    SELECT pg_has_role(
+        oid, CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END
+    )
+    FROM pg_roles WHERE rolname = 'stateward_runner';
+$body$;
 DO $body$
 BEGIN
-    IF EXISTS (
-        SELECT FROM pg_roles
-        WHERE rolname = 'stateward_runner' AND NOT pg_has_role(current_user, oid, 'MEMBER')
-    ) THEN
+    IF NOT is_runner() THEN
         EXECUTE format('GRANT stateward_runner TO %I', current_user);
     END IF;
 EXCEPTION

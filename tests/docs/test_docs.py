@@ -1,0 +1,294 @@
+"""The documentation is true: its links lead somewhere, its commands print what it says, it leaves nothing out."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from msgspec.structs import fields
+
+from stateward.core import declare, errors, machine, model, query
+from stateward.core.machine import Machine
+from stateward.pipelines import BUNDLED, load
+from tests.docs.pages import DOCS, ROOT, Session, anchors, blocks, fenced, links, pages
+
+SOURCES = ROOT / "src" / "stateward"
+README = ROOT / "README.md"
+ALL_PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+WORKED = [page for page in pages("tutorial", "how-to") if list(blocks(page.read_text("utf-8")))]
+SERVICE = "run-as-a-service"
+
+# Rooms whose codes a record can carry. A code is written as a whole text in capitals; so are these few others.
+ROOMS_WITH_CODES = ("core", "runners", "pipelines", "coordinator.py")
+CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
+CODE_CHARS_MIN = 5
+NOT_CODES = {"TMPDIR", "MALLOC_ARENA_MAX"}
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def reference(name: str) -> str:
+    """A reference page on one line, so that it does not matter where its lines are broken."""
+    return " ".join((DOCS / "reference" / f"{name}.md").read_text("utf-8").split())
+
+
+def named(name: str) -> str:
+    """How a page names something."""
+    return f"`{name}`"
+
+
+# Links
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = [
+        link for link in links(page.read_text("utf-8")) if not is_there(page.parent, link, page)
+    ]
+
+    assert not broken
+
+
+def is_there(folder: Path, link: str, page: Path) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (folder / path).resolve() if path else page
+    if not target.exists() or not target.is_relative_to(ROOT):
+        return False
+    return not anchor or anchor in anchors(target.read_text("utf-8"))
+
+
+def test_the_index_leads_to_every_page() -> None:
+    index = DOCS / "index.md"
+    reached = {(DOCS / link).resolve() for link in links(index.read_text("utf-8"))}
+
+    assert set(DOCS.rglob("*.md")) - reached == {index}
+
+
+# Commands
+
+
+def test_the_example_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    text = README.read_text("utf-8")
+    (example,) = fenced(text, "python")
+    (promised,) = re.findall(r"^It prints `([^`]+)`", text, re.MULTILINE)
+
+    with Session(tmp_path) as session:
+        session.write("words.py", example)
+        runs = [session.run("python words.py") for _ in range(2)]
+
+    assert runs == [(0, f"{promised}\n")] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page in WORKED if page.stem != SERVICE], ids=lambda page: page.stem
+)
+def test_a_page_can_be_worked_through(page: Path, tmp_path: Path) -> None:
+    with Session(tmp_path) as session:
+        work_through(page, session)
+
+
+@pytest.mark.service
+def test_the_page_for_services_can_be_worked_through(postgres_url: str, tmp_path: Path) -> None:
+    (page,) = (page for page in WORKED if page.stem == SERVICE)
+
+    with Session(tmp_path, STATEWARD_STORE_URL=postgres_url) as session:
+        work_through(page, session)
+
+
+def work_through(page: Path, session: Session) -> None:
+    printed = ""
+    for block in blocks(page.read_text("utf-8")):
+        place = f"{name_of(page)}:{block.line}"
+        if block.kind == "file":
+            session.write(block.argument, block.body)
+        elif block.kind == "run":
+            expected = int(block.argument.removeprefix("exit=") or 0)
+            code, printed = session.run(block.body)
+            assert code == expected, f"{place} ended with {code}:\n{printed}"
+        else:
+            is_so = session.is_printed(block.body, printed)
+            assert is_so, f"{place} shows:\n{block.body}\nbut it printed:\n{printed}"
+
+
+# Nothing is left out
+
+
+def test_every_exception_is_explained() -> None:
+    classes = [
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.StatewardError)
+    ]
+
+    page = reference("errors")
+    assert [name for name in classes if named(name) not in page] == []
+
+
+def test_every_code_of_a_record_is_explained() -> None:
+    page = reference("errors")
+    found = set(codes())
+
+    assert {"TIMEOUT", "CANCELLED", "WORKER_LOST", "TOO_MANY_ITEMS"} <= found
+    assert sorted(code for code in found if named(code) not in page) == []
+
+
+def codes() -> Iterator[str]:
+    for room in ROOMS_WITH_CODES:
+        place = SOURCES / room
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    text = node.value
+                    if len(text) >= CODE_CHARS_MIN and CODE.fullmatch(text):
+                        yield from {text} - NOT_CODES
+
+
+def test_every_kind_of_event_is_explained() -> None:
+    page = reference("events")
+    kinds = {kind for each in load(BUNDLED) for edge in each.edges for kind in kinds_of(each, edge)}
+    constants = {getattr(machine, name) for name in EVENT_CONSTANTS}
+
+    assert sorted(kind for kind in kinds | constants if named(kind) not in page) == []
+
+
+EVENT_CONSTANTS = (
+    "RETRY_REQUESTED", "RETRY_DUE", "RETRIES_EXHAUSTED", "CANCEL_REQUESTED", "UPGRADED",
+)  # fmt: skip
+
+
+def kinds_of(owner: Machine, edge: machine.Edge) -> Iterator[str]:
+    """`parse.completed` is a `<stage>.completed`; what a move is called is its own affair."""
+    moves = {move.on for move in owner.moves}
+    reviews = {review.name for review in owner.reviews}
+    for event in edge.on:
+        subject, _, verb = event.partition(".")
+        if subject in owner.stage:
+            yield f"<stage>.{verb}"
+        elif subject in reviews:
+            yield f"<review>.{'timed_out' if verb == 'timed_out' else '<answer>'}"
+        elif event not in moves:
+            yield event
+
+
+def test_every_field_of_an_event_and_every_fate_of_one_is_explained() -> None:
+    page = reference("events")
+    names = [*(field.name for field in fields(model.Event)), *get_args(model.Reason)]
+
+    assert [name for name in names if named(name) not in page] == []
+
+
+def test_every_field_of_a_transition_and_of_the_anchor_is_explained() -> None:
+    page = reference("history")
+    names = {field.name for field in fields(model.Transition)} | set(columns_of("anchor")) - {"one"}
+
+    assert sorted(name for name in names if named(name) not in page) == []
+
+
+def test_every_check_of_verify_is_explained() -> None:
+    page = reference("history")
+    checks = set(first_texts(SOURCES / "core" / "verify.py", "_finding"))
+
+    assert "anchor" in checks
+    assert sorted(check for check in checks if named(check) not in page) == []
+
+
+def first_texts(file: Path, function: str) -> Iterator[str]:
+    """The first argument of every call of a function."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            first = node.args[0] if node.args else None
+            if node.func.id == function and isinstance(first, ast.Constant):
+                yield str(first.value)
+
+
+def test_every_explanation_is_explained() -> None:
+    page = (DOCS / "how-to" / "stuck-documents.md").read_text("utf-8")
+    tree = ast.parse((SOURCES / "core" / "view.py").read_text("utf-8"))
+    given = {
+        keyword.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "code" and isinstance(keyword.value, ast.Constant)
+    }
+
+    assert "no_worker" in given
+    assert sorted(str(code) for code in given if named(str(code)) not in page) == []
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_every_table_and_index_is_explained(engine: str) -> None:
+    page = reference("database")
+    made = re.findall(r"^CREATE (?:TABLE|(?:UNIQUE )?INDEX) (\w+)", schema(engine), re.MULTILINE)
+
+    assert {"records", "transitions", "records_waiting"} <= set(made)
+    assert [name for name in made if named(name) not in page] == []
+
+
+def test_every_column_of_a_record_is_explained() -> None:
+    page = reference("database")
+
+    assert [name for name in columns_of("records") if named(name) not in page] == []
+
+
+def columns_of(table: str) -> list[str]:
+    (body,) = re.findall(
+        rf"^CREATE TABLE {table} \((.*?)^\)", schema("sqlite"), re.DOTALL | re.MULTILINE
+    )
+    return re.findall(r"^    (\w+) [A-Z]+", body, re.MULTILINE)
+
+
+def schema(engine: str) -> str:
+    files = sorted((SOURCES / "database" / "migrations" / engine).glob("*.sql"))
+    return "\n".join(file.read_text("utf-8") for file in files)
+
+
+def test_every_key_of_a_declaration_is_explained() -> None:
+    page = reference("machines")
+    declared = [
+        declare.MachineDeclared, declare.StateDeclared, declare.StageDeclared,
+        declare.RouteDeclared, declare.ReviewDeclared, declare.MoveDeclared, declare.RetryDeclared,
+    ]  # fmt: skip
+    keys = {field.encode_name for each in declared for field in fields(each)}
+    route = {"to", "when"}  # explained in one sentence: {to: state, when: guard}
+
+    assert sorted(key for key in keys - route if named(key) not in page) == []
+    assert all(f"{key}: " in page for key in route)
+    assert [kind for kind in machine.KINDS if named(kind) not in page] == []
+
+
+def test_every_fault_of_a_declaration_is_explained() -> None:
+    page = reference("machines")
+    told = list(sentences())
+
+    assert len(told) > 25
+    assert [sentence for sentence in told if longest_words(sentence) not in page] == []
+
+
+def sentences() -> Iterator[list[str]]:
+    """The sentences of all faults, each as the pieces between what is filled in."""
+    tree = ast.parse((SOURCES / "core" / "declare.py").read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "_fault" and isinstance(node.args[1], ast.Constant | ast.JoinedStr):
+                yield [
+                    str(piece.value)
+                    for piece in ast.walk(node.args[1])
+                    if isinstance(piece, ast.Constant)
+                ]
+
+
+def longest_words(pieces: list[str]) -> str:
+    return " ".join(max(pieces, key=len).split())
+
+
+def test_every_word_of_a_query_is_explained() -> None:
+    page = reference("query")
+    words = [*query.KEYS, *query.CLAIMS, *query.UNITS, *query.PRIORITY_CLASSES]
+
+    assert [word for word in words if named(word) not in page] == []
