@@ -104,6 +104,20 @@ def test_a_connection_lost_while_idle_is_opened_anew(
     assert stages(database) == ["a", "b"]
 
 
+def test_a_unit_begins_over_a_new_connection_if_the_loss_shows_only_then(
+    database: PostgresDatabase, postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([True])  # once it looks well when it is not: the news is still on the way
+    is_idle = libpq.Session.is_idle
+    cut(postgres_dsn)
+    monkeypatch.setattr(libpq.Session, "is_idle", lambda self: next(answers, None) or is_idle(self))
+
+    with database.unit():
+        database.insert(PAUSES, [a_pause("a")])
+
+    assert stages(database) == ["a"]
+
+
 def test_a_connection_lost_inside_a_unit_undoes_it(
     database: PostgresDatabase, postgres_dsn: str
 ) -> None:
@@ -188,6 +202,8 @@ def test_a_server_that_comes_back_is_used_again(own_server: Cluster) -> None:
         own_server.stop()
         with pytest.raises(StoreUnreachable, match="check that the server runs"):
             database.rows("SELECT 1")
+        with pytest.raises(StoreUnreachable, match="check that the server runs"):
+            database.bell(TOPIC_WORK)
         assert bell.wait(WAIT_S)
         bell.clear()
         started = time.monotonic()

@@ -1,13 +1,25 @@
-"""SQLite in a file keeps what every engine promises."""
+"""SQLite in a file keeps what every engine promises, and says what is wrong with a file."""
 
+import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from stateward.core.errors import StoreFull, StoreMismatch, StoreUnreachable
+from stateward.database import TOPIC_WORK
 from stateward.database.sqlite import SqliteDatabase
-from stateward.testing.databases import DatabaseSuite, Opener
+from stateward.testing.databases import (
+    PAUSES,
+    WAIT_S,
+    DatabaseSuite,
+    Opener,
+    a_pause,
+    stages,
+)
 
 
 class TestSqlite(DatabaseSuite):
@@ -20,3 +32,70 @@ class TestSqlite(DatabaseSuite):
     @pytest.fixture
     def open_empty_database(self, open_database: Opener) -> Opener:
         return open_database
+
+
+def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.execute("CREATE TABLE records (x)")
+
+    with pytest.raises(StoreMismatch, match="a database of another program"):
+        SqliteDatabase(path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader, " * 1000)
+
+    with pytest.raises(StoreMismatch, match="not a sound SQLite database"):
+        SqliteDatabase(path)
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    with closing(SqliteDatabase(path)) as database:
+        database.run("PRAGMA user_version = 999")
+
+    with pytest.raises(StoreMismatch, match="newer Stateward"):
+        SqliteDatabase(path)
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreachable, match="cannot open"):
+        SqliteDatabase(tmp_path)
+
+
+def test_a_writer_that_waits_too_long_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    with closing(SqliteDatabase(path)) as one, closing(SqliteDatabase(path, busy_s=0.1)) as other:
+        with one.unit(), pytest.raises(StoreUnreachable, match="held by another writer"):
+            other.insert(PAUSES, [a_pause("a")])
+
+        other.insert(PAUSES, [a_pause("a")])
+        assert stages(one) == ["a"]
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with closing(SqliteDatabase(tmp_path / "kept.db")) as database:
+        ((pages,),) = database.rows("PRAGMA page_count")
+        database.rows(f"PRAGMA max_page_count = {pages!r}")
+
+        with pytest.raises(StoreFull, match="free some space"):
+            database.insert(PAUSES, [a_pause(f"{n}", reason="x" * 9_000) for n in range(50)])
+
+        assert stages(database) == []
+        database.rows("PRAGMA max_page_count = 100000")
+        database.insert(PAUSES, [a_pause("a")])
+        assert stages(database) == ["a"]
+
+
+def test_the_pipe_of_a_listener_that_died_is_swept_away(tmp_path: Path) -> None:
+    with closing(SqliteDatabase(tmp_path / "kept.db")) as database:
+        bell = database.bell(TOPIC_WORK)
+        left_behind = tmp_path / "kept.db-wake" / TOPIC_WORK / "4242-dead"
+        os.mkfifo(left_behind)
+
+        database.ring([TOPIC_WORK])
+
+        assert bell.wait(WAIT_S)
+        assert not left_behind.exists()

@@ -99,7 +99,7 @@ class Session:
         self.folder.mkdir()
         self.ids: dict[str, str] = {}  # as the page has it → as it really is
         self._exports = folder / "exports"
-        self._output = folder / "output"  # a file, because a pipe would wait for what runs in the background
+        self._output = folder / "output"  # a file: a pipe would wait for what stays running
         self._environment = environment(folder / "bin") | variables
         self._groups: list[int] = []
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import fields
 
 from stateward.core import declare, errors, machine, model, query
@@ -250,7 +251,7 @@ def schema(engine: str) -> str:
 
 def test_every_key_of_a_declaration_is_explained() -> None:
     page = reference("machines")
-    declared = [
+    declared: list[type[Struct]] = [
         declare.MachineDeclared, declare.StateDeclared, declare.StageDeclared,
         declare.RouteDeclared, declare.ReviewDeclared, declare.MoveDeclared, declare.RetryDeclared,
     ]  # fmt: skip
@@ -274,13 +275,12 @@ def sentences() -> Iterator[list[str]]:
     """The sentences of all faults, each as the pieces between what is filled in."""
     tree = ast.parse((SOURCES / "core" / "declare.py").read_text("utf-8"))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "_fault" and isinstance(node.args[1], ast.Constant | ast.JoinedStr):
-                yield [
-                    str(piece.value)
-                    for piece in ast.walk(node.args[1])
-                    if isinstance(piece, ast.Constant)
-                ]
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) != "self._fault":
+            continue
+        sentence = node.args[1]
+        if isinstance(sentence, ast.Constant | ast.JoinedStr):
+            constants = (each for each in ast.walk(sentence) if isinstance(each, ast.Constant))
+            yield [str(piece.value) for piece in constants]
 
 
 def longest_words(pieces: list[str]) -> str:

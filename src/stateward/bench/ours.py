@@ -9,11 +9,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 from stateward import __version__
 from stateward.app import App, Node
-from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, percentile, reading
+from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading
 from stateward.coordinator import Opening
 from stateward.core.declare import declare
 from stateward.core.model import PERSON, SECOND, Fields
@@ -27,7 +26,7 @@ FIRST, LAST = "queued", "finished"
 DONE_MAX_S = 60.0
 LOAD_MAX = 500
 TRANSITIONS_A_RECORD = 5
-OPENINGS = 5
+IDLE_TURNS_MAX = 100
 
 MACHINE = declare(
     {
@@ -139,12 +138,9 @@ def share(job: Job) -> Reading:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         sys.stdin.readline()
-        before = _transitions(app)
         meter = Meter()
         node.run(until_idle=True)
-        spent = meter.spent()
-        note = str(_transitions(app) - before)
-        return _reading(job, app, spent, [0.0] * job.records)._replace(note=note)
+        return _reading(job, app, meter.spent(), [0.0] * job.records)
 
 
 MODES = {"burst": burst, "idle": idle, "depth": depth, "opening": opening, "share": share}
@@ -190,8 +186,11 @@ def submit(door: App) -> float:
 
 def work_on(app: App, node: Node, *, until: int) -> None:
     """Turn until the log is so long."""
+    idle_turns = 0
     while _transitions(app) < until:
-        node.turn()
+        idle_turns = 0 if node.turn() else idle_turns + 1
+        if idle_turns > IDLE_TURNS_MAX:
+            raise RuntimeError(f"the node found nothing to do at {_transitions(app)} of {until}")
 
 
 def latencies_s(app: App, ids: Sequence[str]) -> list[float]:

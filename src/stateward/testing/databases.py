@@ -476,6 +476,17 @@ class DatabaseSuite:
             assert sorted(within) == [(name,) for name in names[:length]]
             assert sorted(beyond) == [(name,) for name in names[length:]]
 
+    def test_a_column_is_compared_with_any_number_of_texts(self, open_database: Opener) -> None:
+        database = open_database()
+        names = sorted({text[:1000] for text in HOSTILE_TEXTS} | {f"{n}" for n in range(2000)})
+        database.insert(PAUSES, [a_pause(name) for name in names])
+        sql = "SELECT stage FROM pauses WHERE machine = :machine AND "
+
+        for wanted in ([], ["none"], names[:1], names[::7], names):
+            condition, params = database.among("stage", [*wanted, *wanted[:3]])
+            found = database.rows(sql + condition, machine="m", **params)
+            assert sorted(found) == [(name,) for name in wanted if name != "none"]
+
     # Values
 
     def test_any_text_survives_every_verb(self, open_database: Opener) -> None:

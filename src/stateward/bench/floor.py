@@ -1,0 +1,317 @@
+"""The floor: the rows that our tables need for a record's way through two stages, written by hand in batches.
+
+It opens the same records, hands them out, writes work, outputs, items and events, moves records by compare-and-set
+and appends sealed transitions: the same rows in the same number of transactions as the product, and a history
+that `verify` accepts. It lacks everything else: no decisions, no workers, no recovery, no bells, one process, one
+connection. Nothing is read back but the queue. What the product costs above this is the price of its comforts.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from stateward.app import App, new_record_id, wall_clock
+from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading
+from stateward.bench.ours import ACTOR, LAST, NAME, durability, latencies_s, open_app
+from stateward.core.chain import GENESIS
+from stateward.core.model import SECOND, Micros, to_iso
+from stateward.settings import DATABASE
+
+WORKER = "floor-1-000000"
+DUE_IN = 3605 * SECOND  # the default timeout of a stage, and the grace that the clock gives it
+EPOCH = 0
+
+Name: TypeAlias = Literal["first", "second"]
+Cells: TypeAlias = Sequence[Sequence[str | int]]
+Waits: TypeAlias = Callable[[App], list[float]]
+
+
+class Live(NamedTuple):
+    """What the floor knows of a record between two steps."""
+
+    id: str
+    created_at: Micros
+    head: str
+
+
+class Sealed(NamedTuple):
+    """A transition that was made: the record it is of, and its two hashes."""
+
+    record: Live
+    record_hash: str
+    hash: str
+
+
+class Step(NamedTuple):
+    """One of the five moves, with all that is the same for every record."""
+
+    version: int
+    source: str | None
+    target: str
+    trigger: str
+    actor: str
+    attempt: int | None
+    metadata: str
+    fields: tuple[str, ...]
+    outputs: str
+    waiting: Name | None = None
+    is_running: bool = False
+
+    @property
+    def fields_of(self) -> Callable[[str], str]:
+        """The domain fields as JSON, for a record's id."""
+        return ("{{" + ",".join(self.fields) + "}}").format
+
+
+STARTED = json.dumps({"retry_count": 0, "worker": WORKER}, separators=(",", ":"))
+COUNTED = '{"count":1}'
+LOG_1, LOG_2 = '"first_log_ref":"/logs/first/{0}"', '"second_log_ref":"/logs/second/{0}"'
+ITEMS, ROWS = '"items_count":1', '"rows_count":1'
+BY_RUNNER = f"runner:{WORKER}"
+
+STAGES: tuple[Name, ...] = ("second", "first")  # what is older comes first
+OPEN = Step(0, None, "queued", "bench.created", ACTOR, None, "{}", (), "{}", waiting="first")
+START: dict[Name, Step] = {
+    "first": Step(
+        1, "queued", "first_running", "first.started", "coordinator", 1, STARTED, (LOG_1,), "{}",
+        is_running=True,
+    ),
+    "second": Step(
+        3, "first_done", "second_running", "second.started", "coordinator", 3, STARTED,
+        (LOG_1, ITEMS, LOG_2), '{"first":1}', is_running=True,
+    ),
+}  # fmt: skip
+COMPLETE: dict[Name, Step] = {
+    "first": Step(
+        2, "first_running", "first_done", "first.completed", BY_RUNNER, 1, COUNTED, (LOG_1, ITEMS),
+        '{"first":1}', waiting="second",
+    ),
+    "second": Step(
+        4, "second_running", LAST, "second.completed", BY_RUNNER, 3, COUNTED,
+        (LOG_1, ITEMS, ROWS, LOG_2), '{"first":1,"second":3}',
+    ),
+}  # fmt: skip
+
+
+class Writer(Protocol):
+    """A store that takes the floor's rows; a batch is a few statements."""
+
+    def begin(self) -> None:
+        """Begin a transaction, and take the log for it."""
+
+    def end(self, count: int, head: str, digest: str) -> None:
+        """Set the anchor, and make the transaction durable."""
+
+    def queue(self, stage: Name, limit: int) -> list[Live]:
+        """Who waits for a stage, first things first."""
+
+    def open(self, records: Cells) -> None:
+        """Write new records."""
+
+    def move(self, step: Step, records: Cells) -> None:
+        """Compare-and-set: the records that are at the version before this step take it."""
+
+    def append(self, transitions: Cells, step: Step) -> None:
+        """Write transitions."""
+
+    def send(self, work: Cells) -> None:
+        """Write work."""
+
+    def finish(self, work: Cells, outputs: Cells, items: Cells, events: Cells) -> None:
+        """Delete work; write outputs, items and events."""
+
+    def settle(self, events: int) -> None:
+        """Delete the events that were written last."""
+
+    def close(self) -> None:
+        """Let go of the store."""
+
+
+class Floor:
+    """Moves records on, a batch a transaction."""
+
+    def __init__(self, writer: Writer, *, batch: int) -> None:
+        self._writer = writer
+        self._batch = batch
+        self._count, self._head, self._digest = 0, GENESIS, GENESIS
+        self._under_way: list[tuple[Name, list[Live]]] = []
+
+    def open(self, count: int) -> list[str]:
+        """So many new records, in one transaction."""
+        now = wall_clock()
+        fresh = [Live(new_record_id("BN"), now, GENESIS) for _ in range(count)]
+        self._writer.begin()
+        sealed = self._seal(OPEN, fresh, now)
+        self._writer.open([(each.record.id, now, now, now, each.hash) for each in sealed])
+        self._writer.end(self._count, self._head, self._digest)
+        return [record.id for record in fresh]
+
+    def run(self) -> None:
+        """Turn until nothing is left."""
+        self.turn()
+        while self._under_way:
+            self.turn()
+
+    def turn(self) -> None:
+        """Finish what was handed out, hand out what waits."""
+        self._writer.begin()
+        for stage, records in self._under_way:
+            self._complete(stage, records)
+        self._under_way = []
+        room = self._batch
+        for stage in STAGES:
+            room -= self._start(stage, room)
+        self._writer.end(self._count, self._head, self._digest)
+
+    def _complete(self, stage: Name, records: list[Live]) -> None:
+        now, step, writer = wall_clock(), COMPLETE[stage], self._writer
+        version_ = step.version - 1
+        writer.finish(
+            [(each.id, version_) for each in records],
+            [(each.id, version_, stage, now) for each in records],
+            [(each.id, version_) for each in records],
+            [(_event(each.id, step, now),) for each in records],
+        )
+        self._move(step, records, now)
+        writer.settle(len(records))
+
+    def _start(self, stage: Name, room: int) -> int:
+        waiting = self._writer.queue(stage, room) if room else []
+        if waiting:
+            now, step = wall_clock(), START[stage]
+            moved = self._move(step, waiting, now)
+            self._writer.send(
+                [
+                    (each.id, step.version, each.created_at, _work(each, step, stage))
+                    for each in moved
+                ]
+            )
+            self._under_way.append((stage, moved))
+        return len(waiting)
+
+    def _move(self, step: Step, records: list[Live], now: Micros) -> list[Live]:
+        sealed = self._seal(step, records, now)
+        fields = step.fields_of
+        self._writer.move(
+            step,
+            [(each.hash, fields(each.record.id), now, now + DUE_IN, each.record.id) for each in sealed],
+        )
+        return [each.record._replace(head=each.hash) for each in sealed]
+
+    def _seal(self, step: Step, records: list[Live], now: Micros) -> list[Sealed]:
+        """Chain this step to the last of each record, and all of them to the log."""
+        of_record, of_transition = _record_text(step, now), _transition_text(step, now)
+        sealed, rows = [], []
+        count, digest = self._count, self._digest
+        for record in records:
+            id_, head = record.id, record.head
+            sealed_record = sha256(of_record(id_, to_iso(record.created_at)).encode()).hexdigest()
+            hash_ = sha256(of_transition(id_, head, sealed_record).encode()).hexdigest()
+            count += 1
+            digest = sha256((digest + hash_).encode()).hexdigest()
+            sealed.append(Sealed(record, sealed_record, hash_))
+            rows.append((count, id_, now, sealed_record, head, hash_))
+        self._count, self._head, self._digest = count, sealed[-1].hash, digest
+        self._writer.append(rows, step)
+        return sealed
+
+
+def _record_text(step: Step, now: Micros) -> Callable[[str, str], str]:
+    """What is hashed of a record as this step leaves it (see `core.chain.record_hash`)."""
+    before = f'","{NAME}",1,"{step.target}",{step.version},"'
+    between = f'","{to_iso(now)}",0,null,null,null,null,null,null,null,null,{{}},'
+    after = f",{step.outputs}]"
+    fields = step.fields_of
+    return lambda id_, created: f'["{id_}{before}{created}{between}{fields(id_)}{after}'
+
+
+def _transition_text(step: Step, now: Micros) -> Callable[[str, str, str], str]:
+    """What is hashed of a transition (see `core.chain.transition_hash`)."""
+    source = "null" if step.source is None else f'"{step.source}"'
+    attempt = "null" if step.attempt is None else step.attempt
+    before = f'","{NAME}",1,{source},"{step.target}",{step.version},"'
+    between = (
+        f':{step.version}:{step.trigger}","{to_iso(now)}","{step.actor}","coordinator",{EPOCH},{attempt},'
+        f'"{step.trigger}",{step.metadata},"'
+    )
+    return lambda id_, head, sealed: f'["{head}","{id_}{before}{id_}{between}{sealed}"]'
+
+
+def _work(record: Live, step: Step, stage: Name) -> str:
+    return (
+        f'{{"record_id":"{record.id}","version":{step.version},"machine":"{NAME}","stage":"{stage}",'
+        f'"running":"{step.target}","runner":"bench.nothing","worker":"{WORKER}",'
+        f'"created_at":{record.created_at},"rank":{record.created_at},"timeout_s":3600.0,"delivery":1,'
+        f'"artifact":null,"labels":{{}},"inputs":{step.outputs},"retry_count":0,"is_inline":true,'
+        f'"produces":"items"}}'
+    )
+
+
+def _event(id_: str, step: Step, now: Micros) -> str:
+    return (
+        f'{{"id":"{id_}:{step.version}:{step.trigger}","type":"{step.trigger}","record_id":"{id_}",'
+        f'"version":{step.version - 1},"at":{now},"actor":"{step.actor}","count":1,"outcome":"done",'
+        f'"facts":{{}},"error_code":null,"error_message":null,"is_retryable":true,'
+        f'"log_ref":"/logs/first/{id_}","reason":null,"trace":null}}'
+    )
+
+
+# Measuring
+
+
+def measure(job: Job) -> Reading:
+    """What this job asks for."""
+    with open_app(job) as app:  # for the tables alone
+        batch = app.settings.worker.inline_window
+    with _writer(job) as writer:
+        floor = Floor(writer, batch=batch)
+        spent, found = (_burst if job.mode == "burst" else _idle)(job, floor)
+    with open_app(job) as app:
+        waits = found(app)
+        library = "psycopg" if job.url else "apsw"
+        return reading(
+            job, spent, waits, version=f"{library} {version(library)}", durability=durability(app)
+        )
+
+
+def _burst(job: Job, floor: Floor) -> tuple[Spent, Waits]:
+    meter = Meter(job.server)
+    ids: list[str] = []
+    while len(ids) < job.records:
+        ids += floor.open(min(GROUP, job.records - len(ids)))
+    floor.run()
+    return meter.spent(), lambda app: latencies_s(app, ids)
+
+
+def _idle(job: Job, floor: Floor) -> tuple[Spent, Waits]:
+    for _ in range(WARM_UP):
+        _one(floor)
+    meter = Meter(job.server)
+    waits = [_one(floor) for _ in range(job.records)]
+    return meter.spent(), lambda _: waits
+
+
+def _one(floor: Floor) -> float:
+    begin = time.perf_counter()
+    floor.open(1)
+    floor.run()
+    return time.perf_counter() - begin
+
+
+@contextmanager
+def _writer(job: Job) -> Iterator[Writer]:
+    from stateward.bench.floor_postgres import PostgresWriter
+    from stateward.bench.floor_sqlite import SqliteWriter
+
+    writer: Writer = (
+        PostgresWriter(job.url) if job.url else SqliteWriter(str(Path(job.folder) / DATABASE))
+    )
+    try:
+        yield writer
+    finally:
+        writer.close()

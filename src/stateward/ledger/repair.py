@@ -1,0 +1,446 @@
+"""Looking for damage, saying exactly where it is, and what can be done about it. Never guesses.
+
+`verify` reads every byte: each line against the chain, each file against the manifest, each snapshot against its
+root and its place in the chain, and if wanted a checkpoint that was kept elsewhere against the tree. It needs no
+lock and no ledger that opens. `validate` replays the log: every move against the machine, and the documents as
+they are kept against the documents as the log tells them.
+
+`repair` says what it would do, and does it only when told. It never deletes: bytes that have to go are kept beside
+(`….torn-<byte>`, `….corrupt`, `….damaged`). What costs acknowledged records it does only with `accept_loss`, and
+it says how many. What it cannot mend it says too: then a backup must be brought back.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.machine import Machine
+from stateward.ledger import chain, merkle
+from stateward.ledger.delta import classify, plain_chunks
+from stateward.ledger.disk import Disk, put
+from stateward.ledger.errors import Finding, LedgerDamaged, LedgerError
+from stateward.ledger.index import SUFFIX
+from stateward.ledger.manifest import (
+    GZ,
+    HEAD,
+    MANIFEST,
+    DeltaPart,
+    Manifest,
+    SnapshotPart,
+    effective,
+    read_archive,
+    read_manifest,
+    write_manifest,
+)
+from stateward.ledger.merkle import Span, leaf_hash
+from stateward.ledger.rebuild import is_ledger, rebuilt
+from stateward.ledger.record import IMPORT_CLOSED, IMPORT_OPENED, decode_line
+from stateward.ledger.snapshot import Snapshot
+from stateward.ledger.states import Graph
+from stateward.ledger.view import SEQ_MAX, View, head_slot, read_head, unpack
+from stateward.ledger.writer import lock
+
+FINDINGS_MAX = 1000
+Progress = Callable[[str, int], None]
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verification saw: `findings` are damage, `notes` are not."""
+
+    lines: int
+    snapshots: int
+    head: str
+    root: str
+    findings: tuple[Finding, ...]
+    notes: tuple[Finding, ...] = ()
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that `repair` would do or did. `lost` are acknowledged records that it costs."""
+
+    finding: Finding
+    action: str
+    lost: int = 0
+    needs_accept_loss: bool = False
+    is_possible: bool = True
+
+
+def verify(
+    folder: Path, *, checkpoint: str | None = None, progress: Progress = lambda *_: None
+) -> Verdict:
+    """Read every byte of a ledger and say what is wrong with it, and where."""
+    check = _Check(folder, progress)
+    manifest = check.manifest()
+    if manifest is None:
+        return check.verdict()
+    check.log(manifest)
+    check.snapshots(manifest)
+    if checkpoint is not None:
+        check.anchor(checkpoint)
+    return check.verdict()
+
+
+class _Check:
+    """One walk over all files of a ledger."""
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self._folder = folder
+        self._progress = progress
+        self.findings: list[Finding] = []
+        self.notes: list[Finding] = []
+        self._lines = self._snapshots = 0
+        self._span = Span()
+        self._roots: dict[int, bytes] = {}
+        self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
+        self.bad_at: tuple[DeltaPart, int, int] | None = None
+        """The first damaged delta, the byte and the seq of its first bad line."""
+
+    def say(self, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None) -> None:
+        if len(self.findings) < FINDINGS_MAX:
+            self.findings.append(Finding(file=file, byte=byte, seq=seq, sentence=sentence))
+
+    def manifest(self) -> Manifest | None:
+        if not self._folder.is_dir() or not is_ledger(self._folder):
+            self.say(str(self._folder), "it is not a ledger")
+            return None
+        found = read_manifest(self._folder)
+        if found is not None:
+            return found
+        self.say(MANIFEST, "it is missing or damaged; it can be made anew from the files")
+        try:
+            return rebuilt(self._folder)
+        except LedgerDamaged as error:
+            self.findings += error.findings
+            return None
+
+    def log(self, manifest: Manifest) -> None:
+        try:
+            archive = read_archive(self._folder, manifest)
+        except (LedgerDamaged, OSError) as error:
+            self.say("ARCHIVE.jsonl", f"the list of archived files cannot be used: {error}")
+            archive = []
+        parts = archive + list(manifest.deltas)
+        if parts and parts[0].first_seq > 1:
+            self._span = Span(parts[0].first_seq - 1)
+            self.say(parts[0].file, f"the lines before seq {parts[0].first_seq} are missing", seq=1)
+        expected, head = parts[0].first_seq, parts[0].chain
+        for part in parts:
+            if (part.first_seq, part.chain) != (expected, head):
+                self.say(part.file, f"it does not continue the log, which goes on at seq {expected}", seq=expected)
+            head, expected = self._part(part)
+        if read_head(self._folder) >= expected:
+            self.say(HEAD, f"seq {read_head(self._folder)} was acknowledged, the log ends at {expected - 1}")
+
+    def _part(self, part: DeltaPart) -> tuple[str, int]:
+        """The head and the next seq after this stretch, as its list entry or else its lines say."""
+        if part.is_removed:
+            if part.span is not None and part.last_seq is not None and self._span.end == part.first_seq - 1:
+                self._span.extend(Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq))
+            self._heads[part.last_seq or 0] = part.head or ""
+            return part.head or "", (part.last_seq or 0) + 1
+        path = self._folder / part.file
+        if not path.exists():
+            self.say(part.file, "the manifest names it, but it is not there", seq=part.first_seq)
+            return part.head or "", (part.last_seq or part.first_seq - 1) + 1
+        head, seq, size, tail = self._walk(part, path)
+        if part.last_seq is None:
+            self._tail(part, seq, size, tail)
+        elif (seq, head, size) != (part.last_seq, part.head, part.bytes) or tail:
+            self.say(part.file, f"it should end after seq {part.last_seq}, but is good up to {seq}", byte=size, seq=seq + 1)
+            self._bad(part, size, seq + 1)
+            head, seq = part.head or "", part.last_seq
+        self._heads[seq] = head
+        return head, seq + 1
+
+    def _walk(self, part: DeltaPart, path: Path) -> tuple[str, int, int, bytes]:
+        """The head, seq and byte after the last good line, and the bytes that follow."""
+        head, seq, size, rest = part.chain.encode(), part.first_seq - 1, 0, b""
+        try:
+            chunks = plain_chunks(path)
+            for data in chunks:
+                lines = (rest + data).split(b"\n")
+                rest = lines.pop()
+                for place, text in enumerate(lines):
+                    line = text + b"\n"
+                    after = chain.check(line, head)
+                    if after is None or (chain.place_of(line) or (-1,))[0] != seq + 1:
+                        behind = b"\n".join([*lines[place:], rest]) + b"".join(chunks)
+                        return head.decode(), seq, size, behind
+                    if self._span.end == seq:
+                        self._span.add(leaf_hash(text))
+                    head, seq, size = after, seq + 1, size + len(line)
+                    self._lines += 1
+                self._progress(part.file, self._lines)
+        except LedgerDamaged as error:
+            self.findings += error.findings
+            self._bad(part, size, seq + 1)
+        return head.decode(), seq, size, rest
+
+    def _bad(self, part: DeltaPart, byte: int, seq: int) -> None:
+        if self.bad_at is None:
+            self.bad_at = (part, byte, seq)
+
+    def _tail(self, part: DeltaPart, seq: int, size: int, tail: bytes) -> None:
+        why = classify(tail, first_bad=seq + 1, durable_seq=read_head(self._folder))
+        if why is not None:
+            self.say(part.file, why, byte=size, seq=seq + 1)
+            self._bad(part, size, seq + 1)
+        elif tail:
+            sentence = f"{len(tail)} bytes of a line that was never acknowledged; they are cut off at the next opening"
+            self.notes.append(Finding(file=part.file, byte=size, seq=seq + 1, sentence=sentence))
+
+    def snapshots(self, manifest: Manifest) -> None:
+        for part in manifest.snapshots:
+            self._snapshots += 1
+            try:
+                snapshot = Snapshot(self._unpacked(part), root=part.root)
+                snapshot.verify()
+            except (LedgerDamaged, OSError) as error:
+                told = error.findings if isinstance(error, LedgerDamaged) else ()
+                self.findings += told or [Finding(file=part.file, sentence=f"it cannot be read: {error}")]
+                continue
+            self._progress(part.file, self._snapshots)
+            known = self._heads.get(part.last_seq)
+            if known is not None and known != part.chain or snapshot.header.chain != part.chain:
+                self.say(part.file, "it belongs to another log: the chain is not the one at its place", seq=part.last_seq)
+
+    def _unpacked(self, part: SnapshotPart) -> Path:
+        path = self._folder / part.file
+        if path.suffix != GZ:
+            return path
+        view = View.__new__(View)
+        view.folder, view._disk, view._scratch = self._folder, None, None
+        self._scratches = [*getattr(self, "_scratches", []), view]
+        return view.plain(part.file)
+
+    def anchor(self, checkpoint: str) -> None:
+        _, size, root = merkle.parse_checkpoint(checkpoint)
+        try:
+            with_size = _root_at(self._folder, size)
+        except LedgerError as error:
+            self.say("checkpoint", f"it covers {size} lines, which cannot all be read: {error}", seq=size)
+            return
+        if with_size != root:
+            self.say("checkpoint", f"the first {size} lines are not those that it was made of", seq=size)
+
+    def verdict(self) -> Verdict:
+        head = self._heads[max(self._heads)]
+        root = self._span.root().hex() if self._span.start == 0 else ""
+        return Verdict(
+            lines=self._lines,
+            snapshots=self._snapshots,
+            head=head,
+            root=root,
+            findings=tuple(self.findings),
+            notes=tuple(self.notes),
+        )
+
+
+def _root_at(folder: Path, size: int) -> bytes | None:
+    """The root over the first lines; None if there are fewer."""
+    view = View(folder)
+    span = Span()
+    for part in view.parts():
+        if span.end >= size:
+            break
+        if part.span is not None and part.last_seq is not None and (part.is_removed or part.last_seq <= size) and part.is_removed:
+            span.extend(Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq))
+            continue
+        for text in view.part_texts(part):
+            if span.end >= size:
+                break
+            span.add(leaf_hash(text))
+    return span.root() if span.end == size else None
+
+
+def validate(view: View, machine: Machine | None) -> Iterator[Finding]:
+    """Replay the log: each move against the machine, and the result against the documents as they are kept."""
+    graph = Graph(machine) if machine is not None else None
+    ranges, _ = effective(view.manifest, last_seq=SEQ_MAX)
+    spans = sorted(ranges)
+    states: dict[str, str] = {}
+    saved: dict[int, dict[str, str]] = {}
+    targets = {to for _, to in view.manifest.rollbacks}
+    is_importing = False
+    is_whole = True
+    expected = 1
+    for text in view.texts():
+        line = decode_line(text)
+        is_whole = is_whole and line.seq == expected
+        expected = line.seq + 1
+        if not line.doc_id:
+            is_importing = line.new_state == IMPORT_OPENED or (
+                is_importing and line.new_state != IMPORT_CLOSED
+            )
+            to = dict(view.manifest.rollbacks).get(line.seq)
+            if to is not None:
+                states = dict(saved.get(to, {}))
+        else:
+            yield from _moved(line.doc_id, line.old_state, line.new_state, line.seq, states, graph,
+                              is_checked=not is_importing and line.source is None and is_whole)  # fmt: skip
+            states[line.doc_id] = line.new_state
+        if line.seq in targets:
+            saved[line.seq] = dict(states)
+    del spans
+    if is_whole:
+        yield from _compared(view, states)
+
+
+def _moved(
+    doc_id: str, old: str | None, new: str, seq: int, states: dict[str, str], graph: Graph | None, *, is_checked: bool
+) -> Iterator[Finding]:
+    if is_checked and states.get(doc_id) != old:
+        sentence = f"{doc_id} was in {states.get(doc_id)}, but the line says it left {old}"
+        yield Finding(file="log", seq=seq, sentence=sentence)
+    if graph is None:
+        return
+    if new not in graph.machine.state:
+        yield Finding(file="log", seq=seq, sentence=f"{doc_id}: {graph.name} has no state {new!r}")
+    elif is_checked and old is None and new != graph.machine.initial:
+        yield Finding(file="log", seq=seq, sentence=f"{doc_id} began in {new}")
+    elif is_checked and old is not None and (old, new) not in graph.pairs:
+        yield Finding(file="log", seq=seq, sentence=f"{doc_id}: {old} → {new} is no move of {graph.name}")
+
+
+def _compared(view: View, states: dict[str, str]) -> Iterator[Finding]:
+    left = dict(states)
+    for line in view.lines():
+        told = left.pop(line.doc_id, None)
+        if told != line.new_state:
+            sentence = f"{line.doc_id} is kept as {line.new_state}, but the log says {told}"
+            yield Finding(file="snapshot", seq=line.seq, sentence=sentence)
+    for doc_id, told in left.items():
+        yield Finding(file="snapshot", sentence=f"{doc_id} is in {told} by the log, but is not kept")
+    counts: dict[str, int] = {}
+    for told in states.values():
+        counts[told] = counts.get(told, 0) + 1
+    kept = {name: count for name, count in view.summary().counts.items() if count}
+    if kept != counts:
+        yield Finding(file="summary", sentence=f"the counts are kept as {kept}, but the log says {counts}")
+
+
+def repair(
+    folder: Path, *, execute: bool = False, accept_loss: bool = False, disk: Disk | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+) -> list[Step]:  # fmt: skip
+    """What can be done about the damage; with `execute`, it is done. The ledger must not be open for writing."""
+    seam = disk or Disk()
+    if not folder.is_dir() or not is_ledger(folder):
+        raise LedgerError(f"{folder} is not a ledger")
+    held = lock(folder, seam, clock)
+    try:
+        return _Repair(folder, seam, accept_loss=accept_loss, is_executed=execute).steps()
+    finally:
+        os.close(held)
+
+
+class _Repair:
+    def __init__(self, folder: Path, disk: Disk, *, accept_loss: bool, is_executed: bool) -> None:
+        self._folder, self._disk = folder, disk
+        self._accept_loss, self._is_executed = accept_loss, is_executed
+
+    def steps(self) -> list[Step]:
+        check = _Check(self._folder, lambda *_: None)
+        was_there = read_manifest(self._folder) is not None
+        manifest = check.manifest()
+        if manifest is None:
+            action = "nothing can be done here; bring back a backup"
+            return [Step(finding=each, action=action, is_possible=False) for each in check.findings]
+        steps: list[Step] = []
+        if not was_there:
+            steps.append(Step(finding=check.findings[0], action="make the manifest anew from the files"))
+            if self._is_executed:
+                write_manifest(self._disk, self._folder, manifest)
+        check.findings.clear()
+        check.snapshots(manifest)
+        steps += self._snapshots(manifest, check.findings)
+        check.findings.clear()
+        check.log(manifest)
+        for note in check.notes:
+            steps.append(Step(finding=note, action="cut it off and keep the bytes beside; opening does that by itself"))
+        steps += self._log(read_manifest(self._folder) or manifest, check)
+        return steps
+
+    def _snapshots(self, manifest: Manifest, findings: list[Finding]) -> list[Step]:
+        steps = []
+        for finding in findings:
+            name = finding.file.removesuffix(GZ)
+            steps.append(Step(finding=finding, action=f"put {name} aside as {name}.corrupt; an older one and the log are used"))
+            if self._is_executed:
+                kept = tuple(p for p in manifest.snapshots if p.file.removesuffix(GZ) != name)
+                manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
+                write_manifest(self._disk, self._folder, manifest)
+                for file in (name, name + GZ):
+                    if (self._folder / file).exists():
+                        self._disk.rename(self._folder / file, self._folder / f"{file}.corrupt")
+                self._disk.sync_dir(self._folder)
+        return steps
+
+    def _log(self, manifest: Manifest, check: _Check) -> list[Step]:
+        floor = max((part.last_seq for part in manifest.snapshots), default=0)
+        if check.bad_at is None:
+            return [self._head_step(finding, manifest) for finding in check.findings]
+        part, byte, seq = check.bad_at
+        finding = check.findings[0]
+        if part.last_seq is not None and part.last_seq <= floor:
+            action = "states are not concerned: a snapshot holds them. Bring this file back from a backup"
+            return [Step(finding=finding, action=action, is_possible=False)]
+        end = max(read_head(self._folder), *(each.last_seq or 0 for each in manifest.deltas))
+        lost = max(end - seq + 1, 1)
+        action = (
+            f"keep {part.file} from byte {byte} on, and all later files, as ….damaged; go on after seq {seq - 1}: "
+            f"{lost} acknowledged records are lost unless a backup has them"
+        )
+        step = Step(finding=finding, action=action, lost=lost, needs_accept_loss=True)
+        if self._is_executed and self._accept_loss:
+            self._cut(manifest, part, byte, seq)
+        return [step]
+
+    def _head_step(self, finding: Finding, manifest: Manifest) -> Step:
+        if finding.file != HEAD:
+            return Step(finding=finding, action="bring the file back from a backup", is_possible=False)
+        acknowledged = read_head(self._folder)
+        with_end = View.__new__(View)
+        del with_end
+        step = Step(
+            finding=finding,
+            action="believe the log, as after bringing back an older backup: what HEAD knew beyond it is lost",
+            lost=max(acknowledged - (manifest.active.first_seq - 1), 1),
+            needs_accept_loss=True,
+        )
+        if self._is_executed and self._accept_loss:
+            self._disk.rename(self._folder / HEAD, self._folder / f"{HEAD}.damaged")
+            self._disk.sync_dir(self._folder)
+        return step
+
+    def _cut(self, manifest: Manifest, part: DeltaPart, byte: int, seq: int) -> None:
+        """Keep the good lines of the damaged delta as the one to go on in; put the rest aside."""
+        place = [each.first_seq for each in manifest.deltas].index(part.first_seq)
+        path = self._folder / part.file
+        if path.suffix == GZ:
+            path = unpack(self._disk, path, self._folder / part.file.removesuffix(GZ))
+        good = path.read_bytes()[:byte]
+        for each in manifest.deltas[place:]:
+            for name in (each.file, each.file.removesuffix(GZ)):
+                if (self._folder / name).exists():
+                    self._disk.rename(self._folder / name, self._folder / f"{name}.damaged")
+            index = self._folder / (each.file.removesuffix(GZ) + SUFFIX)
+            if index.exists():
+                self._disk.unlink(index)
+        put(self._disk, path, good)
+        active = DeltaPart(file=path.name, first_seq=part.first_seq, chain=part.chain)
+        rollbacks = tuple(each for each in manifest.rollbacks if each[0] < seq)
+        write_manifest(
+            self._disk, self._folder,
+            replace(manifest, deltas=(*manifest.deltas[:place], active), rollbacks=rollbacks,
+                    generation=manifest.generation + 1),
+        )  # fmt: skip
+        put(self._disk, self._folder / HEAD, head_slot(seq=seq - 1, size=byte, generation=0))
