@@ -12,6 +12,7 @@ import time
 from base64 import b32hexencode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from secrets import token_bytes
 from shutil import rmtree
@@ -68,6 +69,7 @@ EXAMPLES_MAX = 5
 EPOCH_OF_IDS_S = 1_577_836_800  # 2020-01-01: four bytes of seconds reach to 2156
 WAIT_STEP_S = 5.0
 DISK_FREE_MIN = 512 * 2**20
+SWEEP_AGE_S = 86_400.0
 
 Verb = Literal["retry", "cancel"]
 _EVENT_OF: dict[Verb, str] = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
@@ -138,7 +140,11 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class App:
-    """A Stateward in this process: everything that a door can ask for."""
+    """A Stateward in this process: everything that a door can ask for.
+
+    With `is_runner` it can only work: on PostgreSQL its connection then has the runners' role, which sees no
+    record, and a login that was granted nothing else is enough.
+    """
 
     def __init__(
         self,
@@ -148,50 +154,68 @@ class App:
         database: Database | None = None,
         clock: Callable[[], Micros] = wall_clock,
         new_id: Callable[[str], str] = new_record_id,
+        is_runner: bool = False,
     ) -> None:
         if settings.crash_at is not None:
             install(_suicide(settings.crash_at))
         self.settings = settings
         self.clock = clock
+        self._new_id = new_id
         self._imports = [*pipelines.BUNDLED, *settings.pipelines]
         given = [*pipelines.load(self._imports), *machines]
         self._machines = _tuned(settings, given)
-        self.database = database or open_database(settings)
+        self.database = database or open_database(settings, role=RUNNER_ROLE if is_runner else None)
         self.store = Store(self.database)
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
-        self.catalogue = self._registered()
+        self._is_runner = is_runner
         self._log = telemetry.log("coordinator")
-        self.coordinator = Coordinator(
+        if not is_runner:
+            self._register()
+
+    def _register(self) -> None:
+        """Put the machines into force at once: a wrong one is refused before anything is done."""
+        try:
+            self.catalogue  # noqa: B018 - made on first use
+        except BaseException:
+            self.database.close()
+            raise
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The machines in force."""
+        return register(self.store, self._machines, now=self.clock())
+
+    @cached_property
+    def coordinator(self) -> Coordinator:
+        """The sole writer of status."""
+        return Coordinator(
             store=self.store,
             bus=self.bus,
             catalogue=self.catalogue,
-            clock=clock,
-            new_id=new_id,
+            clock=self.clock,
+            new_id=self._new_id,
             sleep=time.sleep,
             is_alive=is_alive,
             on_transitions=self._log_transitions,
-            batch_max=settings.coordinator.batch_max,
-            lease_s=settings.worker.lease_seconds,
-            deliveries_max=settings.worker.deliveries_max,
+            batch_max=self.settings.coordinator.batch_max,
+            lease_s=self.settings.worker.lease_seconds,
+            deliveries_max=self.settings.worker.deliveries_max,
             ageing_s=self._ageing(),
         )
-        self.clockwork = Clockwork(
+
+    @cached_property
+    def clockwork(self) -> Clockwork:
+        """Time as a source of events."""
+        return Clockwork(
             store=self.store,
             outputs=self.outputs,
             bus=self.bus,
             machine_of=self.catalogue.of,
-            clock=clock,
-            batch_max=settings.coordinator.batch_max,
+            clock=self.clock,
+            batch_max=self.settings.coordinator.batch_max,
         )
-
-    def _registered(self) -> Catalogue:
-        try:
-            return register(self.store, self._machines, now=self.clock())
-        except BaseException:
-            self.database.close()
-            raise
 
     @classmethod
     def embedded(cls, data: str | Path, *, machines: Sequence[Machine] = ()) -> Self:
@@ -338,7 +362,7 @@ class App:
     def _surroundings(self, record: Record) -> Surroundings:
         now = self.clock()
         if record.waiting is None:
-            return Surroundings(now=now)
+            return Surroundings(now=now, is_worker_lost=self._is_lost(record.worker))
         machine = self.catalogue.of(record)
         stage = machine.stage[record.waiting]
         pause = next(
@@ -367,12 +391,18 @@ class App:
         return Surroundings(
             now=now,
             paused_by=None if pause is None else pause.actor,
+            paused_stage="" if pause is None else pause.stage,
             pause_reason=None if pause is None else pause.reason,
             workers_able=len(able),
             workers_free=free,
             ahead=self.store.ahead(record),
             is_coordinated=now - record.entered_at < WAIT_STEP_S * SECOND,
         )
+
+    def _is_lost(self, worker: str | None) -> bool:
+        if worker is None:
+            return False
+        return not any(each.id == worker and is_alive(each) for each in self.bus.workers())
 
     def wait(self, record_id: str, *, timeout_s: float) -> Record:
         """Sleep until a record has ended or rests; the record as it then is."""
@@ -527,7 +557,7 @@ class App:
         life = process_life(os.getpid())
         name = f"{socket.gethostname()}-{os.getpid()}-{life[-6:]}"
         # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record.
-        is_apart = not isinstance(self.database, SqliteDatabase)
+        is_apart = not (self._is_runner or isinstance(self.database, SqliteDatabase))
         database = open_database(self.settings, role=RUNNER_ROLE) if is_apart else self.database
         return Worker(
             name=name,
@@ -554,7 +584,8 @@ class App:
 
     def _child_imports(self) -> list[str]:
         has_own = any(each.function.__module__ == "__main__" for each in registered().values())
-        return [*self._imports, *(["__main__"] if has_own else [])]
+        code = [name for name in self._imports if not name.endswith((".yaml", ".yml"))]
+        return [*code, *(["__main__"] if has_own else [])]
 
     def _limits(self) -> Limits:
         own = self.settings.worker
@@ -576,6 +607,7 @@ class App:
 
     def node(self, *, is_coordinator: bool = True, is_worker: bool = True) -> "Node":
         """The loop of this process, in the roles asked for."""
+        self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
         return Node(
             self, is_coordinator=is_coordinator, worker=self.worker() if is_worker else None
         )
@@ -822,7 +854,10 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 def _checks(app: App) -> Iterator[Check]:
     facts = app.database.check()
-    is_durable = facts.get("synchronous") in (None, "FULL", "EXTRA") and facts.get("fsync") != "off"
+    is_durable = facts.get("synchronous") in (None, "FULL", "EXTRA") and "off" not in (
+        facts.get("fsync"),
+        facts.get("synchronous_commit"),
+    )
     yield Check(
         name="database",
         is_well=is_durable,

@@ -72,7 +72,14 @@ class Opened(msgspec.Struct, frozen=True):
 class Catalogue:
     """The machines in force: the newest version of each, and every older one that records still follow."""
 
-    def __init__(self, newest: Sequence[Machine], older: Sequence[Machine] = ()) -> None:
+    def __init__(
+        self,
+        newest: Sequence[Machine],
+        older: Sequence[Machine] = (),
+        *,
+        kept: Callable[[], Sequence[Machine]] = lambda: (),
+    ) -> None:
+        self._kept = kept
         self.newest: dict[str, Machine] = {machine.name: machine for machine in newest}
         self._versions = {(machine.name, machine.version): machine for machine in (*older, *newest)}
 
@@ -91,7 +98,10 @@ class Catalogue:
         return self.exactly(record.machine, record.machine_version)
 
     def exactly(self, name: str, version: int) -> Machine:
-        """One version of a machine."""
+        """One version of a machine; one that a newer process registered meanwhile is looked up."""
+        if (name, version) not in self._versions:
+            for machine in self._kept():
+                self._versions.setdefault((machine.name, machine.version), machine)
         try:
             return self._versions[name, version]
         except KeyError:
@@ -465,7 +475,7 @@ def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> Catal
         store.keep_machine(machine, digest=graph_digest(machine), now=now)
     given = {(machine.name, machine.version) for machine in machines}
     older = [machine for key, (machine, _) in kept.items() if key not in given]
-    return Catalogue(machines, older)
+    return Catalogue(machines, older, kept=lambda: [machine for machine, _ in store.machines()])
 
 
 def graph_digest(machine: Machine) -> str:

@@ -157,6 +157,20 @@ def test_explain_says_why_a_record_waits(app: App) -> None:
     assert app.explain(record.id).code == "ended"
 
 
+def test_explain_knows_a_pause_of_the_whole_machine_and_a_lost_worker(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    with app.node() as node:
+        app.pause("upload", "", actor="person:op", reason=None)
+        node.turn()
+        assert app.explain(record.id).advice == "stateward resume upload"
+        app.resume("upload", "")
+        node.turn()
+        assert app.explain(record.id).code == "running"
+        app.bus.leave(app.bus.workers()[0].id)
+
+        assert app.explain(record.id).code == "worker_lost"
+
+
 def test_settings_for_a_machine_nobody_declares_are_refused(make_app: Maker) -> None:
     with pytest.raises(DeclarationError, match="there is no machine 'invoice'"):
         make_app("invoice_record: {retry: false}\n")

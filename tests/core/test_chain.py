@@ -321,6 +321,13 @@ def test_a_record_that_makes_no_sense_is_found(
     assert check in checks(replace(story.record, **changes), story.history)
 
 
+@pytest.mark.parametrize("priority", [1, 10])
+def test_any_priority_from_one_to_ten_is_sound(priority: int) -> None:
+    story = an_upload()
+
+    assert checks(replace(story.record, priority=priority), story.history) == []
+
+
 def test_what_rests_or_waits_for_a_person_is_not_stuck() -> None:
     skipped = an_upload("parsing")
     skipped.completes(count=0)

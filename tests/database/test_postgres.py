@@ -305,7 +305,7 @@ def test_errors_of_the_server_become_ours(
 
 def test_a_mistake_in_a_statement_is_shown_as_it_is(database: PostgresDatabase) -> None:
     with pytest.raises(psycopg.errors.SyntaxError):
-        database.run("SELEKT 1")
+        database.run("NONSENSE 1")
     with pytest.raises(KeyError, match="missing"):
         database.run("SELECT :missing")
     with pytest.raises(TypeError, match="a set cannot be a parameter"):
@@ -460,7 +460,7 @@ def test_a_newer_schema_is_refused(postgres_dsn: str) -> None:
 def test_a_migration_that_fails_leaves_nothing(
     postgres_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = Migration(number=len(migrations("postgres")) + 1, name="broken", sql="SELEKT")
+    broken = Migration(number=len(migrations("postgres")) + 1, name="broken", sql="NONSENSE")
     steps = [*migrations("postgres"), broken]
     with empty_database(postgres_server) as dsn:
         with monkeypatch.context() as patch:

@@ -140,3 +140,17 @@ def test_a_renamed_state_carries_its_records_over(open_database: Opener) -> None
     assert targets[:3] == ["queued_for_parse", "queued", "parsing"]
     assert after.now(record).status == "reconciled"
     assert after.verify().is_sound
+
+
+def test_an_older_coordinator_goes_on_with_records_of_a_newer_version(open_database: Opener) -> None:
+    old = Rig(open_database(), [UPLOAD])
+    new = Rig(open_database(), [grown()], clock=old.clock, new_id=lambda prefix: f"{prefix}_new")
+    record = new.open()
+    old.worker()
+
+    old.run()
+    new.worker()
+    new.run()
+
+    assert new.now(record).status == "reconciled"
+    assert {each.machine_version for each in new.store.history(record.id)} == {2}

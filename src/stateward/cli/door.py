@@ -52,13 +52,15 @@ class Door:
         return load_settings(self.config, profile=self.profile, data=self.data)
 
     @contextmanager
-    def app(self, settings: "Settings | None" = None) -> Iterator["App"]:
+    def app(
+        self, settings: "Settings | None" = None, *, is_runner: bool = False
+    ) -> Iterator["App"]:
         """An App for this command; it logs warnings only, to stderr."""
         from stateward import telemetry
         from stateward.app import App
 
         telemetry.set_up(level="warning", stream=sys.stderr)
-        with App(settings or self.settings()) as app:
+        with App(settings or self.settings(), is_runner=is_runner) as app:
             yield app
 
     # Data, to stdout

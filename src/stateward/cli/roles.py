@@ -75,13 +75,14 @@ def worker(door: Door) -> None:
 
 def _run(door: Door, roles: Sequence[str], *, until_idle: bool = False) -> None:
     settings = door.settings()
-    with door.app(settings) as app:
+    is_runner = tuple(roles) == ("worker",)
+    with door.app(settings, is_runner=is_runner) as app:
         is_json = _set_up_log(settings)
         with app.node(is_coordinator="coordinator" in roles, is_worker="worker" in roles) as node:
             _announce(door, settings, roles, is_json=is_json)
             with _heeding_signals(node):
                 node.run(until_idle=until_idle)
-        _end(door, app, settings, roles)
+        _end(door, settings, roles, [] if is_runner else count_rows(app))
 
 
 def _set_up_log(settings: "Settings") -> bool:
@@ -123,8 +124,9 @@ def _place(settings: "Settings") -> dict[str, object]:
     }
 
 
-def _end(door: Door, app: "App", settings: "Settings", roles: Sequence[str]) -> None:
-    rows = count_rows(app)
+def _end(
+    door: Door, settings: "Settings", roles: Sequence[str], rows: list[tuple[str, str, int]]
+) -> None:
     if door.json:
         counts = [
             {"machine": machine, "status": status, "count": count}
@@ -133,7 +135,7 @@ def _end(door: Door, app: "App", settings: "Settings", roles: Sequence[str]) -> 
         door.emit({"roles": roles, **_place(settings), "counts": counts})
     else:
         shown = ", ".join(f"{machine} {status} {count:,}" for machine, status, count in rows)
-        door.say(f"stateward: ended; {shown or 'there are no records'}")
+        door.say(f"stateward: ended; {shown}" if shown else "stateward: ended")
 
 
 @contextmanager

@@ -18,7 +18,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     now: Micros
     paused_by: str | None = None
+    paused_stage: str = ""
     pause_reason: str | None = None
+    is_worker_lost: bool = False
     workers_able: int = 0
     workers_free: int = 0
     ahead: int = 0
@@ -118,7 +120,8 @@ def _waiting(machine: Machine, record: Record, around: Surroundings) -> Explanat
         return Explanation(
             code="paused",
             sentence=f"{name} is paused by {around.paused_by}{why}",
-            advice=f"stateward resume {record.machine} --stage {record.waiting}",
+            advice=f"stateward resume {record.machine}"
+            + (f" --stage {around.paused_stage}" if around.paused_stage else ""),
         )
     if around.workers_able == 0:
         return Explanation(
@@ -149,6 +152,13 @@ def _runner(stage: Stage | None) -> str:
 
 def _running(record: Record, around: Surroundings) -> Explanation:
     since = (around.now - record.entered_at) / SECOND
+    if around.is_worker_lost:
+        return Explanation(
+            code="worker_lost",
+            sentence=f"worker {record.worker}, which had it for {since:.0f} s, is gone; another will take it",
+            advice="see that a coordinator and a worker run: stateward up",
+            until=_iso(record.due_at),
+        )
     if record.due_at is not None and record.due_at < around.now:
         return Explanation(
             code="overdue",

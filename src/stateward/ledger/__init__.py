@@ -16,6 +16,7 @@ from stateward.ledger.ledger import ImportDoor, Ledger
 from stateward.ledger.manifest import DeltaPart, SnapshotPart
 from stateward.ledger.merkle import Proof, is_signed_by, parse_checkpoint, verify_proof
 from stateward.ledger.record import Document, Entry, LedgerAuditRecord
+from stateward.ledger.repair import Step, Verdict, repair, verify
 from stateward.ledger.schedule import Housekeeping, next_midnight
 from stateward.ledger.states import (
     LITERATURE,
@@ -45,12 +46,16 @@ __all__ = [
     "LedgerState",
     "Proof",
     "SnapshotPart",
+    "Step",
     "Summary",
+    "Verdict",
     "is_retryable",
     "is_signed_by",
     "is_terminal",
     "next_midnight",
     "parse_checkpoint",
+    "repair",
     "valid_next_states",
+    "verify",
     "verify_proof",
 ]

@@ -13,6 +13,7 @@ durable lines alone. Then the ledger refuses to open and says where: `repair` de
 
 import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -318,12 +319,11 @@ def classify(tail: bytes, *, first_bad: int, durable_seq: int) -> str | None:
 
 def plain_chunks(path: Path) -> Iterator[bytes]:
     """The text of a delta, plain or compressed, in pieces."""
-    opened = gzip.open(path, "rb") if path.suffix == GZ else path.open("rb")
     try:
-        with opened as file:
+        with gzip.open(path, "rb") if path.suffix == GZ else path.open("rb") as file:
             while data := file.read(READ_BYTES):
                 yield data
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         finding = Finding(file=path.name, sentence=f"it cannot be read: {error}")
         raise LedgerDamaged([finding]) from error
 

@@ -93,8 +93,9 @@ class Disk:
 
 
 def put(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Make `path` hold `data`, all or nothing. Without `durable` a power cut may leave rubbish: for
-    files that are derived and carry their own checksum.
+    """Make `path` hold `data`, all or nothing.
+
+    Without `durable` a power cut may leave rubbish: for files that are derived and carry their own checksum.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     discard(disk, temporary)

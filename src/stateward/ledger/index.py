@@ -8,7 +8,7 @@ of 1024; a page is 1024 hashes, then 1024 offsets. Before the pages stand the fi
 the CRC-32 of each page, and those two lists are covered by the CRC-32 in the table's head. A look-up is
 two bisections in C over the memory map and touches one page; its checksum is looked at once.
 
-    u64 magic, entries, pages, crc | u64 first hash × pages | u64 crc × pages | pages
+    u64 magic, entries, pages, crc | u64 first hash x pages | u64 crc x pages | pages
 
 A footer is JSON: how many bytes of the delta are covered, the chain and the summary there, and which tables
 are the living ones; then u64 length, crc, magic. Every 1024 lines the tail of the delta becomes a table;

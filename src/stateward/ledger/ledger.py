@@ -10,7 +10,7 @@ writer: each question looks first whether there is something new. A handle may b
 The directory (each file's format stands at the top of its module):
 
     MANIFEST.json                   which files count                                          manifest
-    HEAD                            2 × 32 bytes: the last seq that was durable; may lag         view
+    HEAD                            2 x 32 bytes: the last seq that was durable; may lag         view
     LOCK                            held by the writer; says who, for people                    writer
     snapshot-2025-10-04.json        every document's state at one place of the log   (+ .idx)   snapshot
     snapshot-2025-10-03.json.gz     older ones, packed
@@ -37,8 +37,8 @@ from stateward.core.machine import Machine
 from stateward.core.model import Fields
 from stateward.ledger import merkle, upkeep
 from stateward.ledger.disk import Disk, put, wall_clock
-from stateward.ledger.errors import LedgerMismatch
-from stateward.ledger.manifest import DeltaPart, SnapshotPart, date_label
+from stateward.ledger.errors import Finding, LedgerDamaged, LedgerMismatch
+from stateward.ledger.manifest import HEAD, DeltaPart, SnapshotPart, date_label
 from stateward.ledger.merkle import Proof, Span, leaf_hash
 from stateward.ledger.rebuild import is_ledger
 from stateward.ledger.record import (
@@ -55,10 +55,11 @@ from stateward.ledger.record import (
     check_text,
     document,
 )
+from stateward.ledger.repair import Verdict, validate, verify
 from stateward.ledger.states import LITERATURE, Graph
 from stateward.ledger.summary import Durations, Summary
 from stateward.ledger.upkeep import DELTA_BYTES_MAX, SNAPSHOTS_KEPT, Progress, no_progress
-from stateward.ledger.view import View
+from stateward.ledger.view import View, read_head
 from stateward.ledger.writer import ANY_MACHINE, Durability, Writer, create
 
 POLL_S = 0.005
@@ -288,7 +289,9 @@ class Ledger:
         if not reason.strip():
             raise InvalidRequest("say why the import door is opened: reason='migration of ledger.jsonl'")
         writer = self._the_writer()
-        words: dict[str, object] = {"reason": reason} | ({"actor": actor} if actor else {})
+        words: dict[str, object] = {"reason": reason}
+        if actor:
+            words["actor"] = actor
         opened = writer.control(IMPORT_OPENED, words)
         writer.commit(opened.seq)
         door = ImportDoor(self, writer)
@@ -388,8 +391,7 @@ class Ledger:
     def lines(self, *, after: int = 0) -> Iterator[bytes]:
         """The same as the bytes that stand in the files."""
         with self._looking() as view:
-            texts = view.texts(after=after)
-        return texts
+            return view.texts(after=after)
 
     def follow(
         self, *, after: int | None = None, poll_s: float = POLL_S, until: Callable[[], bool] = lambda: False
@@ -504,6 +506,16 @@ class Ledger:
         elif part.first_seq <= size:
             yield from self._view.part_texts(part)
 
+    def verify(self, *, checkpoint: str | None = None) -> Verdict:
+        """Read every byte and say what is wrong, and where (see `repair.verify`, which needs no open ledger)."""
+        return verify(self.path, checkpoint=checkpoint)
+
+    def validate(self) -> Iterator[Finding]:
+        """Replay the log: every move against the machine, and the result against what is kept."""
+        with self._looking() as view:
+            machine = self._graph.machine if self._graph is not None else None
+        return validate(view, machine)
+
     # The end
 
     def close(self) -> None:
@@ -563,6 +575,9 @@ def _make_if_new(folder: Path, disk: Disk, clock: Callable[[], float], graph: Gr
             raise LedgerMismatch(
                 f"{folder} is not a ledger and not empty (it has {strange[0]!r}); name a new or empty directory"
             )
+        if read_head(folder):
+            sentence = f"seq {read_head(folder)} was acknowledged, but there is no file of the log"
+            raise LedgerDamaged([Finding(file=HEAD, sentence=sentence)])
         create(folder, disk=disk, clock=clock, graph=graph)
 
 

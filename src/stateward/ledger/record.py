@@ -283,18 +283,9 @@ def check_metadata(metadata: object, *, bytes_max: int) -> None:
 
 
 def _check_json(value: object, depth: int) -> None:
-    kind = type(value)
-    if kind is str:
-        _check_unicode(value, "metadata")  # type: ignore[arg-type]
-    elif kind is float:
-        if not math.isfinite(value):  # type: ignore[arg-type]
-            raise InvalidRequest(f"metadata holds {value}, which JSON has no word for")
-    elif kind is int:
-        if not INT_MIN <= value <= INT_MAX:  # type: ignore[operator]
-            raise InvalidRequest("metadata holds a number of more than 64 bits; write it as text")
-    elif depth > METADATA_DEPTH_MAX:
+    if depth > METADATA_DEPTH_MAX:
         raise InvalidRequest(f"metadata is nested deeper than {METADATA_DEPTH_MAX} levels")
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         for key, each in value.items():
             if type(key) is not str:
                 raise InvalidRequest(f"a key of metadata is text, not {type(key).__name__}")
@@ -303,8 +294,24 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, list | tuple):
         for each in value:
             _check_json(each, depth + 1)
-    elif value is not None and kind is not bool and not isinstance(value, str):
-        raise InvalidRequest(f"metadata holds a {kind.__name__}, which is no JSON value")
+    else:
+        _check_scalar(value)
+
+
+def _check_scalar(value: object) -> None:
+    match value:
+        case None | bool():
+            pass
+        case str():
+            _check_unicode(value, "metadata")
+        case int():
+            if not INT_MIN <= value <= INT_MAX:
+                raise InvalidRequest("metadata holds a number of more than 64 bits; write it as text")
+        case float():
+            if not math.isfinite(value):
+                raise InvalidRequest(f"metadata holds {value}, which JSON has no word for")
+        case _:
+            raise InvalidRequest(f"metadata holds a {type(value).__name__}, which is no JSON value")
 
 
 def _check_unicode(text: str, what: str) -> None:

@@ -11,6 +11,7 @@ it says how many. What it cannot mend it says too: then a backup must be brought
 """
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -30,7 +31,6 @@ from stateward.ledger.manifest import (
     DeltaPart,
     Manifest,
     SnapshotPart,
-    effective,
     read_archive,
     read_manifest,
     write_manifest,
@@ -40,7 +40,7 @@ from stateward.ledger.rebuild import is_ledger, rebuilt
 from stateward.ledger.record import IMPORT_CLOSED, IMPORT_OPENED, decode_line
 from stateward.ledger.snapshot import Snapshot
 from stateward.ledger.states import Graph
-from stateward.ledger.view import SEQ_MAX, View, head_slot, read_head, unpack
+from stateward.ledger.view import View, head_slot, read_head, unpack
 from stateward.ledger.writer import lock
 
 FINDINGS_MAX = 1000
@@ -100,6 +100,7 @@ class _Check:
         self._span = Span()
         self._roots: dict[int, bytes] = {}
         self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self.bad_at: tuple[DeltaPart, int, int] | None = None
         """The first damaged delta, the byte and the seq of its first bad line."""
 
@@ -209,17 +210,16 @@ class _Check:
                 continue
             self._progress(part.file, self._snapshots)
             known = self._heads.get(part.last_seq)
-            if known is not None and known != part.chain or snapshot.header.chain != part.chain:
-                self.say(part.file, "it belongs to another log: the chain is not the one at its place", seq=part.last_seq)
+            if known not in (None, part.chain) or snapshot.header.chain != part.chain:
+                self.say(part.file, "the chain at its place in the log is another one", seq=part.last_seq)
 
     def _unpacked(self, part: SnapshotPart) -> Path:
         path = self._folder / part.file
         if path.suffix != GZ:
             return path
-        view = View.__new__(View)
-        view.folder, view._disk, view._scratch = self._folder, None, None
-        self._scratches = [*getattr(self, "_scratches", []), view]
-        return view.plain(part.file)
+        if self._scratch is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="stateward-ledger-")
+        return unpack(Disk(), path, Path(self._scratch.name) / part.file.removesuffix(GZ))
 
     def anchor(self, checkpoint: str) -> None:
         _, size, root = merkle.parse_checkpoint(checkpoint)
@@ -232,6 +232,8 @@ class _Check:
             self.say("checkpoint", f"the first {size} lines are not those that it was made of", seq=size)
 
     def verdict(self) -> Verdict:
+        if self._scratch is not None:
+            self._scratch.cleanup()
         head = self._heads[max(self._heads)]
         root = self._span.root().hex() if self._span.start == 0 else ""
         return Verdict(
@@ -251,7 +253,7 @@ def _root_at(folder: Path, size: int) -> bytes | None:
     for part in view.parts():
         if span.end >= size:
             break
-        if part.span is not None and part.last_seq is not None and (part.is_removed or part.last_seq <= size) and part.is_removed:
+        if part.is_removed and part.span is not None and part.last_seq is not None:
             span.extend(Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq))
             continue
         for text in view.part_texts(part):
@@ -264,8 +266,6 @@ def _root_at(folder: Path, size: int) -> bytes | None:
 def validate(view: View, machine: Machine | None) -> Iterator[Finding]:
     """Replay the log: each move against the machine, and the result against the documents as they are kept."""
     graph = Graph(machine) if machine is not None else None
-    ranges, _ = effective(view.manifest, last_seq=SEQ_MAX)
-    spans = sorted(ranges)
     states: dict[str, str] = {}
     saved: dict[int, dict[str, str]] = {}
     targets = {to for _, to in view.manifest.rollbacks}
@@ -289,7 +289,6 @@ def validate(view: View, machine: Machine | None) -> Iterator[Finding]:
             states[line.doc_id] = line.new_state
         if line.seq in targets:
             saved[line.seq] = dict(states)
-    del spans
     if is_whole:
         yield from _compared(view, states)
 
@@ -373,7 +372,8 @@ class _Repair:
         steps = []
         for finding in findings:
             name = finding.file.removesuffix(GZ)
-            steps.append(Step(finding=finding, action=f"put {name} aside as {name}.corrupt; an older one and the log are used"))
+            action = f"put {name} aside as {name}.corrupt; an older one and the log are used"
+            steps.append(Step(finding=finding, action=action))
             if self._is_executed:
                 kept = tuple(p for p in manifest.snapshots if p.file.removesuffix(GZ) != name)
                 manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
@@ -408,8 +408,6 @@ class _Repair:
         if finding.file != HEAD:
             return Step(finding=finding, action="bring the file back from a backup", is_possible=False)
         acknowledged = read_head(self._folder)
-        with_end = View.__new__(View)
-        del with_end
         step = Step(
             finding=finding,
             action="believe the log, as after bringing back an older backup: what HEAD knew beyond it is lost",

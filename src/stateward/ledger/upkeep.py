@@ -93,16 +93,17 @@ def compact(
     progress: Progress = no_progress,
 ) -> SnapshotPart | None:  # fmt: skip
     """A new snapshot of everything so far, then pack and prune; None if there was nothing new."""
-    rotate(writer)
-    made: SnapshotPart | None = None
-    while (step := _step(writer)) is not None:
-        made = _merge(writer, *step, replaces=made, progress=progress)
-        if made is None:
-            return None
-    if is_packed:
-        pack(writer, progress=progress)
-    prune(writer, snapshots_kept=snapshots_kept)
-    return made
+    with writer.upkeep:
+        rotate(writer)
+        made: SnapshotPart | None = None
+        while (step := _step(writer)) is not None:
+            made = _merge(writer, *step, replaces=made, progress=progress)
+            if made is None:
+                return None
+        if is_packed:
+            pack(writer, progress=progress)
+        prune(writer, snapshots_kept=snapshots_kept)
+        return made
 
 
 def _step(writer: Writer) -> tuple[Snapshot | None, SnapshotPart | None, list[Delta]] | None:
@@ -144,7 +145,7 @@ def _merge(
     with writer.commits, writer.mutex:
         view = writer.view
         if view.base_part != base_part or view.deltas[: len(deltas)] != deltas:
-            _forget(writer, new.file)  # a rollback came in between: this snapshot is of no use
+            _forget(writer, new.file)  # the base turned out damaged meanwhile: this was made of other files
             return None
         manifest = view.manifest
         older = tuple(part for part in manifest.snapshots if part != replaces)
@@ -240,46 +241,50 @@ def pack(writer: Writer, *, progress: Progress = no_progress) -> int:
         base = writer.view.base_part
     if base is None:
         return 0
-    done: dict[str, DeltaPart | SnapshotPart] = {}
-    todo: list[DeltaPart | SnapshotPart] = [
+    deltas = [
         part for part in manifest.deltas
         if part.last_seq is not None and part.last_seq <= base.last_seq and _is_unpacked(part)
     ]  # fmt: skip
-    todo += [part for part in manifest.snapshots if part != base and not part.file.endswith(GZ)]
-    for part in todo:
-        done[part.file] = _packed(writer, part)
-        progress("pack", len(done), len(todo))
-    if not done:
-        return 0
+    snapshots = [part for part in manifest.snapshots if part != base and not part.file.endswith(GZ)]
+    done: dict[str, DeltaPart] = {}
+    for delta in deltas:
+        done[delta.file] = _packed_delta(writer, delta)
+        progress("pack", len(done), len(deltas) + len(snapshots))
+    for snapshot in snapshots:
+        _gzip(writer, writer.folder / snapshot.file)
+        progress("pack", len(done), len(deltas) + len(snapshots))
+    if deltas or snapshots:
+        _list_packed(writer, done, {part.file for part in snapshots})
+    return len(deltas) + len(snapshots)
+
+
+def _list_packed(writer: Writer, deltas: dict[str, DeltaPart], snapshots: set[str]) -> None:
+    """Name the packed forms instead of the plain ones, then let go of those."""
     with writer.commits, writer.mutex:
         now = writer.view.manifest
-        if {part.file for part in todo} - {part.file for part in (*now.deltas, *now.snapshots)}:
-            return 0  # the list changed under us; the next time
         with writer.failing():
             writer.publish(
                 replace(
                     now,
-                    deltas=tuple(done.get(part.file, part) for part in now.deltas),
-                    snapshots=tuple(done.get(part.file, part) for part in now.snapshots),
+                    deltas=tuple(deltas.get(part.file, part) for part in now.deltas),
+                    snapshots=tuple(
+                        replace(part, file=part.file + GZ) if part.file in snapshots else part
+                        for part in now.snapshots
+                    ),
                 )
             )
-            for name, part in done.items():
-                if name != part.file:
-                    discard(writer.disk, writer.folder / name)
-                if isinstance(part, SnapshotPart):
-                    discard(writer.disk, writer.folder / (name + INDEX))
-    return len(done)
+            for name in (*(name for name, part in deltas.items() if part.file != name), *snapshots):
+                discard(writer.disk, writer.folder / name)
+            for name in snapshots:
+                discard(writer.disk, writer.folder / (name + INDEX))
 
 
 def _is_unpacked(part: DeltaPart) -> bool:
     return not part.is_removed and (not part.file.endswith(GZ) or part.span is None)
 
 
-def _packed(writer: Writer, part: DeltaPart | SnapshotPart) -> DeltaPart | SnapshotPart:
+def _packed_delta(writer: Writer, part: DeltaPart) -> DeltaPart:
     path = writer.folder / part.file
-    if isinstance(part, SnapshotPart):
-        _gzip(writer, path)
-        return replace(part, file=part.file + GZ)
     digest, span, size = fingerprint(path, part)
     if not part.file.endswith(GZ):
         _gzip(writer, path)
@@ -349,15 +354,15 @@ def _remove_twins(writer: Writer) -> None:
     if view.base is not None:
         live.add(view.base.path.name)
     manifest = view.manifest
-    for part in (*manifest.deltas, *manifest.snapshots):
-        plain = part.file.removesuffix(GZ)
-        if plain != part.file and plain not in live:
+    for file in (*(part.file for part in manifest.deltas), *(part.file for part in manifest.snapshots)):
+        plain = file.removesuffix(GZ)
+        if plain != file and plain not in live:
             discard(writer.disk, writer.folder / plain)
 
 
 def remove(writer: Writer, *, up_to: int, reason: str, is_executed: bool) -> list[DeltaPart]:
     """Archived deltas that end at or before seq `up_to`; with `is_executed` they go and tombstones stay."""
-    with writer.commits, writer.mutex:
+    with writer.upkeep, writer.commits, writer.mutex:
         manifest = writer.view.manifest
         parts = [
             replace(part, removed_at=iso(writer.clock()), reason=reason)
@@ -387,7 +392,7 @@ def find_snapshot(parts: Sequence[SnapshotPart], to: str | int) -> SnapshotPart:
 
 def rollback(writer: Writer, to: str | int, *, reason: str = "", actor: str | None = None) -> SnapshotPart:
     """Make the documents of an earlier snapshot count again. The log keeps all, and says what happened."""
-    with writer.commits, writer.mutex:
+    with writer.upkeep, writer.commits, writer.mutex:
         writer.check_usable()
         writer.commit_all()
         view = writer.view
@@ -398,8 +403,9 @@ def rollback(writer: Writer, to: str | int, *, reason: str = "", actor: str | No
         now = view.summary()
         summary = replace(now, counts=back.counts, sources=back.sources)
         summary.records += 1
-        words: dict[str, object] = {"to_seq": target.last_seq, "snapshot": target.file, "reason": reason}
-        line = writer.control(ROLLED_BACK, words | ({"actor": actor} if actor else {}))
+        words: dict[str, object] = {"to_seq": target.last_seq, "snapshot": target.file}
+        words |= {"reason": reason, "actor": actor or ""}
+        line = writer.control(ROLLED_BACK, words)
         try:
             new = _copied(writer, source, summary, line, target)
         except OSError as error:

@@ -25,6 +25,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from stateward.ledger.chain import PREVIOUS_BYTES
 from stateward.ledger.delta import Delta, checked_lines, plain_chunks
 from stateward.ledger.disk import TEMPORARY, Disk, discard
 from stateward.ledger.errors import Finding, LedgerDamaged, LedgerError, LedgerMismatch
@@ -69,6 +70,7 @@ class View:
     ) -> None:
         """Open it; with a `disk`, what must be unpacked is put back in place. Raises `LedgerDamaged`."""
         self.folder = folder
+        self._manifest_path = folder / MANIFEST
         self.notes: list[str] = []
         self.bad: set[str] = set()
         self._disk = disk
@@ -113,7 +115,7 @@ class View:
 
     def _look(self) -> tuple[int, int, int] | None:
         try:
-            seen = os.stat(self.folder / MANIFEST)
+            seen = self._manifest_path.stat()
         except FileNotFoundError:
             return None
         return seen.st_ino, seen.st_mtime_ns, seen.st_size
@@ -374,12 +376,17 @@ class View:
         return None
 
     def _stored(self, part: DeltaPart) -> Iterator[bytes]:
-        return checked_lines(
+        text = b""
+        for text in checked_lines(
             plain_chunks(self._found(part.file)),
             previous=part.chain.encode(),
             name=part.file,
             seq=part.first_seq,
-        )
+        ):
+            yield text
+        if text[-PREVIOUS_BYTES:-3].decode() != part.head:
+            sentence = f"it should end after seq {part.last_seq}, but ends before"
+            raise LedgerDamaged([Finding(file=part.file, seq=part.last_seq, sentence=sentence)])
 
     def _found(self, file: str) -> Path:
         """The file, or its other form if it was packed or unpacked since the list was read."""

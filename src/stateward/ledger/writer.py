@@ -84,6 +84,7 @@ class Writer:
         self.graph = graph
         self.mutex = threading.RLock()
         self.commits = threading.RLock()
+        self.upkeep = threading.RLock()
         self._is_synced = durability == "group"
         self._metadata_bytes_max = metadata_bytes_max
         self._poison: OSError | None = None
@@ -136,7 +137,8 @@ class Writer:
         self._pending: list[tuple[Line, bytes, bytes]] = []
         self._ahead: dict[str, Line] = {}
         self._recent: dict[str, Line] = {}
-        self._seq, self._chain = active.seq, active.chain
+        self._seq = self._durable = active.seq
+        self._chain = active.chain
 
     def _sweep(self) -> None:
         """Remove what crashed upkeep left: files that no list names and that hold nothing."""
@@ -319,7 +321,7 @@ class Writer:
 
     def commit(self, seq: int) -> None:
         """Everything up to `seq` is durable when this returns."""
-        if self.view.active.seq >= seq:
+        if self._durable >= seq:
             return
         with self.commits:
             with self.mutex:
@@ -341,7 +343,9 @@ class Writer:
     def _count(self, group: list[tuple[Line, bytes, bytes]]) -> None:
         active = self.view.active
         for line, text, head in group:
-            active.take(line, head, len(text))
+            if line.seq > active.seq:  # a reload may have read it from the file meanwhile
+                active.take(line, head, len(text))
+        self._durable = group[-1][0].seq
         if not self._pending:
             self._ahead = {}
 

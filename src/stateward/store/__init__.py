@@ -61,6 +61,17 @@ RECORDS = Table(
     },
     key=("id",),
 )
+# What a change may touch; the rest of a record is as it was opened.
+RECORD_CHANGES = Table(
+    "records",
+    {
+        name: kind
+        for name, kind in RECORDS.columns.items()
+        if name
+        not in {"machine", "created_at", "priority", "rank", "artifact", "dedupe", "replaces", "labels"}
+    },
+    key=("id",),
+)
 TRANSITIONS = Table(
     "transitions",
     {
@@ -226,8 +237,8 @@ class Store:
         if not changes:
             return
         moved = self._database.update(
-            RECORDS,
-            [_record_row(change.record) for change in changes],
+            RECORD_CHANGES,
+            [_change_row(change.record) for change in changes],
             expected="version",
             column=[change.expected for change in changes],
         )
@@ -596,6 +607,28 @@ def _record_row(r: Record) -> Row:
         r.dedupe,
         r.replaces,
         _json(r.labels),
+        _json(r.fields),
+        _json(r.outputs),
+        r.head,
+    )
+
+
+def _change_row(r: Record) -> Row:
+    return (
+        r.id,
+        r.machine_version,
+        r.status,
+        r.version,
+        r.entered_at,
+        r.waiting,
+        r.due_at,
+        r.worker,
+        r.retry_count,
+        r.last_retry_at,
+        r.failed_from,
+        r.error_code,
+        r.error_message,
+        r.rest,
         _json(r.fields),
         _json(r.outputs),
         r.head,

@@ -87,6 +87,7 @@ class Seen(msgspec.Struct, kw_only=True):
     acks: list[Line] = []  # submits that were answered: record_id, machine, dedupe
     moves: list[Line] = []  # transitions that somebody was told of: record_id, version, to, hash or None
     events: list[Line] | None = None  # id, type, version, is_accepted, is_lost, is_forged, is_retryable
+    garbled: list[str] = []  # what arrived and was no event
     handed: list[Line] | None = None  # work given out, in order: record_id, version, delivery, worker, at
     marks: list[Line] | None = None  # outputs: record_id, version, worker, is_failed, count, items
     effects: list[Line] | None = None  # record_id, version, kind
@@ -140,13 +141,13 @@ def read_export(folder: Path, *, machines: list[Line]) -> tuple[History, list[Vi
     for name in FILES:
         parts[name], faults = read_lines(f"{name}.jsonl", (folder / f"{name}.jsonl").read_bytes())
         found += faults
-    (anchor,), faults = read_lines("anchor.json", (folder / "anchor.json").read_bytes())
+    anchors, faults = read_lines("anchor.json", (folder / "anchor.json").read_bytes())
     history = History(
         transitions=parts["transitions"],
         records=parts["records"],
         dispositions=parts["dispositions"],
         dead_letters=parts["dead_letters"],
-        anchor=anchor,
+        anchor=anchors[0] if anchors else None,
         machines=machines,
     )
     return history, found + faults
@@ -158,7 +159,7 @@ def read_lines(name: str, raw: bytes) -> tuple[list[Line], list[Violation]]:
     found: list[Violation] = []
     if raw and not raw.endswith(b"\n"):
         found.append(Violation(law="F1", where=name, sentence="the last line has no end"))
-    for number, line in enumerate(raw.splitlines(), 1):
+    for number, line in enumerate(raw.split(b"\n")[: raw.count(b"\n")], 1):
         try:
             lines.append(_read(line))
         except ValueError as error:
@@ -469,9 +470,9 @@ def _s5(case: _Case) -> Iterator[Finding]:
 def _s6(case: _Case) -> Iterator[Finding]:
     for entries in case.by_record.values():
         step: str | None = None
-        for entry in entries:
+        for before, entry in zip([None, *entries], entries, strict=False):
             graph = case.graph(entry)
-            if graph is None:
+            if graph is None or before is None:
                 continue
             if entry["trigger"] in RETRIES and graph.kind.get(entry["from"]) == "failed":
                 stage = graph.stage_of(step)
@@ -479,7 +480,7 @@ def _s6(case: _Case) -> Iterator[Finding]:
                     yield _where(entry), f"resumes at {entry['to']!r} after {step!r} failed"
             step = entry["metadata"].get("failed_at_step", step)
             if entry["trigger"] == UPGRADED and step is not None:
-                step = graph.name_now(step, entries[entry["version"] - 1]["machine_version"])
+                step = graph.name_now(step, before["machine_version"])
 
 
 def _automatic(entries: Sequence[Line]) -> Iterator[tuple[Line, Line]]:
@@ -645,6 +646,10 @@ def _e2(case: _Case) -> Iterator[Finding]:
         done = len(case.by_event.get(event_id, ())) + noted.get(event_id, 0)
         if done < due:
             yield event_id, f"was accepted {due} times; {done} were applied or noted"
+    buried = [letter["body"] for letter in case.history.dead_letters]
+    for body in case.seen.garbled:
+        if case.seen.garbled.count(body) > buried.count(body):
+            yield "inbox", f"this arrived and was not kept: {body}"
     for entry, before, graph in case.triples:
         if before is not None and not _is_own(entry, graph) and entry["event_id"] not in case.sent:
             yield _where(entry), f"nobody sent {entry['event_id']}"
@@ -838,12 +843,14 @@ def _o1(case: _Case) -> Iterator[Finding]:
 def _w4(case: _Case) -> Iterator[Finding]:
     if case.seen.effects is None:
         return
-    effects = {(each["record_id"], each["version"]): each["kind"] for each in case.seen.effects}
+    effects: dict[Key, list[str]] = {}
+    for each in case.seen.effects:
+        effects.setdefault((each["record_id"], each["version"]), []).append(each["kind"])
     for record_id, version in sorted(effects.keys() - case.at_version.keys()):
         yield f"{record_id} version {version}", "an effect without a transition"
     for entry, _, graph in case.triples:
         is_asked = any(review["state"] == entry["to"] for review in graph.reviews.values())
-        if is_asked and effects.get((entry["record_id"], entry["version"])) != "ask":
+        if is_asked and "ask" not in effects.get((entry["record_id"], entry["version"]), ()):
             yield _where(entry), f"nobody was asked in {entry['to']!r}"
 
 

@@ -5,17 +5,14 @@ thing that is done is also told to the witness, so that the checker knows which 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from stateward.core.machine import CANCEL_REQUESTED
 from stateward.core.model import CLOCK, PERSON, RUNNER, SECOND, SEQUENCER, Event, event_id
 from stateward.testing.simulation.plan import Fault
-from stateward.testing.simulation.world import LEASE_S, Process, event_line
-
-if TYPE_CHECKING:
-    from stateward.testing.simulation.history import Simulation
+from stateward.testing.simulation.processes import LEASE_S, Process, event_line
+from stateward.testing.simulation.world import World
 
 AHEAD_S = 25 * 3600.0
 BACK_S = 3600.0
@@ -28,7 +25,7 @@ _decode = msgspec.json.Decoder(Event).decode
 _encode = msgspec.json.encode
 
 
-def inject(world: "Simulation", fault: Fault) -> bool:
+def inject(world: World, fault: Fault) -> bool:
     """Let it happen; False where there is nothing that it could happen to."""
     return _FAULTS[fault](world)
 
@@ -36,15 +33,15 @@ def inject(world: "Simulation", fault: Fault) -> bool:
 # Processes
 
 
-def _kill_coordinator(world: "Simulation") -> bool:
+def _kill_coordinator(world: World) -> bool:
     return _kill(world, [each for each in world.running() if each.is_coordinator])
 
 
-def _kill_worker(world: "Simulation") -> bool:
+def _kill_worker(world: World) -> bool:
     return _kill(world, _loaded(world))
 
 
-def _kill(world: "Simulation", victims: list[Process]) -> bool:
+def _kill(world: World, victims: list[Process]) -> bool:
     if not victims:
         return False
     victim = world.dice.choice(victims)
@@ -54,7 +51,7 @@ def _kill(world: "Simulation", victims: list[Process]) -> bool:
     return True
 
 
-def _loaded(world: "Simulation") -> list[Process]:
+def _loaded(world: World) -> list[Process]:
     """Workers that have work, on the bus or in their hands."""
     names = {name for name, _ in world.door.bus.load()}
     return [
@@ -64,7 +61,7 @@ def _loaded(world: "Simulation") -> list[Process]:
     ]
 
 
-def _stop_worker(world: "Simulation") -> bool:
+def _stop_worker(world: World) -> bool:
     found = _loaded(world)
     if not found:
         return False
@@ -78,14 +75,14 @@ def _stop_worker(world: "Simulation") -> bool:
     return True
 
 
-def _wake(world: "Simulation", zombie: Process) -> None:
+def _wake(world: World, zombie: Process) -> None:
     """A zombie goes on where it was: it holds results, and writes them."""
     if zombie.is_stopped:
         zombie.is_stopped = False
         world.act(zombie, "comes back and writes", zombie.settle)
 
 
-def _outage(world: "Simulation") -> bool:
+def _outage(world: World) -> bool:
     for process in world.processes:
         if process.is_up:
             process.die()
@@ -96,7 +93,7 @@ def _outage(world: "Simulation") -> bool:
     return True
 
 
-def _mark_first(world: "Simulation") -> bool:
+def _mark_first(world: World) -> bool:
     able = [each for each in world.processes if each.is_worker and not each.is_split]
     if not able:
         return False
@@ -109,20 +106,20 @@ def _mark_first(world: "Simulation") -> bool:
     return True
 
 
-def _retuned(world: "Simulation") -> bool:
+def _retuned(world: World) -> bool:
     if world.around.machine is not world.plan.shape.machine:
         return False
     return _restarted_with(world, world.plan.shape.retuned, "the number of retries is changed")
 
 
-def _upgraded(world: "Simulation") -> bool:
+def _upgraded(world: World) -> bool:
     newer = world.plan.shape.newer
     if world.around.machine is newer:
         return False
     return _restarted_with(world, newer, "a newer version of the machine takes over")
 
 
-def _restarted_with(world: "Simulation", machine: object, words: str) -> bool:
+def _restarted_with(world: World, machine: object, words: str) -> bool:
     deciding = [each for each in world.processes if each.is_coordinator or each is world.door]
     for process in deciding:
         if process.is_up:
@@ -137,7 +134,7 @@ def _restarted_with(world: "Simulation", machine: object, words: str) -> bool:
 # Events
 
 
-def _lost(world: "Simulation") -> bool:
+def _lost(world: World) -> bool:
     inbox = world.inbox()
     if not inbox:
         return False
@@ -148,14 +145,14 @@ def _lost(world: "Simulation") -> bool:
     return True
 
 
-def _told_lost(world: "Simulation", body: str) -> None:
+def _told_lost(world: World, body: str) -> None:
     if body in world.witness.garbled:
         world.witness.garbled.remove(body)
     else:
         world.witness.lose(_decode(body).id)
 
 
-def _doubled(world: "Simulation") -> bool:
+def _doubled(world: World) -> bool:
     bodies = [body for _, body in world.inbox()] or world.bodies
     if not bodies:
         return False
@@ -165,7 +162,7 @@ def _doubled(world: "Simulation") -> bool:
     return True
 
 
-def _delayed(world: "Simulation") -> bool:
+def _delayed(world: World) -> bool:
     inbox = world.inbox()
     if not inbox:
         return False
@@ -176,7 +173,7 @@ def _delayed(world: "Simulation") -> bool:
     return True
 
 
-def _reordered(world: "Simulation") -> bool:
+def _reordered(world: World) -> bool:
     if not world.inbox() or not _doubled(world):
         return False
     bodies = [body for _, body in world.inbox()]
@@ -188,7 +185,7 @@ def _reordered(world: "Simulation") -> bool:
     return True
 
 
-def _garbled(world: "Simulation") -> bool:
+def _garbled(world: World) -> bool:
     body = world.dice.choice(GARBLED)
     world.put_back(body)
     world.witness.garbled.append(body)
@@ -196,7 +193,7 @@ def _garbled(world: "Simulation") -> bool:
     return True
 
 
-def _forged(world: "Simulation") -> bool:
+def _forged(world: World) -> bool:
     known = sorted(world.witness.status)
     if not known:
         return False
@@ -207,7 +204,7 @@ def _forged(world: "Simulation") -> bool:
     return True
 
 
-def _lie(world: "Simulation", record_id: str) -> Event:
+def _lie(world: World, record_id: str) -> Event:
     """Something that must not count: each line is one kind of lie."""
     dice, machine = world.dice, world.around.machine
     status, version = world.witness.status[record_id], world.witness.version[record_id]
@@ -238,15 +235,15 @@ def _lie(world: "Simulation", record_id: str) -> Event:
 # Clocks
 
 
-def _ahead(world: "Simulation") -> bool:
+def _ahead(world: World) -> bool:
     return _set_wrong(world, AHEAD_S)
 
 
-def _back(world: "Simulation") -> bool:
+def _back(world: World) -> bool:
     return _set_wrong(world, -BACK_S)
 
 
-def _set_wrong(world: "Simulation", seconds: float) -> bool:
+def _set_wrong(world: World, seconds: float) -> bool:
     running = [*world.running(), world.door]
     process = world.dice.choice(running)
     process.offset += round(seconds * SECOND)
@@ -256,12 +253,12 @@ def _set_wrong(world: "Simulation", seconds: float) -> bool:
     return True
 
 
-def _set_right(world: "Simulation", process: Process) -> None:
+def _set_right(world: World, process: Process) -> None:
     process.offset = 0
     world.note(f"the clock of {process.alias} is set right")
 
 
-def _skewed(world: "Simulation") -> bool:
+def _skewed(world: World) -> bool:
     for process in world.processes:
         process.offset = round(world.dice.uniform(-SKEW_S, SKEW_S) * SECOND)
     world.jumped_s += 4 * SKEW_S
@@ -269,7 +266,7 @@ def _skewed(world: "Simulation") -> bool:
     return True
 
 
-def _wake_lost(world: "Simulation") -> bool:
+def _wake_lost(world: World) -> bool:
     for process in world.running():
         process.listen_no_more()
     world.note("wake-ups are lost")
@@ -279,7 +276,7 @@ def _wake_lost(world: "Simulation") -> bool:
 # People and programs outside
 
 
-def _submitted_twice(world: "Simulation") -> bool:
+def _submitted_twice(world: World) -> bool:
     if not world.submitted:
         return False
     name = world.dice.choice(world.submitted)
@@ -287,7 +284,7 @@ def _submitted_twice(world: "Simulation") -> bool:
     return True
 
 
-def _asked_late(world: "Simulation") -> bool:
+def _asked_late(world: World) -> bool:
     old = [each for each in sorted(world.witness.version) if world.witness.version[each] > 0]
     if not old:
         return False
@@ -298,7 +295,7 @@ def _asked_late(world: "Simulation") -> bool:
     return True
 
 
-def _cancelled(world: "Simulation") -> bool:
+def _cancelled(world: World) -> bool:
     rules = world.around.machine.rules
     able = [
         record_id
@@ -312,7 +309,7 @@ def _cancelled(world: "Simulation") -> bool:
     return True
 
 
-def _paused(world: "Simulation") -> bool:
+def _paused(world: World) -> bool:
     stages = ["", *world.around.machine.stage]
     stage = world.dice.choice(stages)
     world.pause(stage)
@@ -320,7 +317,7 @@ def _paused(world: "Simulation") -> bool:
     return True
 
 
-def _sequenced(world: "Simulation") -> bool:
+def _sequenced(world: World) -> bool:
     machine = world.around.machine
     able = [
         record_id
@@ -348,11 +345,11 @@ def _sequenced(world: "Simulation") -> bool:
     return True
 
 
-def _steps(world: "Simulation") -> int:
+def _steps(world: World) -> int:
     return world.dice.randint(*AWAY_STEPS)
 
 
-_FAULTS: dict[Fault, Callable[["Simulation"], bool]] = {
+_FAULTS: dict[Fault, Callable[[World], bool]] = {
     Fault.KILL_COORDINATOR: _kill_coordinator,
     Fault.KILL_WORKER: _kill_worker,
     Fault.STOP_WORKER: _stop_worker,

@@ -1,472 +1,400 @@
-"""The simulated world: virtual time, processes made of the engine's own objects, and witnesses of what they do.
+"""One history under way: who is there, what they do next, and what they were told.
 
-Every process has objects of its own (store, bus, outputs, coordinator, clockwork, worker) on one database in memory.
-A crash is an exception that nothing catches on its way: the open unit is undone, as it is for a killed process, and
-the process's objects are thrown away. Nothing here reads a clock or rolls dice that the seed did not give it.
+The world keeps time and order: every act of a process runs under `act`, which turns a crash into the end of that
+process; what shall happen some steps later waits in a list. What becomes of work is thrown with the seed's dice, or
+follows the route that a record is guided along. It decides nothing that the engine decides.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+import random
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from stateward.bus import Bus, WorkerInfo
-from stateward.clockwork import Clockwork
-from stateward.coordinator import Coordinator, register
-from stateward.core.machine import Machine
-from stateward.core.model import SECOND, Event, Micros, Record, Transition, Work, to_iso
+from stateward.coordinator import Opening
+from stateward.core.errors import StatewardError
+from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine, Stage
+from stateward.core.model import (
+    PERSON,
+    SECOND,
+    Applied,
+    Event,
+    Fields,
+    Micros,
+    Work,
+    event_id,
+)
 from stateward.core.points import Point
-from stateward.database import TOPIC_EVENTS, TOPIC_READY, Bell, Database
-from stateward.database.sqlite import MEMORY, SqliteDatabase
-from stateward.outputs import Outputs, ended_event
-from stateward.runners.kit import Limits, Result
-from stateward.runners.worker import Finished, Key, Worker
-from stateward.store import Store
-from stateward.telemetry import Log
-from stateward.testing.checker import Line
+from stateward.runners.kit import Chunk, Completed, Failed, Result
+from stateward.store import Pause
+from stateward.testing.checker import Violation
+from stateward.testing.simulation.plan import Plan
+from stateward.testing.simulation.processes import (
+    START,
+    Arena,
+    Crash,
+    Process,
+    Surroundings,
+    Witness,
+    event_line,
+)
+from stateward.testing.simulation.shapes import Hop
 
-START: Micros = 1_800_000_000 * SECOND
-LEASE_S = 15.0
-DELIVERIES_MAX = 3
-RECOVER_EVERY_S = 1.0
-SLOTS = 2
+TRACE_CHARS = 300
+SURE: Fields = {"final_confidence": 80, "valid": True}
+UNSURE: tuple[Fields, ...] = (
+    {"final_confidence": 79.9, "valid": True},
+    {"final_confidence": 95, "valid": False},
+    {"valid": True},
+)
 
-Outcome = Callable[[Work], Result | None]
+T = TypeVar("T")
 
-
-class Crash(BaseException):
-    """A process is killed at a point. No handler of the engine may know of it."""
-
-    def __init__(self, point: Point) -> None:
-        super().__init__(point.label)
-        self.point = point
-
-
-class Arena:
-    """One database in memory for many histories, one after the other: emptying it is faster than a new one."""
-
-    def __init__(self) -> None:
-        self.database = SqliteDatabase(MEMORY)
-        named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-        self._tables = [str(name) for (name,) in named]
-        self._first = {table: self.database.rows(f"SELECT * FROM {table}") for table in self._tables}
-
-    def cleared(self) -> Database:
-        """The database as its migrations made it."""
-        with self.database.unit():
-            for table in self._tables:
-                self.database.run(f"DELETE FROM {table}")
-                for row in self._first[table]:
-                    values = {f"p{place}": value for place, value in enumerate(row)}
-                    marks = ", ".join(f":{name}" for name in values)
-                    self.database.run(f"INSERT INTO {table} VALUES ({marks})", **values)
-        return self.database
+_decode = msgspec.json.Decoder(Event).decode
+_encode = msgspec.json.encode
 
 
-class Witness:
-    """What outsiders saw. What a unit did counts from its commit on; what was undone never happened."""
+class World:
+    """The actors of one history, and the dice."""
 
-    def __init__(self) -> None:
-        self.acks: list[Line] = []
-        self.moves: list[Line] = []
-        self.events: list[Line] = []
-        self.handed: list[Line] = []
-        self.garbled: list[str] = []
-        self.status: dict[str, str] = {}
-        self.version: dict[str, int] = {}
-        self.entered: list[tuple[str, str]] = []
-        self._events: list[Line] = []
-        self._handed: list[Line] = []
-        self._moved: list[Transition] = []
+    def __init__(self, plan: Plan, arena: Arena) -> None:
+        self.plan = plan
+        self.dice = random.Random(plan.seed)
+        self.witness = Witness()
+        self.around = Surroundings(
+            database=arena.cleared(),
+            witness=self.witness,
+            machine=plan.shape.machine,
+            outcome=self.outcome,
+            ageing_s=plan.shape.ageing_s,
+            is_local=plan.is_local,
+        )
+        self.processes = [*self._people()]
+        self.door = self.processes[0]
+        self.trace: list[str] = [str(plan)]
+        self.violations: list[Violation] = []
+        self.steps = 0
+        self.crashes: list[Point] = []
+        self.reached: dict[Point, int] = {}
+        self.armed: Point | None = None
+        self.countdown = 0
+        self.is_healing = False
+        self.is_fenced = True
+        self.jumped_s = 0.0
+        self.looked_at: Micros = START
+        self.unseen: Micros = 0
+        self.forgeries = 0
+        self.submitted: list[str] = []
+        self.unanswered: list[str] = []
+        self.bodies: list[str] = []
+        self.routes: dict[str, list[Hop]] = {}
+        self.held: list[str] = []
+        self.is_hopeless = False
+        self._later: list[tuple[int, Callable[[], None]]] = []
 
-    def reported(self, events: Iterable[Event]) -> None:
-        """Somebody puts events into the inbox."""
-        self._events += [event_line(event) for event in events]
-
-    def sent(self, work: Iterable[Work], at: Micros) -> None:
-        """Work is handed to workers."""
-        self._handed += [
-            {
-                "record_id": each.record_id,
-                "version": each.version,
-                "delivery": each.delivery,
-                "worker": each.worker,
-                "at": to_iso(at),
-            }
-            for each in work
+    def _people(self) -> list[Process]:
+        plan = self.plan
+        door = Process(self.around, "door")
+        if plan.is_together:
+            names = range(max(plan.coordinators, plan.workers))
+            both = [
+                Process(self.around, f"up{n + 1}", is_coordinator=True, is_worker=True)
+                for n in names
+            ]
+            return [door, *both]
+        coordinators = [
+            Process(self.around, f"c{n + 1}", is_coordinator=True) for n in range(plan.coordinators)
         ]
+        workers = [Process(self.around, f"w{n + 1}", is_worker=True) for n in range(plan.workers)]
+        return [door, *coordinators, *workers]
 
-    def moved(self, transitions: Sequence[Transition], _: Sequence[Record]) -> None:
-        """Transitions are about to be committed."""
-        self._moved += transitions
+    @property
+    def now(self) -> Micros:
+        """The true time."""
+        return self.around.now
 
-    def commit(self) -> None:
-        """The unit is durable."""
-        self.events += self._events
-        self.handed += self._handed
-        for transition in self._moved:
-            self.status[transition.record_id] = transition.target
-            self.version[transition.record_id] = transition.version
-            self.entered.append((transition.record_id, transition.target))
-        self.forget()
+    @property
+    def machine(self) -> Machine:
+        """The machine in force."""
+        return self.around.machine
 
-    def forget(self) -> None:
-        """The unit is undone."""
-        self._events, self._handed, self._moved = [], [], []
+    def due_at(self) -> Micros | None:
+        """When the next record's time comes."""
+        ((at,),) = self.around.database.rows(
+            "SELECT min(due_at) FROM records WHERE due_at IS NOT NULL"
+        )
+        return None if at is None else int(at)
 
-    def lose(self, event_id: str) -> None:
-        """One delivery of this event will never arrive."""
-        for event in self.events:
-            if event["id"] == event_id and not event["is_lost"]:
-                event["is_lost"] = True
-                return
+    def running(self) -> list[Process]:
+        """The processes that have a loop and can turn it."""
+        return [each for each in self.processes if each.is_running and each is not self.door]
 
+    # Acting
 
-def event_line(event: Event, *, is_accepted: bool = True, is_forged: bool = False) -> Line:
-    """An event as the checker wants it."""
-    return {
-        "id": event.id,
-        "type": event.type,
-        "version": event.version,
-        "is_accepted": is_accepted,
-        "is_lost": False,
-        "is_forged": is_forged,
-        "is_retryable": event.is_retryable,
-    }
+    def note(self, what: str) -> None:
+        """A line of the trace."""
+        seconds = (self.now - START) / SECOND
+        self.trace.append(f"{self.steps:4} {seconds:12.3f}  {what[:TRACE_CHARS]}")
 
+    def at_point(self, point: Point) -> None:
+        """The hook of all crash points."""
+        if point is Point.COMMIT_AFTER:
+            self.witness.commit()
+        self.reached[point] = self.reached.get(point, 0) + 1
+        if point is self.armed:
+            self.countdown -= 1
+            if self.countdown <= 0:
+                self.armed = None
+                raise Crash(point)
 
-class WitnessedBus(Bus):
-    """The bus, with somebody who writes down what goes over it."""
+    def arm(self, point: Point, nth: int = 1) -> None:
+        """Whoever comes to this point for the n-th time from now on is killed there."""
+        self.armed, self.countdown = point, nth
 
-    def __init__(self, database: Database, witness: Witness, clock: Callable[[], Micros]) -> None:
-        super().__init__(database)
-        self._witness = witness
-        self._clock = clock
+    def act(self, process: Process, what: str, do: Callable[[], T]) -> T | None:
+        """Let a process do something; None if that killed it."""
+        try:
+            done = do()
+        except Crash as crash:
+            self.witness.forget()
+            self.note(f"{process.alias} {what}, and is killed at {crash.point.label}")
+            self.crashes.append(crash.point)
+            process.die()
+            return None
+        except StatewardError as error:
+            self.witness.forget()
+            self._raised(process, what, error)
+            return None
+        self.note(f"{process.alias} {what}: {done}")
+        return done
 
-    def report(self, events: Sequence[Event]) -> None:
-        """Put events into the inbox."""
-        self._witness.reported(events)
-        super().report(events)
+    def _raised(self, process: Process, what: str, error: Exception) -> None:
+        sentence = f"{process.alias} {what} and failed: {type(error).__name__}: {error}"
+        self.violations.append(Violation(law="V1", where=f"step {self.steps}", sentence=sentence))
+        self.note(sentence)
+        process.die()
 
-    def send(self, work: Sequence[Work]) -> None:
-        """Hand work to workers."""
-        self._witness.sent(work, self._clock())
-        super().send(work)
+    def start(self, process: Process) -> None:
+        """Bring a process up, if it is not; a crash on the way leaves it down."""
+        if not process.is_up:
+            self.act(process, "starts", process.start)
 
+    def later(self, steps: int, do: Callable[[], None]) -> None:
+        """Have something happen some steps from now, or when all is healed."""
+        self._later.append((self.steps + steps, do))
 
-class Silent(Log):
-    """A log that nobody reads."""
+    def catch_up(self, *, is_last: bool = False) -> None:
+        """Let happen what was due by now, or with `is_last` all that waits."""
+        due = [do for step, do in self._later if is_last or step <= self.steps]
+        self._later = [] if is_last else [each for each in self._later if each[0] > self.steps]
+        for do in due:
+            do()
 
-    def _write(self, level: str, event: str, facts: dict[str, object]) -> None:
-        pass
+    def leap(self, seconds: float) -> None:
+        """Let time pass; workers that can, say that they are alive."""
+        self.around.pass_s(seconds)
+        self.note(f"{seconds:g} s pass")
+        for process in self.running():
+            if process.worker is not None:
+                self.act(process, "beats", process.settle)
 
+    def looked(self) -> None:
+        """Somebody looks at the clock: how long nobody did bounds how late a timeout may be."""
+        self.unseen = max(self.unseen, self.now - self.looked_at)
+        self.looked_at = self.now
 
-class SimulatedWorker(Worker):
-    """The worker as it is, but for its children: what comes of an attempt, and when, the world says."""
+    # The inbox, to be tampered with
 
-    def __init__(self, process: "Process", outcome: Outcome, runners: Sequence[str]) -> None:
-        self._outcome = outcome
-        nobody: dict[str, object] = dict.fromkeys(runners)
-        super().__init__(
-            name=process.alias,
-            host="here",
-            pid=process.life,
-            life="",
-            database=process.database,
-            bus=process.bus,
-            outputs=process.outputs,
-            artifact_path=Path,
-            runners=nobody,  # type: ignore[arg-type]
-            imports=(),
-            limits=Limits(),
-            processes=SLOTS,
-            prefetch=0,
-            inline_window=1,
-            heartbeat_s=0.0,
-            clock=process.clock,
-            sleep=lambda _: None,
-            scratch_root=Path("/nowhere"),
-            log=Silent("worker"),
+    def inbox(self) -> list[tuple[int, str]]:
+        """The events that wait."""
+        found = self.around.database.rows("SELECT seq, body FROM events ORDER BY seq")
+        return [(int(seq or 0), str(body)) for seq, body in found]
+
+    def take_out(self, seq: int) -> None:
+        """An event is not there any more."""
+        self.around.database.run("DELETE FROM events WHERE seq = :seq", seq=seq)
+
+    def put_back(self, body: str) -> None:
+        """An event is there (again)."""
+        self.around.database.run("INSERT INTO events (body) VALUES (:body)", body=body)
+
+    def put_in(self, body: str) -> None:
+        """An event is there once more than it was sent."""
+        self.put_back(body)
+        if body in self.witness.garbled:
+            self.witness.garbled.append(body)
+        else:
+            twin = next(each for each in self.witness.events if each["id"] == _decode(body).id)
+            self.witness.events.append({**twin, "is_accepted": True, "is_lost": False})
+
+    def remember_inbox(self) -> None:
+        """Keep what passes through the inbox, to send it again one day."""
+        for _, body in self.inbox():
+            if body not in self.bodies and body not in self.witness.garbled:
+                self.bodies.append(body)
+
+    # People at the door
+
+    def submit(self, names: Sequence[str]) -> None:
+        """Documents come in; who gets no answer asks again."""
+        openings = [self._opening(name) for name in names]
+        self.submitted += [name for name in names if name not in self.submitted]
+        self.start(self.door)
+        if not self.door.is_up:
+            self.unanswered += names
+            return
+        opened = self.act(self.door, f"opens {names}", lambda: self.door.coordinator.open(openings))
+        if opened is None:
+            self.unanswered += names
+            return
+        for name, each in zip(names, opened, strict=True):
+            ack = {"record_id": each.record.id, "machine": each.record.machine, "dedupe": name}
+            self.witness.acks.append(ack)
+
+    def _opening(self, name: str) -> Opening:
+        priority = 1 + sum(name.encode()) % 10
+        return Opening(
+            machine=self.machine.name,
+            actor=f"{PERSON}ada",
+            artifact=name,
+            dedupe=name,
+            priority=priority,
+            labels={"filename": name},
         )
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether it has anything to run or to write."""
-        return bool(self._queue or self._finished)
-
-    def _run_inline(self) -> None:
-        for key, work in list(self._queue.items()):
-            result = self._outcome(work)
-            if result is not None:
-                del self._queue[key]
-                self._finished[key] = Finished(work, result)
-
-    def _poll(self) -> None:
-        pass
-
-    def _start(self) -> None:
-        pass
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether it would be awake: it has something to do, or its bell rang."""
-        return self.is_loaded or self._bell.wait(0.0)
-
-    def lose_rings(self) -> None:
-        """Forget past rings."""
-        self._bell.clear()
-
-    def stop_listening(self) -> None:
-        """What the kernel does for a process that is gone."""
-        self._bell.close()
-
-
-class SplitWorker(SimulatedWorker):
-    """A worker on an outside bus: its mark is durable first, and only later is the event on its way.
-
-    Nobody can tell it in time that the work was given to another. The first mark of an attempt wins, and the
-    event tells of that one.
-    """
-
-    def __init__(self, process: "Process", outcome: Outcome, runners: Sequence[str]) -> None:
-        super().__init__(process, outcome, runners)
-        self._marked: dict[Key, Work] = {}
-
-    @property
-    def is_loaded(self) -> bool:
-        """Whether it has anything to run, to write or to tell."""
-        return super().is_loaded or bool(self._marked)
-
-    def settle(self) -> bool:
-        """Write the marks, or tell of those that were written the last time."""
-        self._is_written = False
-        self._beat()
-        if self._marked:
-            return self._tell()
-        finished = list(self._finished.values())
-        if not finished:
-            return False
-        self._outputs.write([self._output(each) for each in finished])
-        self._marked = {key: each.work for key, each in self._finished.items()}
-        self._is_written = True
-        return True
-
-    def _tell(self) -> bool:
-        with self._database.unit():
-            marks = [self._outputs.mark(key[0], key[1]) for key in self._marked]
-            self._bus.report([ended_event(mark) for mark in marks if mark is not None])
-            self._bus.finish(list(self._marked.values()))
-        self._marked.clear()
-        return True
-
-    def _is_under_way(self, key: Key) -> bool:
-        return key in self._marked
-
-
-class Surroundings(msgspec.Struct, kw_only=True):
-    """What all processes of a world share, and what faults change: the time, the machine, who is there."""
-
-    database: SqliteDatabase
-    witness: Witness
-    machine: Machine
-    outcome: Outcome
-    ageing_s: float = 0.0
-    is_local: bool = True
-    now: Micros = START
-    numbers: int = 0
-    living: set[str] = set()
-
-    def new_id(self, prefix: str) -> str:
-        """Ids in order."""
-        self.numbers += 1
-        return f"{prefix}_{self.numbers:04d}"
-
-    def pass_s(self, seconds: float) -> None:
-        """Let time pass."""
-        self.now += round(seconds * SECOND)
-
-    def is_alive(self, worker: WorkerInfo) -> bool:
-        """What a coordinator on the same machine can see of a worker; of another machine it sees nothing."""
-        return not self.is_local or worker.id in self.living
-
-
-class Process:
-    """One process in its roles, with a clock that may be wrong. `start` makes its objects, `die` drops them."""
-
-    def __init__(
-        self,
-        around: Surroundings,
-        name: str,
-        *,
-        is_coordinator: bool = False,
-        is_worker: bool = False,
-        is_split: bool = False,
+    def ask(
+        self, record_id: str, type_: str, *, version: int, is_passed_on: bool = False
     ) -> None:
-        self.around = around
-        self.name = name
-        self.is_coordinator = is_coordinator
-        self.is_worker = is_worker
-        self.is_split = is_split
-        self.offset: Micros = 0
-        self.life = 0
-        self.is_up = False
-        self.is_stopped = False
-        self.recover_at: Micros = 0
-        self.worker: SimulatedWorker | None = None
-        self._bell: Bell | None = None
-
-    @property
-    def alias(self) -> str:
-        """The name of this life of the process."""
-        return f"{self.name}.{self.life}"
-
-    @property
-    def database(self) -> SqliteDatabase:
-        """The one database."""
-        return self.around.database
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it can do anything."""
-        return self.is_up and not self.is_stopped
-
-    def clock(self) -> Micros:
-        """The time as this process has it."""
-        return self.around.now + self.offset
-
-    # Life
-
-    def start(self) -> None:
-        """New objects on the database as it is."""
-        around = self.around
-        self.life += 1
-        self.store, self.outputs = Store(self.database), Outputs(self.database)
-        self.bus = WitnessedBus(self.database, around.witness, self.clock)
-        catalogue = register(self.store, [around.machine], now=self.clock())
-        self.coordinator = Coordinator(
-            store=self.store,
-            bus=self.bus,
-            catalogue=catalogue,
-            clock=self.clock,
-            new_id=around.new_id,
-            sleep=around.pass_s,
-            is_alive=around.is_alive,
-            on_transitions=around.witness.moved,
-            lease_s=LEASE_S,
-            deliveries_max=DELIVERIES_MAX,
-            ageing_s={around.machine.name: around.ageing_s},
+        """A person asks for something, having seen the record at a version."""
+        event = Event(
+            id=event_id(record_id, makes=version + 1, type_=type_),
+            type=type_,
+            record_id=record_id,
+            version=version,
+            at=self.now,
+            actor=f"{PERSON}eve",
+            reason="because",
         )
-        self.is_up, self.is_stopped = True, False
-        if self.is_coordinator:
-            self._be_coordinator(catalogue.of)
-        if self.is_worker:
-            self._be_worker()
+        self.hear(event, is_passed_on=is_passed_on)
 
-    def _be_coordinator(self, machine_of: Callable[[Record], Machine]) -> None:
-        self.clockwork = Clockwork(
-            store=self.store,
-            outputs=self.outputs,
-            bus=self.bus,
-            machine_of=machine_of,
-            clock=self.clock,
+    def hear(self, event: Event, *, is_passed_on: bool = False) -> None:
+        """An event from outside comes to the door, and is decided at once or put into the inbox."""
+        self.start(self.door)
+        if not self.door.is_up:
+            return
+        what = f"hears {event.type} of {event.record_id} version {event.version}"
+        if is_passed_on or self.dice.random() < 0.3:
+            self.act(self.door, f"{what}, and passes it on", lambda: self.door.bus.report([event]))
+            return
+        line = event_line(event, is_accepted=False)
+        self.witness.events.append(line)
+        decisions = self.act(self.door, what, lambda: self.door.coordinator.handle([event]))
+        line["is_accepted"] = decisions is not None
+        for decision in decisions or ():
+            if isinstance(decision, Applied) and decision.change.transition is not None:
+                moved = decision.change.transition
+                self.witness.moves.append(
+                    {
+                        "record_id": moved.record_id,
+                        "version": moved.version,
+                        "to": moved.target,
+                        "hash": None,
+                    }
+                )
+
+    def look(self) -> None:
+        """Somebody reads the history of a record, and will remember it."""
+        known = sorted(self.witness.status)
+        if known and self.door.is_up:
+            for each in self.door.store.history(self.dice.choice(known)):
+                self.witness.moves.append(
+                    {
+                        "record_id": each.record_id,
+                        "version": each.version,
+                        "to": each.target,
+                        "hash": each.hash,
+                    }
+                )
+
+    def pause(self, stage: str) -> None:
+        """A stage (or with '' the machine) is not handed out for a while."""
+        self.start(self.door)
+        pause = Pause(
+            machine=self.machine.name, stage=stage, at=self.now, actor=f"{PERSON}op", reason=None
         )
-        self.recover_at = self.around.now
-        self._bell = self.database.bell(TOPIC_EVENTS, TOPIC_READY)
-        self.store.begin_epoch()
+        if self.door.is_up:
+            self.act(self.door, f"pauses {stage!r}", lambda: self.door.store.pause(pause))
 
-    def _be_worker(self) -> None:
-        self.around.living.add(self.alias)
-        runners = [stage.runner for stage in self.around.machine.stages]
-        kind = SplitWorker if self.is_split else SimulatedWorker
-        self.worker = kind(self, self.around.outcome, runners)
+    def resume(self, stage: str) -> None:
+        """It is handed out again."""
+        self.start(self.door)
+        name = self.machine.name
+        if self.door.is_up:
+            self.act(
+                self.door, f"resumes {stage!r}", lambda: self.door.store.resume(name, stage)
+            )
 
-    def die(self) -> None:
-        """What the kernel cleans up after a kill, and nothing more."""
-        self.around.living.discard(self.alias)
-        self.is_up = self.is_stopped = False
-        if self._bell is not None:
-            self._bell.close()
-            self._bell = None
-        if self.worker is not None:
-            self.worker.stop_listening()
-            self.worker = None
+    # What becomes of work
 
-    # What it does, whole or in parts
+    def wanted(self, record_id: str) -> Hop | None:
+        """The next hop of the route that a record is guided along; None if it left it or has none."""
+        route = self.routes.get(record_id)
+        if not route or self.is_healing:
+            return None
+        return route[0] if route[0].source == self.witness.status[record_id] else None
 
-    def turn(self) -> bool:
-        """One round of all its roles in one unit, as `Node.turn` has it; whether there was anything to do."""
-        self.listen_no_more()
-        worker = self.worker
-        is_busy = worker.prepare() if worker is not None else False
-        with self.database.unit():
-            if worker is not None:
-                is_busy |= worker.settle()
-            if self.is_coordinator:
-                is_busy |= self._coordinate()
-        if worker is not None:
-            worker.committed()
-        return is_busy
+    def outcome(self, work: Work) -> Result | None:
+        """How an attempt ends; None while it is under way."""
+        stage = self.machine.stage[work.stage]
+        if self.is_healing:
+            return self._completed(stage, SURE, count=1)
+        hop = self.wanted(work.record_id)
+        if work.record_id in self.held:
+            return None
+        if hop is not None and work.version == self.witness.version[work.record_id]:
+            return self._guided(stage, hop)
+        return self._thrown(stage)
 
-    def _coordinate(self) -> bool:
-        if self.around.now >= self.recover_at:
-            self.recover()
-        self.clockwork.ring()
-        handled = self.coordinator.handle_reported()
-        return bool(handled + self.coordinator.dispatch())
+    def _guided(self, stage: Stage, hop: Hop) -> Result | None:
+        name, _, what = hop.cause.partition(".")
+        if name != stage.name or what not in ("completed", "failed"):
+            return None
+        if what == "failed":
+            is_retryable = hop.target == stage.on_error
+            return Failed(code="BROKEN", message="as guided", is_retryable=is_retryable)
+        is_sure = hop.target == stage.route("done", SURE)
+        return self._completed(stage, SURE if is_sure else UNSURE[0], count=1)
 
-    def recover(self) -> int:
-        """Look for lost workers and renamed states; how much was found."""
-        self.recover_at = self.around.now + round(RECOVER_EVERY_S * SECOND)
-        with self.database.unit():
-            return len(self.coordinator.recover()) + self.coordinator.adopt()
+    def _thrown(self, stage: Stage) -> Result | None:
+        roll = self.dice.random()
+        if self.is_hopeless:
+            return Failed(code="HOPELESS", message="as provoked", is_retryable=False)
+        if roll < 0.12:
+            return None
+        if roll < 0.27:
+            return Failed(code="BROKEN", message="as thrown", is_retryable=roll < 0.22)
+        facts = SURE if roll < 0.75 else self.dice.choice(UNSURE)
+        return self._completed(stage, facts, count=0 if roll > 0.95 else self.dice.choice((1, 2)))
 
-    def prepare(self) -> bool:
-        """The worker takes and does its work, and writes nothing."""
-        return self.worker is not None and self.worker.prepare()
+    def _completed(self, stage: Stage, facts: Fields, *, count: int) -> Result:
+        has_choice = len(stage.outcomes["done"]) > 1
+        data = "[" + ",".join(f'{{"n":{number}}}' for number in range(count)) + "]"
+        chunks = (Chunk(count=count, data=data),) if count else ()
+        return Completed(
+            outcome="done", facts=facts if has_choice else {}, count=count, chunks=chunks
+        )
 
-    def settle(self) -> bool:
-        """The worker writes what it has done, and says that it is alive."""
-        if self.worker is None:
-            return False
-        with self.database.unit():
-            is_written = self.worker.settle()
-        self.worker.committed()
-        return is_written
+    def wishes(self) -> list[tuple[str, str]]:
+        """What people at the door would like to ask for now: (record, event)."""
+        wanted = [
+            (record_id, hop.cause)
+            for record_id in sorted(self.routes)
+            if (hop := self.wanted(record_id)) is not None and self._is_asked(hop)
+        ]
+        return wanted
 
-    # When it wakes
-
-    def is_wanted(self, due_at: Micros | None) -> bool:
-        """Whether it would be awake now: a bell rang, or its time has come."""
-        if not self.is_running:
-            return False
-        if self.is_coordinator and self._bell is not None:
-            is_due = due_at is not None and due_at <= self.clock()
-            if is_due or self.around.now >= self.recover_at or self._bell.wait(0.0):
-                return True
-        return self.worker is not None and self.worker.is_wanted
-
-    def listen_no_more(self) -> None:
-        """Forget past rings, as a process does before it looks for work, or as a lost wake-up does for it."""
-        if self._bell is not None:
-            self._bell.clear()
-        if self.worker is not None:
-            self.worker.lose_rings()
-
-
-def kept_marks(database: Database) -> list[Line]:
-    """Every output that was kept, with how many items are really there."""
-    rows = database.rows(
-        "SELECT o.record_id, o.version, o.worker, o.error_code, o.count,"
-        " (SELECT coalesce(sum(c.count), 0) FROM item_chunks c"
-        " WHERE c.record_id = o.record_id AND c.version = o.version)"
-        " FROM outputs o ORDER BY o.record_id, o.version"
-    )
-    names = ("record_id", "version", "worker", "is_failed", "count", "items")
-    lines = [dict(zip(names, row, strict=True)) for row in rows]
-    return [{**line, "is_failed": line["is_failed"] is not None} for line in lines]
-
-
-def kept_effects(database: Database) -> list[Line]:
-    """Every effect."""
-    rows = database.rows("SELECT record_id, version, kind FROM effects ORDER BY record_id, version")
-    return [dict(zip(("record_id", "version", "kind"), row, strict=True)) for row in rows]
+    def _is_asked(self, hop: Hop) -> bool:
+        name, _, what = hop.cause.partition(".")
+        if hop.cause in (CANCEL_REQUESTED, RETRY_REQUESTED) or name == "document":
+            return True
+        return any(review.name == name and what != "timed_out" for review in self.machine.reviews)

@@ -206,7 +206,7 @@ CREATE TABLE item_chunks (
 CREATE FUNCTION grant_to_runners() RETURNS void LANGUAGE sql AS $body$
     GRANT USAGE ON SCHEMA stateward TO stateward_runner;
     GRANT SELECT ON stateward.schema_migrations, stateward.machines TO stateward_runner;
-    GRANT SELECT, DELETE, UPDATE (worker) ON stateward.work TO stateward_runner;
+    GRANT SELECT, DELETE ON stateward.work TO stateward_runner;
     GRANT SELECT, INSERT ON stateward.events, stateward.outputs, stateward.item_chunks TO stateward_runner;
     GRANT USAGE ON SEQUENCE stateward.events_seq_seq TO stateward_runner;
     GRANT SELECT, INSERT, UPDATE, DELETE ON stateward.workers TO stateward_runner;

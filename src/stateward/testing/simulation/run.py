@@ -1,0 +1,449 @@
+"""One seed from beginning to end: live with faults, heal, let nothing move any more, and be judged.
+
+The scheduler picks who acts next; the seed's aim says which fault strikes in which state and where the crash comes
+then. After that no more faults: everybody is up, clocks are right, what was held back arrives, and time passes to
+whatever is due until nothing moves. The checker then reads the export.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from stateward.core.model import SECOND, SEQUENCER, PERSON, Event, Micros, to_iso
+from stateward.core.points import Point, install
+from stateward.provenance import record_line, transition_line
+from stateward.store import Store
+from stateward.testing.checker import History, Line, Seen, Violation, check, read_lines
+from stateward.testing.simulation.faults import inject
+from stateward.testing.simulation.plan import Fault, Plan, plan_of
+from stateward.testing.simulation.processes import (
+    LEASE_S,
+    Arena,
+    Process,
+    kept_effects,
+    kept_marks,
+)
+from stateward.testing.simulation.shapes import plain, route_to
+from stateward.testing.simulation.world import World
+
+STEPS_MAX = 70
+STEPS_AFTER = 6
+HEAL_MAX = 400
+LOG_MAX = 100_000
+AMBIENT = 0.06
+STEP_S = (0.0, 0.01, 0.2, 0.9)
+EVENT_FAULTS = (
+    Fault.EVENT_LOST, Fault.EVENT_DOUBLED, Fault.EVENT_DELAYED, Fault.EVENTS_REORDERED,
+)  # fmt: skip
+LOAD_FAULTS = (Fault.KILL_WORKER, Fault.STOP_WORKER, Fault.SEQUENCED, Fault.CANCELLED)
+
+# Points that a quiet history does not come to, and what brings it there.
+PROVOKED: dict[Point, tuple[Fault, ...]] = {
+    Point.EVENTS_BURIED: (Fault.EVENT_GARBLED,),
+    Point.DISPOSITIONS_NOTED: (Fault.EVENT_FORGED, Fault.ASKED_LATE),
+    Point.WORKER_LEFT: (Fault.KILL_WORKER,),
+    Point.WORK_RELEASED: (Fault.KILL_WORKER,),
+    Point.WORK_TAKEN_BACK: (Fault.KILL_WORKER,),
+    Point.RESTARTS_COMMITTED: (Fault.KILL_WORKER,),
+    Point.RECORDS_ADOPTED: (Fault.UPGRADED,),
+    Point.WORK_WITHDRAWN: (Fault.CANCELLED, Fault.SEQUENCED),
+    Point.EFFECTS_ADDED: (Fault.CANCELLED,),
+}
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Report(msgspec.Struct, kw_only=True):
+    """What one seed did, saw and broke."""
+
+    plan: Plan
+    steps: int
+    faults: dict[str, int]
+    crashes: list[str]
+    reached: list[str]
+    struck: list[tuple[str, str]]
+    cut: list[tuple[str, str]]
+    triples: list[tuple[str, str, str]]
+    entered: list[str]
+    transitions: int
+    violations: list[Violation]
+    trace: list[str]
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether the seed did what it aimed at."""
+        aim = self.plan.aim
+        return (f"{aim.machine}.{aim.state}", aim.fault.name, aim.point.label) in self.triples
+
+
+def simulate(seed: int, arena: Arena | None = None) -> Report:
+    """Run a seed. The same seed gives the same report, whatever ran before."""
+    return simulate_plan(plan_of(seed), arena or Arena())
+
+
+def simulate_plan(plan: Plan, arena: Arena) -> Report:
+    """Run a plan."""
+    world = World(plan, arena)
+    life = Life(world)
+    before = install(world.at_point)
+    try:
+        life.live()
+        heal(world)
+    finally:
+        install(before)
+        for process in world.processes:
+            process.die()
+    life.follow()
+    found = [*world.violations, *judge(world)]
+    world.trace += [f"violated: {violation}" for violation in found]
+    return life.report(found)
+
+
+class Life:
+    """The part of a history in which things go wrong."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._plan = world.plan
+        self._aim = world.plan.aim
+        self._names = [f"doc{number}" for number in range(world.plan.records)]
+        self._faults: dict[str, int] = {}
+        self._struck: dict[tuple[str, str], None] = {}
+        self._cut: dict[tuple[str, str], None] = {}
+        self._triples: dict[tuple[str, str, str], None] = {}
+        self._entered: dict[str, None] = {}
+        self._followed = 0
+        self._crashes = 0
+        self._struck_at: int | None = None
+        self._is_in_parts = (
+            world.machine.kind[self._aim.state] == "ready" or world.dice.random() < 0.5
+        )
+
+    def live(self) -> None:
+        """Steps, until the aim is met and a little longer, or for too long."""
+        world = self._world
+        for process in world.processes:
+            world.start(process)
+        self._submit()
+        if self._aim.fault in LOAD_FAULTS:
+            self._submit()  # one to be under way while the other gets to where the fault strikes
+        while world.steps < STEPS_MAX and not self._is_over():
+            world.steps += 1
+            world.catch_up()
+            self.follow()
+            if not self._strike():
+                self._step()
+            world.around.pass_s(world.dice.choice(STEP_S))
+
+    def _is_over(self) -> bool:
+        world = self._world
+        is_met = self._struck_at is not None and self._aim.point in world.crashes
+        return is_met and world.steps >= (self._struck_at or 0) + STEPS_AFTER
+
+    # The aim
+
+    def _strike(self) -> bool:
+        world, aim = self._world, self._aim
+        if self._struck_at is None:
+            if aim.state not in world.witness.status.values():
+                return False
+            if aim.fault in EVENT_FAULTS and not world.inbox():
+                return self._prime()
+            world.held.clear()
+            if not self._inject(aim.fault):
+                return False
+            self._struck_at = world.steps
+            world.arm(aim.point, self._plan.nth)
+            return True
+        if world.armed is not None and world.dice.random() < 0.3:
+            return self._provoke(world.armed)
+        if world.dice.random() < AMBIENT:
+            return self._inject(world.dice.choice(list(Fault)))
+        return False
+
+    def _prime(self) -> bool:
+        """Put an event into the inbox that means something to the record in the state."""
+        world = self._world
+        rules = world.machine.rules
+        for record_id, status in sorted(world.witness.status.items()):
+            if status != self._aim.state:
+                continue
+            known = sorted(type_ for state, type_ in rules if state == status)
+            type_ = world.dice.choice(known or ["retry.requested"])
+            world.ask(record_id, type_, version=world.witness.version[record_id], is_passed_on=True)
+        return True
+
+    def _provoke(self, point: Point) -> bool:
+        world = self._world
+        if point is Point.DUE_FOUND:
+            return self._leap_to_due()
+        if point is Point.EFFECTS_ADDED:
+            world.is_hopeless = True
+            return False
+        faults = PROVOKED.get(point)
+        return faults is not None and self._inject(world.dice.choice(faults))
+
+    def _inject(self, fault: Fault) -> bool:
+        world = self._world
+        where = sorted(set(world.witness.status.values()))
+        if not inject(world, fault):
+            return False
+        self._faults[fault.name] = self._faults.get(fault.name, 0) + 1
+        for state in where:
+            self._struck[self._named(state), fault.name] = None
+        return True
+
+    def follow(self) -> None:
+        """Take note of what was committed and of who crashed; guide records along."""
+        world = self._world
+        for record_id, state in world.witness.entered[self._followed :]:
+            self._entered[self._named(state)] = None
+            route = world.routes.get(record_id)
+            if route and route[0].target == state:
+                route.pop(0)
+        self._followed = len(world.witness.entered)
+        for point in world.crashes[self._crashes :]:
+            for state in sorted(set(world.witness.status.values())):
+                self._cut[self._named(state), point.label] = None
+            for state, fault in self._struck:
+                self._triples[state, fault, point.label] = None
+        self._crashes = len(world.crashes)
+
+    def _named(self, state: str) -> str:
+        """States by the names of the first version."""
+        newer = self._plan.shape.newer
+        old = {new: old for old, new in newer.upgrades[1].items()}
+        return f"{newer.name}.{old.get(state, state)}"
+
+    # The scheduler
+
+    def _step(self) -> None:
+        world = self._world
+        due_at = world.due_at()
+        choices: list[Callable[[], object]] = [
+            (lambda process=process: self._run(process, due_at))  # type: ignore[misc]
+            for process in world.running()
+            if process.is_wanted(due_at)
+        ]
+        choices += [
+            (lambda wish=wish: self._fulfil(*wish))  # type: ignore[misc]
+            for wish in world.wishes()
+        ]
+        if self._names and (self._struck_at is not None or world.dice.random() < 0.1):
+            choices.append(self._submit)
+        if world.dice.random() < 0.1:
+            choices.append(self._whim)
+        if not choices:
+            self._leap_to_due()
+        else:
+            world.dice.choice(choices)()
+
+    def _run(self, process: Process, due_at: Micros | None) -> None:
+        world = self._world
+        if not self._is_in_parts or (process.is_coordinator and process.is_worker):
+            world.act(process, "turns", process.turn)
+            self._looked(process)
+        elif process.worker is not None:
+            self._run_worker(process)
+        else:
+            self._run_part(process, due_at)
+
+    def _run_worker(self, process: Process) -> None:
+        world = self._world
+        if process.worker is not None and process.worker.is_done:
+            world.act(process, "writes", process.settle)
+        elif not world.act(process, "works", process.prepare):
+            world.act(process, "beats", process.settle)
+
+    def _run_part(self, process: Process, due_at: Micros | None) -> None:
+        world = self._world
+        if due_at is not None and due_at <= process.clock() and not world.inbox():
+            world.act(process, "rings", process.clockwork.ring)
+            self._looked(process)
+        elif world.inbox():
+            world.remember_inbox()
+            world.act(process, "handles", process.coordinator.handle_reported)
+        elif world.now >= process.recover_at:
+            world.act(process, "recovers", process.recover)
+        else:
+            process.listen_no_more()
+            world.act(process, "hands out", process.coordinator.dispatch)
+
+    def _looked(self, process: Process) -> None:
+        if process.is_coordinator:
+            self._world.looked()
+
+    def _submit(self) -> None:
+        world = self._world
+        if self._names:
+            name = self._names.pop(0)
+            world.submit([name])
+            self._guide(name)
+
+    def _guide(self, name: str) -> None:
+        """The first record, or the second where the first is to be under way, goes where the aim is."""
+        world = self._world
+        own = [ack["record_id"] for ack in world.witness.acks if ack["dedupe"] == name]
+        if not own or world.routes:
+            return
+        if self._aim.fault in LOAD_FAULTS and not world.held:
+            world.held.append(own[0])
+        else:
+            world.routes[own[0]] = list(route_to(self._plan.shape.machine, self._aim.state))
+
+    def _fulfil(self, record_id: str, type_: str) -> None:
+        self._world.ask(record_id, type_, version=self._world.witness.version[record_id])
+
+    def _whim(self) -> None:
+        """Somebody looks, or asks for something that the machine knows."""
+        world = self._world
+        if world.dice.random() < 0.5 or not world.witness.status:
+            world.look()
+            return
+        record_id = world.dice.choice(sorted(world.witness.status))
+        type_ = world.dice.choice(sorted(world.machine.event_types))
+        version = world.dice.choice((world.witness.version[record_id], None))
+        world.hear(
+            Event(
+                id=f"whim-{world.steps}",
+                type=type_,
+                record_id=record_id,
+                version=version,
+                at=world.now,
+                actor=world.dice.choice((f"{PERSON}bob", f"{SEQUENCER}flow")),
+                count=0,
+            )
+        )
+
+    def _leap_to_due(self) -> bool:
+        world = self._world
+        due_at = world.due_at()
+        if due_at is None:
+            world.leap(1.0)
+        else:
+            world.leap(max(0.0, (due_at - world.now) / SECOND))
+        return True
+
+    def report(self, found: list[Violation]) -> Report:
+        """What there is to tell."""
+        world = self._world
+        return Report(
+            plan=self._plan,
+            steps=world.steps,
+            faults=self._faults,
+            crashes=[point.label for point in world.crashes],
+            reached=[point.label for point in world.reached],
+            struck=list(self._struck),
+            cut=list(self._cut),
+            triples=list(self._triples),
+            entered=list(self._entered),
+            transitions=len(world.witness.entered),
+            violations=found,
+            trace=world.trace,
+        )
+
+
+def heal(world: World) -> None:
+    """No more faults: everybody is up and right, and time passes until nothing moves."""
+    world.note("healing")
+    world.armed, world.is_healing = None, True
+    for process in world.processes:
+        process.offset = 0
+    world.catch_up(is_last=True)
+    for process in world.processes:
+        world.start(process)
+    for name in list(dict.fromkeys(world.unanswered)):
+        world.submit([name])
+    world.leap(LEASE_S + 1)
+    for _ in range(HEAL_MAX):
+        if not _round(world) and not _pass_time(world):
+            return
+    sentence = f"something still moves after {HEAL_MAX} rounds"
+    world.violations.append(Violation(law="V1", where="healing", sentence=sentence))
+
+
+def _round(world: World) -> bool:
+    due_at = world.due_at()
+    is_busy = False
+    for process in world.running():
+        if process.is_wanted(due_at):
+            world.steps += 1
+            is_busy |= bool(world.act(process, "turns", process.turn))
+            if process.is_coordinator:
+                world.looked()
+    return is_busy
+
+
+def _pass_time(world: World) -> bool:
+    """On to what is due next; whether there is anything."""
+    due_at = world.due_at()
+    if due_at is None:
+        return False
+    world.leap(max(0.0, (due_at - world.now) / SECOND))
+    return True
+
+
+# The verdict
+
+
+def judge(world: World) -> list[Violation]:
+    """What the checker says of the history as it is exported."""
+    store = Store(world.around.database)
+    history, malformed = exported(store, machines=_machines(world.plan))
+    history.seen = seen(world)
+    return [*malformed, *check(history)]
+
+
+def exported(store: Store, *, machines: list[Line]) -> tuple[History, list[Violation]]:
+    """The history as `stateward export history` writes it, read again by the checker."""
+    anchor = store.anchor()
+    files: dict[str, list[Any]] = {
+        "transitions": [transition_line(each) for each in store.log(limit=LOG_MAX)],
+        "records": [record_line(each) for each in store.walk()],
+        "dispositions": [
+            {**msgspec.to_builtins(each), "at": to_iso(each.at)}
+            for _, each in store.dispositions(limit=LOG_MAX)
+        ],
+        "dead_letters": [
+            {**msgspec.to_builtins(each), "at": to_iso(each.at)} for each in store.dead_letters()
+        ],
+    }
+    read: dict[str, list[Line]] = {}
+    found: list[Violation] = []
+    for name, lines in files.items():
+        raw = b"".join(_encode(line) + b"\n" for line in lines)
+        read[name], malformed = read_lines(f"{name}.jsonl", raw)
+        found += malformed
+    plain_anchor = {"count": anchor.count, "head": anchor.head, "digest": anchor.digest}
+    return History(**read, anchor=plain_anchor, machines=machines), found
+
+
+def seen(world: World) -> Seen:
+    """What outsiders saw of a world."""
+    witness, database = world.witness, world.around.database
+    unseen_s = world.unseen / SECOND
+    return Seen(
+        acks=witness.acks,
+        moves=witness.moves,
+        events=witness.events,
+        garbled=witness.garbled,
+        handed=witness.handed,
+        marks=kept_marks(database),
+        effects=kept_effects(database),
+        ageing_s=world.plan.shape.ageing_s,
+        now=to_iso(world.now),
+        slack_s=world.jumped_s + unseen_s + 2 * LEASE_S,
+        is_healed=True,
+        is_fenced=world.is_fenced,
+    )
+
+
+_PLAIN: dict[str, list[Line]] = {}
+
+
+def _machines(plan: Plan) -> list[Line]:
+    shape = plan.shape
+    if shape.name not in _PLAIN:
+        _PLAIN[shape.name] = [plain(each) for each in (shape.machine, shape.retuned, shape.newer)]
+    return _PLAIN[shape.name]
