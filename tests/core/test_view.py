@@ -171,7 +171,9 @@ def test_a_waiting_record_is_about_to_start_when_there_is_room() -> None:
 
 
 def test_a_paused_stage_says_who_paused_it_and_how_to_go_on() -> None:
-    why = explained(an_upload(), paused_by="person:ada", pause_reason="bad parser")
+    why = explained(
+        an_upload(), paused_by="person:ada", paused_stage="parse", pause_reason="bad parser"
+    )
 
     assert why == Explanation(
         code="paused",
