@@ -696,8 +696,7 @@ class Node:
             app.coordinator.recover()
             app.coordinator.adopt()
         app.clockwork.ring()
-        handled = app.coordinator.handle_reported()
-        return bool(handled + app.coordinator.dispatch())
+        return bool(app.coordinator.turn())
 
     def _is_done(self) -> bool:
         is_idle = self._worker is None or self._worker.is_idle

@@ -6,7 +6,8 @@ side and any of them may die at any instruction. It never runs domain code and n
 """
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
@@ -137,6 +138,7 @@ class Coordinator:
         lease_s: float = LEASE_S,
         deliveries_max: int = DELIVERIES_MAX,
         ageing_s: Mapping[str, float] | None = None,
+        ticks: Callable[[], float] | None = None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -147,7 +149,7 @@ class Coordinator:
         self._is_alive = is_alive
         self._on_transitions = on_transitions
         self._batch_max = batch_max
-        self._lease_s = lease_s
+        self._hearing = Hearing(lease_s=lease_s, ticks=ticks or (lambda: clock() / SECOND))
         self._deliveries_max = deliveries_max
         self._ageing_s = ageing_s or {}
 
@@ -157,10 +159,13 @@ class Coordinator:
         """New records at version 0; the same dedupe key gives the record that it made before."""
         now = self._clock()
         with self._store.unit():
-            written = self._commit([self._begin(opening, now).change for opening in openings])
+            written = self._store.commit(
+                [self._begin(opening, now).change for opening in openings]
+            )
+            self._tell(written)
             return [
-                self._existing(opening) if record is None else Opened(record, is_duplicate=False)
-                for record, opening in zip(written, openings, strict=True)
+                self._existing(opening) if each is None else Opened(each.record, is_duplicate=False)
+                for each, opening in zip(written, openings, strict=True)
             ]
 
     def _existing(self, opening: Opening) -> Opened:
@@ -203,132 +208,130 @@ class Coordinator:
         return act()
 
     def _handle(self, events: Sequence[Event]) -> list[Decision]:
-        now = self._clock()
+        batch = Batch(now=self._clock())
         with self._store.unit():
-            records = self._store.load((event.record_id for event in events), lock=True)
-            seen = self._store.applied([event.id for event in events if not _is_derived(event)])
-            decisions: list[Decision] = []
-            pending: dict[str, Change] = {}
-            notes: list[Disposition] = []
-            for event in events:
-                if event.record_id in pending:  # one change a record and commit: write, then go on
-                    records.update(self._write(pending, notes))
-                    pending, notes = {}, []
-                decision = self._decide(records.get(event.record_id), event, seen, now)
-                decisions.append(decision)
-                if isinstance(decision, Applied):
-                    pending[event.record_id] = decision.change
-                    seen.add(event.id)
-                else:
-                    notes.append(_note(event, decision, now))
-            point(Point.EVENTS_DECIDED)
-            self._write(pending, notes)
-            self._withdraw(events, decisions)
-            return decisions
+            decisions = self._take(events, batch)
+            self._write(batch)
+        return decisions
 
-    def _decide(self, record: Record | None, event: Event, seen: set[str], now: Micros) -> Decision:
+    def _take(self, events: Sequence[Event], batch: "Batch") -> list[Decision]:
+        """Decide these events one after the other, each on what the ones before it made."""
+        self._load((event.record_id for event in events), batch)
+        batch.seen |= self._store.applied([each.id for each in events if not _is_derived(each)])
+        decisions = [self._decide(event, batch) for event in events]
+        point(Point.EVENTS_DECIDED)
+        return decisions
+
+    def _load(self, ids: Iterable[str], batch: "Batch") -> None:
+        missing = [record_id for record_id in ids if record_id not in batch.records]
+        batch.records |= self._store.load(missing, lock=True)
+
+    def _decide(self, event: Event, batch: "Batch") -> Decision:
+        decision = self._decision(batch.records.get(event.record_id), event, batch)
+        if isinstance(decision, Ignored):
+            batch.notes.append(_note(event, decision, batch.now))
+            return decision
+        batch.change(decision.change)
+        batch.seen.add(event.id)
+        transition = decision.change.transition
+        if transition is not None and transition.attempt is not None and not event.actor.startswith(RUNNER):
+            # It moved on without its worker, which finds the work gone and stops.
+            batch.withdrawn.append((event.record_id, transition.attempt))
+        return decision
+
+    def _decision(self, record: Record | None, event: Event, batch: "Batch") -> Decision:
         if record is None:
             return Ignored(reason="unknown_record", detail=f"there is no record {event.record_id}")
-        if event.id in seen:
+        if event.id in batch.seen:
             return Ignored(reason="duplicate", detail=f"{event.id} was applied before")
-        return decide(self._catalogue.of(record), record, event, now=now)
+        return decide(self._catalogue.of(record), record, event, now=batch.now)
 
-    def _write(
-        self, pending: Mapping[str, Change], notes: Sequence[Disposition]
-    ) -> dict[str, Record]:
-        written = self._commit(list(pending.values()), notes)
-        return {record.id: record for record in written if record is not None}
-
-    def _withdraw(self, events: Sequence[Event], decisions: Sequence[Decision]) -> None:
-        """A record that moved on without its worker takes the work from it."""
-        left = [
-            (event.record_id, decision.change.transition.attempt)
-            for event, decision in zip(events, decisions, strict=True)
-            if isinstance(decision, Applied)
-            and not event.actor.startswith(RUNNER)
-            and decision.change.transition is not None
-            and decision.change.transition.attempt is not None
-        ]
-        if left:
-            self._bus.withdraw(left)
+    def _write(self, batch: "Batch") -> None:
+        """All of a batch, in one transaction: what changed, what was ignored, and the work that follows."""
+        if batch.changes or batch.notes:
+            self._tell(self._store.commit(batch.changes, dispositions=batch.notes))
+        if batch.withdrawn:
+            self._bus.withdraw(batch.withdrawn)
             point(Point.WORK_WITHDRAWN)
+        if batch.resent:
+            point(Point.RESTARTS_COMMITTED)
+            self._bus.resend(batch.resent)
+        if batch.sent:
+            point(Point.STARTS_COMMITTED)
+            self._bus.send(batch.sent)
 
-    def _commit(
-        self, changes: Sequence[Change], notes: Sequence[Disposition] = ()
-    ) -> list[Record | None]:
-        if not changes and not notes:
-            return []
-        written = self._store.commit(changes, dispositions=notes)
+    def _tell(self, written: Sequence[Change | None]) -> None:
         if self._on_transitions is not None:
-            done = [
-                (change.transition, record)
-                for change, record in zip(changes, written, strict=True)
-                if change.transition is not None and record is not None
-            ]
-            self._on_transitions([each for each, _ in done], [record for _, record in done])
-        return written
+            done = [change for change in written if change is not None and change.transition]
+            self._on_transitions(
+                [change.transition for change in done if change.transition is not None],
+                [change.record for change in done],
+            )
+
+    # Verb 3: dispatch, and all of it at once
+
+    def turn(self) -> int:
+        """Handle a batch from the inbox and hand out what waits, in one transaction; how much there was.
+
+        A record that was completed and goes on at once is then written once for both steps.
+        """
+        return self._patiently(lambda: self._turn(is_taking=True, is_handing_out=True))
 
     def handle_reported(self) -> int:
         """Handle a batch from the inbox, and forget it in the same transaction; how many there were."""
-        return self._patiently(self._handle_reported)
+        return self._patiently(lambda: self._turn(is_taking=True, is_handing_out=False))
 
-    def _handle_reported(self) -> int:
+    def dispatch(self) -> int:
+        """Hand waiting records to workers that have room, by rank; how many were handed over."""
+        return self._patiently(lambda: self._turn(is_taking=False, is_handing_out=True))
+
+    def _turn(self, *, is_taking: bool, is_handing_out: bool) -> int:
+        batch = Batch(now=self._clock())
         with self._store.unit():
-            reported = self._bus.reported(limit=self._batch_max)
-            if not reported:
-                return 0
-            point(Point.EVENTS_TAKEN)
-            self._bury([each for each in reported if each.event is None])
-            self._handle([each.event for each in reported if each.event is not None])
-            self._bus.settle([each.seq for each in reported])
-            return len(reported)
+            reported = self._bus.reported(limit=self._batch_max) if is_taking else []
+            if reported:
+                point(Point.EVENTS_TAKEN)
+                self._bury([each for each in reported if each.event is None], batch)
+                self._take([each.event for each in reported if each.event is not None], batch)
+            if is_handing_out:
+                self._hand_out(batch)
+            self._write(batch)
+            if reported:
+                self._bus.settle([each.seq for each in reported])
+        return len(reported) + len(batch.sent) + len(batch.resent)
 
-    def _bury(self, unreadable: Sequence[Reported]) -> None:
+    def _bury(self, unreadable: Sequence[Reported], batch: "Batch") -> None:
         if unreadable:
-            now = self._clock()
             self._store.bury(
                 [
-                    DeadLetter(kind="event", body=each.body, reason="not an event", at=now)
+                    DeadLetter(kind="event", body=each.body, reason="not an event", at=batch.now)
                     for each in unreadable
                 ]
             )
             point(Point.EVENTS_BURIED)
 
-    # Verb 3: dispatch
-
-    def dispatch(self) -> int:
-        """Hand waiting records to workers that have room, by rank; how many were handed over."""
-        now = self._clock()
-        with self._store.unit():
-            room = Room(self._bus.workers(), self._bus.load(), now=now, lease_s=self._lease_s)
-            if not room.is_left:
-                return 0
-            return self._hand_out_again(room, now) + self._hand_out(room, now)
-
-    def _hand_out(self, room: "Room", now: Micros) -> int:
-        queue = heapq.merge(*self._queues(room), key=attrgetter("rank"))
-        changes: list[Change] = []
-        sent: list[Work] = []
-        for record in queue:
+    def _hand_out(self, batch: "Batch") -> None:
+        workers = self._bus.workers()
+        room = Room(workers, self._bus.load(), silent=self._hearing.silent(workers))
+        if not room.is_left:
+            return
+        self._hand_out_again(room, batch)
+        for record in heapq.merge(*self._queues(room, batch), key=attrgetter("rank")):
             machine = self._catalogue.of(record)
             stage = machine.stage[record.waiting or ""]
             worker = room.take(stage)
             if worker is None:
                 continue
-            change = start(machine, record, worker=worker, now=now).change
-            changes.append(change)
-            sent.append(_work(change.record, stage, worker))
-            if len(changes) == self._batch_max or not room.is_left:
-                break
-        if changes:
-            self._commit(changes)
-            point(Point.STARTS_COMMITTED)
-            self._bus.send(sent)
-        return len(sent)
+            change = start(machine, record, worker=worker, now=batch.now).change
+            batch.change(change)
+            batch.sent.append(_work(change.record, stage, worker))
+            if len(batch.sent) == self._batch_max or not room.is_left:
+                return
 
-    def _queues(self, room: "Room") -> list[list[Record]]:
+    def _queues(self, room: "Room", batch: "Batch") -> list[list[Record]]:
         """For each stage that some worker has room for and nobody paused, who waits for it."""
         paused = {(pause.machine, pause.stage) for pause in self._store.pauses()}
+        arrived = batch.arrived()
         queues = []
         for machine in self._catalogue.newest.values():
             if (machine.name, "") in paused:
@@ -336,50 +339,47 @@ class Coordinator:
             for stage in machine.stages:
                 limit = min(room.left_for(stage), self._batch_max)
                 if limit and (machine.name, stage.name) not in paused:
-                    queues.append(self._store.waiting(machine.name, stage.name, limit=limit))
+                    waiting = self._store.waiting(machine.name, stage.name, limit=limit)
+                    queues.append([each for each in waiting if each.id not in batch.changed])
+                    queues.append(arrived.get((machine.name, stage.name), []))
         return queues
 
-    def _hand_out_again(self, room: "Room", now: Micros) -> int:
+    def _hand_out_again(self, room: "Room", batch: "Batch") -> None:
         """Work whose worker was lost goes to another; too often lost, its attempt has failed."""
         orphans = self._bus.orphans(limit=self._batch_max)
         if not orphans:
-            return 0
-        records = self._store.load((work.record_id for work in orphans), lock=True)
-        changes, sent, failed = [], [], []
+            return
+        self._load((work.record_id for work in orphans), batch)
         for work in orphans:
-            record = records.get(work.record_id)
+            record = batch.records.get(work.record_id)
             if record is None or record.version != work.version:
-                self._bus.withdraw([(work.record_id, work.version)])
+                batch.withdrawn.append((work.record_id, work.version))
             elif work.delivery >= self._deliveries_max:
-                failed.append(_lost_event(work, now))
+                self._decide(_lost_event(work, batch.now), batch)
             else:
                 machine = self._catalogue.of(record)
                 worker = room.take(machine.stage[work.stage])
                 if worker is not None:
-                    changes.append(start(machine, record, worker=worker, now=now).change)
-                    sent.append(replace(work, worker=worker, delivery=work.delivery + 1))
-        self._commit(changes)
-        if sent:
-            point(Point.RESTARTS_COMMITTED)
-            self._bus.resend(sent)
-        if failed:
-            self._handle(failed)
-        return len(sent)
+                    batch.change(start(machine, record, worker=worker, now=batch.now).change)
+                    batch.resent.append(replace(work, worker=worker, delivery=work.delivery + 1))
 
     # Recovery
 
     def recover(self) -> list[str]:
         """Take the work from workers that are gone; their names."""
-        now = self._clock()
+        workers = self._bus.workers()
+        silent = self._hearing.silent(workers)
         gone = [
-            worker.id
-            for worker in self._bus.workers()
-            if _is_silent(worker, now=now, lease_s=self._lease_s) or not self._is_alive(worker)
+            worker.id for worker in workers if worker.id in silent or not self._is_alive(worker)
         ]
         for worker in gone:
             self._bus.leave(worker)
         self._bus.release()
         return gone
+
+    def look_anew(self) -> None:
+        """We could not look for a while, so nobody was silent: every lease starts again now."""
+        self._hearing.forget()
 
     def adopt(self) -> int:
         """Move the records of renamed states over to the newest machines, a batch; how many moved."""
@@ -400,10 +400,71 @@ class Coordinator:
                 for record in records
                 if (applied := upgrade(machine, record, now=now)) is not None
             ]
-            self._commit(changes)
+            self._tell(self._store.commit(changes))
             point(Point.RECORDS_ADOPTED)
             self._bus.withdraw([(record.id, record.version) for record in records])
             return len(changes)
+
+
+class Hearing:
+    """Who has fallen silent: whose last word has not changed for a whole lease.
+
+    A worker writes its own time into `seen_at`. That is never compared with ours, for either clock may be set
+    while they run: only that it changes counts, and the lease is measured by steady ticks of this process. A
+    worker that is met for the first time has all of its lease before it.
+    """
+
+    def __init__(self, *, lease_s: float, ticks: Callable[[], float]) -> None:
+        self._lease_s = lease_s
+        self._ticks = ticks
+        self._heard: dict[str, tuple[Micros, float]] = {}
+
+    def silent(self, workers: Sequence[WorkerInfo]) -> set[str]:
+        """The names of those whose lease is over."""
+        now = self._ticks()
+        before = self._heard
+        self._heard = {}
+        for worker in workers:
+            word, heard_at = before.get(worker.id, (None, now))
+            is_new = word != worker.seen_at
+            self._heard[worker.id] = (worker.seen_at, now if is_new else heard_at)
+        return {name for name, (_, at) in self._heard.items() if at + self._lease_s < now}
+
+    def forget(self) -> None:
+        """Meet everybody for the first time again."""
+        self._heard.clear()
+
+
+class Batch:
+    """What one transaction of a coordinator is about to write, and the records as it leaves them."""
+
+    def __init__(self, *, now: Micros) -> None:
+        self.now = now
+        self.records: dict[str, Record] = {}
+        self.changed: set[str] = set()
+        self.seen: set[str] = set()
+        self.changes: list[Change] = []
+        self.notes: list[Disposition] = []
+        self.withdrawn: list[tuple[str, int]] = []
+        self.sent: list[Work] = []
+        self.resent: list[Work] = []
+
+    def change(self, change: Change) -> None:
+        """One more change; what is decided after it sees the record as it leaves it."""
+        self.changes.append(change)
+        self.changed.add(change.record.id)
+        self.records[change.record.id] = change.record
+
+    def arrived(self) -> dict[tuple[str, str], list[Record]]:
+        """Records that this batch brought to where a stage takes them from, by machine and stage."""
+        arrived: dict[tuple[str, str], list[Record]] = {}
+        for record_id in self.changed:
+            record = self.records[record_id]
+            if record.waiting is not None:
+                arrived.setdefault((record.machine, record.waiting), []).append(record)
+        for records in arrived.values():
+            records.sort(key=attrgetter("rank", "id"))
+        return arrived
 
 
 class Room:
@@ -414,13 +475,12 @@ class Room:
         workers: Sequence[WorkerInfo],
         load: Mapping[tuple[str, bool], int],
         *,
-        now: Micros,
-        lease_s: float,
+        silent: AbstractSet[str] = frozenset(),
     ) -> None:
         self._free: dict[tuple[str, bool], int] = {}
         self._runners: dict[str, frozenset[str]] = {}
         for worker in workers:
-            if worker.is_draining or _is_silent(worker, now=now, lease_s=lease_s):
+            if worker.is_draining or worker.id in silent:
                 continue
             self._runners[worker.id] = frozenset(worker.runners)
             for is_inline, slots in ((False, worker.slots), (True, worker.inline_slots)):
@@ -567,10 +627,6 @@ def _lost_event(work: Work, now: Micros) -> Event:
         error_code=WORKER_LOST,
         error_message=f"its worker was lost {work.delivery} times while it ran {work.stage}",
     )
-
-
-def _is_silent(worker: WorkerInfo, *, now: Micros, lease_s: float) -> bool:
-    return worker.seen_at + round(lease_s * SECOND) < now
 
 
 def _is_derived(event: Event) -> bool:

@@ -24,6 +24,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.StoreError: Exit.STORE,
     errors.StoreUnreachable: Exit.STORE,
     errors.StoreFull: Exit.DISK_FULL,
+    errors.StoreBroken: Exit.DISK_FULL,
     errors.StoreMismatch: Exit.STORE,
     errors.ArtifactError: Exit.STORE,
     errors.StageFailure: Exit.REFUSED,

@@ -15,9 +15,9 @@ def a_new_record(store: Store, record_id: str = "UL_1", dedupe: str | None = Non
     change = begin(
         UPLOAD, record_id=record_id, now=START, actor="person:test", dedupe=dedupe
     ).change
-    (record,) = store.commit([change])
-    assert record is not None
-    return record
+    (written,) = store.commit([change])
+    assert written is not None
+    return written.record
 
 
 def test_a_record_comes_back_as_it_was_written(rig: Rig) -> None:
@@ -66,7 +66,7 @@ def test_the_same_dedupe_key_makes_one_record_in_a_machine(rig: Rig) -> None:
 
     written = rig.store.commit([first, second])
 
-    assert [record and record.id for record in written] == ["UL_1", None]
+    assert [each and each.record.id for each in written] == ["UL_1", None]
     assert rig.store.get("UL_2") is None
     assert rig.store.anchor().count == 1
     assert rig.verify().is_sound

@@ -8,7 +8,8 @@
     ├── ConcurrentModification   somebody else moved the record first; nothing was written
     ├── StoreError               the database cannot be used
     │   ├── StoreUnreachable     no answer, or no way to open it
-    │   ├── StoreFull            the disk is full or failing; nothing half-written
+    │   ├── StoreFull            no room on the disk; nothing half-written, and it may pass
+    │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until it is opened anew
     │   └── StoreMismatch        a newer Stateward made it, or it is not one of ours
     ├── ArtifactError            bytes that cannot be kept or found
     └── StageFailure             raised by runners: the attempt failed
@@ -107,7 +108,11 @@ class StoreUnreachable(StoreError):
 
 
 class StoreFull(StoreError):
-    """The disk is full or failing; what was not acknowledged is not written."""
+    """There is no room on the disk; what was not acknowledged is not written."""
+
+
+class StoreBroken(StoreFull):
+    """The disk failed under a write or a sync. Going on is a gamble: end, and open the store anew."""
 
 
 class StoreMismatch(StoreError):

@@ -9,6 +9,7 @@ connection is not used again: what the disk holds is then unknown until the file
 import errno
 import os
 import select
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -19,7 +20,13 @@ from typing import cast
 import apsw
 import msgspec
 
-from stateward.core.errors import StoreError, StoreFull, StoreMismatch, StoreUnreachable
+from stateward.core.errors import (
+    StoreBroken,
+    StoreError,
+    StoreFull,
+    StoreMismatch,
+    StoreUnreachable,
+)
 from stateward.core.points import Point, point
 from stateward.database import TOPICS, Cell, Row, Table
 from stateward.database.migrations import migrations
@@ -28,9 +35,13 @@ MEMORY = ":memory:"
 APPLICATION_ID = 0x53_74_57_64  # "StWd": tells our files from other SQLite files
 BUSY_S = 30.0
 WAL_PAGES = 4000
+WAL_PAUSE_S = 0.01
 PAGE_CACHE_KIB = 65_536
 RING_BYTE = b"!"
 BATCH_MIN = 4
+FULL = "the disk that holds {path} is full; nothing was half-written: free some space and try again"
+# The index of the WAL could not grow. It is no data: it is made anew from the WAL at every opening.
+NO_ROOM = frozenset({apsw.SQLITE_IOERR_SHMSIZE})
 
 _encode = msgspec.json.encode
 
@@ -62,7 +73,7 @@ class SqliteDatabase:
             Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
         connection = apsw.Connection(self._path, statementcachesize=200)
         connection.set_busy_timeout(round(busy_s * 1000))
-        connection.execute("PRAGMA journal_mode = WAL")
+        _enter_wal(connection, busy_s)
         connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'OFF'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         connection.execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
@@ -118,20 +129,19 @@ class SqliteDatabase:
     def _translated(self) -> Iterator[None]:
         """SQLite's errors as ours, each with a sentence that says what to do."""
         if self._broken is not None:
-            raise StoreFull(self._broken)
+            raise StoreBroken(self._broken)
         try:
             yield
         except apsw.FullError as error:
-            raise StoreFull(
-                f"the disk that holds {self._path} is full; nothing was half-written: "
-                "free some space and try again"
-            ) from error
+            raise StoreFull(FULL.format(path=self._path)) from error
         except apsw.IOError as error:
+            if error.extendedresult in NO_ROOM:
+                raise StoreFull(FULL.format(path=self._path)) from error
             self._broken = (
                 f"the disk under {self._path} failed ({error}); stop, look at the disk, and start again: "
                 "what was acknowledged is on it"
             )
-            raise StoreFull(self._broken) from error
+            raise StoreBroken(self._broken) from error
         except apsw.BusyError as error:
             raise StoreUnreachable(
                 f"{self._path} is held by another writer for too long; look for a process that hangs"
@@ -358,6 +368,20 @@ class PipeBell:
                 os.close(self._writer)
             self._reader = self._writer = -1
             self._forget(self)
+
+
+def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
+    """Switch to WAL. Of two that meet a new file at once SQLite lets one go on and does not let the other wait."""
+    deadline = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(WAL_PAUSE_S)
+        else:
+            return
 
 
 def ring_pipes(folder: Path) -> None:

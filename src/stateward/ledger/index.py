@@ -8,7 +8,10 @@ of 1024; a page is 1024 hashes, then 1024 offsets. Before the pages stand the fi
 the CRC-32 of each page, and those two lists are covered by the CRC-32 in the table's head. A look-up is
 two bisections in C over the memory map and touches one page; its checksum is looked at once.
 
-    u64 magic, entries, pages, crc | u64 first hash x pages | u64 crc x pages | pages
+    u64 magic, entries, pages, sieve words, crc | sieve | u64 first hash x pages | u64 crc x pages | pages
+
+The sieve is a bit per hash, at least 16 bits an entry: for an id that is not in the table it nearly always
+says so at once, and most tables do not have most ids.
 
 A footer is JSON: how many bytes of the delta are covered, the chain and the summary there, and which tables
 are the living ones; then u64 length, crc, magic. Every 1024 lines the tail of the delta becomes a table;
@@ -42,7 +45,8 @@ SUFFIX = ".idx"
 _MAGIC = int.from_bytes(b"SWTABL01", sys.byteorder)
 _FOOT_MAGIC = b"SWFOOT01"
 _TRAILER = struct.Struct("=QQ8s")
-_HEAD_WORDS = 4
+_HEAD_WORDS = 5
+SIEVE_BITS = 16
 
 
 class IndexDamaged(Exception):
@@ -76,19 +80,24 @@ class Table:
     def __init__(self, words: memoryview, *, start: int = 0) -> None:
         """`words` is the file as u64; the table starts at word `start`. Raises `IndexDamaged`."""
         self._words = words
-        magic, self.entries, pages, crc = words[start : start + _HEAD_WORDS]
-        self._directory = start + _HEAD_WORDS
+        magic, self.entries, pages, sieve, crc = words[start : start + _HEAD_WORDS]
+        self._directory = start + _HEAD_WORDS + sieve
         self._crcs = self._directory + pages
         self._pages = self._crcs + pages
         self.end = self._pages + 2 * self.entries
         if magic != _MAGIC or self.end > len(words) or pages != -(-self.entries // PAGE_ENTRIES):
             raise IndexDamaged
-        if zlib.crc32(words[self._directory : self._pages], self.entries & 0xFFFFFFFF) != crc:
+        lists = words[start + _HEAD_WORDS : self._pages]
+        if zlib.crc32(lists, self.entries & 0xFFFFFFFF) != crc or sieve & (sieve - 1):
             raise IndexDamaged
+        self.sieve = lists[:sieve].cast("B")
+        self.sieve_mask = len(self.sieve) - 1
         self._checked = bytearray(pages)
 
     def find(self, hashed: int) -> Iterator[int]:
         """The offsets of the lines whose ids have this hash, newest first."""
+        if not self.sieve[hashed >> 3 & self.sieve_mask] >> (hashed & 7) & 1:
+            return
         words = self._words
         page = bisect_right(words, hashed, self._directory, self._crcs) - self._directory - 1
         while page >= 0:
@@ -134,9 +143,19 @@ def table_bytes(pairs: Iterable[bytes]) -> bytes:
         (hashes[at : at + PAGE_ENTRIES] + offsets[at : at + PAGE_ENTRIES]).tobytes()
         for at in range(0, len(hashes), PAGE_ENTRIES)
     ]
-    lists = (hashes[::PAGE_ENTRIES] + array("Q", map(zlib.crc32, pages))).tobytes()
-    head = array("Q", [_MAGIC, len(hashes), len(pages), zlib.crc32(lists, len(hashes))]).tobytes()
+    sieve = _sieve(hashes)
+    lists = sieve + (hashes[::PAGE_ENTRIES] + array("Q", map(zlib.crc32, pages))).tobytes()
+    crc = zlib.crc32(lists, len(hashes))
+    head = array("Q", [_MAGIC, len(hashes), len(pages), len(sieve) // 8, crc]).tobytes()
     return b"".join((head, lists, *pages))
+
+
+def _sieve(hashes: "array[int]") -> bytes:
+    size = max(8, 1 << (len(hashes) * SIEVE_BITS // 8 - 1).bit_length())
+    sieve, mask = bytearray(size), size - 1
+    for hashed in hashes:
+        sieve[hashed >> 3 & mask] |= 1 << (hashed & 7)
+    return bytes(sieve)
 
 
 def pair(hashed: int, offset: int) -> bytes:
@@ -191,8 +210,10 @@ class Index:
 
     def find(self, hashed: int) -> Iterator[int]:
         """The offsets of all lines with this hash, newest first."""
+        place, bit = hashed >> 3, 1 << (hashed & 7)
         for table in reversed(self.tables):
-            yield from table.find(hashed)
+            if table.sieve[place & table.sieve_mask] & bit:
+                yield from table.find(hashed)
 
     def add(self, pairs: list[bytes], footer: Footer, *, is_kept: bool) -> bytes:
         """Take in the entries of newer lines; the bytes to append to the file, if it is to be kept."""

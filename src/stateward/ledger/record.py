@@ -126,7 +126,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     is_partial: bool = False
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One change of state that somebody asks for: what `record` takes, as a value.
 
     `old_state` is a claim that is checked when it is given. `timestamp` is the ledger's clock if not.

@@ -56,7 +56,8 @@ from stateward.ledger.states import Graph
 from stateward.ledger.view import View, head_slot, read_head
 
 GROUP_LINES_MAX = 100_000
-RECENT_MAX = 16_384
+RECENT_MAX = 65_536
+ADAPTERS_KNOWN_MAX = 1024
 SLOT_BYTES = 32
 ANY_MACHINE = "*"
 """The machine of a ledger that only mirrors another log."""
@@ -137,6 +138,7 @@ class Writer:
         self._pending: list[tuple[Line, bytes, bytes]] = []
         self._ahead: dict[str, Line] = {}
         self._recent: dict[str, Line] = {}
+        self._adapters: set[str] = set()
         self._seq = self._durable = active.seq
         self._chain = active.chain
 
@@ -228,6 +230,7 @@ class Writer:
         now = self._now()
         made: list[tuple[Line, bytes, bytes]] = []
         for entry in entries:
+            check_doc_id(entry.doc_id)
             before = ahead.get(entry.doc_id) or self.before(entry.doc_id)
             seq += 1
             n += 1
@@ -242,14 +245,11 @@ class Writer:
 
     def before(self, doc_id: str) -> Line | None:
         """The document's last line, also one that is not durable yet."""
-        check_doc_id(doc_id)
-        line = self._ahead.get(doc_id) or self.view.active.tail.get(doc_id)
+        line = self._ahead.get(doc_id) or self.view.active.tail.get(doc_id) or self._recent.get(doc_id)
         if line is None:
-            line = self._recent.get(doc_id)
-            if line is None:
-                line = self.view.line(doc_id)
-                if line is not None:
-                    self._remember({doc_id: line})
+            line = self.view.line(doc_id)
+            if line is not None:
+                self._recent[doc_id] = line
         return line
 
     def _line(
@@ -307,8 +307,11 @@ class Writer:
     def _check_values(self, entry: Entry) -> None:
         if not entry.doc_id.isascii():
             check_text(entry.doc_id, what="a document id", chars_max=len(entry.doc_id))
-        check_text(entry.adapter, what="adapter", chars_max=ADAPTER_CHARS_MAX)
-        if entry.metadata or entry.metadata != {}:
+        if entry.adapter not in self._adapters:
+            check_text(entry.adapter, what="adapter", chars_max=ADAPTER_CHARS_MAX)
+            if len(self._adapters) < ADAPTERS_KNOWN_MAX:
+                self._adapters.add(entry.adapter)
+        if entry.metadata or type(entry.metadata) is not dict:
             check_metadata(entry.metadata, bytes_max=self._metadata_bytes_max)
         if entry.error_type is not None:
             check_text(entry.error_type, what="error_type", chars_max=ERROR_TYPE_CHARS_MAX)

@@ -12,13 +12,14 @@ and `committed` forgets it once the transaction is durable.
 import selectors
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 
 import msgspec
 
 from stateward.bus import Bus, WorkerInfo
-from stateward.core.errors import ArtifactError
+from stateward.core.errors import ArtifactError, StoreError
 from stateward.core.model import Micros, Work, timeout_message
 from stateward.core.points import Point, point
 from stateward.database import TOPIC_WORK, Database
@@ -192,7 +193,8 @@ class Worker:
         self._children.clear()
         rmtree(self._scratch_root, ignore_errors=True)
         self._bell.close()
-        self._bus.leave(self.name)
+        with suppress(StoreError):  # then our silence says the same, a lease later
+            self._bus.leave(self.name)
         self._on_close()
 
     # Inside

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.chain import Anchor, advance, seal
 from stateward.core.errors import ConcurrentModification, StoreMismatch
@@ -199,19 +200,20 @@ class Store:
 
     def commit(
         self, changes: Sequence[Change], *, dispositions: Sequence[Disposition] = ()
-    ) -> list[Record | None]:
-        """Write these changes, all or none, at most one for each record.
+    ) -> list[Change | None]:
+        """Write these changes, all or none; several changes of one record follow each other.
 
-        Returns the records as they now stand; None for a new one whose dedupe key exists already. A record
-        that is no longer at the expected version raises `ConcurrentModification`, and nothing is written.
+        Returns them as they were sealed; None for a new record whose dedupe key exists already. A record that
+        is no longer at the expected version raises `ConcurrentModification`, and nothing is written.
         """
         with self._database.unit():
             anchor = self._anchor(lock=any(change.transition for change in changes))
-            sealed = [_sealed(change, anchor.epoch) for change in changes]
-            opened = self._open([change for change in sealed if change.expected is None])
-            self._move([change for change in sealed if change.expected is not None])
+            sealed = _sealed(changes, anchor.epoch)
+            finals = _finals(sealed)
+            refused = self._open([each for each in finals if each.expected is None])
+            self._move([each for each in finals if each.expected is not None])
             point(Point.RECORDS_WRITTEN)
-            kept = [change for change in sealed if change.record.id not in opened.refused]
+            kept = [each for each in sealed if each.record.id not in refused] if refused else sealed
             self._append(kept, anchor)
             self._add_effects(kept)
             if dispositions:
@@ -220,18 +222,16 @@ class Store:
                 )
                 point(Point.DISPOSITIONS_NOTED)
             self._tell(kept)
-            return [
-                None if change.record.id in opened.refused else change.record for change in sealed
-            ]
+            return [None if each.record.id in refused else each for each in sealed]
 
-    def _open(self, changes: Sequence[Change]) -> "_Opened":
+    def _open(self, changes: Sequence[Change]) -> frozenset[str]:
+        """Write new records; the ids of those whose dedupe key exists already."""
         if not changes:
-            return _Opened(frozenset())
-        kept = self._database.insert_new(
-            RECORDS, [_record_row(change.record) for change in changes]
+            return frozenset()
+        kept = self._database.insert_new(RECORDS, [_record_row(each.record) for each in changes])
+        return frozenset(
+            change.record.id for change, is_kept in zip(changes, kept, strict=True) if not is_kept
         )
-        refused = [c.record.id for c, is_kept in zip(changes, kept, strict=True) if not is_kept]
-        return _Opened(frozenset(refused))
 
     def _move(self, changes: Sequence[Change]) -> None:
         if not changes:
@@ -566,17 +566,35 @@ class Store:
         return {(int(version or 0), str(status)): int(n or 0) for version, status, n in found}
 
 
-class _Opened(msgspec.Struct, frozen=True):
-    refused: frozenset[str]
+def _sealed(changes: Sequence[Change], epoch: int) -> list[Change]:
+    """Each transition chained to the one before it, also where that is in the same batch."""
+    heads: dict[str, str] = {}
+    sealed: list[Change] = []
+    for change in changes:
+        record, transition = change.record, change.transition
+        if record.id in heads:
+            record = replace(record, head=heads[record.id])
+        if transition is not None:
+            transition, record = seal(transition, record, epoch=epoch)
+            heads[record.id] = record.head
+        sealed.append(
+            Change(
+                record=record,
+                expected=change.expected,
+                transition=transition,
+                effects=change.effects,
+            )
+        )
+    return sealed
 
 
-def _sealed(change: Change, epoch: int) -> Change:
-    if change.transition is None:
-        return change
-    transition, record = seal(change.transition, change.record, epoch=epoch)
-    return Change(
-        record=record, expected=change.expected, transition=transition, effects=change.effects
-    )
+def _finals(changes: Sequence[Change]) -> Sequence[Change]:
+    """For each record one change: from what its first one expects to what its last one leaves."""
+    finals: dict[str, Change] = {}
+    for change in changes:
+        first = finals.get(change.record.id)
+        finals[change.record.id] = change if first is None else replace(change, expected=first.expected)
+    return list(finals.values())
 
 
 def _json(value: Fields | dict[str, int]) -> str:

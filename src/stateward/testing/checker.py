@@ -39,6 +39,15 @@ CONFIDENCE_MIN = 80
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 TEXT, NUMBER, MOMENT, MAPPING = "text", "number", "time", "mapping"
+TYPES: dict[str, tuple[type, ...]] = {  # exactly these: True is no number here
+    TEXT: (str,),
+    NUMBER: (int,),
+    MOMENT: (str,),
+    MAPPING: (dict,),
+    "text or null": (str, type(None)),
+    "number or null": (int, type(None)),
+    "time or null": (str, type(None)),
+}
 TRANSITION_FIELDS = {
     "record_id": TEXT, "machine": TEXT, "machine_version": NUMBER, "from": "text or null", "to": TEXT,
     "version": NUMBER, "event_id": TEXT, "at": MOMENT, "actor": TEXT, "authority": TEXT, "epoch": NUMBER,
@@ -205,21 +214,14 @@ def _malformed(history: History) -> Iterator[Violation]:
     for name, fields in FILES.items():
         for number, line in enumerate(getattr(history, name) or (), 1):
             for field, kind in fields.items():
-                if not _is(kind, line.get(field, ...)):
+                value = line.get(field, ...)
+                if type(value) not in TYPES[kind] or not _is_moment(kind, value):
                     sentence = f"{field} must be a {kind}, not {line.get(field, 'missing')!r}"
                     yield Violation(law="F2", where=f"{name}:{number}", sentence=sentence)
 
 
-def _is(kind: str, value: object) -> bool:
-    if kind.endswith(" or null"):
-        return value is None or _is(kind.removesuffix(" or null"), value)
-    if kind == TEXT:
-        return type(value) is str
-    if kind == NUMBER:
-        return type(value) is int
-    if kind == MOMENT:
-        return type(value) is str and TIME.fullmatch(value) is not None
-    return type(value) is dict
+def _is_moment(kind: str, value: object) -> bool:
+    return kind[:4] != MOMENT or value is None or TIME.fullmatch(str(value)) is not None
 
 
 # What the laws look at

@@ -206,7 +206,7 @@ class Rig:
         """One round of the coordinator: time, events, dispatch; how much there was to do."""
         with self.database.unit():
             self.clockwork.ring()
-            return self.coordinator.handle_reported() + self.coordinator.dispatch()
+            return self.coordinator.turn()
 
     def settle(self) -> None:
         """Rounds until nothing is left to do now."""

@@ -8,6 +8,7 @@ the process's objects are thrown away. Nothing here reads a clock or rolls dice 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import apsw
 import msgspec
 
 from stateward.bus import Bus, WorkerInfo
@@ -27,6 +28,8 @@ from stateward.testing.checker import Line
 
 START: Micros = 1_800_000_000 * SECOND
 LEASE_S = 15.0
+HEARTBEAT_S = 5.0
+ASK_AGAIN_S = 1.0
 DELIVERIES_MAX = 3
 RECOVER_EVERY_S = 5.0  # a node looks every second; here turns are counted
 SLOTS = 2
@@ -47,6 +50,8 @@ class Arena:
 
     def __init__(self) -> None:
         self.database = SqliteDatabase(MEMORY)
+        # Without this SQLite plans a statement anew whenever a parameter changes: a third of the time here.
+        self.database._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
         self._tables = [str(name) for (name,) in named]
         self._first = {table: self.database.rows(f"SELECT * FROM {table}") for table in self._tables}
@@ -166,6 +171,8 @@ class SimulatedWorker(Worker):
 
     def __init__(self, process: "Process", outcome: Outcome, runners: Sequence[str]) -> None:
         self._outcome = outcome
+        self._ask_at: dict[Key, Micros] = {}
+        self._beat_due: Micros = 0
         nobody: dict[str, object] = dict.fromkeys(runners)
         super().__init__(
             name=process.alias,
@@ -191,15 +198,29 @@ class SimulatedWorker(Worker):
 
     @property
     def is_loaded(self) -> bool:
-        """Whether it has anything to run or to write."""
+        """Whether it has anything under way or to write."""
         return bool(self._queue or self._finished)
 
     def _run_inline(self) -> None:
         for key, work in list(self._queue.items()):
             result = self._outcome(work)
-            if result is not None:
+            if result is None:
+                self._ask_at[key] = self._clock() + round(ASK_AGAIN_S * SECOND)
+            else:
                 del self._queue[key]
                 self._finished[key] = Finished(work, result)
+
+    def _beat(self) -> None:
+        """Say that it is alive, as often as a worker does: by the time that passes here."""
+        if self.is_beat_due:
+            self._beat_due = self._clock() + round(HEARTBEAT_S * SECOND)
+            super()._beat()
+
+    @property
+    def is_beat_due(self) -> bool:
+        """Whether it is time to say that it is alive; a clock that was set back makes it so, too."""
+        early = self._beat_due - self._clock()
+        return early <= 0 or early > 2 * HEARTBEAT_S * SECOND
 
     def _poll(self) -> None:
         pass
@@ -214,8 +235,11 @@ class SimulatedWorker(Worker):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it would be awake: it has something to do, or its bell rang."""
-        return self.is_loaded or self._bell.wait(0.0)
+        """Whether it would be awake: an attempt may have ended, or its bell rang."""
+        if self.is_done or self._bell.wait(0.0):
+            return True
+        now = self._clock()
+        return any(self._ask_at.get(key, now) <= now for key in self._queue)
 
     def lose_rings(self) -> None:
         """Forget past rings."""
@@ -352,6 +376,14 @@ class Process:
         self.life += 1
         self.store, self.outputs = Store(self.database), Outputs(self.database)
         self.bus = WitnessedBus(self.database, around.witness, self.clock)
+        self.is_up, self.is_stopped = True, False
+        if self.is_coordinator or not self.is_worker:
+            self._be_coordinator()
+        if self.is_worker:
+            self._be_worker()
+
+    def _be_coordinator(self) -> None:
+        around = self.around
         catalogue = register(self.store, [around.machine], now=self.clock())
         self.coordinator = Coordinator(
             store=self.store,
@@ -366,18 +398,13 @@ class Process:
             deliveries_max=DELIVERIES_MAX,
             ageing_s={around.machine.name: around.ageing_s},
         )
-        self.is_up, self.is_stopped = True, False
-        if self.is_coordinator:
-            self._be_coordinator(catalogue.of)
-        if self.is_worker:
-            self._be_worker()
-
-    def _be_coordinator(self, machine_of: Callable[[Record], Machine]) -> None:
+        if not self.is_coordinator:  # a door: it opens and asks, but has no loop
+            return
         self.clockwork = Clockwork(
             store=self.store,
             outputs=self.outputs,
             bus=self.bus,
-            machine_of=machine_of,
+            machine_of=catalogue.of,
             clock=self.clock,
         )
         self.recover_at = self.around.now

@@ -28,7 +28,7 @@ from stateward.testing.simulation.shapes import plain, route_to
 from stateward.testing.simulation.world import World
 
 STEPS_MAX = 70
-STEPS_AFTER = 6
+STEPS_AFTER = 4
 HEAL_MAX = 400
 LOG_MAX = 100_000
 AMBIENT = 0.06
@@ -253,7 +253,7 @@ class Life:
         world = self._world
         if process.worker is not None and process.worker.is_done:
             world.act(process, "writes", process.settle)
-        elif not world.act(process, "works", process.prepare):
+        elif world.act(process, "works", process.prepare) is False and _is_silent(process):
             world.act(process, "beats", process.settle)
 
     def _run_part(self, process: Process, due_at: Micros | None) -> None:
@@ -333,7 +333,7 @@ class Life:
             steps=world.steps,
             faults=self._faults,
             crashes=[point.label for point in world.crashes],
-            reached=[point.label for point in world.reached],
+            reached=[point.label for point in Point if point in world.reached],
             struck=list(self._struck),
             cut=list(self._cut),
             triples=list(self._triples),
@@ -342,6 +342,10 @@ class Life:
             violations=found,
             trace=world.trace,
         )
+
+
+def _is_silent(process: Process) -> bool:
+    return process.worker is not None and process.worker.is_beat_due
 
 
 def heal(world: World) -> None:
@@ -364,15 +368,21 @@ def heal(world: World) -> None:
 
 
 def _round(world: World) -> bool:
+    """Everybody who is awake turns once; of the coordinators one is enough by now."""
     due_at = world.due_at()
     is_busy = False
     for process in world.running():
-        if process.is_wanted(due_at):
+        if process.is_wanted(due_at) and not _is_spare(world, process):
             world.steps += 1
             is_busy |= bool(world.act(process, "turns", process.turn))
             if process.is_coordinator:
                 world.looked()
     return is_busy
+
+
+def _is_spare(world: World, process: Process) -> bool:
+    others = [each for each in world.running() if each.is_coordinator]
+    return process.is_coordinator and not process.is_worker and process is not others[0]
 
 
 def _pass_time(world: World) -> bool:

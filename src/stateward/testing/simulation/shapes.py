@@ -8,6 +8,7 @@ Values only; nothing here runs anything.
 import re
 from collections import deque
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -107,6 +108,11 @@ BY_MACHINE: dict[str, tuple[Shape, ...]] = {
 }
 
 
+_GRAPHS = {
+    (each.name, each.version): each for shape in SHAPES for each in (shape.machine, shape.newer)
+}
+
+
 def states(machine: Machine) -> list[str]:
     """The states that a record can get to by itself: all but those that only migration makes."""
     return [state.name for state in machine.states if not state.is_imported]
@@ -119,7 +125,7 @@ def hops(machine: Machine) -> list[Hop]:
 
 def route_to(machine: Machine, state: str) -> tuple[Hop, ...]:
     """The shortest way for a new record into a state."""
-    return _shortest(machine, machine.initial, state)
+    return _routes(machine.name, machine.version).get(state, ())
 
 
 def route_through(machine: Machine, last: Hop) -> tuple[Hop, ...]:
@@ -149,9 +155,12 @@ def _failed_stage(machine: Machine, last: Hop) -> _Failing | None:
     return None
 
 
-def _shortest(machine: Machine, start: str, goal: str) -> tuple[Hop, ...]:
-    found: dict[str, tuple[Hop, ...]] = {start: ()}
-    waiting = deque([start])
+@lru_cache
+def _routes(name: str, version: int) -> dict[str, tuple[Hop, ...]]:
+    """The shortest way into every state; tunings do not change a graph."""
+    machine = _GRAPHS[name, version]
+    found: dict[str, tuple[Hop, ...]] = {machine.initial: ()}
+    waiting = deque([machine.initial])
     while waiting:
         here = waiting.popleft()
         for hop in hops(machine):
@@ -159,7 +168,7 @@ def _shortest(machine: Machine, start: str, goal: str) -> tuple[Hop, ...]:
             if is_open and hop.target not in found:
                 found[hop.target] = (*found[here], hop)
                 waiting.append(hop.target)
-    return found.get(goal, ())
+    return found
 
 
 def plain(machine: Machine) -> dict[str, Any]:
