@@ -32,7 +32,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 
 .PHONY: help
 help: ## list these tasks
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 21
 
 .PHONY: setup
 setup: ## make .venv with the stateward command in it
@@ -74,6 +74,18 @@ lock: setup-dev ## write requirements/ anew from pyproject.toml; UPGRADE=1 takes
 	@$(LOCK) --output-file requirements/build.txt --constraints requirements/run.txt --group build
 	@$(LOCK) --output-file requirements/dev.txt --constraints requirements/run.txt \
 	  --constraints requirements/build.txt --group dev pyproject.toml
+	@$(LOCK) --output-file requirements/bench.txt --group bench
+
+.PHONY: bench
+bench: setup-dev ## measure beside hand-written SQL and peers, into docs/explanation/benchmarks.md; RECORDS= ROUNDS=
+	@$(call bootstrap,bench)
+	@$(BIN)/python -m stateward.bench table docs/explanation/benchmarks.md --peers .venv-bench/bin/python \
+	  $(if $(RECORDS),--records $(RECORDS)) $(if $(ROUNDS),--rounds $(ROUNDS))
+
+.PHONY: bench-growth
+bench-growth: setup-dev ## measure with up to a million finished records, into docs/explanation/scale.md; SIZES=10000,100000
+	@$(BIN)/python -m stateward.bench growth docs/explanation/scale.md \
+	  $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 .PHONY: changelog
 changelog: setup-dev ## gather changes/ into CHANGELOG.md for VERSION=1.2.3
@@ -82,6 +94,6 @@ changelog: setup-dev ## gather changes/ into CHANGELOG.md for VERSION=1.2.3
 
 .PHONY: clean
 clean: ## remove .venv and everything that the tools left behind
-	@rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf .venv .venv-bench dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@rm -f .coverage .coverage.*
 	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

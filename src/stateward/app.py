@@ -4,7 +4,9 @@ Doors (command line, HTTP, web) call an `App` and nothing below it. The roles of
 are driven by `Node`, one loop in one thread that sleeps until something happens.
 """
 
+import errno
 import os
+import select
 import selectors
 import signal
 import socket
@@ -31,6 +33,9 @@ from stateward.core.errors import (
     Fault,
     InvalidRequest,
     InvalidTransition,
+    StoreBroken,
+    StoreFull,
+    StoreUnreachable,
     UnknownName,
 )
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
@@ -66,6 +71,12 @@ RUNNER_ROLE = "stateward_runner"
 RECOVER_EVERY_S = 1.0
 BULK_BATCH = 500
 EXAMPLES_MAX = 5
+SLEW = 1000
+CLOCK_OFF_S = 5.0
+PAUSE_MIN_S = 0.1  # while the database is away: doubled from try to try, up to
+PAUSE_MAX_S = 2.0
+REMIND_EVERY_S = 60.0
+DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 EPOCH_OF_IDS_S = 1_577_836_800  # 2020-01-01: four bytes of seconds reach to 2156
 WAIT_STEP_S = 5.0
 DISK_FREE_MIN = 512 * 2**20
@@ -76,8 +87,54 @@ _EVENT_OF: dict[Verb, str] = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUEST
 
 
 def wall_clock() -> Micros:
-    """The present, in whole microseconds."""
+    """What the clock of this machine says, in whole microseconds; it may be set while we run."""
     return time.time_ns() // 1000
+
+
+def time_passed() -> Micros:
+    """Microseconds since the machine was started, its sleep included; nobody can set them."""
+    return time.clock_gettime_ns(_PASSING) // 1000
+
+
+_PASSING: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class SteadyClock:
+    """The present: the wall clock as it was at the start, and the time that has passed since.
+
+    To set the wall clock while a process runs brings no deadline nearer and puts none off. Where the two differ,
+    ours goes a thousandth faster or slower until they agree, so it follows clocks that drift and never jumps. See
+    docs/decisions/0011.
+    """
+
+    def __init__(
+        self,
+        wall: Callable[[], Micros] = wall_clock,
+        passed: Callable[[], Micros] = time_passed,
+    ) -> None:
+        self._wall = wall
+        self._passed = passed
+        # One tuple, so that threads see all of it or none: when we looked, what we said, how far off that was.
+        self._looked = (passed(), wall(), 0)
+
+    def __call__(self) -> Micros:
+        """Whole microseconds since 1970; never less than before."""
+        passed = self._passed()
+        looked_at, then, off = self._looked
+        since = passed - looked_at
+        slack = since // SLEW
+        now = then + since + max(-slack, min(off, slack))
+        if since >= SECOND:
+            self._looked = (passed, now, self._wall() - now)
+        return now
+
+    @property
+    def off_s(self) -> float:
+        """How far the wall clock is ahead of this one, in seconds."""
+        return (self._wall() - self()) / SECOND
+
+
+steady_clock = SteadyClock()
 
 
 def new_record_id(prefix: str) -> str:
@@ -95,7 +152,8 @@ def open_database(settings: Settings, *, role: str | None = None) -> Database:
         return SqliteDatabase(settings.store_path)
     from stateward.database.postgres import PostgresDatabase
 
-    return PostgresDatabase(url, role=role)
+    # Who is stopped inside a unit holds its rows no longer than a silent worker holds its work.
+    return PostgresDatabase(url, role=role, unit_idle_s=settings.worker.lease_seconds)
 
 
 def load_settings(
@@ -152,7 +210,7 @@ class App:
         *,
         machines: Sequence[Machine] = (),
         database: Database | None = None,
-        clock: Callable[[], Micros] = wall_clock,
+        clock: Callable[[], Micros] = steady_clock,
         new_id: Callable[[str], str] = new_record_id,
         is_runner: bool = False,
     ) -> None:
@@ -203,6 +261,7 @@ class App:
             lease_s=self.settings.worker.lease_seconds,
             deliveries_max=self.settings.worker.deliveries_max,
             ageing_s=self._ageing(),
+            ticks=time.monotonic,
         )
 
     @cached_property
@@ -633,6 +692,9 @@ class Node:
 
     What the roles write in one turn is one transaction where they share a database, so that an output, the
     transition that follows from it and the work that follows from that cost one durable commit.
+
+    A database that is away or full passes: the loop says so once, tries again with growing pauses, and goes on
+    where it was. A disk that failed under a write does not pass: then the process ends.
     """
 
     def __init__(self, app: App, *, is_coordinator: bool, worker: Worker | None) -> None:
@@ -641,6 +703,9 @@ class Node:
         self._is_coordinator = is_coordinator
         self._is_stopping = False
         self._recover_at = 0.0
+        self._trouble: Trouble | None = None
+        self._log = telemetry.log("process")
+        self._is_clock_off = False
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._bell: Bell | None = (
             app.database.bell(TOPIC_EVENTS, TOPIC_READY) if is_coordinator else None
@@ -663,16 +728,44 @@ class Node:
     def run(self, *, until_idle: bool = False) -> None:
         """Turn until asked to stop, or, with `until_idle`, until nothing is left to do."""
         while True:
-            if self._is_stopping and self._worker is not None:
-                self._worker.drain()
-            is_busy = self.turn()
-            if self._is_stopping and (self._worker is None or self._worker.is_idle):
-                return
-            if is_busy:
-                continue
+            try:
+                if self._is_ended(until_idle=until_idle):
+                    return
+            except (StoreUnreachable, StoreFull, OSError) as error:
+                if until_idle or self._is_stopping or not _may_pass(error):
+                    raise
+                self._endure(error)
+
+    def _is_ended(self, *, until_idle: bool) -> bool:
+        """A turn and the sleep after it; whether that was the last one."""
+        if self._is_stopping and self._worker is not None:
+            self._worker.drain()
+        is_busy = self.turn()
+        self._relieve()
+        if self._is_stopping and (self._worker is None or self._worker.is_idle):
+            return True
+        if not is_busy:
             if until_idle and self._is_done():
-                return
+                return True
             self._sleep()
+        return False
+
+    def _endure(self, error: Exception) -> None:
+        """Wait a little before the next try; the first of a row is told, and one a minute."""
+        trouble = self._trouble or Trouble(since=time.monotonic())
+        if time.monotonic() >= trouble.remind_at:
+            trouble.remind_at = time.monotonic() + REMIND_EVERY_S
+            self._log.warning(f"cannot go on, trying again until it passes: {error}")
+        self._trouble = trouble
+        if self._is_coordinator:
+            self._app.coordinator.look_anew()  # who could not write is not silent
+        select.select([self._wake_reader], [], [], trouble.pause_s)
+        trouble.pause_s = min(2 * trouble.pause_s, PAUSE_MAX_S)
+
+    def _relieve(self) -> None:
+        if self._trouble is not None:
+            self._log.warning(f"going on after {time.monotonic() - self._trouble.since:.1f} s")
+            self._trouble = None
 
     def turn(self) -> bool:
         """One round of all roles; whether there was anything to do."""
@@ -680,11 +773,16 @@ class Node:
             self._bell.clear()
         worker = self._worker
         is_busy = worker.prepare() if worker is not None else False
-        with self._app.database.unit():
-            if worker is not None:
-                is_busy |= worker.settle()
-            if self._is_coordinator:
-                is_busy |= self._coordinate()
+        if worker is not None and worker.database is not self._app.database:
+            is_busy |= worker.settle()  # in transactions of its own
+            worker.committed()
+            worker = None
+        if worker is not None or self._is_coordinator:
+            with self._app.database.unit():
+                if worker is not None:
+                    is_busy |= worker.settle()
+                if self._is_coordinator:
+                    is_busy |= self._coordinate()
         if worker is not None:
             worker.committed()
         return is_busy
@@ -693,10 +791,23 @@ class Node:
         app = self._app
         if time.monotonic() >= self._recover_at:
             self._recover_at = time.monotonic() + RECOVER_EVERY_S
+            self._watch_clock()
             app.coordinator.recover()
             app.coordinator.adopt()
         app.clockwork.ring()
         return bool(app.coordinator.turn())
+
+    def _watch_clock(self) -> None:
+        """Say once that somebody set the clock of this machine."""
+        clock = self._app.clock
+        off_s = clock.off_s if isinstance(clock, SteadyClock) else 0.0
+        is_off = abs(off_s) > CLOCK_OFF_S
+        if is_off and not self._is_clock_off:
+            self._log.warning(
+                f"the clock of this machine was set {'ahead' if off_s > 0 else 'back'} by {abs(off_s):.0f} s; "
+                "this process keeps its own time, so that no deadline moves: start it again to take the new one over"
+            )
+        self._is_clock_off = is_off
 
     def _is_done(self) -> bool:
         is_idle = self._worker is None or self._worker.is_idle
@@ -733,6 +844,21 @@ class Node:
             self._bell.close()
         os.close(self._wake_reader)
         os.close(self._wake_writer)
+
+
+class Trouble(msgspec.Struct, kw_only=True):
+    """Since when a loop cannot go on, how long it waits before the next try, and when it says so again."""
+
+    since: float
+    pause_s: float = PAUSE_MIN_S
+    remind_at: float = 0.0
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether waiting can help: the database is away or held, or the disk is full."""
+    if isinstance(error, OSError):
+        return error.errno in DISK_FULL_ERRNOS
+    return not isinstance(error, StoreBroken)
 
 
 class _Tally:

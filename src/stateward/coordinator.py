@@ -159,9 +159,7 @@ class Coordinator:
         """New records at version 0; the same dedupe key gives the record that it made before."""
         now = self._clock()
         with self._store.unit():
-            written = self._store.commit(
-                [self._begin(opening, now).change for opening in openings]
-            )
+            written = self._store.commit([self._begin(opening, now).change for opening in openings])
             self._tell(written)
             return [
                 self._existing(opening) if each is None else Opened(each.record, is_duplicate=False)
@@ -234,7 +232,11 @@ class Coordinator:
         batch.change(decision.change)
         batch.seen.add(event.id)
         transition = decision.change.transition
-        if transition is not None and transition.attempt is not None and not event.actor.startswith(RUNNER):
+        if (
+            transition is not None
+            and transition.attempt is not None
+            and not event.actor.startswith(RUNNER)
+        ):
             # It moved on without its worker, which finds the work gone and stops.
             batch.withdrawn.append((event.record_id, transition.attempt))
         return decision
@@ -378,7 +380,7 @@ class Coordinator:
         return gone
 
     def look_anew(self) -> None:
-        """We could not look for a while, so nobody was silent: every lease starts again now."""
+        """Nobody could write for a while, so nobody was silent: every lease starts again now."""
         self._hearing.forget()
 
     def adopt(self) -> int:

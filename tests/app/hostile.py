@@ -34,7 +34,7 @@ def act(job: Job) -> Iterator[Fields]:
     match job.text():
         case "print":
             os.write(1, os.urandom(100_000))
-            print("\x1b[31mred\x00", flush=True)
+            sys.stdout.write("\x1b[31mred\x00")
         case "fork":
             for _ in range(3):
                 if os.fork() == 0:
@@ -49,7 +49,8 @@ def act(job: Job) -> Iterator[Fields]:
         case "sleep":
             time.sleep(600)
         case "million":
-            yield from ({"n": n} for n in range(1_000_000))
+            for number in range(1_000_000):
+                yield {"n": number}
         case "raise":
             raise RuntimeError("it \x00 broke \ud800")
     yield {"acted": True}

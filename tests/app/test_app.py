@@ -28,8 +28,15 @@ def test_a_statement_becomes_observations_and_then_canonicals(app: App, tmp_path
     shown = app.view(ended)
     assert shown["status"] == "normalized"
     assert shown["observations_count"] == shown["canonicals_count"] == 3
-    assert shown["labels"] == {"filename": "january.csv", "size": len(STATEMENT), "source_type": "bank_csv"}
-    assert list(app.items(record.id))[-1] == {"line": 3, "cells": ["2026-01-03", "-3,00", "Bread roll"]}
+    assert shown["labels"] == {
+        "filename": "january.csv",
+        "size": len(STATEMENT),
+        "source_type": "bank_csv",
+    }
+    assert list(app.items(record.id))[-1] == {
+        "line": 3,
+        "cells": ["2026-01-03", "-3,00", "Bread roll"],
+    }
     assert [app.sentence(each).partition(": ")[2] for each in app.history(record.id)][2] == (
         "parsing → parsed (parse.completed, 3 observations)"
     )
@@ -132,7 +139,9 @@ def test_bulk_actions_count_first_and_refuse_to_mean_everything(app: App) -> Non
     assert app.store.counts()["upload", "queued_for_parse"] == 3
 
 
-def test_too_large_a_document_is_refused_and_leaves_nothing(make_app: Maker, tmp_path: Path) -> None:
+def test_too_large_a_document_is_refused_and_leaves_nothing(
+    make_app: Maker, tmp_path: Path
+) -> None:
     app = make_app("limits: {upload_bytes_max: 10}\n")
 
     with pytest.raises(InvalidRequest, match="more than 10 bytes"):

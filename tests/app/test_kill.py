@@ -38,7 +38,9 @@ def _start(config: Path, role: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("roles", [["up", "up"], ["coordinator", "coordinator", "worker", "worker"]])
+@pytest.mark.parametrize(
+    "roles", [["up", "up"], ["coordinator", "coordinator", "worker", "worker"]]
+)
 def test_killed_processes_lose_and_double_nothing(
     store_url: str, tmp_path: Path, roles: list[str]
 ) -> None:
@@ -78,6 +80,9 @@ def _wait_until_all_rest(app: App, ids: list[str]) -> None:
         if all(app.is_at_rest(record) for record in app.store.load(ids).values()):
             return
         time.sleep(0.1)
-    stuck = {record.id: app.explain(record.id).sentence for record in app.store.load(ids).values()
-             if not app.is_at_rest(record)}  # fmt: skip
+    stuck = {
+        record.id: app.explain(record.id).sentence
+        for record in app.store.load(ids).values()
+        if not app.is_at_rest(record)
+    }
     pytest.fail(f"still under way after {PATIENCE_S} s: {stuck}")

@@ -1,5 +1,7 @@
 """Who may do what on PostgreSQL: a worker works with a login that sees no record (G8)."""
 
+from pathlib import Path
+
 import psycopg
 import pytest
 from psycopg import sql
@@ -21,15 +23,18 @@ def runner_url(postgres_dsn: str, postgres_url: str) -> str:
     return postgres_url.replace(f"postgresql://{user}@", f"postgresql://{name}@")
 
 
-def app_at(url: str, folder: object, **parts: bool) -> App:
+def app_at(url: str, folder: Path, *, is_runner: bool = False) -> App:
     environ = {"STATEWARD_STORE_URL": url, "STATEWARD_DATA": str(folder)}
-    return App(Settings.load(environ=environ), **parts)
+    return App(Settings.load(environ=environ), is_runner=is_runner)
 
 
 def test_a_worker_needs_no_more_than_the_runners_role(
-    postgres_url: str, runner_url: str, tmp_path: object
+    postgres_url: str, runner_url: str, tmp_path: Path
 ) -> None:
-    with app_at(postgres_url, tmp_path) as app, app_at(runner_url, tmp_path, is_runner=True) as runner:
+    with (
+        app_at(postgres_url, tmp_path) as app,
+        app_at(runner_url, tmp_path, is_runner=True) as runner,
+    ):
         record = app.submit(b"a;b\n1;2\n").record
         with (
             app.node(is_worker=False) as coordinator,
@@ -44,7 +49,9 @@ def test_a_worker_needs_no_more_than_the_runners_role(
         assert app.record(record.id).status == "normalized"
 
 
-@pytest.mark.parametrize("verb", ["SELECT * FROM {}", "UPDATE {} SET status = 'x'", "DELETE FROM {}"])
+@pytest.mark.parametrize(
+    "verb", ["SELECT * FROM {}", "UPDATE {} SET status = 'x'", "DELETE FROM {}"]
+)
 def test_the_runners_login_cannot_touch_a_record(runner_url: str, verb: str) -> None:
     with psycopg.connect(make_conninfo(runner_url)) as connection:
         statement = verb.format("stateward.records")

@@ -42,6 +42,7 @@ CALLS: dict[str, str] = {
     "verify": "verify",
     "export history": "export history --out {new}",
     "doctor": "doctor",
+    "bench": "bench --only ours --store sqlite --records 5",
     "up": "up --until-idle",
     "settings show": "settings show",
     "settings reference": "settings reference",

@@ -647,6 +647,21 @@ def test_jitter_is_bounded(jitter_s: float) -> None:
     assert sentences_of(retry={"jitter_s": jitter_s}) == ["retry.jitter_s: must be 0 s to a year"]
 
 
+def test_the_limits_themselves_are_allowed() -> None:
+    year_s = 366 * 86_400
+    retry = {"max_retries": 1000, "backoff_s": [0, year_s], "jitter_s": year_s}
+
+    longest = a_machine(
+        machine="a" * 64, prefix="ABCDEFGH", stages=a_stage(timeout_s=year_s), retry=retry
+    )
+    shortest = a_machine(retry={"max_retries": 0, "jitter_s": 0})
+
+    assert longest.retry == RetryRule(max_retries=1000, backoff_s=(0, year_s), jitter_s=year_s)
+    assert longest.stages[0].timeout_s == year_s
+    assert shortest.retry.max_retries == 0
+    assert a_machine(**a_review(timeout_s=year_s)).reviews[0].timeout_s == year_s
+
+
 def test_a_stage_may_only_name_a_runner_that_is_there() -> None:
     assert (
         from_yaml(LETTER, source=SOURCE, runners=["letter.read"]).stages[0].runner == "letter.read"

@@ -279,11 +279,16 @@ def test_a_running_record_says_who_has_it_for_how_long_and_until_when() -> None:
 
 
 def test_an_overdue_record_says_so() -> None:
-    why = explained(an_upload("parsing"), after_s=4000)
+    story = an_upload("parsing")
+    assert story.record.due_at is not None
 
-    assert (why.code, why.sentence) == (
-        "overdue",
-        "worker w1 has had it for 4000 s, past its timeout",
+    why = explained(story, after_s=4000)
+
+    assert why == Explanation(
+        code="overdue",
+        sentence="worker w1 has had it for 4000 s, past its timeout",
+        advice="see that a coordinator runs: it moves overdue records on",
+        until=to_iso(story.record.due_at),
     )
 
 
@@ -327,9 +332,11 @@ def test_a_failed_record_says_when_it_is_retried_and_how_to_be_faster() -> None:
 def test_a_retry_that_is_due_moves_on_as_soon_as_a_coordinator_runs() -> None:
     why = explained(an_upload("error"), after_s=60)
 
-    assert (why.code, why.sentence) == (
-        "retry_due",
-        "it failed (BROKEN: it broke) and is due to move on",
+    assert why == Explanation(
+        code="retry_due",
+        sentence="it failed (BROKEN: it broke) and is due to move on",
+        advice="if this lasts, see that a coordinator runs",
+        until=to_iso(NOW + 60 * SECOND),
     )
 
 

@@ -142,7 +142,9 @@ def test_a_renamed_state_carries_its_records_over(open_database: Opener) -> None
     assert after.verify().is_sound
 
 
-def test_an_older_coordinator_goes_on_with_records_of_a_newer_version(open_database: Opener) -> None:
+def test_an_older_coordinator_goes_on_with_records_of_a_newer_version(
+    open_database: Opener,
+) -> None:
     old = Rig(open_database(), [UPLOAD])
     new = Rig(open_database(), [grown()], clock=old.clock, new_id=lambda prefix: f"{prefix}_new")
     record = new.open()

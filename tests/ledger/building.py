@@ -52,7 +52,9 @@ def walk(dice: random.Random, doc_id: str, states: dict[str, str]) -> LedgerStat
     return LedgerState(dice.choice(LITERATURE.allowed_from(now)))
 
 
-def moves(dice: random.Random, documents: int, states: dict[str, str]) -> Iterator[tuple[str, LedgerState]]:
+def moves(
+    dice: random.Random, documents: int, states: dict[str, str]
+) -> Iterator[tuple[str, LedgerState]]:
     """Endless legal moves; `states` is kept up to date by the caller."""
     while True:
         doc_id = f"doc:{dice.randrange(documents)}"

@@ -2,13 +2,14 @@
 
     python3 tools/bootstrap/bootstrap.py run     what `stateward` needs, and the command itself
     python3 tools/bootstrap/bootstrap.py dev     after that, what `make check` and `make test` need
+    python3 tools/bootstrap/bootstrap.py bench   in `.venv-bench`, the peers that `make bench` measures
 
 Debian and Ubuntu ship Python without pip, so a pip wheel lies beside this file, with its SHA-256 in
 `pip.sha256`. It installs exactly what the lock files in `requirements/` name, checked against their
 hashes, from whatever index the user's own pip settings point to.
 
-It uses the standard library only, names no index, and must never install into any Python but the
-one in `.venv`, nor leave a stamp behind for work that was not finished.
+It uses the standard library only, names no index, and must never install into any Python but those
+in `.venv` and `.venv-bench`, nor leave a stamp behind for work that was not finished.
 """
 
 import fcntl
@@ -21,11 +22,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
-BIRTH = VENV / ".stateward-birth"
-LOCKS = {"run": ("run", "build"), "dev": ("dev",)}
-PURPOSES = {"run": "to run Stateward", "dev": "to check and test it"}
+LOCKS = {"run": ("run", "build"), "dev": ("dev",), "bench": ("bench",)}
+PLACES = {"run": ".venv", "dev": ".venv", "bench": ".venv-bench"}
+PURPOSES = {
+    "run": "to run Stateward",
+    "dev": "to check and test it",
+    "bench": "to measure its peers beside it",
+}
 
 
 class Trouble(Exception):
@@ -56,31 +59,41 @@ def one_at_a_time() -> Iterator[None]:
 
 def prepare(level: str) -> None:
     """Install what `level` needs, unless its stamp says that exactly this is installed already."""
-    if not is_at_home():
-        make_environment()
-    stamp = VENV / f".stateward-{level}"
+    venv = ROOT / PLACES[level]
+    if not is_at_home(venv):
+        make_environment(venv)
+    stamp = venv / f".stateward-{level}"
     wanted = fingerprint(level)
     if stamp.exists() and stamp.read_text() == wanted:
         return
     stamp.unlink(missing_ok=True)
     pip = checked_pip()
-    install_locked(pip, level)
+    install_locked(venv, pip, level)
     if level == "run":
-        install_project(pip)
+        install_project(venv, pip)
     stamp.write_text(wanted)
 
 
-def is_at_home() -> bool:
-    """Whether `.venv` was made in this folder and still has the Python that made it.
+def is_at_home(venv: Path) -> bool:
+    """Whether an environment was made in this folder and still has the Python that made it.
 
     Its scripts hold its path, so the one in a copied tree belongs to the original; and a system
     that moves on to another Python leaves it without its packages.
     """
-    return BIRTH.exists() and BIRTH.read_text() == birth_certificate()
+    birth = birth_of(venv)
+    return birth.exists() and birth.read_text() == birth_certificate(venv)
 
 
-def birth_certificate() -> str:
-    return f"{VENV} {version_of(PYTHON)}"
+def birth_of(venv: Path) -> Path:
+    return venv / ".stateward-birth"
+
+
+def birth_certificate(venv: Path) -> str:
+    return f"{venv} {version_of(python_of(venv))}"
+
+
+def python_of(venv: Path) -> Path:
+    return venv / "bin" / "python"
 
 
 def version_of(python: Path) -> str:
@@ -92,20 +105,20 @@ def version_of(python: Path) -> str:
         return ""
 
 
-def make_environment() -> None:
-    """Make `.venv`, empty; whatever was there before is removed."""
+def make_environment(folder: Path) -> None:
+    """Make an environment, empty; whatever was there before is removed."""
     try:
         import venv  # Debian's python3-minimal has no such module.
     except ImportError as error:
         raise Trouble(
             f"{sys.executable} has no venv module; install the full python3 package"
         ) from error
-    print(f"setup: making .venv with Python {sys.version.split()[0]}", flush=True)
+    print(f"setup: making {folder.name} with Python {sys.version.split()[0]}", flush=True)
     try:
-        venv.EnvBuilder(clear=True, symlinks=True, with_pip=False).create(VENV)
-        BIRTH.write_text(birth_certificate())
+        venv.EnvBuilder(clear=True, symlinks=True, with_pip=False).create(folder)
+        birth_of(folder).write_text(birth_certificate(folder))
     except OSError as error:
-        raise Trouble(f"cannot make {VENV}: {error}") from error
+        raise Trouble(f"cannot make {folder}: {error}") from error
 
 
 def fingerprint(level: str) -> str:
@@ -129,23 +142,23 @@ def checked_pip() -> Path:
     return wheel / "pip"
 
 
-def install_locked(pip: Path, level: str) -> None:
+def install_locked(venv: Path, pip: Path, level: str) -> None:
     files = lock_files(level)
     print(f"setup: installing what is needed {PURPOSES[level]}", flush=True)
     # Only wheels: building one would fetch build tools that no hash vouches for.
     command = ["--require-hashes", "--only-binary=:all:"]
-    run_pip(pip, *command, *(f"--requirement={file}" for file in files))
+    run_pip(venv, pip, *command, *(f"--requirement={file}" for file in files))
 
 
-def install_project(pip: Path) -> None:
+def install_project(venv: Path, pip: Path) -> None:
     """The project itself, editable, built by the hatchling that the locks have just brought."""
-    run_pip(pip, "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
+    run_pip(venv, pip, "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
 
 
-def run_pip(pip: Path, *arguments: str) -> None:
-    """Run `pip install` for `.venv`; silent unless it fails, then everything it said is shown."""
+def run_pip(venv: Path, pip: Path, *arguments: str) -> None:
+    """Run `pip install` for an environment; silent unless it fails, then all it said is shown."""
     quiet = ["--no-input", "--disable-pip-version-check", "--no-user", "--no-warn-script-location"]
-    command = [str(PYTHON), "-I", str(pip), "install", *quiet, *arguments]
+    command = [str(python_of(venv)), "-I", str(pip), "install", *quiet, *arguments]
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )

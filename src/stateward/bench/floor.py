@@ -6,37 +6,39 @@ that `verify` accepts. It lacks everything else: no decisions, no workers, no re
 connection. Nothing is read back but the queue. What the product costs above this is the price of its comforts.
 """
 
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from stateward.app import App, new_record_id, wall_clock
+from stateward.bench.floor_postgres import PostgresWriter
+from stateward.bench.floor_sqlite import SqliteWriter
 from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading
-from stateward.bench.ours import ACTOR, LAST, NAME, durability, latencies_s, open_app
+from stateward.bench.ours import durability, latencies_s, open_app
+from stateward.bench.steps import (
+    COMPLETE,
+    EPOCH,
+    MACHINE,
+    OPEN,
+    STAGES,
+    START,
+    WORKER,
+    Live,
+    Name,
+    Step,
+    Writer,
+)
 from stateward.core.chain import GENESIS
 from stateward.core.model import SECOND, Micros, to_iso
 from stateward.settings import DATABASE
 
-WORKER = "floor-1-000000"
 DUE_IN = 3605 * SECOND  # the default timeout of a stage, and the grace that the clock gives it
-EPOCH = 0
 
-Name: TypeAlias = Literal["first", "second"]
-Cells: TypeAlias = Sequence[Sequence[str | int]]
 Waits: TypeAlias = Callable[[App], list[float]]
-
-
-class Live(NamedTuple):
-    """What the floor knows of a record between two steps."""
-
-    id: str
-    created_at: Micros
-    head: str
 
 
 class Sealed(NamedTuple):
@@ -45,91 +47,6 @@ class Sealed(NamedTuple):
     record: Live
     record_hash: str
     hash: str
-
-
-class Step(NamedTuple):
-    """One of the five moves, with all that is the same for every record."""
-
-    version: int
-    source: str | None
-    target: str
-    trigger: str
-    actor: str
-    attempt: int | None
-    metadata: str
-    fields: tuple[str, ...]
-    outputs: str
-    waiting: Name | None = None
-    is_running: bool = False
-
-    @property
-    def fields_of(self) -> Callable[[str], str]:
-        """The domain fields as JSON, for a record's id."""
-        return ("{{" + ",".join(self.fields) + "}}").format
-
-
-STARTED = json.dumps({"retry_count": 0, "worker": WORKER}, separators=(",", ":"))
-COUNTED = '{"count":1}'
-LOG_1, LOG_2 = '"first_log_ref":"/logs/first/{0}"', '"second_log_ref":"/logs/second/{0}"'
-ITEMS, ROWS = '"items_count":1', '"rows_count":1'
-BY_RUNNER = f"runner:{WORKER}"
-
-STAGES: tuple[Name, ...] = ("second", "first")  # what is older comes first
-OPEN = Step(0, None, "queued", "bench.created", ACTOR, None, "{}", (), "{}", waiting="first")
-START: dict[Name, Step] = {
-    "first": Step(
-        1, "queued", "first_running", "first.started", "coordinator", 1, STARTED, (LOG_1,), "{}",
-        is_running=True,
-    ),
-    "second": Step(
-        3, "first_done", "second_running", "second.started", "coordinator", 3, STARTED,
-        (LOG_1, ITEMS, LOG_2), '{"first":1}', is_running=True,
-    ),
-}  # fmt: skip
-COMPLETE: dict[Name, Step] = {
-    "first": Step(
-        2, "first_running", "first_done", "first.completed", BY_RUNNER, 1, COUNTED, (LOG_1, ITEMS),
-        '{"first":1}', waiting="second",
-    ),
-    "second": Step(
-        4, "second_running", LAST, "second.completed", BY_RUNNER, 3, COUNTED,
-        (LOG_1, ITEMS, ROWS, LOG_2), '{"first":1,"second":3}',
-    ),
-}  # fmt: skip
-
-
-class Writer(Protocol):
-    """A store that takes the floor's rows; a batch is a few statements."""
-
-    def begin(self) -> None:
-        """Begin a transaction, and take the log for it."""
-
-    def end(self, count: int, head: str, digest: str) -> None:
-        """Set the anchor, and make the transaction durable."""
-
-    def queue(self, stage: Name, limit: int) -> list[Live]:
-        """Who waits for a stage, first things first."""
-
-    def open(self, records: Cells) -> None:
-        """Write new records."""
-
-    def move(self, step: Step, records: Cells) -> None:
-        """Compare-and-set: the records that are at the version before this step take it."""
-
-    def append(self, transitions: Cells, step: Step) -> None:
-        """Write transitions."""
-
-    def send(self, work: Cells) -> None:
-        """Write work."""
-
-    def finish(self, work: Cells, outputs: Cells, items: Cells, events: Cells) -> None:
-        """Delete work; write outputs, items and events."""
-
-    def settle(self, events: int) -> None:
-        """Delete the events that were written last."""
-
-    def close(self) -> None:
-        """Let go of the store."""
 
 
 class Floor:
@@ -199,7 +116,10 @@ class Floor:
         fields = step.fields_of
         self._writer.move(
             step,
-            [(each.hash, fields(each.record.id), now, now + DUE_IN, each.record.id) for each in sealed],
+            [
+                (each.hash, fields(each.record.id), now, now + DUE_IN, each.record.id)
+                for each in sealed
+            ],
         )
         return [each.record._replace(head=each.hash) for each in sealed]
 
@@ -223,7 +143,7 @@ class Floor:
 
 def _record_text(step: Step, now: Micros) -> Callable[[str, str], str]:
     """What is hashed of a record as this step leaves it (see `core.chain.record_hash`)."""
-    before = f'","{NAME}",1,"{step.target}",{step.version},"'
+    before = f'","{MACHINE}",1,"{step.target}",{step.version},"'
     between = f'","{to_iso(now)}",0,null,null,null,null,null,null,null,null,{{}},'
     after = f",{step.outputs}]"
     fields = step.fields_of
@@ -234,7 +154,7 @@ def _transition_text(step: Step, now: Micros) -> Callable[[str, str, str], str]:
     """What is hashed of a transition (see `core.chain.transition_hash`)."""
     source = "null" if step.source is None else f'"{step.source}"'
     attempt = "null" if step.attempt is None else step.attempt
-    before = f'","{NAME}",1,{source},"{step.target}",{step.version},"'
+    before = f'","{MACHINE}",1,{source},"{step.target}",{step.version},"'
     between = (
         f':{step.version}:{step.trigger}","{to_iso(now)}","{step.actor}","coordinator",{EPOCH},{attempt},'
         f'"{step.trigger}",{step.metadata},"'
@@ -244,7 +164,7 @@ def _transition_text(step: Step, now: Micros) -> Callable[[str, str, str], str]:
 
 def _work(record: Live, step: Step, stage: Name) -> str:
     return (
-        f'{{"record_id":"{record.id}","version":{step.version},"machine":"{NAME}","stage":"{stage}",'
+        f'{{"record_id":"{record.id}","version":{step.version},"machine":"{MACHINE}","stage":"{stage}",'
         f'"running":"{step.target}","runner":"bench.nothing","worker":"{WORKER}",'
         f'"created_at":{record.created_at},"rank":{record.created_at},"timeout_s":3600.0,"delivery":1,'
         f'"artifact":null,"labels":{{}},"inputs":{step.outputs},"retry_count":0,"is_inline":true,'
@@ -305,9 +225,6 @@ def _one(floor: Floor) -> float:
 
 @contextmanager
 def _writer(job: Job) -> Iterator[Writer]:
-    from stateward.bench.floor_postgres import PostgresWriter
-    from stateward.bench.floor_sqlite import SqliteWriter
-
     writer: Writer = (
         PostgresWriter(job.url) if job.url else SqliteWriter(str(Path(job.folder) / DATABASE))
     )

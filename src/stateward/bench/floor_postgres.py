@@ -8,8 +8,7 @@ from functools import cache
 
 import psycopg
 
-from stateward.bench.floor import EPOCH, NAME, WORKER, Cells, Live, Name, Step
-from stateward.bench.floor_sqlite import quoted
+from stateward.bench.steps import EPOCH, MACHINE, WORKER, Cells, Live, Name, Step, quoted
 
 # As the product's session: every statement has its index, whatever the statistics say.
 SETUP = """
@@ -33,14 +32,16 @@ class PostgresWriter:
     def end(self, count: int, head: str, digest: str) -> None:
         """Set the anchor, and make the transaction durable."""
         self._cursor.execute(
-            "UPDATE anchor SET count = %s, head = %s, digest = %s", (count, head, digest), prepare=True
+            "UPDATE anchor SET count = %s, head = %s, digest = %s",
+            (count, head, digest),
+            prepare=True,
         )
         self._cursor.execute("COMMIT")
 
     def queue(self, stage: Name, limit: int) -> list[Live]:
         """Who waits for a stage; locked, as for another coordinator it would have to be."""
         self._cursor.execute(
-            f"SELECT id, created_at, head FROM records WHERE machine = '{NAME}' AND waiting = %s"  # type: ignore[arg-type]
+            f"SELECT id, created_at, head FROM records WHERE machine = '{MACHINE}' AND waiting = %s"
             " ORDER BY rank LIMIT %s FOR UPDATE SKIP LOCKED",
             (stage, limit),
             prepare=True,
@@ -53,7 +54,7 @@ class PostgresWriter:
             "records (id, created_at, entered_at, rank, head, machine, machine_version, status, version,"
             " priority, waiting, retry_count, labels, fields, outputs)",
             [
-                f"{id_}\t{created}\t{entered}\t{rank}\t{head}\t{NAME}\t1\tqueued\t0\t5\tfirst\t0\t{{}}\t{{}}\t{{}}\n"
+                f"{id_}\t{created}\t{entered}\t{rank}\t{head}\t{MACHINE}\t1\tqueued\t0\t5\tfirst\t0\t{{}}\t{{}}\t{{}}\n"
                 for id_, created, entered, rank, head in records
             ],
         )
@@ -69,7 +70,7 @@ class PostgresWriter:
             "now": now,
             "due_at": due_at if step.is_running else None,
         }
-        self._cursor.execute(_move_sql(step), params, prepare=True)  # type: ignore[arg-type]
+        self._cursor.execute(_move_sql(step), params, prepare=True)
         if self._cursor.rowcount != len(records):
             raise RuntimeError("a record was not at the version it should be at")
 
@@ -77,7 +78,7 @@ class PostgresWriter:
         """Write transitions."""
         source, attempt = step.source or "\\N", "\\N" if step.attempt is None else step.attempt
         same = (
-            f"{step.version}\t{NAME}\t1\t{source}\t{step.target}\t{step.actor}\t{step.trigger}\t{attempt}\t"
+            f"{step.version}\t{MACHINE}\t1\t{source}\t{step.target}\t{step.actor}\t{step.trigger}\t{attempt}\t"
             f"{step.metadata}\tcoordinator\t{EPOCH}\n"
         )
         self._copy(
@@ -102,7 +103,7 @@ class PostgresWriter:
     def finish(self, work: Cells, outputs: Cells, items: Cells, events: Cells) -> None:
         """Delete work; write outputs, items and events."""
         self._cursor.execute(
-            "DELETE FROM work AS t USING (SELECT unnest(%s::text[]) AS id) AS v"  # type: ignore[arg-type]
+            "DELETE FROM work AS t USING (SELECT unnest(%s::text[]) AS id) AS v"
             f" WHERE t.record_id = v.id AND t.version = %s AND t.worker = '{WORKER}' AND t.delivery = 1",
             (array([row[0] for row in work]), work[0][1]),
             prepare=True,
@@ -127,7 +128,7 @@ class PostgresWriter:
             raise RuntimeError("events were lost")
 
     def _copy(self, where: str, lines: list[str]) -> None:
-        with self._cursor.copy(f"COPY {where} FROM STDIN") as copy:  # type: ignore[arg-type]
+        with self._cursor.copy(f"COPY {where} FROM STDIN") as copy:
             copy.write("".join(lines))
 
     def close(self) -> None:

@@ -4,10 +4,11 @@ Durable as the product is: a write-ahead log with synchronous=FULL.
 """
 
 from functools import cache
+from typing import cast
 
 import apsw
 
-from stateward.bench.floor import EPOCH, NAME, WORKER, Cells, Live, Name, Step
+from stateward.bench.steps import EPOCH, MACHINE, WORKER, Cells, Live, Name, Step, quoted
 
 
 class SqliteWriter:
@@ -32,18 +33,18 @@ class SqliteWriter:
     def queue(self, stage: Name, limit: int) -> list[Live]:
         """Who waits for a stage."""
         found = self._execute(
-            f"SELECT id, created_at, head FROM records WHERE machine = '{NAME}' AND waiting = ?"
+            f"SELECT id, created_at, head FROM records WHERE machine = '{MACHINE}' AND waiting = ?"
             " ORDER BY rank LIMIT ?",
             (stage, limit),
         )
-        return [Live(*row) for row in found.fetchall()]
+        return [Live(*row) for row in cast("list[tuple[str, int, str]]", found.fetchall())]
 
     def open(self, records: Cells) -> None:
         """Write new records."""
         self._many(
             "INSERT INTO records (id, machine, machine_version, status, version, created_at, entered_at,"
             " priority, rank, waiting, retry_count, labels, fields, outputs, head)"
-            f" VALUES (?, '{NAME}', 1, 'queued', 0, ?, ?, 5, ?, 'first', 0, '{{}}', '{{}}', '{{}}', ?)",
+            f" VALUES (?, '{MACHINE}', 1, 'queued', 0, ?, ?, 5, ?, 'first', 0, '{{}}', '{{}}', '{{}}', ?)",
             records,
         )
 
@@ -112,11 +113,6 @@ def _append_sql(step: Step) -> str:
     return (
         "INSERT INTO transitions (seq, record_id, version, machine, machine_version, source, target, at,"
         " actor, trigger, attempt, metadata, authority, epoch, record_hash, prev_hash, hash)"
-        f" VALUES (?1, ?2, {step.version}, '{NAME}', 1, {quoted(step.source)}, '{step.target}', ?3,"
+        f" VALUES (?1, ?2, {step.version}, '{MACHINE}', 1, {quoted(step.source)}, '{step.target}', ?3,"
         f" '{step.actor}', '{step.trigger}', {attempt}, '{step.metadata}', 'coordinator', {EPOCH}, ?4, ?5, ?6)"
     )
-
-
-def quoted(text: str | None) -> str:
-    """A text of ours in a statement."""
-    return "NULL" if text is None else f"'{text}'"

@@ -58,7 +58,13 @@ class Reading(NamedTuple):
 
 
 def reading(
-    job: Job, spent: Spent, latencies_s: Sequence[float], *, version: str, durability: str, note: str = ""
+    job: Job,
+    spent: Spent,
+    latencies_s: Sequence[float],
+    *,
+    version: str,
+    durability: str,
+    note: str = "",
 ) -> Reading:
     """A reading; refused unless every record that was asked for was done."""
     if len(latencies_s) != job.records:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from stateward import __version__
 from stateward.app import App, Node
-from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading
+from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading, written
 from stateward.coordinator import Opening
 from stateward.core.declare import declare
 from stateward.core.model import PERSON, SECOND, Fields
@@ -85,7 +85,9 @@ def burst(job: Job) -> Reading:
         meter = Meter(job.server)
         ids = open_records(app, job.records)
         node.run(until_idle=True)
-        spent = meter.spent()  # before the connections close: a session that ends takes its time along
+        spent = (
+            meter.spent()
+        )  # before the connections close: a session that ends takes its time along
         return _reading(job, app, spent, latencies_s(app, ids))
 
 
@@ -130,17 +132,23 @@ def opening(job: Job) -> Reading:
 
 
 def share(job: Job) -> Reading:
-    """One node of several on one store: waits for a line, then works until nothing is left.
+    """One node of several on one store: waits for a line, works until nothing is left, says so, and waits again.
 
     What it reports is its own; how long all of them took, only who started them knows.
     """
     with open_app(job) as app, app.node() as node:
-        sys.stdout.write("ready\n")
-        sys.stdout.flush()
-        sys.stdin.readline()
+        _talk("ready")
         meter = Meter()
         node.run(until_idle=True)
-        return _reading(job, app, meter.spent(), [0.0] * job.records)
+        found = _reading(job, app, meter.spent(), [0.0] * job.records)
+        _talk(written(found))  # with its connections open: a session that ends takes its time along
+        return found
+
+
+def _talk(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
 
 
 MODES = {"burst": burst, "idle": idle, "depth": depth, "opening": opening, "share": share}

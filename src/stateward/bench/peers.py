@@ -9,6 +9,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -61,7 +62,9 @@ class Waits:
     def until_all(self) -> None:
         """Sleep until all are done."""
         if not self._all.wait(DONE_MAX_S):
-            raise RuntimeError(f"only {len(self._done)} of {self._expected} were done in {DONE_MAX_S} s")
+            raise RuntimeError(
+                f"only {len(self._done)} of {self._expected} were done in {DONE_MAX_S} s"
+            )
 
     @property
     def seconds(self) -> list[float]:
@@ -114,7 +117,7 @@ def dbos(job: Job) -> Reading:
         waits.end(key)
 
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        spent, seconds = _measured(job, waits, lambda keys: list(pool.map(run, keys)) and None)
+        spent, seconds = _measured(job, waits, lambda keys: deque(pool.map(run, keys), 0).clear())
     return reading(
         job,
         spent,

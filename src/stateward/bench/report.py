@@ -7,7 +7,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from stateward.app import wall_clock
-from stateward.bench.runs import Row
+from stateward.bench.runs import Row, StoreName
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import to_iso
 
@@ -24,7 +24,8 @@ CPU_AIM_MS = {"sqlite": 0.25, "postgres": 0.6}
 FLOOR_AIM = 3.0
 DBOS_AIM = {"sqlite": 50.0, "postgres": 25.0}
 IDLE_AIM_MS = 20.0
-NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+TIMES = "\N{MULTIPLICATION SIGN}"
+NAMES: dict[StoreName, str] = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 
 class Aim(NamedTuple):
@@ -42,40 +43,41 @@ class Table:
         self.rows = list(rows)
         self._row = {(row.system, row.store, row.mode): row for row in self.rows}
 
-    def cpu_ms(self, system: str, store: str, mode: str = "burst") -> float | None:
+    def cpu_ms(self, system: str, store: StoreName, mode: str = "burst") -> float | None:
         """CPU a record."""
         row = self._row.get((system, store, mode))
         return None if row is None else row.cpu_ms_per_record
 
-    def p95_ms(self, system: str, store: str) -> float | None:
+    def p95_ms(self, system: str, store: StoreName) -> float | None:
         """The latency of one record at a time that 95 of 100 do not exceed."""
         row = self._row.get((system, store, "idle"))
         return None if row is None else row.p95_ms
 
-    def ratio(self, system: str, store: str, mode: str, *, to: str) -> float | None:
+    def ratio(self, system: str, store: StoreName, mode: str, *, to: str) -> float | None:
         """CPU of one system over that of another, in the same mode on the same store."""
         one, other = self.cpu_ms(system, store, mode), self.cpu_ms(to, store, mode)
         return None if not one or not other else one / other
 
     def aims(self) -> list[Aim]:
         """What the engine is held to."""
-        found = []
-        for store, name in NAMES.items():
-            below = _aim(self.cpu_ms("ours", store), CPU_AIM_MS[store], "{:.3f} ms", is_most=True)
-            found.append(Aim(f"{name}: at most {CPU_AIM_MS[store]} ms of CPU a record", *below))
-            floor = _aim(self.ratio("ours", store, "burst", to="floor"), FLOOR_AIM, "{:.2f} ×", is_most=True)
-            found.append(Aim(f"{name}: within {FLOOR_AIM:g} × of the floor", *floor))
-            dbos = _aim(self.ratio("DBOS", store, "burst", to="ours"), DBOS_AIM[store], "{:.0f} ×", is_most=False)
-            found.append(Aim(f"{name}: at least {DBOS_AIM[store]:g} × less CPU than DBOS", *dbos))
-            idle = _aim(self.p95_ms("ours", store), IDLE_AIM_MS, "{:.1f} ms", is_most=True)
-            found.append(Aim(f"{name}: one record at a time, p95 under {IDLE_AIM_MS:g} ms", *idle))
-        return found
+        return [aim for store, name in NAMES.items() for aim in self._aims_on(store, name)]
+
+    def _aims_on(self, store: StoreName, name: str) -> Iterator[Aim]:
+        cpu_ms, limit = self.cpu_ms("ours", store), CPU_AIM_MS[store]
+        yield _at_most(f"{name}: at most {limit} ms of CPU a record", cpu_ms, limit, "{:.3f} ms")
+        above = self.ratio("ours", store, "burst", to="floor")
+        sentence = f"{name}: within {FLOOR_AIM:g} {TIMES} of the floor"
+        yield _at_most(sentence, above, FLOOR_AIM, "{:.2f} " + TIMES)
+        less = self.ratio("DBOS", store, "burst", to="ours")
+        sentence = f"{name}: at least {DBOS_AIM[store]:g} {TIMES} less CPU than DBOS"
+        is_less = None if less is None else less >= DBOS_AIM[store]
+        yield Aim(sentence, number(less, "{:.0f} " + TIMES), is_less)
+        sentence = f"{name}: one record at a time, p95 under {IDLE_AIM_MS:g} ms"
+        yield _at_most(sentence, self.p95_ms("ours", store), IDLE_AIM_MS, "{:.1f} ms")
 
 
-def _aim(value: float | None, limit: float, shape: str, *, is_most: bool) -> tuple[str, bool | None]:
-    if value is None:
-        return "not measured", None
-    return shape.format(value), value <= limit if is_most else value >= limit
+def _at_most(sentence: str, found: float | None, limit: float, shape: str) -> Aim:
+    return Aim(sentence, number(found, shape), None if found is None else found <= limit)
 
 
 def benchmark(rows: Sequence[Row], *, facts: Iterable[str]) -> str:
@@ -120,11 +122,13 @@ def notes(rows: Sequence[Row]) -> str:
         words = "; ".join(filter(None, (row.durability, row.note)))
         where = f"{row.system} on {NAMES[row.store]}"
         said.setdefault(words, []).append(f"{where} ({row.mode})" if row.note else where)
-    return bullets(f"{', '.join(dict.fromkeys(who))}: {words}" for words, who in said.items() if words)
+    return bullets(
+        f"{', '.join(dict.fromkeys(who))}: {words}" for words, who in said.items() if words
+    )
 
 
 def _word(aim: Aim) -> str:
-    return {True: "reached", False: "**missed**", None: ""}[aim.is_reached]
+    return {True: "reached", False: "**missed**", None: "not measured"}[aim.is_reached]
 
 
 # Pieces of Markdown
@@ -166,7 +170,10 @@ def write_between(path: Path, name: str, text: str) -> None:
 
 def machine(*, command: str, postgres: str = "") -> list[str]:
     """Where and when it was measured, in lines."""
-    engines = [f"SQLite {apsw.sqlite_lib_version()}", *([f"PostgreSQL {postgres}"] if postgres else [])]
+    engines = [
+        f"SQLite {apsw.sqlite_lib_version()}",
+        *([f"PostgreSQL {postgres}"] if postgres else []),
+    ]
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     return [
         f"command: `{command}`",

@@ -100,7 +100,9 @@ def _rows(plan: Plan, where: "Place", mode: str, tell: Tell) -> Iterator[Row]:
     count = plan.records if mode == "burst" else min(IDLE_RECORDS, plan.records)
     found: dict[str, list[Reading | Failure]] = {system: [] for system in own}
     loads: dict[str, float] = {}
-    for number in range(plan.rounds):  # in turns, so that a busy minute of the machine meets them all
+    for number in range(
+        plan.rounds
+    ):  # in turns, so that a busy minute of the machine meets them all
         for system in own:
             tell(f"{system} on {store}, {mode}, {count} records, round {number + 1}")
             loads[system] = os.getloadavg()[0]
@@ -132,7 +134,12 @@ def _tried(where: "Place", system: str, mode: str, count: int, python: str) -> R
 
 
 def _row(
-    system: str, store: StoreName, mode: str, count: int, found: Sequence[Reading | Failure], load: float
+    system: str,
+    store: StoreName,
+    mode: str,
+    count: int,
+    found: Sequence[Reading | Failure],
+    load: float,
 ) -> Row:
     good = [each for each in found if isinstance(each, Reading)]
     failures = [str(each) for each in found if isinstance(each, Failure)]

@@ -8,9 +8,11 @@ import click
 
 from stateward import __version__
 from stateward.cli.actions import cancel, pause, resume, retry
+from stateward.cli.benching import bench
 from stateward.cli.configuration import settings
 from stateward.cli.demo import demo
 from stateward.cli.door import Root, hold_streams
+from stateward.cli.ledger import ledger
 from stateward.cli.machines import machine
 from stateward.cli.proof import doctor, export, verify
 from stateward.cli.records import counts, errors, explain, history, items, list_, logs, status
@@ -28,7 +30,8 @@ COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
     ("Documents", (submit, status, list_, history, explain, logs, items, errors, counts)),
     ("Actions", (retry, cancel, pause, resume)),
     ("Machines", (machine,)),
-    ("Proof", (verify, export, doctor)),
+    ("Proof", (verify, export, doctor, bench)),
+    ("Ledgers", (ledger,)),
     ("Running", (up, coordinator, worker, demo, settings)),
 )
 

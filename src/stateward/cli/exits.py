@@ -97,6 +97,9 @@ def _foreseen(error: Exception) -> Problem:
         errors.StatewardError: Exit.REFUSED,
     }
     exit_code = next(exits[kind] for kind in type(error).__mro__ if kind in exits)
+    cause = error.__cause__
+    if isinstance(cause, OSError) and cause.errno in DISK_FULL_ERRNOS:
+        exit_code = Exit.DISK_FULL
     return Problem(exit_code, _snake(type(error).__name__), str(error), _details(error))
 
 

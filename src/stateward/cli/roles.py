@@ -19,7 +19,7 @@ from stateward.cli.exits import Exit
 from stateward.cli.records import count_rows
 
 if TYPE_CHECKING:
-    from stateward.app import App, Node
+    from stateward.app import Node
     from stateward.settings import Settings
 
 LEVELS = ("debug", "info", "warning", "error")

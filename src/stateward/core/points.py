@@ -31,7 +31,9 @@ class Point(Enum):
     EVENTS_TAKEN = "events are read from the inbox, none is decided"
     EVENTS_BURIED = "what is no event is kept as a dead letter, the rest is not decided"
     EVENTS_DECIDED = "a batch is decided, its last changes are not written"
-    WORK_WITHDRAWN = "records moved on and their work is taken back, the inbox still holds the events"
+    WORK_WITHDRAWN = (
+        "records moved on and their work is taken back, the inbox still holds the events"
+    )
     STARTS_COMMITTED = "records are in their running state, no work is sent"
     RESTARTS_COMMITTED = "records name another worker, the work still names the lost one"
     RECORDS_ADOPTED = "records are in a state of the newer machine, their old work is still out"

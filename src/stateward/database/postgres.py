@@ -40,24 +40,24 @@ CONNECT_S = 10.0
 CONNECT_TRIES_MAX = 5
 CONNECT_PAUSE_S = 0.1  # doubled from try to try
 LOCK_S = 30
-UNIT_IDLE_S = 60  # a process that was stopped inside a unit must not hold its rows for ever
+UNIT_IDLE_S = 15.0  # a process that was stopped inside a unit must not hold its rows for ever
 BELL_PAUSE_S = 0.5
 
 SETUP = f"""
+SET idle_in_transaction_session_timeout = {{unit_idle_ms}};
 SET search_path = {SCHEMA};
 SET client_min_messages = warning;
 SET default_transaction_isolation = 'read committed';
 SET lock_timeout = '{LOCK_S}s';
-SET idle_in_transaction_session_timeout = '{UNIT_IDLE_S}s';
 SET enable_seqscan = off; SET enable_bitmapscan = off;
 SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET jit = off
 """
-NETWORK = {  # a peer that fell silent is noticed within a minute; unix sockets ignore these
-    "keepalives_idle": "20",
-    "keepalives_interval": "10",
+NETWORK = {  # a peer that fell silent is noticed within half a minute; unix sockets ignore these
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
     "keepalives_count": "3",
-    "tcp_user_timeout": "50000",
+    "tcp_user_timeout": "25000",
 }
 DOOMED = "a part of this unit failed, so none of it is written"
 GRANT_ROLE = f"GRANT {RUNNER_ROLE} TO {{login}}"
@@ -77,8 +77,16 @@ class PostgresDatabase:
     locking = " FOR UPDATE"
     skipping = " FOR UPDATE SKIP LOCKED"
 
-    def __init__(self, url: str, *, role: str | None = None, connect_s: float = CONNECT_S) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        role: str | None = None,
+        connect_s: float = CONNECT_S,
+        unit_idle_s: float = UNIT_IDLE_S,
+    ) -> None:
         self._parameters = _parameters(url, connect_s)
+        self._unit_idle_ms = max(1, round(unit_idle_s * 1000))
         self._where = _where(self._parameters)
         self._role = role
         self._lock = RLock()
@@ -103,7 +111,7 @@ class PostgresDatabase:
             session = Session(make_conninfo("", **self._parameters))
             try:
                 _check_server(session, self._where)
-                session.command(SETUP)
+                session.command(SETUP.format(unit_idle_ms=self._unit_idle_ms))
                 if self._role is not None:
                     _become(session, self._role)
             except BaseException:

@@ -135,7 +135,7 @@ class SqliteDatabase:
         except apsw.FullError as error:
             raise StoreFull(FULL.format(path=self._path)) from error
         except apsw.IOError as error:
-            if error.extendedresult in NO_ROOM:
+            if getattr(error, "extendedresult", None) in NO_ROOM:
                 raise StoreFull(FULL.format(path=self._path)) from error
             self._broken = (
                 f"the disk under {self._path} failed ({error}); stop, look at the disk, and start again: "
@@ -168,7 +168,9 @@ class SqliteDatabase:
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
-        return f"{column} IN (SELECT value FROM json_each(:among))", {"among": _encode(values).decode()}
+        return f"{column} IN (SELECT value FROM json_each(:among))", {
+            "among": _encode(values).decode()
+        }
 
     def run(self, sql: str, **params: object) -> int:
         """Carry out one statement; how many rows it changed."""

@@ -24,7 +24,7 @@ import msgspec
 from stateward.ledger import chain
 from stateward.ledger.disk import Disk
 from stateward.ledger.errors import Finding, LedgerDamaged
-from stateward.ledger.index import SUFFIX, Footer, Index, IndexDamaged, hash_of, pair
+from stateward.ledger.index import SUFFIX, Footer, Index, IndexDamaged, pair
 from stateward.ledger.manifest import GZ, DeltaPart
 from stateward.ledger.record import KEY_START, Line, decode_line, quoted
 from stateward.ledger.summary import Summary
@@ -64,7 +64,9 @@ class Delta:
         self.seq = self.part.first_seq - 1
         self.last: Line | None = None
 
-    def _damaged(self, sentence: str, byte: int | None = None, seq: int | None = None) -> LedgerDamaged:
+    def _damaged(
+        self, sentence: str, byte: int | None = None, seq: int | None = None
+    ) -> LedgerDamaged:
         name = self.path.name
         return LedgerDamaged([Finding(file=name, byte=byte, seq=seq, sentence=sentence)])
 
@@ -112,25 +114,31 @@ class Delta:
         control: list[Line] = []
         limit = self.part.last_seq
         while limit is None or self.seq < limit:
-            chunk = self._chunk()
-            lines = chunk.split(b"\n")
-            lines.pop()
-            before = self.end
-            for text in lines:
-                head = chain.check(text + b"\n", self.chain)
-                if head is None:
-                    return control
-                line = decode_line(text)
-                if line.seq != self.seq + 1:
-                    return control
-                if not line.doc_id:
-                    control.append(line)
-                self.take(line, head, len(text) + 1)
+            group = self._sound(self._chunk())
+            if not group:
+                break
+            self.take(group)
+            control += [line for line, _, _ in group if not line.doc_id]
             if len(self.pending) >= 4 * FOLD_LINES:
                 self.fold(None)
-            if self.end == before:
-                return control
         return control
+
+    def _sound(self, data: bytes) -> list[tuple[Line, bytes, bytes]]:
+        """The lines at the start of `data` that continue the chain, as the writer's groups have them."""
+        group: list[tuple[Line, bytes, bytes]] = []
+        head, seq, start = self.chain, self.seq, 0
+        while end := data.find(b"\n", start) + 1:
+            text = data[start:end]
+            after = chain.check(text, head)
+            if after is None:
+                break
+            line = decode_line(text)
+            seq += 1
+            if line.seq != seq:
+                break
+            group.append((line, text, after))
+            head, start = after, end
+        return group
 
     def _chunk(self) -> bytes:
         size = READ_BYTES
@@ -140,20 +148,24 @@ class Delta:
                 return data
             size *= 8
 
-    def take(self, line: Line, head: bytes, size: int) -> None:
-        """Count one more line, which is durable."""
-        self.summary.add(line)
-        self.tail[line.doc_id] = self.last = line
-        self.pending.append((line.doc_id, self.end))
-        self.chain, self.seq = head, line.seq
-        self.end += size
+    def take(self, group: list[tuple[Line, bytes, bytes]]) -> None:
+        """Count lines that are durable; each comes with its text and the head of the chain after it."""
+        end, tail, pending = self.end, self.tail, self.pending
+        for line, text, _ in group:
+            doc_id = line.doc_id
+            tail[doc_id] = line
+            pending.append((doc_id, end))
+            end += len(text)
+        self.summary.add([line for line, _, _ in group])
+        self.last, _, self.chain = group[-1]
+        self.end, self.seq = end, self.last.seq
 
     def fold(self, disk: Disk | None) -> None:
         """Make a table of the tail; with a `disk`, keep it beside the delta."""
-        salt = self._salt_bytes
-        pairs = [pair(hash_of(quoted(doc_id), salt), offset) for doc_id, offset in self.pending]
-        if not pairs:
+        if not self.pending:
             return
+        salt = self._salt_bytes
+        pairs = [pair(quoted(doc_id), salt, offset) for doc_id, offset in self.pending]
         footer = Footer(
             covered=self.end,
             seq=self.seq,
@@ -210,11 +222,10 @@ class Delta:
         line = self.tail.get(doc_id)
         if line is not None:
             return line
-        start = KEY_START + key + b","
         try:
             for offset in self.index.find(hashed):
                 text = self.line_at(offset)
-                if text.startswith(start):
+                if text.startswith(KEY_START + key + b","):
                     return decode_line(text)
         except IndexDamaged:
             self.rebuild()

@@ -15,7 +15,7 @@ says so at once, and most tables do not have most ids.
 
 A footer is JSON: how many bytes of the delta are covered, the chain and the summary there, and which tables
 are the living ones; then u64 length, crc, magic. Every 1024 lines the tail of the delta becomes a table;
-eight tables of a size become one of the next. Old ones stay in the file until it is archived.
+sixteen tables of a size become one of the next. Old ones stay in the file until it is archived.
 
 All of this is derived: a file that is missing, cut, stale or of another byte order is simply not used, and the
 delta is read instead. So nothing here is ever synced, and nothing here is ever trusted without its checksum.
@@ -29,7 +29,7 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -37,7 +37,7 @@ import msgspec
 from stateward.ledger.summary import Summary
 
 PAGE_ENTRIES = 1024
-LEVEL_BITS = 3
+LEVEL_BITS = 4
 MERGE_ENTRIES_MAX = 1 << 17
 """A merge of more would hold up an append for too long; the compaction makes tables needless anyway."""
 FOOTERS_TRIED_MAX = 64
@@ -47,6 +47,8 @@ _FOOT_MAGIC = b"SWFOOT01"
 _TRAILER = struct.Struct("=QQ8s")
 _HEAD_WORDS = 5
 SIEVE_BITS = 16
+WIDE_SIEVE_BYTES = 1 << 19
+WIDE_MASK = WIDE_SIEVE_BYTES - 1
 
 
 class IndexDamaged(Exception):
@@ -71,7 +73,7 @@ _decode = msgspec.json.Decoder(Footer).decode
 
 def hash_of(key: bytes, salt: bytes) -> int:
     """64 bits that stand for a quoted id; the salt keeps strangers from choosing ids that collide."""
-    return int.from_bytes(blake2b(key, digest_size=8, key=salt).digest(), "big")
+    return int.from_bytes(sha256(salt + key).digest()[:8], "big")
 
 
 class Table:
@@ -132,8 +134,8 @@ class Table:
         return low, count
 
 
-def table_bytes(pairs: Iterable[bytes]) -> bytes:
-    """A table of these 16-byte entries."""
+def table_bytes(pairs: Iterable[bytes], wide: bytearray) -> bytes:
+    """A table of these 16-byte entries; their hashes are noted in the `wide` sieve too."""
     mixed = array("Q")
     mixed.frombytes(b"".join(sorted(pairs)))
     if sys.byteorder == "little":
@@ -143,24 +145,26 @@ def table_bytes(pairs: Iterable[bytes]) -> bytes:
         (hashes[at : at + PAGE_ENTRIES] + offsets[at : at + PAGE_ENTRIES]).tobytes()
         for at in range(0, len(hashes), PAGE_ENTRIES)
     ]
-    sieve = _sieve(hashes)
+    sieve = _sieve(hashes, wide)
     lists = sieve + (hashes[::PAGE_ENTRIES] + array("Q", map(zlib.crc32, pages))).tobytes()
     crc = zlib.crc32(lists, len(hashes))
     head = array("Q", [_MAGIC, len(hashes), len(pages), len(sieve) // 8, crc]).tobytes()
     return b"".join((head, lists, *pages))
 
 
-def _sieve(hashes: "array[int]") -> bytes:
+def _sieve(hashes: "array[int]", wide: bytearray) -> bytes:
     size = max(8, 1 << (len(hashes) * SIEVE_BITS // 8 - 1).bit_length())
-    sieve, mask = bytearray(size), size - 1
+    sieve, mask, wide_mask = bytearray(size), size - 1, len(wide) - 1
     for hashed in hashes:
-        sieve[hashed >> 3 & mask] |= 1 << (hashed & 7)
+        place, bit = hashed >> 3, 1 << (hashed & 7)
+        sieve[place & mask] |= bit
+        wide[place & wide_mask] |= bit
     return bytes(sieve)
 
 
-def pair(hashed: int, offset: int) -> bytes:
-    """One entry, so that bytes sort as (hash, offset) do."""
-    return hashed.to_bytes(8, "big") + offset.to_bytes(8, "big")
+def pair(key: bytes, salt: bytes, offset: int) -> bytes:
+    """One entry for a quoted id, so that bytes sort as (hash, offset) do."""
+    return sha256(salt + key).digest()[:8] + offset.to_bytes(8, "big")
 
 
 def _big_endian(words: "array[int]") -> bytes:
@@ -170,13 +174,19 @@ def _big_endian(words: "array[int]") -> bytes:
 
 
 class Index:
-    """The tables of one delta, oldest first, and where each stands in the file. `is_torn`: it has a bad end."""
+    """The tables of one delta, oldest first, and where each stands in the file.
+
+    Those that were made since it was opened share one wide sieve; the first `_read` ones have only their own.
+    `is_torn`: the file has a bad end.
+    """
 
     def __init__(self) -> None:
         self.tables: list[Table] = []
         self.places: list[tuple[int, int]] = []
         self.file_size = 0
         self.is_torn = False
+        self._read = 0
+        self._wide = bytearray()
         self._map: mmap.mmap | None = None
 
     @classmethod
@@ -205,15 +215,18 @@ class Index:
         except (IndexDamaged, ValueError):
             return None
         index.places = list(footer.tables)
+        index._read = len(index.tables)
         index.file_size, index.is_torn = end, end != size
         return index, footer
 
     def find(self, hashed: int) -> Iterator[int]:
         """The offsets of all lines with this hash, newest first."""
-        place, bit = hashed >> 3, 1 << (hashed & 7)
-        for table in reversed(self.tables):
-            if table.sieve[place & table.sieve_mask] & bit:
-                yield from table.find(hashed)
+        tables, read = self.tables, self._read
+        if len(tables) > read and self._wide[hashed >> 3 & WIDE_MASK] >> (hashed & 7) & 1:
+            for place in range(len(tables) - 1, read - 1, -1):
+                yield from tables[place].find(hashed)
+        for place in range(read - 1, -1, -1):
+            yield from tables[place].find(hashed)
 
     def add(self, pairs: list[bytes], footer: Footer, *, is_kept: bool) -> bytes:
         """Take in the entries of newer lines; the bytes to append to the file, if it is to be kept."""
@@ -224,7 +237,9 @@ class Index:
             for table in run:
                 pairs.extend(each for (each,) in struct.iter_unpack("16s", table.pairs()))
             del tables[-len(run) :], places[-len(run) :]
-        data = table_bytes(pairs)
+        self._wide = self._wide or bytearray(WIDE_SIEVE_BYTES)
+        data = table_bytes(pairs, self._wide)
+        self._read = min(self._read, len(tables))
         tables.append(Table(memoryview(data).cast("Q")))
         places.append((self.file_size if is_kept else -1, len(data)))
         self.tables, self.places = tables, places

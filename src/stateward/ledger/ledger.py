@@ -22,10 +22,11 @@ The directory (each file's format stands at the top of its module):
 All but the `.idx` files and HEAD are plain JSON or text (or that, gzipped); those two are derived or a hint.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,7 +38,7 @@ from stateward.core.machine import Machine
 from stateward.core.model import Fields
 from stateward.ledger import merkle, upkeep
 from stateward.ledger.disk import Disk, put, wall_clock
-from stateward.ledger.errors import Finding, LedgerDamaged, LedgerMismatch
+from stateward.ledger.errors import Finding, LedgerDamaged, LedgerError, LedgerMismatch
 from stateward.ledger.manifest import HEAD, DeltaPart, SnapshotPart, date_label
 from stateward.ledger.merkle import Proof, Span, leaf_hash
 from stateward.ledger.rebuild import is_ledger
@@ -56,26 +57,29 @@ from stateward.ledger.record import (
     document,
 )
 from stateward.ledger.repair import Verdict, validate, verify
+from stateward.ledger.schedule import Housekeeping
 from stateward.ledger.states import LITERATURE, Graph
 from stateward.ledger.summary import Durations, Summary
 from stateward.ledger.upkeep import DELTA_BYTES_MAX, SNAPSHOTS_KEPT, Progress, no_progress
 from stateward.ledger.view import View, read_head
-from stateward.ledger.writer import ANY_MACHINE, Durability, Writer, create
+from stateward.ledger.writer import ANY_MACHINE, Change, Durability, Writer, create
 
 POLL_S = 0.005
 LEGACY_NAMES = ("ledger.jsonl",)
 REASON_CHARS_MAX = 1024
-Change = tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, Fields] | Entry
 
 
 class Ledger:
     """A ledger directory, open. Make one with `Ledger.open`."""
 
-    def __init__(self, view: View, writer: Writer | None, graph: Graph | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, view: View, writer: Writer | None, graph: Graph | None, clock: Callable[[], float]
+    ) -> None:
         self._view = view
         self._writer = writer
         self._graph = graph
         self._clock = clock
+        self._mutex = writer.mutex if writer is not None else threading.RLock()
         self._snapshots_kept = SNAPSHOTS_KEPT
         self._delta_bytes_max = DELTA_BYTES_MAX
 
@@ -102,31 +106,34 @@ class Ledger:
         """
         folder = Path(path)
         graph = Graph(machine) if machine is not None else None
-        if read_only:
-            if not folder.is_dir() or not is_ledger(folder):
-                raise LedgerMismatch(f"{folder} is not a ledger")
-            ledger = cls(View(folder, is_partial_allowed=partial), None, graph, clock)
-            ledger._check_machine()
-            return ledger
-        seam = disk or Disk()
-        _make_if_new(folder, seam, clock, graph)
-        writer = Writer(
-            folder,
-            disk=seam,
-            clock=clock,
-            graph=graph,
-            durability=durability,
-            metadata_bytes_max=metadata_bytes_max,
-            is_partial_allowed=partial,
-        )
-        ledger = cls(writer.view, writer, graph, clock)
+        try:
+            if read_only:
+                if not folder.is_dir() or not is_ledger(folder):
+                    raise LedgerMismatch(f"{folder} is not a ledger")
+                ledger = cls(View(folder, is_partial_allowed=partial), None, graph, clock)
+            else:
+                seam = disk or Disk()
+                _make_if_new(folder, seam, clock, graph)
+                writer = Writer(
+                    folder,
+                    disk=seam,
+                    clock=clock,
+                    graph=graph,
+                    durability=durability,
+                    metadata_bytes_max=metadata_bytes_max,
+                    is_partial_allowed=partial,
+                )
+                ledger = cls(writer.view, writer, graph, clock)
+        except OSError as error:
+            raise LedgerError(f"{folder} cannot be opened: {error.strerror or error}") from error
         ledger._snapshots_kept = snapshots_kept
         ledger._delta_bytes_max = delta_bytes_max
         try:
             ledger._check_machine()
-            ledger._complete()
+            if not read_only:
+                ledger._complete()
         except BaseException:
-            writer.close()
+            ledger.close()
             raise
         return ledger
 
@@ -191,6 +198,19 @@ class Ledger:
         with self._looking():
             return self._view.active.chain.decode()
 
+    @property
+    def machine(self) -> Machine | None:
+        """The machine that moves are checked against; None where another log is mirrored."""
+        return self._graph.machine if self._graph is not None else None
+
+    def files(self) -> list[tuple[Path, int | None]]:
+        """The files of the log, oldest first; of the one that is written to, also how many of its bytes count."""
+        with self._looking() as view:
+            active = view.active
+            parts = [part for part in view.parts() if not part.is_removed]
+            paths = [view.folder / part.file for part in parts if part.last_seq is not None]
+            return [*((path, None) for path in paths), (active.path, active.end)]
+
     # Writing
 
     def record(
@@ -227,17 +247,17 @@ class Ledger:
             metadata={} if metadata is None else metadata,
             actor=actor,
         )
-        return _record(self._append([entry])[0])
+        return audit_record(self._append([entry])[0][1])
 
-    def record_many(self, changes: Iterable[Change]) -> int:
+    def record_many(self, changes: Iterable[Entry | Change]) -> int:
         """Move many documents in one durable group, in order; the number. All are checked before any is written.
 
         A change is (document, state[, adapter[, metadata]]) or an `Entry`.
         """
-        entries = [each if isinstance(each, Entry) else _entry(*each) for each in changes]
-        return len(self._append(entries)) if entries else 0
+        group = list(changes)
+        return len(self._append(group)) if group else 0
 
-    def _append(self, entries: Sequence[Entry]) -> list[Line]:
+    def _append(self, entries: Sequence[Entry | Change]) -> list[tuple[Line, bytes, bytes]]:
         if self._graph is None:
             raise InvalidRequest(f"{self.path} only mirrors another log; use mirror()")
         writer = self._the_writer()
@@ -287,7 +307,9 @@ class Ledger:
         """
         check_text(reason, what="reason", chars_max=REASON_CHARS_MAX)
         if not reason.strip():
-            raise InvalidRequest("say why the import door is opened: reason='migration of ledger.jsonl'")
+            raise InvalidRequest(
+                "say why the import door is opened: reason='migration of ledger.jsonl'"
+            )
         writer = self._the_writer()
         words: dict[str, object] = {"reason": reason}
         if actor:
@@ -299,7 +321,9 @@ class Ledger:
             yield door
         finally:
             if door.is_usable:
-                closed = writer.control(IMPORT_CLOSED, {"opened": opened.seq, "records": door.records})
+                closed = writer.control(
+                    IMPORT_CLOSED, {"opened": opened.seq, "records": door.records}
+                )
                 writer.commit(closed.seq)
 
     # Asking
@@ -307,13 +331,12 @@ class Ledger:
     @contextmanager
     def _looking(self) -> Iterator[View]:
         """The view, up to date, with nobody changing it meanwhile."""
-        if self._writer is None:
-            self._view.refresh()
-            yield self._view
-        else:
-            with self._writer.mutex:
+        with self._mutex:
+            if self._writer is None:
+                self._view.refresh()
+            else:
                 self._writer.check_usable()
-                yield self._view
+            yield self._view
 
     def _shown(self, name: str) -> str:
         return self._graph.state(name) if self._graph is not None else name
@@ -358,7 +381,9 @@ class Ledger:
         for line in lines:
             yield self._document(line)
 
-    def stuck(self, *, older_than: timedelta, states: Iterable[str] | None = None) -> Iterator[Document]:
+    def stuck(
+        self, *, older_than: timedelta, states: Iterable[str] | None = None
+    ) -> Iterator[Document]:
         """Documents that have been in one state for longer than that, terminal states left out."""
         before = self._clock() - older_than.total_seconds()
         wanted = None if states is None else {str(state) for state in states}
@@ -394,7 +419,11 @@ class Ledger:
             return view.texts(after=after)
 
     def follow(
-        self, *, after: int | None = None, poll_s: float = POLL_S, until: Callable[[], bool] = lambda: False
+        self,
+        *,
+        after: int | None = None,
+        poll_s: float = POLL_S,
+        until: Callable[[], bool] = lambda: False,
     ) -> Iterator[LedgerAuditRecord]:
         """Every record after `after` (or from now on) as it is written, until `until()` says so."""
         seq = self.last_seq if after is None else after
@@ -413,7 +442,9 @@ class Ledger:
         """Seal the delta that is written to and go on in a new one; False if it was empty."""
         return upkeep.rotate(self._the_writer())
 
-    def compact(self, *, progress: Progress = no_progress, pack: bool = True) -> SnapshotPart | None:
+    def compact(
+        self, *, progress: Progress = no_progress, pack: bool = True
+    ) -> SnapshotPart | None:
         """Make a new snapshot, pack what is not live, let go of old snapshots. Appends go on meanwhile."""
         writer = self._the_writer()
         return upkeep.compact(
@@ -424,12 +455,30 @@ class Ledger:
         """Whether the log since the last snapshot has grown so much that a compaction pays."""
         return upkeep.is_due(self._the_writer())
 
+    def tend(self, keeping: Housekeeping, now: datetime) -> SnapshotPart | None:
+        """Compact if it is time, or if the log has grown enough; after a failure not before its pause is over.
+
+        For a thread or a loop that asks now and then. Raises what the compaction raised.
+        """
+        is_wanted = self.is_compaction_due() and not keeping.is_pausing(now)
+        if not (keeping.is_due(now) or is_wanted):
+            return None
+        try:
+            made = self.compact()
+        except LedgerError:
+            keeping.failed(now)
+            raise
+        keeping.succeeded(now)
+        return made
+
     def snapshots(self) -> list[SnapshotPart]:
         """What can be rolled back to, newest first."""
         with self._looking() as view:
             return list(view.manifest.snapshots)
 
-    def rollback(self, to: str | int, *, reason: str = "", actor: str | None = None) -> SnapshotPart:
+    def rollback(
+        self, to: str | int, *, reason: str = "", actor: str | None = None
+    ) -> SnapshotPart:
         """Make the documents of a snapshot (its date, name or seq) count again; the log keeps everything."""
         return upkeep.rollback(self._the_writer(), to, reason=reason, actor=actor)
 
@@ -495,7 +544,9 @@ class Ledger:
         with self._looking() as view:
             whole = view.active.seq if size is None else size
             if not 1 <= seq <= whole <= view.active.seq:
-                raise InvalidRequest(f"there is no line {seq} in the first {whole} of {view.active.seq}")
+                raise InvalidRequest(
+                    f"there is no line {seq} in the first {whole} of {view.active.seq}"
+                )
             parts = view.parts()
         pieces = (piece for part in parts for piece in self._proving(part, seq, whole))
         return merkle.prove(pieces, seq=seq, size=whole)
@@ -529,7 +580,10 @@ class Ledger:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -547,21 +601,15 @@ class ImportDoor:
         """Whether the writer behind the door still writes."""
         return self._writer.is_usable
 
-    def record_many(self, entries: Sequence[Entry]) -> int:
-        """One durable group, not checked against the graph; states must be the machine's, of whatever kind."""
-        lines = self._writer.append(entries, is_checked=False) if entries else []
+    def record_many(self, entries: Sequence[Entry], *, source: str | None = None) -> int:
+        """One durable group, not checked against the graph; states must be the machine's, of whatever kind.
+
+        With a `source` each line names it and its `source_seq`, and `Ledger.source_seq` says how far it came.
+        """
+        lines = self._writer.append(entries, is_checked=False, source=source) if entries else []
         self.records += len(lines)
         self._ledger._rotate_if_large(self._writer)
         return len(lines)
-
-
-def _entry(doc_id: str, state: str, adapter: str = "", metadata: Fields | None = None) -> Entry:
-    return Entry(doc_id=doc_id, state=state, adapter=adapter, metadata=metadata or {})
-
-
-def _record(line: Line) -> LedgerAuditRecord:
-    fields = {name: getattr(line, name) for name in line.__struct_fields__}
-    return LedgerAuditRecord(**fields)
 
 
 def _make_if_new(folder: Path, disk: Disk, clock: Callable[[], float], graph: Graph | None) -> None:
@@ -582,4 +630,8 @@ def _make_if_new(folder: Path, disk: Disk, clock: Callable[[], float], graph: Gr
 
 
 def _is_ours(name: str) -> bool:
-    return name in LEGACY_NAMES or name.startswith(("ledger.jsonl", ".", "LOCK", "HEAD")) or name.endswith(".tmp")
+    return (
+        name in LEGACY_NAMES
+        or name.startswith(("ledger.jsonl", ".", "LOCK", "HEAD"))
+        or name.endswith(".tmp")
+    )

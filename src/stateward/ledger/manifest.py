@@ -157,9 +157,7 @@ def _latest(parts: "Iterator[DeltaPart] | Sequence[DeltaPart]") -> list[DeltaPar
     return [by_first[first] for first in sorted(by_first)]
 
 
-def archived(
-    disk: Disk, folder: Path, manifest: Manifest, parts: Sequence[DeltaPart]
-) -> Manifest:
+def archived(disk: Disk, folder: Path, manifest: Manifest, parts: Sequence[DeltaPart]) -> Manifest:
     """Append `parts` to the archive list; the manifest that names them is the caller's to write."""
     path = folder / ARCHIVE
     text = b"".join(_encode(part) + b"\n" for part in parts)
@@ -167,7 +165,9 @@ def archived(
     fd = disk.create(path) if is_new else disk.open_append(path)
     try:
         if not is_new:
-            disk.truncate(fd, manifest.archive_bytes)  # what a crash left behind the manifest's length
+            disk.truncate(
+                fd, manifest.archive_bytes
+            )  # what a crash left behind the manifest's length
         disk.write(fd, text)
         disk.fsync(fd)
     finally:

@@ -189,7 +189,9 @@ def verify_proof(proof: Proof, checkpoint: str) -> bool:
 def checkpoint_text(origin: str, *, size: int, root: bytes) -> str:
     """The text that is signed."""
     if not origin or any(char.isspace() or char == "+" for char in origin):
-        raise InvalidRequest(f"an origin is one word without '+', like example.org/ledger, not {origin!r}")
+        raise InvalidRequest(
+            f"an origin is one word without '+', like example.org/ledger, not {origin!r}"
+        )
     return f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
 
 

@@ -89,7 +89,11 @@ def _names(folder: Path, pattern: object) -> list[Path]:
     matches = getattr(pattern, "fullmatch")  # noqa: B009
     found = {path.name for path in folder.iterdir() if matches(path.name)}
     # Beside its plain form a compressed file is what a crash left of packing or unpacking.
-    return sorted(folder / name for name in found if name.removesuffix(GZ) == name or name.removesuffix(GZ) not in found)
+    return sorted(
+        folder / name
+        for name in found
+        if name.removesuffix(GZ) == name or name.removesuffix(GZ) not in found
+    )
 
 
 def _snapshots(folder: Path) -> list[SnapshotPart]:
@@ -155,7 +159,9 @@ def _deltas(folder: Path) -> tuple[list[_Found], str | None]:
         first = decoded(ends[0]) if ends else None
         if ends is None or first is None:
             if empty is not None and path.stat().st_size and (folder / empty).stat().st_size:
-                raise LedgerDamaged([Finding(file=path.name, byte=0, sentence="its first line is damaged")])
+                raise LedgerDamaged(
+                    [Finding(file=path.name, byte=0, sentence="its first line is damaged")]
+                )
             if empty is None or path.stat().st_size:
                 empty = path.name
             continue
@@ -178,7 +184,9 @@ def _chained(
     for place, each in enumerate(deltas):
         before = each.part.first_seq - 1
         if before not in heads:
-            raise _gap(each.part.file, before, max((seq for seq in heads if seq < before), default=0))
+            raise _gap(
+                each.part.file, before, max((seq for seq in heads if seq < before), default=0)
+            )
         part = replace(each.part, chain=heads[before])
         if each.last is not None:
             if place < len(deltas) - 1:
@@ -214,7 +222,12 @@ def _with_active(
     empty: str | None,
 ) -> list[DeltaPart]:
     """The list with one delta at its end that can be written to."""
-    if parts and parts[-1].last_seq is None and not parts[-1].is_removed and not parts[-1].file.endswith(GZ):
+    if (
+        parts
+        and parts[-1].last_seq is None
+        and not parts[-1].is_removed
+        and not parts[-1].file.endswith(GZ)
+    ):
         return parts
     del rollbacks
     if parts:

@@ -250,6 +250,7 @@ def check_doc_id(doc_id: object) -> None:
         raise InvalidRequest("a document id must not be empty")
     if len(doc_id) * 4 > DOC_ID_BYTES_MAX:
         _check_long_id(doc_id)
+    _check_unicode(doc_id, "a document id")
 
 
 def _check_long_id(doc_id: str) -> None:
@@ -306,7 +307,9 @@ def _check_scalar(value: object) -> None:
             _check_unicode(value, "metadata")
         case int():
             if not INT_MIN <= value <= INT_MAX:
-                raise InvalidRequest("metadata holds a number of more than 64 bits; write it as text")
+                raise InvalidRequest(
+                    "metadata holds a number of more than 64 bits; write it as text"
+                )
         case float():
             if not math.isfinite(value):
                 raise InvalidRequest(f"metadata holds {value}, which JSON has no word for")

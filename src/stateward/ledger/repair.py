@@ -100,11 +100,12 @@ class _Check:
         self._span = Span()
         self._roots: dict[int, bytes] = {}
         self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self.bad_at: tuple[DeltaPart, int, int] | None = None
         """The first damaged delta, the byte and the seq of its first bad line."""
 
-    def say(self, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None) -> None:
+    def say(
+        self, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None
+    ) -> None:
         if len(self.findings) < FINDINGS_MAX:
             self.findings.append(Finding(file=file, byte=byte, seq=seq, sentence=sentence))
 
@@ -135,16 +136,29 @@ class _Check:
         expected, head = parts[0].first_seq, parts[0].chain
         for part in parts:
             if (part.first_seq, part.chain) != (expected, head):
-                self.say(part.file, f"it does not continue the log, which goes on at seq {expected}", seq=expected)
+                self.say(
+                    part.file,
+                    f"it does not continue the log, which goes on at seq {expected}",
+                    seq=expected,
+                )
             head, expected = self._part(part)
         if read_head(self._folder) >= expected:
-            self.say(HEAD, f"seq {read_head(self._folder)} was acknowledged, the log ends at {expected - 1}")
+            self.say(
+                HEAD,
+                f"seq {read_head(self._folder)} was acknowledged, the log ends at {expected - 1}",
+            )
 
     def _part(self, part: DeltaPart) -> tuple[str, int]:
         """The head and the next seq after this stretch, as its list entry or else its lines say."""
         if part.is_removed:
-            if part.span is not None and part.last_seq is not None and self._span.end == part.first_seq - 1:
-                self._span.extend(Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq))
+            if (
+                part.span is not None
+                and part.last_seq is not None
+                and self._span.end == part.first_seq - 1
+            ):
+                self._span.extend(
+                    Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq)
+                )
             self._heads[part.last_seq or 0] = part.head or ""
             return part.head or "", (part.last_seq or 0) + 1
         path = self._folder / part.file
@@ -155,7 +169,12 @@ class _Check:
         if part.last_seq is None:
             self._tail(part, seq, size, tail)
         elif (seq, head, size) != (part.last_seq, part.head, part.bytes) or tail:
-            self.say(part.file, f"it should end after seq {part.last_seq}, but is good up to {seq}", byte=size, seq=seq + 1)
+            self.say(
+                part.file,
+                f"it should end after seq {part.last_seq}, but is good up to {seq}",
+                byte=size,
+                seq=seq + 1,
+            )
             self._bad(part, size, seq + 1)
             head, seq = part.head or "", part.last_seq
         self._heads[seq] = head
@@ -201,39 +220,44 @@ class _Check:
     def snapshots(self, manifest: Manifest) -> None:
         for part in manifest.snapshots:
             self._snapshots += 1
-            try:
-                snapshot = Snapshot(self._unpacked(part), root=part.root)
-                snapshot.verify()
-            except (LedgerDamaged, OSError) as error:
-                told = error.findings if isinstance(error, LedgerDamaged) else ()
-                self.findings += told or [Finding(file=part.file, sentence=f"it cannot be read: {error}")]
-                continue
             self._progress(part.file, self._snapshots)
-            known = self._heads.get(part.last_seq)
-            if known not in (None, part.chain) or snapshot.header.chain != part.chain:
-                self.say(part.file, "the chain at its place in the log is another one", seq=part.last_seq)
+            with tempfile.TemporaryDirectory(prefix="stateward-ledger-") as scratch:
+                self._snapshot(part, Path(scratch))
 
-    def _unpacked(self, part: SnapshotPart) -> Path:
+    def _snapshot(self, part: SnapshotPart, scratch: Path) -> None:
         path = self._folder / part.file
-        if path.suffix != GZ:
-            return path
-        if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="stateward-ledger-")
-        return unpack(Disk(), path, Path(self._scratch.name) / part.file.removesuffix(GZ))
+        try:
+            if path.suffix == GZ:
+                path = unpack(Disk(), path, scratch / part.file.removesuffix(GZ))
+            snapshot = Snapshot(path, root=part.root)
+            snapshot.verify()
+        except (LedgerDamaged, OSError) as error:
+            told = error.findings if isinstance(error, LedgerDamaged) else ()
+            self.findings += told or [
+                Finding(file=part.file, sentence=f"it cannot be read: {error}")
+            ]
+            return
+        known = self._heads.get(part.last_seq)
+        if known not in (None, part.chain) or snapshot.header.chain != part.chain:
+            self.say(
+                part.file, "the chain at its place in the log is another one", seq=part.last_seq
+            )
 
     def anchor(self, checkpoint: str) -> None:
         _, size, root = merkle.parse_checkpoint(checkpoint)
         try:
             with_size = _root_at(self._folder, size)
         except LedgerError as error:
-            self.say("checkpoint", f"it covers {size} lines, which cannot all be read: {error}", seq=size)
+            self.say(
+                "checkpoint", f"it covers {size} lines, which cannot all be read: {error}", seq=size
+            )
             return
         if with_size != root:
-            self.say("checkpoint", f"the first {size} lines are not those that it was made of", seq=size)
+            self.say(
+                "checkpoint", f"the first {size} lines are not those that it was made of", seq=size
+            )
 
     def verdict(self) -> Verdict:
-        if self._scratch is not None:
-            self._scratch.cleanup()
         head = self._heads[max(self._heads)]
         root = self._span.root().hex() if self._span.start == 0 else ""
         return Verdict(
@@ -294,7 +318,14 @@ def validate(view: View, machine: Machine | None) -> Iterator[Finding]:
 
 
 def _moved(
-    doc_id: str, old: str | None, new: str, seq: int, states: dict[str, str], graph: Graph | None, *, is_checked: bool
+    doc_id: str,
+    old: str | None,
+    new: str,
+    seq: int,
+    states: dict[str, str],
+    graph: Graph | None,
+    *,
+    is_checked: bool,
 ) -> Iterator[Finding]:
     if is_checked and states.get(doc_id) != old:
         sentence = f"{doc_id} was in {states.get(doc_id)}, but the line says it left {old}"
@@ -306,7 +337,9 @@ def _moved(
     elif is_checked and old is None and new != graph.machine.initial:
         yield Finding(file="log", seq=seq, sentence=f"{doc_id} began in {new}")
     elif is_checked and old is not None and (old, new) not in graph.pairs:
-        yield Finding(file="log", seq=seq, sentence=f"{doc_id}: {old} → {new} is no move of {graph.name}")
+        yield Finding(
+            file="log", seq=seq, sentence=f"{doc_id}: {old} → {new} is no move of {graph.name}"
+        )
 
 
 def _compared(view: View, states: dict[str, str]) -> Iterator[Finding]:
@@ -317,13 +350,17 @@ def _compared(view: View, states: dict[str, str]) -> Iterator[Finding]:
             sentence = f"{line.doc_id} is kept as {line.new_state}, but the log says {told}"
             yield Finding(file="snapshot", seq=line.seq, sentence=sentence)
     for doc_id, told in left.items():
-        yield Finding(file="snapshot", sentence=f"{doc_id} is in {told} by the log, but is not kept")
+        yield Finding(
+            file="snapshot", sentence=f"{doc_id} is in {told} by the log, but is not kept"
+        )
     counts: dict[str, int] = {}
     for told in states.values():
         counts[told] = counts.get(told, 0) + 1
     kept = {name: count for name, count in view.summary().counts.items() if count}
     if kept != counts:
-        yield Finding(file="summary", sentence=f"the counts are kept as {kept}, but the log says {counts}")
+        yield Finding(
+            file="summary", sentence=f"the counts are kept as {kept}, but the log says {counts}"
+        )
 
 
 def repair(
@@ -355,7 +392,9 @@ class _Repair:
             return [Step(finding=each, action=action, is_possible=False) for each in check.findings]
         steps: list[Step] = []
         if not was_there:
-            steps.append(Step(finding=check.findings[0], action="make the manifest anew from the files"))
+            steps.append(
+                Step(finding=check.findings[0], action="make the manifest anew from the files")
+            )
             if self._is_executed:
                 write_manifest(self._disk, self._folder, manifest)
         check.findings.clear()
@@ -364,7 +403,12 @@ class _Repair:
         check.findings.clear()
         check.log(manifest)
         for note in check.notes:
-            steps.append(Step(finding=note, action="cut it off and keep the bytes beside; opening does that by itself"))
+            steps.append(
+                Step(
+                    finding=note,
+                    action="cut it off and keep the bytes beside; opening does that by itself",
+                )
+            )
         steps += self._log(read_manifest(self._folder) or manifest, check)
         return steps
 
@@ -406,7 +450,9 @@ class _Repair:
 
     def _head_step(self, finding: Finding, manifest: Manifest) -> Step:
         if finding.file != HEAD:
-            return Step(finding=finding, action="bring the file back from a backup", is_possible=False)
+            return Step(
+                finding=finding, action="bring the file back from a backup", is_possible=False
+            )
         acknowledged = read_head(self._folder)
         step = Step(
             finding=finding,

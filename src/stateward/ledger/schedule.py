@@ -4,7 +4,7 @@ A rotation or compaction may come late, early or twice: names are labels and the
 so a clock that steps or a night without a midnight costs nothing but a moment.
 """
 
-from datetime import datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 
 BACKOFF_FIRST_S = 60.0
 BACKOFF_MAX_S = 3600.0
@@ -23,7 +23,7 @@ def next_midnight(now: datetime, zone: tzinfo) -> datetime:
     midnight = datetime.combine(day, time(), tzinfo=zone)
     # A wall-clock time that the clocks skip means nothing; the first real instant of the day is what it
     # becomes when it goes through UTC and back.
-    return midnight.astimezone(now.tzinfo).astimezone(zone)
+    return midnight.astimezone(UTC).astimezone(zone)
 
 
 def backoff_s(failures: int) -> float:
@@ -44,6 +44,10 @@ class Housekeeping:
     def is_due(self, now: datetime) -> bool:
         """Whether it is time."""
         return now >= self.due_at
+
+    def is_pausing(self, now: datetime) -> bool:
+        """Whether it failed a short while ago."""
+        return self._failures > 0 and now < self.due_at
 
     def succeeded(self, now: datetime) -> None:
         """The next time is the next midnight."""

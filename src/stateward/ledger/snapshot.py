@@ -270,7 +270,9 @@ class Snapshot:
 
     # Everything
 
-    def lines(self, start: int | None = None, end: int | None = None) -> Iterator[tuple[bytes, bytes]]:
+    def lines(
+        self, start: int | None = None, end: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
         """(quoted id, what is kept) of every document that starts in [start, end), checked, in order."""
         at = self.start if start is None else start
         stop = self.last_line_end if end is None else end

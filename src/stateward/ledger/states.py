@@ -91,6 +91,13 @@ class Graph:
             if all(self._is_by_person(edge.source, event) for event in edge.on)
         )
 
+        self.plain = frozenset(
+            (old, new)
+            for old, new in self.pairs - self._by_person - self._resumes.keys()
+            if old not in self.waits and not {new} & (self.imported | self.waits | self.terminal)
+        )
+        """Moves that need no other look at the document than where it is."""
+
     def _is_by_person(self, source: str, event: str) -> bool:
         rule = self.machine.rules.get((source, event))
         return rule is not None and rule.is_by_person
@@ -101,7 +108,9 @@ class Graph:
 
     def named(self, state: object) -> str:
         """The name of a state that a caller gave; words are not states where there is a type for them."""
-        if self._enum is not None and not isinstance(state, self._enum):
+        if self._enum is not None:
+            if type(state) is self._enum:
+                return state._value_
             raise InvalidRequest(
                 f"{state!r} is not a LedgerState; states of old ledgers come in by migration alone"
             )

@@ -10,7 +10,7 @@ Nothing here touches a disk.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -21,6 +21,8 @@ _PER_LOG = 1 / math.log(GROWTH)
 _MIDDLE = 2 * GROWTH / (GROWTH + 1)
 SHORTEST_S = 1e-6
 LONGEST_S = 1e10
+_FIRST = math.ceil(math.log(SHORTEST_S) * _PER_LOG)
+_LAST = math.ceil(math.log(LONGEST_S) * _PER_LOG)
 NAMES_MAX = 256
 OTHER = "(other)"
 """Where names are counted once there are too many different ones."""
@@ -34,15 +36,18 @@ class Durations(msgspec.Struct, kw_only=True):
     max_s: float = 0.0
     buckets: dict[int, int] = {}
 
-    def add(self, seconds: float) -> None:
-        """One more stay."""
-        self.count += 1
-        self.total_s += seconds
-        if seconds > self.max_s:
-            self.max_s = seconds
-        bounded = min(max(seconds, SHORTEST_S), LONGEST_S)
-        bucket = math.ceil(math.log(bounded) * _PER_LOG)
-        self.buckets[bucket] = self.buckets.get(bucket, 0) + 1
+    def add(self, stays: Sequence[float]) -> None:
+        """More stays, in seconds."""
+        self.count += len(stays)
+        self.total_s += sum(stays)
+        self.max_s = max(self.max_s, *stays)
+        buckets, log, ceil = self.buckets, math.log, math.ceil
+        for seconds in stays:
+            if SHORTEST_S < seconds < LONGEST_S:
+                bucket = ceil(log(seconds) * _PER_LOG)
+            else:
+                bucket = _FIRST if seconds <= SHORTEST_S else _LAST
+            buckets[bucket] = buckets.get(bucket, 0) + 1
 
     def merge(self, other: "Durations") -> None:
         """All stays that `other` knows."""
@@ -73,26 +78,39 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
     records: int = 0
     last_at: float = 0.0
 
-    def add(self, line: Line) -> None:
-        """One more line of the log."""
-        self.records += 1
-        if line.doc_id == CONTROL:
-            return
-        counts, old, new = self.counts, line.old_state, line.new_state
-        counts[new] = counts.get(new, 0) + 1
-        if old is not None:
-            counts[old] = counts.get(old, 0) - 1
-            if line.duration_seconds is not None:
-                stays = self.durations.get(old)
-                if stays is None:
-                    stays = self.durations[old] = Durations()
-                stays.add(line.duration_seconds)
-        _count(self.adapters, line.adapter)
-        if line.error_type is not None:
-            _count(self.errors, line.error_type)
-        if line.source is not None and line.source_seq is not None:
-            self.sources[line.source] = line.source_seq
-        self.last_at = max(self.last_at, line.timestamp)
+    def add(self, lines: Sequence[Line]) -> None:
+        """More lines of the log, in order."""
+        self.records += len(lines)
+        moves: dict[tuple[str | None, str, str], int] = {}
+        stays: dict[str, list[float]] = {}
+        latest = self.last_at
+        for line in lines:
+            if line.doc_id == CONTROL:
+                continue
+            move = (line.old_state, line.new_state, line.adapter)
+            moves[move] = moves.get(move, 0) + 1
+            if line.duration_seconds is not None and line.old_state is not None:
+                stays.setdefault(line.old_state, []).append(line.duration_seconds)
+            if line.error_type is not None:
+                _count(self.errors, line.error_type, 1)
+            if line.source is not None and line.source_seq is not None:
+                self.sources[line.source] = line.source_seq
+            if line.timestamp > latest:
+                latest = line.timestamp
+        self.last_at = latest
+        for state, seconds in stays.items():
+            self._stays(state).add(seconds)
+        for (old, new, adapter), count in moves.items():
+            self.counts[new] = self.counts.get(new, 0) + count
+            if old is not None:
+                self.counts[old] = self.counts.get(old, 0) - count
+            _count(self.adapters, adapter, count)
+
+    def _stays(self, state: str) -> Durations:
+        stays = self.durations.get(state)
+        if stays is None:
+            stays = self.durations[state] = Durations()
+        return stays
 
     def merge(self, later: "Summary") -> None:
         """All lines that `later` knows, which come after these."""
@@ -103,7 +121,7 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.records += later.records
         self.last_at = max(self.last_at, later.last_at)
         for state, stays in later.durations.items():
-            self.durations.setdefault(state, Durations()).merge(stays)
+            self._stays(state).merge(stays)
 
     def copy(self) -> "Summary":
         """Another one, equal and independent."""
@@ -123,10 +141,10 @@ def total(summaries: Iterable[Summary]) -> Summary:
     return result
 
 
-def _count(names: dict[str, int], name: str) -> None:
+def _count(names: dict[str, int], name: str, count: int) -> None:
     if name not in names and len(names) >= NAMES_MAX:
         name = OTHER
-    names[name] = names.get(name, 0) + 1
+    names[name] = names.get(name, 0) + count
 
 
 def _add(into: dict[int, int] | dict[str, int], more: dict[int, int] | dict[str, int]) -> None:

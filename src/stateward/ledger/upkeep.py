@@ -145,7 +145,9 @@ def _merge(
     with writer.commits, writer.mutex:
         view = writer.view
         if view.base_part != base_part or view.deltas[: len(deltas)] != deltas:
-            _forget(writer, new.file)  # the base turned out damaged meanwhile: this was made of other files
+            _forget(
+                writer, new.file
+            )  # the base turned out damaged meanwhile: this was made of other files
             return None
         manifest = view.manifest
         older = tuple(part for part in manifest.snapshots if part != replaces)
@@ -162,7 +164,12 @@ def _is_about(error: LedgerDamaged, base: Snapshot) -> bool:
 
 
 def _header(
-    writer: Writer, summary: Summary, *, last_seq: int, chain: str, rolled_back_to: int | None = None
+    writer: Writer,
+    summary: Summary,
+    *,
+    last_seq: int,
+    chain: str,
+    rolled_back_to: int | None = None,
 ) -> Header:
     manifest = writer.view.manifest
     return Header(
@@ -354,7 +361,10 @@ def _remove_twins(writer: Writer) -> None:
     if view.base is not None:
         live.add(view.base.path.name)
     manifest = view.manifest
-    for file in (*(part.file for part in manifest.deltas), *(part.file for part in manifest.snapshots)):
+    for file in (
+        *(part.file for part in manifest.deltas),
+        *(part.file for part in manifest.snapshots),
+    ):
         plain = file.removesuffix(GZ)
         if plain != file and plain not in live:
             discard(writer.disk, writer.folder / plain)
@@ -385,12 +395,16 @@ def find_snapshot(parts: Sequence[SnapshotPart], to: str | int) -> SnapshotPart:
     """The newest snapshot of that date, that name, or that seq."""
     for part in parts:
         names = (part.file, part.file.removesuffix(GZ), part.created_at)
-        if to == part.last_seq or (isinstance(to, str) and to and (to in names or part.created_at.startswith(to))):
+        if to == part.last_seq or (
+            isinstance(to, str) and to and (to in names or part.created_at.startswith(to))
+        ):
             return part
     raise UnknownName("snapshot", str(to), [part.file for part in parts])
 
 
-def rollback(writer: Writer, to: str | int, *, reason: str = "", actor: str | None = None) -> SnapshotPart:
+def rollback(
+    writer: Writer, to: str | int, *, reason: str = "", actor: str | None = None
+) -> SnapshotPart:
     """Make the documents of an earlier snapshot count again. The log keeps all, and says what happened."""
     with writer.upkeep, writer.commits, writer.mutex:
         writer.check_usable()
@@ -421,7 +435,11 @@ def _copied(
     writer: Writer, source: Snapshot, summary: Summary, line: Line, target: SnapshotPart
 ) -> SnapshotPart:
     header = _header(
-        writer, summary, last_seq=line.seq, chain=writer.head.decode(), rolled_back_to=target.last_seq
+        writer,
+        summary,
+        last_seq=line.seq,
+        chain=writer.head.decode(),
+        rolled_back_to=target.last_seq,
     )
     return _write(writer, header, source, [], progress=no_progress)
 
@@ -431,7 +449,9 @@ def complete_rollback(writer: Writer, line: Line, new: SnapshotPart | None) -> N
     view = writer.view
     manifest = view.manifest
     if new is None:
-        new = unlisted_snapshot(writer.folder, manifest, last_seq=line.seq, chain=view.active.chain.decode())
+        new = unlisted_snapshot(
+            writer.folder, manifest, last_seq=line.seq, chain=view.active.chain.decode()
+        )
     known = (line.seq, int(line.metadata["to_seq"]))  # type: ignore[arg-type]
     listed = replace(
         manifest,

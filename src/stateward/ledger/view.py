@@ -82,7 +82,11 @@ class View:
         self.is_partial = False
         self.was_rebuilt = False
         self._stamp: tuple[int, int, int] | None = None
-        self.manifest = self.load()
+        try:
+            self.manifest = self.load()
+        except BaseException:
+            self._drop_scratch()
+            raise
 
     # Opening
 
@@ -153,7 +157,9 @@ class View:
         path = self.plain(part.file)
         if self.was_rebuilt and part == manifest.active and not path.exists():
             path = self._empty(path)
-        return Delta(path.parent, replace(part, file=path.name), salt=manifest.salt, head_seq=head_seq)
+        return Delta(
+            path.parent, replace(part, file=path.name), salt=manifest.salt, head_seq=head_seq
+        )
 
     def _empty(self, path: Path) -> Path:
         """A delta to write to, where the files show none; only for a list that was made anew."""
@@ -205,8 +211,11 @@ class View:
                 if part.first_seq > start and (part.last_seq or part.first_seq - 1) <= up
                 and not (part.last_seq is None and up != SEQ_MAX)
             ]  # fmt: skip
-            self._check_gaps(inside, start, up)
-            needed = inside + needed
+            there = [
+                part for part in inside if not part.is_removed and self._found(part.file).exists()
+            ]
+            self._check_gaps(there, start, up)
+            needed = there + needed
             if low <= floor <= up:
                 break
         return needed
@@ -214,15 +223,16 @@ class View:
     def _check_gaps(self, parts: list[DeltaPart], start: int, up: int) -> None:
         expected = start + 1
         for part in parts:
-            if part.first_seq != expected or part.is_removed:
-                last = part.last_seq if part.is_removed else part.first_seq - 1
-                self._gap(expected, last or expected)
+            if part.first_seq != expected:
+                self._gap(expected, part.first_seq - 1)
             expected = (part.last_seq or part.first_seq - 1) + 1
         if up != SEQ_MAX and expected <= up:
             self._gap(expected, up)
 
     def _gap(self, first: int, last: int) -> None:
-        sentence = f"the lines with seq {first} to {last} are missing, and no sound snapshot has them"
+        sentence = (
+            f"the lines with seq {first} to {last} are missing, and no sound snapshot has them"
+        )
         if not self._is_partial_allowed:
             raise LedgerDamaged([Finding(file=MANIFEST, seq=first, sentence=sentence)])
         self.is_partial = True
@@ -355,7 +365,8 @@ class View:
 
     def texts(self, *, after: int = 0) -> Iterator[bytes]:
         """Every line of the log with a greater seq, in order, checked; removed stretches are left out."""
-        for part in self.parts():
+        listed = self.manifest.deltas
+        for part in listed if after + 1 >= listed[0].first_seq else self.parts():
             if not part.is_removed and (part.last_seq is None or part.last_seq > after):
                 yield from self.part_texts(part, after=after)
 
@@ -399,6 +410,9 @@ class View:
         for delta in (*self.deltas, self.active):
             delta.close()
         self.base, self.deltas = None, []
+        self._drop_scratch()
+
+    def _drop_scratch(self) -> None:
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None

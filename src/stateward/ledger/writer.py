@@ -12,7 +12,7 @@ finds out from the disk what is there.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import clean_text
+from stateward.core.model import Fields, Json, clean_text
 from stateward.ledger import chain
 from stateward.ledger.delta import FOLD_LINES, Delta
 from stateward.ledger.disk import TEMPORARY, Disk, holder_text, try_lock
@@ -39,10 +39,12 @@ from stateward.ledger.rebuild import iso
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     CONTROL,
+    DOC_ID_BYTES_MAX,
     ERROR_MESSAGE_CHARS_MAX,
     ERROR_TYPE_CHARS_MAX,
     KNOWN,
     MAX_RETRIES_DEFAULT,
+    METADATA_BYTES_MAX,
     TRACEBACK_CHARS_MAX,
     Entry,
     Line,
@@ -58,10 +60,13 @@ from stateward.ledger.view import View, head_slot, read_head
 GROUP_LINES_MAX = 100_000
 RECENT_MAX = 65_536
 ADAPTERS_KNOWN_MAX = 1024
+IDS_SHORT_MAX = DOC_ID_BYTES_MAX // 4
 SLOT_BYTES = 32
 ANY_MACHINE = "*"
 """The machine of a ledger that only mirrors another log."""
 
+Change = tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, Mapping[str, Json]]
+"""(document, state[, adapter[, metadata]])"""
 Durability = Literal["group", "os"]
 
 
@@ -88,6 +93,7 @@ class Writer:
         self.upkeep = threading.RLock()
         self._is_synced = durability == "group"
         self._metadata_bytes_max = metadata_bytes_max
+        self._max_retries = graph.machine.retry.max_retries if graph else MAX_RETRIES_DEFAULT
         self._poison: OSError | None = None
         self._fd = self._head_fd = -1
         self._head_slot = 0
@@ -96,7 +102,7 @@ class Writer:
             self.view = View(folder, disk=disk, is_partial_allowed=is_partial_allowed)
             self._recover()
         except BaseException:
-            os.close(self._lock_fd)
+            self._let_go()
             raise
 
     # Opening and closing
@@ -177,17 +183,24 @@ class Writer:
                 return
             if self._poison is None and self._pending:
                 self.commit(self._seq)
-            for fd in (self._fd, self._head_fd, self._lock_fd):
-                if fd >= 0:
-                    os.close(fd)
-            self._fd = self._head_fd = self._lock_fd = -1
+            self._let_go()
             self.view.close()
+
+    def _let_go(self) -> None:
+        for fd in (self._fd, self._head_fd, self._lock_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._head_fd = self._lock_fd = -1
 
     # Making lines
 
     def append(
-        self, entries: Sequence[Entry], *, is_checked: bool = True, source: str | None = None
-    ) -> list[Line]:
+        self,
+        entries: Sequence[Entry | Change],
+        *,
+        is_checked: bool = True,
+        source: str | None = None,
+    ) -> list[tuple[Line, bytes, bytes]]:
         """Make the lines of `entries` durable, all in one group; a wrong one leaves nothing behind."""
         if len(entries) > GROUP_LINES_MAX:
             raise InvalidRequest(
@@ -199,7 +212,7 @@ class Writer:
             self._pending += made
             last = self._seq
         self.commit(last)
-        return [line for line, _, _ in made]
+        return made
 
     def control(self, what: str, metadata: dict[str, object]) -> Line:
         """A line of the ledger itself; not yet durable."""
@@ -224,28 +237,76 @@ class Writer:
         return round(self.clock(), 6)
 
     def _made(
-        self, entries: Iterable[Entry], *, is_checked: bool, source: str | None
+        self, entries: Iterable[Entry | Change], *, is_checked: bool, source: str | None
     ) -> list[tuple[Line, bytes, bytes]]:
+        """The lines that these entries become: each with its text and the head of the chain after it."""
         ahead, seq, head, n = dict(self._ahead), self._seq, self._chain, len(self._pending)
         now = self._now()
         made: list[tuple[Line, bytes, bytes]] = []
         for entry in entries:
-            check_doc_id(entry.doc_id)
-            before = ahead.get(entry.doc_id) or self.before(entry.doc_id)
+            if isinstance(entry, Entry):
+                check_doc_id(entry.doc_id)
+                before = ahead.get(entry.doc_id) or self.before(entry.doc_id)
+                line = self._line(entry, before, now, is_checked=is_checked, source=source)
+                extra = entry.extra
+            else:
+                line, extra = self._plain_line(ahead, now, *entry), None
             seq += 1
             n += 1
-            line = self._line(entry, before, now, is_checked=is_checked, source=source)
             line.seq, line.n = seq, n
-            body = encode_json(line)[:-1] if not entry.extra else _with_extra(line, entry)
-            text, head = chain.seal(body, head)
+            text, head = chain.seal(
+                encode_json(line)[:-1] if not extra else _with_extra(line, extra), head
+            )
             made.append((line, text, head))
             ahead[line.doc_id] = line
         self._ahead, self._seq, self._chain = ahead, seq, head
         return made
 
+    def _plain_line(
+        self,
+        ahead: dict[str, Line],
+        now: float,
+        doc_id: str,
+        state: str,
+        adapter: str = "",
+        metadata: Mapping[str, Json] | None = None,
+    ) -> Line:
+        """The same as `_line` for a change that is nothing but a move on the way: most are, so it is quick."""
+        if type(doc_id) is not str or not doc_id.isascii() or not 0 < len(doc_id) < IDS_SHORT_MAX:
+            check_doc_id(doc_id)
+        before = ahead.get(doc_id) or self.before(doc_id)
+        graph = self.graph
+        new = graph.named(state) if graph is not None else state
+        if (
+            before is None
+            or graph is None
+            or (before.new_state, new) not in graph.plain
+            or adapter not in self._adapters
+            or metadata
+            or now < before.timestamp
+        ):
+            entry = Entry(
+                doc_id=doc_id, state=state, adapter=adapter, metadata=dict(metadata or {})
+            )
+            return self._line(entry, before, now, is_checked=True, source=None)
+        return Line(
+            doc_id=doc_id,
+            old_state=before.new_state,
+            new_state=new,
+            timestamp=now,
+            adapter=adapter,
+            retry_count=before.retry_count,
+            max_retries=before.max_retries,
+            duration_seconds=round(now - before.timestamp, 6),
+            seq=0,
+            n=0,
+        )
+
     def before(self, doc_id: str) -> Line | None:
         """The document's last line, also one that is not durable yet."""
-        line = self._ahead.get(doc_id) or self.view.active.tail.get(doc_id) or self._recent.get(doc_id)
+        line = (
+            self._ahead.get(doc_id) or self.view.active.tail.get(doc_id) or self._recent.get(doc_id)
+        )
         if line is None:
             line = self.view.line(doc_id)
             if line is not None:
@@ -261,52 +322,45 @@ class Writer:
             if is_checked:
                 graph.check(entry.doc_id, before, new, entry.actor)
         self._check_values(entry)
-        old = before.new_state if before is not None else None
-        if entry.old_state is not None and entry.old_state != old:
-            raise InvalidRequest(
-                f"{entry.doc_id} is in {old or 'no state'}, not in {entry.old_state}, from where it should move"
-            )
-        at = now if entry.timestamp is None else plain_number(entry.timestamp, what="timestamp")
-        if before is not None and at < before.timestamp and entry.timestamp is None:
-            at = before.timestamp  # the clock went back; time does not run backwards in a document
-        retries = entry.retry_count
-        if retries is None:
-            retries = before.retry_count if before is not None else 0
-            if graph is not None and new in graph.waits:
-                retries += 1
-        most = entry.max_retries
-        if most is None:
-            most = before.max_retries if before is not None else self._max_retries()
-        duration = entry.duration_seconds
-        if duration is None and before is not None and at >= before.timestamp:
-            duration = round(at - before.timestamp, 6)
-        return Line(
+        line = Line(
             doc_id=entry.doc_id,
-            old_state=old,
+            old_state=None,
             new_state=new,
-            timestamp=at,
+            timestamp=now if entry.timestamp is None else entry.timestamp,
             adapter=entry.adapter,
-            error_type=entry.error_type,
-            error_message=_short(entry.error_message, ERROR_MESSAGE_CHARS_MAX),
-            traceback=_short(entry.traceback, TRACEBACK_CHARS_MAX),
-            retry_count=retries,
-            max_retries=most,
-            duration_seconds=duration,
+            max_retries=self._max_retries,
             metadata=entry.metadata,
-            resume=graph.resume(before, new) if graph is not None else None,
-            actor=entry.actor,
-            source=source,
-            source_seq=entry.source_seq,
             seq=0,
             n=0,
         )
+        if before is not None:
+            self._follow(line, before, is_clocked=entry.timestamp is None)
+        elif graph is not None and new in graph.waits:
+            line.retry_count = 1
+        if entry.old_state is not None and entry.old_state != line.old_state:
+            raise InvalidRequest(
+                f"{entry.doc_id} is in {line.old_state or 'no state'}, not in {entry.old_state}, "
+                "from where it should move"
+            )
+        _tell(line, entry)
+        if source is not None:
+            line.source, line.source_seq = source, entry.source_seq
+        return line
 
-    def _max_retries(self) -> int:
-        return self.graph.machine.retry.max_retries if self.graph else MAX_RETRIES_DEFAULT
+    def _follow(self, line: Line, before: Line, *, is_clocked: bool) -> None:
+        """What a line takes over from, or works out of, the document's line before it."""
+        line.old_state = before.new_state
+        if line.timestamp < before.timestamp and is_clocked:
+            line.timestamp = before.timestamp  # the clock went back; time does not, in a document
+        if line.timestamp >= before.timestamp:
+            line.duration_seconds = round(line.timestamp - before.timestamp, 6)
+        line.retry_count, line.max_retries = before.retry_count, before.max_retries
+        if self.graph is not None:
+            line.resume = self.graph.resume(before, line.new_state)
+            if line.new_state in self.graph.waits:
+                line.retry_count += 1
 
     def _check_values(self, entry: Entry) -> None:
-        if not entry.doc_id.isascii():
-            check_text(entry.doc_id, what="a document id", chars_max=len(entry.doc_id))
         if entry.adapter not in self._adapters:
             check_text(entry.adapter, what="adapter", chars_max=ADAPTER_CHARS_MAX)
             if len(self._adapters) < ADAPTERS_KNOWN_MAX:
@@ -319,6 +373,8 @@ class Writer:
             check_text(entry.actor, what="actor", chars_max=ADAPTER_CHARS_MAX)
         if entry.duration_seconds is not None:
             plain_number(entry.duration_seconds, what="duration_seconds")
+        if entry.timestamp is not None:
+            plain_number(entry.timestamp, what="timestamp")
 
     # Making them durable
 
@@ -345,10 +401,13 @@ class Writer:
 
     def _count(self, group: list[tuple[Line, bytes, bytes]]) -> None:
         active = self.view.active
-        for line, text, head in group:
-            if line.seq > active.seq:  # a reload may have read it from the file meanwhile
-                active.take(line, head, len(text))
-        self._durable = group[-1][0].seq
+        if group[0][0].seq <= active.seq:  # a reload read some of it from the file meanwhile
+            group = [each for each in group if each[0].seq > active.seq]
+        if group:
+            active.take(group)
+            self._durable = group[-1][0].seq
+        else:
+            self._durable = active.seq
         if not self._pending:
             self._ahead = {}
 
@@ -378,9 +437,7 @@ class Writer:
 
     def _write_head(self) -> None:
         active = self.view.active
-        slot = head_slot(
-            seq=active.seq, size=active.end, generation=self.view.manifest.generation
-        )
+        slot = head_slot(seq=active.seq, size=active.end, generation=self.view.manifest.generation)
         self.disk.pwrite(self._head_fd, slot, self._head_slot * SLOT_BYTES)
         self._head_slot ^= 1
 
@@ -464,8 +521,12 @@ def lock(folder: Path, disk: Disk, clock: Callable[[], float]) -> int:
         pid = holder.get("pid")
         host = str(holder.get("host", ""))
         raise LedgerLocked(str(folder), pid=pid if isinstance(pid, int) else None, host=host)
-    disk.truncate(fd, 0)
-    disk.pwrite(fd, encode_json(holder_text(started=clock())) + b"\n", 0)
+    try:
+        disk.truncate(fd, 0)
+        disk.pwrite(fd, encode_json(holder_text(started=clock())) + b"\n", 0)
+    except BaseException:
+        os.close(fd)
+        raise
     return fd
 
 
@@ -489,16 +550,33 @@ def create(folder: Path, *, disk: Disk, clock: Callable[[], float], graph: Graph
     write_manifest(disk, folder, manifest)
 
 
+def _tell(line: Line, entry: Entry) -> None:
+    """What the caller said beyond document, state, adapter and metadata."""
+    if entry.error_type is not None or entry.error_message is not None:
+        line.error_type = entry.error_type
+        line.error_message = _short(entry.error_message, ERROR_MESSAGE_CHARS_MAX)
+    if entry.traceback is not None:
+        line.traceback = _short(entry.traceback, TRACEBACK_CHARS_MAX)
+    if entry.retry_count is not None:
+        line.retry_count = entry.retry_count
+    if entry.max_retries is not None:
+        line.max_retries = entry.max_retries
+    if entry.duration_seconds is not None:
+        line.duration_seconds = entry.duration_seconds
+    if entry.actor is not None:
+        line.actor = entry.actor
+
+
 def _short(text: str | None, chars_max: int) -> str | None:
     return None if text is None else clean_text(text, chars_max=chars_max)
 
 
-def _with_extra(line: Line, entry: Entry) -> bytes:
+def _with_extra(line: Line, extra: Fields) -> bytes:
     """The line with the fields of a newer version, which stand before `seq`."""
-    clash = entry.extra.keys() & KNOWN
+    clash = extra.keys() & KNOWN
     if clash:
         raise InvalidRequest(f"{', '.join(sorted(clash))} cannot be an extra field")
-    check_metadata(entry.extra, bytes_max=1 << 20)
+    check_metadata(extra, bytes_max=METADATA_BYTES_MAX)
     fields: dict[str, object] = msgspec.json.decode(encode_json(line))
     seq, n = fields.pop("seq"), fields.pop("n")
-    return encode_json({**fields, **entry.extra, "seq": seq, "n": n})[:-1]
+    return encode_json({**fields, **extra, "seq": seq, "n": n})[:-1]

@@ -154,6 +154,11 @@ class Worker:
     # For the loop that drives it
 
     @property
+    def database(self) -> Database:
+        """What it writes to: shared with the coordinator of its process, or its own."""
+        return self._database
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is under way, queued or unwritten."""
         is_working = any(work is not None for work in self._children.values())

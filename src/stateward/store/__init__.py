@@ -69,7 +69,16 @@ RECORD_CHANGES = Table(
         name: kind
         for name, kind in RECORDS.columns.items()
         if name
-        not in {"machine", "created_at", "priority", "rank", "artifact", "dedupe", "replaces", "labels"}
+        not in {
+            "machine",
+            "created_at",
+            "priority",
+            "rank",
+            "artifact",
+            "dedupe",
+            "replaces",
+            "labels",
+        }
     },
     key=("id",),
 )
@@ -351,9 +360,7 @@ class Store:
         if not event_ids:
             return set()
         condition, params = self._database.among("event_id", event_ids)
-        found = self._database.rows(
-            f"SELECT event_id FROM transitions WHERE {condition}", **params
-        )
+        found = self._database.rows(f"SELECT event_id FROM transitions WHERE {condition}", **params)
         return {str(each) for (each,) in found}
 
     # What people and programs ask
@@ -372,9 +379,7 @@ class Store:
         )
         return [_record(row) for row in found]
 
-    def count(
-        self, query: Query, *, words: "Words"
-    ) -> dict[tuple[str, str], int]:
+    def count(self, query: Query, *, words: "Words") -> dict[tuple[str, str], int]:
         """How many records match, by (machine, status)."""
         condition, params = where(query, kinds=words.kinds, running=words.running)
         found = self._database.rows(
@@ -593,7 +598,9 @@ def _finals(changes: Sequence[Change]) -> Sequence[Change]:
     finals: dict[str, Change] = {}
     for change in changes:
         first = finals.get(change.record.id)
-        finals[change.record.id] = change if first is None else replace(change, expected=first.expected)
+        finals[change.record.id] = (
+            change if first is None else replace(change, expected=first.expected)
+        )
     return list(finals.values())
 
 

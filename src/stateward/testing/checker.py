@@ -48,6 +48,7 @@ TYPES: dict[str, tuple[type, ...]] = {  # exactly these: True is no number here
     "number or null": (int, type(None)),
     "time or null": (str, type(None)),
 }
+MOMENTS = (MOMENT, "time or null")
 TRANSITION_FIELDS = {
     "record_id": TEXT, "machine": TEXT, "machine_version": NUMBER, "from": "text or null", "to": TEXT,
     "version": NUMBER, "event_id": TEXT, "at": MOMENT, "actor": TEXT, "authority": TEXT, "epoch": NUMBER,
@@ -95,12 +96,16 @@ class Seen(msgspec.Struct, kw_only=True):
 
     acks: list[Line] = []  # submits that were answered: record_id, machine, dedupe
     moves: list[Line] = []  # transitions that somebody was told of: record_id, version, to, hash or None
-    events: list[Line] | None = None  # id, type, version, is_accepted, is_lost, is_forged, is_retryable
+    # id, type, version, is_accepted, is_lost, is_forged, is_retryable, is_blind: told although a mark was there
+    events: list[Line] | None = None
+    inbox: list[str] = []  # events that are still waiting
+    work: list[Line] = []  # work that is still out: record_id, version
     garbled: list[str] = []  # what arrived and was no event
     handed: list[Line] | None = None  # work given out, in order: record_id, version, delivery, worker, at
     marks: list[Line] | None = None  # outputs: record_id, version, worker, is_failed, count, items
     effects: list[Line] | None = None  # record_id, version, kind
     pauses: list[Line] = []  # machine, stage
+    in_force: dict[str, int] = {}  # machine, and the version that takes over from older ones
     ageing_s: float | None = None  # what a point of priority is worth, where dispatch was strict
     now: str | None = None
     slack_s: float = 0.0  # how long nobody may have looked at a clock, and how far clocks jumped
@@ -215,13 +220,13 @@ def _malformed(history: History) -> Iterator[Violation]:
         for number, line in enumerate(getattr(history, name) or (), 1):
             for field, kind in fields.items():
                 value = line.get(field, ...)
-                if type(value) not in TYPES[kind] or not _is_moment(kind, value):
+                if type(value) not in TYPES[kind] or (kind in MOMENTS and not _is_moment(value)):
                     sentence = f"{field} must be a {kind}, not {line.get(field, 'missing')!r}"
                     yield Violation(law="F2", where=f"{name}:{number}", sentence=sentence)
 
 
-def _is_moment(kind: str, value: object) -> bool:
-    return kind[:4] != MOMENT or value is None or TIME.fullmatch(str(value)) is not None
+def _is_moment(value: object) -> bool:
+    return value is None or TIME.fullmatch(str(value)) is not None
 
 
 # What the laws look at
@@ -472,17 +477,19 @@ def _s5(case: _Case) -> Iterator[Finding]:
 def _s6(case: _Case) -> Iterator[Finding]:
     for entries in case.by_record.values():
         step: str | None = None
-        for before, entry in zip([None, *entries], entries, strict=False):
+        version = entries[0]["machine_version"]
+        for entry in entries:
             graph = case.graph(entry)
-            if graph is None or before is None:
+            if graph is None:
                 continue
+            if step is not None and version != entry["machine_version"]:
+                step = graph.name_now(step, version)
+            version = entry["machine_version"]
             if entry["trigger"] in RETRIES and graph.kind.get(entry["from"]) == "failed":
                 stage = graph.stage_of(step)
                 if stage is None or entry["to"] != stage["resume"]:
                     yield _where(entry), f"resumes at {entry['to']!r} after {step!r} failed"
             step = entry["metadata"].get("failed_at_step", step)
-            if entry["trigger"] == UPGRADED and step is not None:
-                step = graph.name_now(step, before["machine_version"])
 
 
 def _automatic(entries: Sequence[Line]) -> Iterator[tuple[Line, Line]]:
@@ -643,6 +650,8 @@ def _e2(case: _Case) -> Iterator[Finding]:
     noted: dict[str, int] = {}
     for each in case.history.dispositions:
         noted[each["event_id"]] = noted.get(each["event_id"], 0) + 1
+    for body in case.seen.inbox:
+        yield "inbox", f"this still waits: {body}"
     for event_id, sent in case.sent.items():
         due = sum(event["is_accepted"] and not event["is_lost"] for event in sent)
         done = len(case.by_event.get(event_id, ())) + noted.get(event_id, 0)
@@ -757,8 +766,13 @@ def _r2(case: _Case) -> Iterator[Finding]:
 def _v1(case: _Case) -> Iterator[Finding]:
     if not case.seen.is_healed:
         return
+    for work in case.seen.work:
+        yield _where(work), "its work is still out"
     for record in case.records or ():
         graph = case.graph(record)
+        newest = case.graphs.get((record["machine"], case.seen.in_force.get(record["machine"], 0)))
+        if newest and newest.name_now(record["status"], record["machine_version"]) != record["status"]:
+            yield record["record_id"], f"is still in {record['status']!r}, which has another name now"
         if graph is not None and not _is_settled(case, record, graph):
             about = f"waiting {record['waiting']!r}, due {record['due_at']}, rest {record['rest']!r}"
             yield record["record_id"], f"is stuck in {record['status']!r}: {about}"
@@ -786,8 +800,8 @@ def _is_settled(case: _Case, record: Line, graph: _Graph) -> bool:
 
 def _rests(case: _Case, record: Line) -> bool:
     """A stage found nothing, and says so."""
-    last = case.by_record[record["record_id"]][-1]
-    found = last["metadata"].get("count")
+    moved = [e for e in case.by_record[record["record_id"]] if e["trigger"] != UPGRADED]
+    found = moved[-1]["metadata"].get("count")
     return record["rest"] is not None and found == 0
 
 
@@ -830,6 +844,9 @@ def _o1(case: _Case) -> Iterator[Finding]:
     if case.seen.marks is None:
         return
     marks = {(mark["record_id"], mark["version"]): mark for mark in case.seen.marks}
+    for event in case.seen.events or ():
+        if event["is_blind"]:
+            yield event["id"], "the clock gave up an attempt whose completion mark was there"
     for entry, before, graph in case.triples:
         name, _, what = entry["trigger"].partition(".")
         if before is None or name not in graph.stages or not entry["actor"].startswith("runner:"):

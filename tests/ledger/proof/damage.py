@@ -113,11 +113,16 @@ def _answers(folder: Path, *, is_written: bool) -> Answers:
         return walked, asked, counts, history, failed
 
 
-def _damages(data: bytes, bits: tuple[int, ...], step: int, *, is_text: bool) -> Iterator[tuple[str, bytes]]:
+def _damages(
+    data: bytes, bits: tuple[int, ...], step: int, *, is_text: bool
+) -> Iterator[tuple[str, bytes]]:
     for at in range(0, len(data), step):
         yield f"cut at {at}", data[:at]
         for bit in bits:
-            yield f"bit {bit} of byte {at}", data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :]
+            yield (
+                f"bit {bit} of byte {at}",
+                data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :],
+            )
     for at in range(0, len(data), max(16, step)):
         zeroed = data[:at] + b"\0" * len(data[at : at + 16]) + data[at + 16 :]
         if zeroed != data:

@@ -27,7 +27,9 @@ class RecordingDisk(Disk):
         self._by_name: dict[str, int] = {}
         self._next = 1
 
-    def _log(self, what: str, name: str = "", file: int = 0, data: bytes = b"", number: int = 0) -> None:
+    def _log(
+        self, what: str, name: str = "", file: int = 0, data: bytes = b"", number: int = 0
+    ) -> None:
         self.trace.append((what, name, file, data, number))
 
     def mark(self, what: str, number: int) -> None:

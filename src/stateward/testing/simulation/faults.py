@@ -11,7 +11,7 @@ import msgspec
 from stateward.core.machine import CANCEL_REQUESTED
 from stateward.core.model import CLOCK, PERSON, RUNNER, SECOND, SEQUENCER, Event, event_id
 from stateward.testing.simulation.plan import Fault
-from stateward.testing.simulation.processes import LEASE_S, Process, event_line
+from stateward.testing.simulation.processes import Process, event_line
 from stateward.testing.simulation.world import World
 
 AHEAD_S = 25 * 3600.0
@@ -47,6 +47,7 @@ def _kill(world: World, victims: list[Process]) -> bool:
     victim = world.dice.choice(victims)
     world.note(f"{victim.alias} is killed")
     victim.die()
+    world.hurry()
     world.later(_steps(world), lambda: world.start(victim))
     return True
 
@@ -70,7 +71,7 @@ def _stop_worker(world: World) -> bool:
         return False
     zombie.is_stopped = True
     world.note(f"{zombie.alias} is stopped")
-    world.leap(LEASE_S + 2)
+    world.outlast_lease()
     world.later(_steps(world), lambda: _wake(world, zombie))
     return True
 
@@ -88,6 +89,7 @@ def _outage(world: World) -> bool:
             process.die()
     world.note("everything is down for two hours")
     world.around.pass_s(OUTAGE_S)
+    world.jumped_s += OUTAGE_S
     for process in world.processes:
         world.start(process)
     return True

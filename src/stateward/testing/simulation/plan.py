@@ -63,6 +63,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     workers: int
     is_together: bool  # coordinator and worker in one process, as `stateward up` has it
     is_local: bool  # processes can see whether a worker's process is there
+    slots: int  # how much a worker takes at once
     nth: int  # the how manieth time at the point counts
 
     def __str__(self) -> str:
@@ -81,17 +82,25 @@ def plan_of(seed: int) -> Plan:
     aims = covering_list()
     aim = aims[seed % len(aims)]
     dice = random.Random(seed)
+    shape = _shape(aim, dice)
     return Plan(
         seed=seed,
         aim=aim,
-        shape=_shape(aim, dice),
-        records=dice.choice((1, 2, 2, 2, 3, 4, 6)),
+        shape=shape,
+        records=dice.choice((2, 2, 2, 3, 3, 4, 6)),
         coordinators=dice.choice((1, 2)),
         workers=dice.choice((1, 2, 2, 3)),
-        is_together=dice.random() < 0.2,
+        is_together=dice.random() < 0.2 and _is_seen_together(aim, shape),
         is_local=dice.random() < 0.6,
+        slots=dice.choice((1, 2, 2)),
         nth=dice.choice((1, 1, 1, 2)),
     )
+
+
+def _is_seen_together(aim: Aim, shape: Shape) -> bool:
+    """Whether a process that does all in one unit lets the state, and events on their way, be seen."""
+    is_on_the_way = aim.fault.name.startswith("EVENT")
+    return shape.machine.kind[aim.state] != "ready" and not is_on_the_way
 
 
 def _shape(aim: Aim, dice: random.Random) -> Shape:

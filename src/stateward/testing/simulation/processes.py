@@ -15,7 +15,7 @@ from stateward.bus import Bus, WorkerInfo
 from stateward.clockwork import Clockwork
 from stateward.coordinator import Coordinator, register
 from stateward.core.machine import Machine
-from stateward.core.model import SECOND, Event, Micros, Record, Transition, Work, to_iso
+from stateward.core.model import CLOCK, SECOND, Event, Micros, Record, Transition, Work, to_iso
 from stateward.core.points import Point
 from stateward.database import TOPIC_EVENTS, TOPIC_READY, Bell, Database
 from stateward.database.sqlite import MEMORY, SqliteDatabase
@@ -32,7 +32,6 @@ HEARTBEAT_S = 5.0
 ASK_AGAIN_S = 1.0
 DELIVERIES_MAX = 3
 RECOVER_EVERY_S = 5.0  # a node looks every second; here turns are counted
-SLOTS = 2
 
 Outcome = Callable[[Work], Result | None]
 
@@ -84,9 +83,9 @@ class Witness:
         self._handed: list[Line] = []
         self._moved: list[Transition] = []
 
-    def reported(self, events: Iterable[Event]) -> None:
+    def reported(self, events: Iterable[Event], *, is_blind: Callable[[Event], bool]) -> None:
         """Somebody puts events into the inbox."""
-        self._events += [event_line(event) for event in events]
+        self._events += [event_line(event, is_blind=is_blind(event)) for event in events]
 
     def sent(self, work: Iterable[Work], at: Micros) -> None:
         """Work is handed to workers."""
@@ -127,7 +126,9 @@ class Witness:
                 return
 
 
-def event_line(event: Event, *, is_accepted: bool = True, is_forged: bool = False) -> Line:
+def event_line(
+    event: Event, *, is_accepted: bool = True, is_forged: bool = False, is_blind: bool = False
+) -> Line:
     """An event as the checker wants it."""
     return {
         "id": event.id,
@@ -137,6 +138,7 @@ def event_line(event: Event, *, is_accepted: bool = True, is_forged: bool = Fals
         "is_lost": False,
         "is_forged": is_forged,
         "is_retryable": event.is_retryable,
+        "is_blind": is_blind,
     }
 
 
@@ -150,8 +152,14 @@ class WitnessedBus(Bus):
 
     def report(self, events: Sequence[Event]) -> None:
         """Put events into the inbox."""
-        self._witness.reported(events)
+        self._witness.reported(events, is_blind=self._is_blind)
         super().report(events)
+
+    def _is_blind(self, event: Event) -> bool:
+        """Whether the clock tells of an overrun although the attempt's mark is there."""
+        if event.actor != CLOCK or not event.type.endswith(".timed_out"):
+            return False
+        return Outputs(self._database).mark(event.record_id, event.version or 0) is not None
 
     def send(self, work: Sequence[Work]) -> None:
         """Hand work to workers."""
@@ -186,7 +194,7 @@ class SimulatedWorker(Worker):
             runners=nobody,  # type: ignore[arg-type]
             imports=(),
             limits=Limits(),
-            processes=SLOTS,
+            processes=process.around.slots,
             prefetch=0,
             inline_window=1,
             heartbeat_s=0.0,
@@ -306,6 +314,7 @@ class Surroundings(msgspec.Struct, kw_only=True):
     outcome: Outcome
     ageing_s: float = 0.0
     is_local: bool = True
+    slots: int = 2
     now: Micros = START
     numbers: int = 0
     living: set[str] = set()
@@ -397,6 +406,7 @@ class Process:
             lease_s=LEASE_S,
             deliveries_max=DELIVERIES_MAX,
             ageing_s={around.machine.name: around.ageing_s},
+            ticks=lambda: around.now / SECOND,
         )
         if not self.is_coordinator:  # a door: it opens and asks, but has no loop
             return
@@ -448,11 +458,12 @@ class Process:
         if self.around.now >= self.recover_at:
             self.recover()
         self.clockwork.ring()
-        handled = self.coordinator.handle_reported()
-        return bool(handled + self.coordinator.dispatch())
+        return bool(self.coordinator.turn())
 
     def recover(self) -> int:
         """Look for lost workers and renamed states; how much was found."""
+        if self.around.now - self.recover_at > LEASE_S / 2 * SECOND:
+            self.coordinator.look_anew()
         self.recover_at = self.around.now + round(RECOVER_EVERY_S * SECOND)
         with self.database.unit():
             return len(self.coordinator.recover()) + self.coordinator.adopt()
@@ -501,6 +512,12 @@ def kept_marks(database: Database) -> list[Line]:
     names = ("record_id", "version", "worker", "is_failed", "count", "items")
     lines = [dict(zip(names, row, strict=True)) for row in rows]
     return [{**line, "is_failed": line["is_failed"] is not None} for line in lines]
+
+
+def kept_work(database: Database) -> list[Line]:
+    """Work that is out."""
+    rows = database.rows("SELECT record_id, version, worker FROM work ORDER BY record_id, version")
+    return [dict(zip(("record_id", "version", "worker"), row, strict=True)) for row in rows]
 
 
 def kept_effects(database: Database) -> list[Line]:

@@ -18,17 +18,20 @@ from stateward.testing.checker import History, Line, Seen, Violation, check, rea
 from stateward.testing.simulation.faults import inject
 from stateward.testing.simulation.plan import Fault, Plan, plan_of
 from stateward.testing.simulation.processes import (
+    HEARTBEAT_S,
     LEASE_S,
     Arena,
     Process,
     kept_effects,
     kept_marks,
+    kept_work,
 )
 from stateward.testing.simulation.shapes import plain, route_to
 from stateward.testing.simulation.world import World
 
 STEPS_MAX = 70
 STEPS_AFTER = 4
+LOAD_STEPS_MAX = 8
 HEAL_MAX = 400
 LOG_MAX = 100_000
 AMBIENT = 0.06
@@ -126,15 +129,27 @@ class Life:
         for process in world.processes:
             world.start(process)
         self._submit()
-        if self._aim.fault in LOAD_FAULTS:
-            self._submit()  # one to be under way while the other gets to where the fault strikes
         while world.steps < STEPS_MAX and not self._is_over():
             world.steps += 1
             world.catch_up()
             self.follow()
-            if not self._strike():
+            if self._is_loaded():
+                self._submit()
+            elif not self._strike():
                 self._step()
             world.around.pass_s(world.dice.choice(STEP_S))
+
+    def _is_loaded(self) -> bool:
+        """Whether one record is under way, so that the other can go to where the fault strikes."""
+        world = self._world
+        return (
+            bool(world.held)
+            and not world.routes
+            and (
+                world.witness.status[world.held[0]] in world.machine.stage_running_in
+                or world.steps > LOAD_STEPS_MAX
+            )
+        )
 
     def _is_over(self) -> bool:
         world = self._world
@@ -150,8 +165,9 @@ class Life:
                 return False
             if aim.fault in EVENT_FAULTS and not world.inbox():
                 return self._prime()
-            world.held.clear()
+            held, world.held = world.held, []
             if not self._inject(aim.fault):
+                world.held = held
                 return False
             self._struck_at = world.steps
             world.arm(aim.point, self._plan.nth)
@@ -182,7 +198,11 @@ class Life:
             world.is_hopeless = True
             return False
         faults = PROVOKED.get(point)
-        return faults is not None and self._inject(world.dice.choice(faults))
+        if faults is None or not self._inject(world.dice.choice(faults)):
+            return False
+        if Fault.KILL_WORKER in faults and not world.around.is_local:
+            world.outlast_lease()
+        return True
 
     def _inject(self, fault: Fault) -> bool:
         world = self._world
@@ -230,20 +250,26 @@ class Life:
             (lambda wish=wish: self._fulfil(*wish))  # type: ignore[misc]
             for wish in world.wishes()
         ]
-        if self._names and (self._struck_at is not None or world.dice.random() < 0.1):
+        if self._is_submit_time():
             choices.append(self._submit)
         if world.dice.random() < 0.1:
             choices.append(self._whim)
-        if not choices:
+        is_early = due_at is not None and due_at > world.now
+        if not choices or (is_early and world.is_time_wanted()):
             self._leap_to_due()
         else:
             world.dice.choice(choices)()
 
+    def _is_submit_time(self) -> bool:
+        """Some documents come at any time; the last ones are kept for after the fault."""
+        if self._struck_at is not None:
+            return bool(self._names)
+        return len(self._names) > 1 and self._world.dice.random() < 0.1
+
     def _run(self, process: Process, due_at: Micros | None) -> None:
         world = self._world
         if not self._is_in_parts or (process.is_coordinator and process.is_worker):
-            world.act(process, "turns", process.turn)
-            self._looked(process)
+            self._looked(process, world.act(process, "turns", process.turn))
         elif process.worker is not None:
             self._run_worker(process)
         else:
@@ -259,8 +285,7 @@ class Life:
     def _run_part(self, process: Process, due_at: Micros | None) -> None:
         world = self._world
         if due_at is not None and due_at <= process.clock() and not world.inbox():
-            world.act(process, "rings", process.clockwork.ring)
-            self._looked(process)
+            self._looked(process, world.act(process, "rings", process.clockwork.ring))
         elif world.inbox():
             world.remember_inbox()
             world.act(process, "handles", process.coordinator.handle_reported)
@@ -270,8 +295,8 @@ class Life:
             process.listen_no_more()
             world.act(process, "hands out", process.coordinator.dispatch)
 
-    def _looked(self, process: Process) -> None:
-        if process.is_coordinator:
+    def _looked(self, process: Process, done: object) -> None:
+        if process.is_coordinator and done is not None:
             self._world.looked()
 
     def _submit(self) -> None:
@@ -359,7 +384,11 @@ def heal(world: World) -> None:
         world.start(process)
     for name in list(dict.fromkeys(world.unanswered)):
         world.submit([name])
-    world.leap(LEASE_S + 1)
+    if not world.is_manned():
+        world.outlast_lease()
+    for process in world.running():
+        process.recover_at = world.now
+    _round(world, is_first=True)
     for _ in range(HEAL_MAX):
         if not _round(world) and not _pass_time(world):
             return
@@ -367,12 +396,12 @@ def heal(world: World) -> None:
     world.violations.append(Violation(law="V1", where="healing", sentence=sentence))
 
 
-def _round(world: World) -> bool:
+def _round(world: World, *, is_first: bool = False) -> bool:
     """Everybody who is awake turns once; of the coordinators one is enough by now."""
     due_at = world.due_at()
     is_busy = False
     for process in world.running():
-        if process.is_wanted(due_at) and not _is_spare(world, process):
+        if is_first or (process.is_wanted(due_at) and not _is_spare(world, process)):
             world.steps += 1
             is_busy |= bool(world.act(process, "turns", process.turn))
             if process.is_coordinator:
@@ -388,10 +417,28 @@ def _is_spare(world: World, process: Process) -> bool:
 def _pass_time(world: World) -> bool:
     """On to what is due next; whether there is anything."""
     due_at = world.due_at()
+    for work in kept_work(world.around.database):
+        if work["worker"] not in world.around.living:
+            where = f"{work['record_id']} version {work['version']}"
+            sentence = f"nobody has its work; {work['worker'] or 'nobody'} is named"
+            world.violations.append(Violation(law="V1", where=where, sentence=sentence))
     if due_at is None:
-        return False
+        return _is_waiting(world) and _beat_once_more(world)
     world.leap(max(0.0, (due_at - world.now) / SECOND))
     return True
+
+
+def _is_waiting(world: World) -> bool:
+    ((count,),) = world.around.database.rows(
+        "SELECT count(*) FROM records WHERE waiting IS NOT NULL"
+    )
+    return bool(count)
+
+
+def _beat_once_more(world: World) -> bool:
+    """A worker that was given up says within a heartbeat that it is there; whether that moves anything."""
+    world.leap(HEARTBEAT_S)
+    return _round(world)
 
 
 # The verdict
@@ -438,6 +485,9 @@ def seen(world: World) -> Seen:
         moves=witness.moves,
         events=witness.events,
         garbled=witness.garbled,
+        inbox=[body for _, body in world.inbox()],
+        work=kept_work(database),
+        in_force={world.machine.name: world.machine.version},
         handed=witness.handed,
         marks=kept_marks(database),
         effects=kept_effects(database),

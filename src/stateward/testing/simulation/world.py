@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from stateward.coordinator import Opening
+from stateward.coordinator import Opened, Opening
 from stateward.core.errors import StatewardError
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import (
@@ -20,6 +20,7 @@ from stateward.core.model import (
     Applied,
     Event,
     Fields,
+    Ignored,
     Micros,
     Work,
     event_id,
@@ -30,6 +31,8 @@ from stateward.store import Pause
 from stateward.testing.checker import Violation
 from stateward.testing.simulation.plan import Plan
 from stateward.testing.simulation.processes import (
+    HEARTBEAT_S,
+    LEASE_S,
     START,
     Arena,
     Crash,
@@ -68,6 +71,7 @@ class World:
             outcome=self.outcome,
             ageing_s=plan.shape.ageing_s,
             is_local=plan.is_local,
+            slots=plan.slots,
         )
         self.processes = [*self._people()]
         self.door = self.processes[0]
@@ -125,6 +129,11 @@ class World:
         )
         return None if at is None else int(at)
 
+    def is_manned(self) -> bool:
+        """Whether every worker that announced itself is there, or is known not to be."""
+        found = self.around.database.rows("SELECT id FROM workers ORDER BY id")
+        return self.around.is_local or all(str(name) in self.around.living for (name,) in found)
+
     def running(self) -> list[Process]:
         """The processes that have a loop and can turn it."""
         return [each for each in self.processes if each.is_running and each is not self.door]
@@ -165,7 +174,7 @@ class World:
             self.witness.forget()
             self._raised(process, what, error)
             return None
-        self.note(f"{process.alias} {what}: {done}")
+        self.note(f"{process.alias} {what}{_shown(done)}")
         return done
 
     def _raised(self, process: Process, what: str, error: Exception) -> None:
@@ -176,8 +185,11 @@ class World:
 
     def start(self, process: Process) -> None:
         """Bring a process up, if it is not; a crash on the way leaves it down."""
-        if not process.is_up:
-            self.act(process, "starts", process.start)
+        if process.is_up:
+            return
+        self.act(process, "starts", process.start)
+        if process.worker is not None:
+            self.act(process, "says that it is there", process.settle)
 
     def later(self, steps: int, do: Callable[[], None]) -> None:
         """Have something happen some steps from now, or when all is healed."""
@@ -197,6 +209,19 @@ class World:
         for process in self.running():
             if process.worker is not None and process.worker.is_beat_due:
                 self.act(process, "beats", process.settle)
+
+    def hurry(self) -> None:
+        """Have coordinators look for lost workers within a second, as they do when nobody counts turns."""
+        for process in self.processes:
+            process.recover_at = min(process.recover_at, self.now + SECOND)
+
+    def outlast_lease(self) -> None:
+        """Let so much time pass, with everybody at work, that whoever is silent is given up."""
+        for _ in range(round(LEASE_S / HEARTBEAT_S) + 2):
+            self.leap(HEARTBEAT_S)
+            for process in self.running():
+                if process.is_coordinator:
+                    self.act(process, "recovers", process.recover)
 
     def looked(self) -> None:
         """Somebody looks at the clock: how long nobody did bounds how late a timeout may be."""
@@ -399,8 +424,33 @@ class World:
         ]
         return wanted
 
+    def is_time_wanted(self) -> bool:
+        """Whether a record is guided to where only time can bring it."""
+        hops = [self.wanted(record_id) for record_id in self.routes]
+        return any(hop is not None and hop.cause.endswith((".timed_out", ".due")) for hop in hops)
+
     def _is_asked(self, hop: Hop) -> bool:
         name, _, what = hop.cause.partition(".")
         if hop.cause in (CANCEL_REQUESTED, RETRY_REQUESTED) or name == "document":
             return True
         return any(review.name == name and what != "timed_out" for review in self.machine.reviews)
+
+
+def _shown(done: object) -> str:
+    """What an act gave, in a few words."""
+    if done is None or done is False:
+        return ""
+    if not isinstance(done, list):
+        return "" if done is True else f": {done}"
+    return ": " + ", ".join(_shown_one(each) for each in done)
+
+
+def _shown_one(each: object) -> str:
+    match each:
+        case Opened(record=record, is_duplicate=is_duplicate):
+            return f"{record.id} as before" if is_duplicate else record.id
+        case Applied(change=change):
+            return f"{change.record.id} is {change.record.status} at {change.record.version}"
+        case Ignored(reason=reason):
+            return f"ignored, {reason}"
+    return str(each)

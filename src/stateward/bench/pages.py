@@ -1,0 +1,104 @@
+"""`python -m stateward.bench`: what `make bench` and `make bench-growth` do, each for one page.
+
+python -m stateward.bench table docs/explanation/benchmarks.md --peers .venv-bench/bin/python
+python -m stateward.bench growth docs/explanation/scale.md --sizes 10000,100000
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import psycopg
+
+from stateward.bench.growth import SIZES, Growth, Line, lines
+from stateward.bench.report import benchmark, machine, write_between
+from stateward.bench.runs import RECORDS, STORES, Place, Plan, Row, place, rows
+from stateward.bench.scale import carries, growth
+from stateward.testing.postgres import MissingPostgres
+
+TABLE, GROWTH, CARRIES = "bench", "growth", "carries"
+ROUNDS = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and put the tables into a page."""
+    given = _parser().parse_args(arguments)
+    given.act(given)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m stateward.bench")
+    acts = parser.add_subparsers(required=True)
+    table = acts.add_parser("table", help="beside the floor and the peers")
+    table.add_argument("--records", type=int, default=RECORDS)
+    table.add_argument("--peers", type=Path, help="the Python that has the peers")
+    table.set_defaults(act=_table)
+    grown = acts.add_parser("growth", help="with history, coordinators and depth")
+    grown.add_argument(
+        "--sizes", type=_numbers, default=SIZES, help="finished records, such as 10000,100000"
+    )
+    grown.set_defaults(act=_growth)
+    for each in (table, grown):
+        each.add_argument("page", type=Path)
+        each.add_argument("--rounds", type=int, default=ROUNDS)
+        each.add_argument("--store", choices=STORES, action="append", help="this store only")
+        each.add_argument("--json", type=Path, help="keep the numbers in this file as well")
+    return parser
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(each.replace("_", "")) for each in text.split(","))
+
+
+def _table(given: argparse.Namespace) -> None:
+    stores = tuple(given.store or STORES)
+    plan = Plan(records=given.records, stores=stores, rounds=given.rounds, peers_python=given.peers)
+    found: list[Row] = []
+    for row in rows(plan, tell=_say):
+        found.append(row)
+        _say(
+            f"  {row.cpu_ms_per_record} ms of CPU a record, {row.records_per_s} records/s {row.note}"
+        )
+    _keep(given.json, found)
+    write_between(given.page, TABLE, benchmark(found, facts=_facts("make bench", stores)))
+
+
+def _growth(given: argparse.Namespace) -> None:
+    stores = tuple(given.store or STORES)
+    plan = Growth(stores=stores, sizes=tuple(sorted(given.sizes)), rounds=given.rounds)
+    found: list[Line] = []
+    for line in lines(plan, tell=_say):
+        found.append(line)
+        _say(f"  {line.cpu_ms_per_record} ms of CPU a record, {line.records_per_s} records/s")
+    _keep(given.json, found)
+    write_between(given.page, GROWTH, growth(found, facts=_facts("make bench-growth", stores)))
+    write_between(given.page, CARRIES, carries(found))
+
+
+def _facts(command: str, stores: Sequence[str]) -> list[str]:
+    return machine(command=command, postgres=_postgres_version() if "postgres" in stores else "")
+
+
+def _postgres_version() -> str:
+    try:
+        with place("postgres") as where:
+            return _version_of(where)
+    except MissingPostgres:
+        return ""
+
+
+def _version_of(where: Place) -> str:
+    with where.job("ours", "", 0) as job, psycopg.connect(job.url) as connection:
+        ((version,),) = connection.execute("SHOW server_version").fetchall()
+        return str(version)
+
+
+def _keep(path: Path | None, found: Sequence[Row | Line]) -> None:
+    if path is not None:
+        path.write_bytes(msgspec.json.encode(found))
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

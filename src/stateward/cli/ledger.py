@@ -1,0 +1,548 @@
+"""`stateward ledger`: ask a ledger directory, and write to it. Needs no database and no settings.
+
+What keeps a ledger sound and small stands in `ledger_care`; both are doors of `stateward.ledger` and know nothing.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.door import Door, Group, pass_door
+from stateward.cli.exits import Exit
+from stateward.cli.shown import cut, moment, plural, span, write, write_table
+from stateward.core.errors import InvalidRequest, InvalidTransition, StatewardError, UnknownName
+
+if TYPE_CHECKING:
+    from stateward.core.machine import Machine
+    from stateward.ledger import Document, Entry, Ledger, LedgerAuditRecord
+
+ROWS_DEFAULT = 100
+ROWS_MAX = 1_000_000
+BATCH_LINES = 1024
+WATCH_S = 0.2
+HOURS_STUCK = 6.0
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.group(
+    "ledger",
+    cls=Group,
+    examples=["stateward ledger init ledger/", "stateward ledger stats ledger/"],
+)
+def ledger() -> None:
+    """Keep, ask, check and mend a ledger of documents."""
+
+
+# Opening
+
+
+def machine_of(door: Door, path: Path) -> "Machine | None":
+    """The machine that the ledger was made for; None for a ledger that mirrors another log."""
+    from stateward.ledger import LITERATURE
+    from stateward.ledger.manifest import read_manifest
+    from stateward.ledger.writer import ANY_MACHINE
+
+    manifest = read_manifest(path) if path.is_dir() else None
+    name = manifest.machine if manifest is not None and manifest.machine else LITERATURE.name
+    if name == ANY_MACHINE:
+        return None
+    if name == LITERATURE.name:
+        return LITERATURE
+    from stateward.app import declared_machines
+
+    machines = {each.name: each for each in declared_machines(door.settings())}
+    if name not in machines:
+        raise UnknownName("machine", name, machines)
+    return machines[name]
+
+
+@contextmanager
+def reading(door: Door, path: Path) -> Iterator["Ledger"]:
+    """A ledger to ask. What had to be used instead of what is said."""
+    from stateward.ledger import Ledger
+
+    with Ledger.open(path, read_only=True, machine=machine_of(door, path)) as found:
+        yield found
+        _say_notes(door, found)
+
+
+@contextmanager
+def writing(door: Door, path: Path, *, is_new: bool = False) -> Iterator["Ledger"]:
+    """A ledger to write to; the only writer there is."""
+    from stateward.ledger import Ledger, LedgerMismatch
+    from stateward.ledger.rebuild import is_ledger
+
+    if not is_new and not (path.is_dir() and is_ledger(path)):
+        raise LedgerMismatch(f"{path} is not a ledger; make one with: stateward ledger init {path}")
+    with Ledger.open(path, machine=machine_of(door, path)) as found:
+        _say_notes(door, found)
+        yield found
+
+
+def _say_notes(door: Door, found: "Ledger") -> None:
+    for note in found.notes:
+        door.say(f"note: {note}")
+
+
+def duration(text: str) -> timedelta:
+    """A time as `6h`, `90m` or `2d`."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in UNITS_S or not number.isascii() or not number.replace(".", "", 1).isdecimal():
+        raise click.BadParameter(f"{text!r} is no time; write 90m, 6h or 2d")
+    return timedelta(seconds=float(number) * UNITS_S[unit])
+
+
+# Writing
+
+
+@ledger.command("init", examples=["stateward ledger init ledger/"])
+@a_ledger
+@pass_door
+def init(door: Door, ledger_path: Path) -> None:
+    """Make an empty ledger in a new or empty folder.
+
+    A folder that is a ledger already stays as it is.
+    """
+    with writing(door, ledger_path, is_new=True) as found:
+        count = found.last_seq
+    if door.json:
+        door.emit({"ledger": str(ledger_path), "records": count})
+    else:
+        door.say(f"{ledger_path} is a ledger with {plural(count, 'record')}")
+
+
+@ledger.command(
+    "append",
+    examples=[
+        "stateward ledger append ledger/ doc:123 pending --adapter pubmed",
+        "stateward ledger append ledger/ --from moves.jsonl",
+    ],
+)
+@a_ledger
+@click.argument("doc_id", required=False)
+@click.argument("state", required=False)
+@click.option("--adapter", default="", help="Who moves it.")
+@click.option("--actor", help="Who asked for it; a person is person:NAME.")
+@click.option("--error-type", help="What kind of error it was.")
+@click.option("--error-message", help="What went wrong, in a sentence.")
+@click.option("--metadata", metavar="JSON", help="Anything else, as a JSON object.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="JSON lines with doc_id, state and the fields above; - is stdin.",
+)
+@pass_door
+def append(
+    door: Door,
+    /,
+    *,
+    ledger_path: Path,
+    doc_id: str | None,
+    state: str | None,
+    source: Path | None,
+    **how: str | None,
+) -> None:
+    """Move a document, or many from a file of JSON lines.
+
+    Each move is checked against the machine, and durable when the command ends. Of a file everything is written up to
+    the first wrong line, which is named.
+    """
+    if (source is None) == (doc_id is None) or (source is None and state is None):
+        raise click.UsageError("name a document and its state, or a file with --from")
+    with writing(door, ledger_path) as found:
+        if source is not None:
+            count = _append_file(door, found, source)
+        else:
+            count = found.record_many(
+                [_move(found, {"doc_id": doc_id, "state": state, **_given(how)}, "")]
+            )
+        last = found.last_seq
+    if door.json:
+        door.emit({"appended": count, "last_seq": last})
+    else:
+        door.say(f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}")
+
+
+def _given(how: dict[str, str | None]) -> dict[str, object]:
+    import msgspec
+
+    fields: dict[str, object] = {name: value for name, value in how.items() if value}
+    if "metadata" in fields:
+        try:
+            fields["metadata"] = msgspec.json.decode(str(fields["metadata"]))
+        except msgspec.DecodeError as error:
+            raise click.BadParameter(f"--metadata is not JSON: {error}") from error
+    return fields
+
+
+def _append_file(door: Door, found: "Ledger", source: Path) -> int:
+    count = 0
+    group: list[tuple[str, Entry]] = []
+    stream = sys.stdin.buffer if str(source) == "-" else source.open("rb")
+    with stream:
+        for number, line in enumerate(stream, 1):
+            if line.isspace():
+                continue
+            where = f"{source}, line {number}"
+            try:
+                group.append((where, _move(found, _fields(line), "")))
+            except StatewardError as error:
+                count += _append_group(found, group, count)
+                raise _stopped(where, error, count) from error
+            if len(group) >= BATCH_LINES:
+                count += _append_group(found, group, count)
+                group = []
+                door.progress(f"{count:,} records")
+    return count + _append_group(found, group, count)
+
+
+def _fields(line: bytes) -> dict[str, object]:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(line, type=dict[str, object])
+    except msgspec.DecodeError as error:
+        raise InvalidRequest(str(error)) from error
+
+
+def _append_group(found: "Ledger", group: list[tuple[str, "Entry"]], before: int) -> int:
+    """All of them in one group; if one is wrong, those before it, and its line is named."""
+    try:
+        return found.record_many(entry for _, entry in group)
+    except (InvalidTransition, InvalidRequest):
+        for count, (where, entry) in enumerate(group):
+            try:
+                found.record_many([entry])
+            except StatewardError as error:
+                raise _stopped(where, error, before + count) from error
+        return len(group)
+
+
+def _stopped(where: str, error: Exception, count: int) -> InvalidRequest:
+    return InvalidRequest(f"{where}: {error}; {plural(count, 'record')} before it were appended")
+
+
+def _move(found: "Ledger", fields: dict[str, object], where: str) -> "Entry":
+    """One move that somebody asks for, as the ledger takes it."""
+    import msgspec
+
+    from stateward.ledger import LITERATURE, Entry, LedgerState
+
+    try:
+        entry = msgspec.convert(fields, Entry)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"{where}{error}") from error
+    if found.machine is LITERATURE:
+        try:
+            entry = msgspec.structs.replace(entry, state=LedgerState(entry.state))
+        except ValueError:
+            known = ", ".join(LedgerState)
+            raise InvalidRequest(
+                f"{where}there is no state {entry.state!r}; there are: {known}"
+            ) from None
+    return entry
+
+
+# Asking
+
+
+@ledger.command(
+    "state",
+    examples=[
+        "stateward ledger state ledger/ doc:123",
+        "stateward ledger state export.jsonl --json",
+    ],
+)
+@click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
+@click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
+@pass_door
+def state(door: Door, ledger_path: Path, doc_ids: tuple[str, ...]) -> None:
+    """Say where documents are; without names, all of them.
+
+    A file is one that `ledger export` wrote: nothing is said of a damaged one but what is wrong with it.
+    """
+    found = _states(door, ledger_path, doc_ids)
+    if door.json:
+        door.emit(found)
+    else:
+        for doc_id, name in found.items():
+            write(f"{doc_id}  {name}")
+
+
+def _states(door: Door, path: Path, doc_ids: tuple[str, ...]) -> dict[str, str]:
+    from stateward.ledger.single import file_states
+
+    if path.is_file():
+        known = file_states(path)
+        found = {doc_id: known.get(doc_id) for doc_id in doc_ids} if doc_ids else dict(known)
+    else:
+        with reading(door, path) as opened:
+            if doc_ids:
+                found = {doc_id: opened.state(doc_id) for doc_id in doc_ids}
+            else:
+                found = {each.doc_id: each.state for each in opened.documents()}
+    for doc_id, name in found.items():
+        if name is None:
+            raise UnknownName("document", cut(doc_id, chars_max=80))
+    return {doc_id: str(name) for doc_id, name in found.items()}
+
+
+@ledger.command(
+    "history",
+    is_listing=True,
+    examples=[
+        "stateward ledger history ledger/ doc:123",
+        "stateward ledger history ledger/ doc:123 --jsonl",
+    ],
+)
+@a_ledger
+@click.argument("doc_id")
+@pass_door
+def history(door: Door, ledger_path: Path, doc_id: str) -> None:
+    """Show everything that happened to a document.
+
+    Also what was rolled back or archived; what was removed on purpose is missing.
+    """
+
+    with reading(door, ledger_path) as found:
+        records = found.history(doc_id)
+    if not records:
+        raise UnknownName("document", cut(doc_id, chars_max=80))
+    if door.is_for_programs:
+        door.emit_rows(each.to_dict() for each in records)
+    else:
+        write_table(("seq", "at", "from", "to", "after", "adapter", "what"), map(_row, records))
+
+
+def _row(each: "LedgerAuditRecord") -> tuple[object, ...]:
+    what = ": ".join(part for part in (each.error_type, each.error_message) if part)
+    after = "" if each.duration_seconds is None else span(round(each.duration_seconds * 1_000_000))
+    at = moment(round(each.timestamp * 1_000_000))
+    return each.seq, at, each.old_state, each.new_state, after, each.adapter, cut(what)
+
+
+@ledger.command(
+    "documents",
+    is_listing=True,
+    examples=[
+        "stateward ledger documents ledger/ --state failed",
+        "stateward ledger documents ledger/ --jsonl",
+    ],
+)
+@a_ledger
+@click.option("--state", "state_", help="Only those in this state.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, ROWS_MAX),
+    help=f"At most that many; {ROWS_DEFAULT} for people, all for programs.",
+)
+@pass_door
+def documents(door: Door, *, ledger_path: Path, state_: str | None, limit: int | None) -> None:
+    """List documents and where they are."""
+    with reading(door, ledger_path) as found:
+        _check_state(found, state_)
+        _list_documents(door, found.documents(state=state_), limit)
+
+
+def _check_state(found: "Ledger", name: str | None) -> None:
+
+    if name is not None and found.machine is not None and name not in found.machine.state:
+        raise UnknownName("state", name, found.machine.state)
+
+
+def _list_documents(door: Door, found: Iterator["Document"], limit: int | None) -> None:
+    from itertools import islice
+
+    if door.is_for_programs:
+        door.emit_rows(islice(found, limit))
+        return
+    most = limit or ROWS_DEFAULT
+    shown = list(islice(found, most + 1))
+    rows = [
+        (cut(each.doc_id), each.state, moment(round(each.updated_at * 1_000_000)), each.adapter,
+         each.retry_count or "", cut(each.error_message or ""))
+        for each in shown[:most]
+    ]  # fmt: skip
+    write_table(("document", "state", "since", "adapter", "retries", "error"), rows)
+    if len(shown) > most:
+        door.say(f"and more; --limit {most * 10} shows more of them")
+
+
+@ledger.command(
+    "stats", examples=["stateward ledger stats ledger/", "stateward ledger stats ledger/ --json"]
+)
+@a_ledger
+@pass_door
+def stats(door: Door, ledger_path: Path) -> None:
+    """Count documents, errors, adapters and durations.
+
+    Costs the same however many documents there are. Durations are the stays in a state that have ended.
+    """
+    with reading(door, ledger_path) as found:
+        summary, counts = found.summary(), found.counts()
+        snapshots, last = found.snapshots(), found.last_seq
+    answer = {
+        "document_count": summary.documents,
+        "distribution": dict(sorted(counts.items())),
+        "error_types": summary.errors,
+        "adapters": summary.adapters,
+        "durations": {
+            name: {
+                "count": stays.count, "mean_s": round(stays.total_s / stays.count, 6), "max_s": stays.max_s,
+                "p50_s": stays.percentile(0.5), "p95_s": stays.percentile(0.95),
+            }
+            for name, stays in sorted(summary.durations.items()) if stays.count
+        },
+        "sources": summary.sources,
+        "records": last,
+        "snapshots": len(snapshots),
+    }  # fmt: skip
+    if door.json:
+        door.emit(answer)
+        return
+    write(
+        f"{plural(summary.documents, 'document')}, {plural(last, 'record')}, {plural(len(snapshots), 'snapshot')}"
+    )
+    rows = []
+    for name in sorted(counts.keys() | summary.durations.keys()):
+        stays = summary.durations.get(name)
+        times = (
+            [span(round(stays.percentile(share) * 1_000_000)) for share in (0.5, 0.95)]
+            if stays
+            else ["", ""]
+        )
+        rows.append((name, f"{counts.get(name, 0):,}", *times))
+    write_table(("state", "documents", "p50", "p95"), rows)
+    for title, names in (("error type", summary.errors), ("adapter", summary.adapters)):
+        if names:
+            write()
+            write_table((title, "records"), _most_first(names))
+
+
+def _most_first(names: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(names.items(), key=lambda each: (-each[1], each[0]))
+
+
+@ledger.command(
+    "stuck",
+    is_listing=True,
+    examples=[
+        "stateward ledger stuck ledger/ --older-than 6h",
+        "stateward ledger stuck ledger/ --state parsing",
+    ],
+)
+@a_ledger
+@click.option(
+    "--older-than", default="6h", show_default=True, help="How long it has been there: 90m, 6h, 2d."
+)
+@click.option(
+    "--state", "states", multiple=True, help="Only these states; otherwise all that are no end."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, ROWS_MAX),
+    help=f"At most that many; {ROWS_DEFAULT} for people.",
+)
+@pass_door
+def stuck(
+    door: Door, *, ledger_path: Path, older_than: str, states: tuple[str, ...], limit: int | None
+) -> Exit:
+    """List documents that have not moved for long.
+
+    Ends with 1 if there is any.
+    """
+    age = duration(older_than)
+    with reading(door, ledger_path) as found:
+        for name in states:
+            _check_state(found, name)
+        late = found.stuck(older_than=age, states=states or None)
+        first = next(late, None)
+        if first is None:
+            if door.is_for_programs:
+                door.emit_rows([])
+            door.say(f"nothing has been in one state for longer than {older_than}")
+            return Exit.OK
+
+        def every() -> Iterator["Document"]:
+            yield first
+            yield from late
+
+        _list_documents(door, every(), limit)
+    return Exit.FOUND_PROBLEMS
+
+
+@ledger.command(
+    "query",
+    is_listing=True,
+    examples=[
+        "stateward ledger query ledger/ 'SELECT new_state, count(*) FROM ledger GROUP BY ALL'",
+    ],
+)
+@a_ledger
+@click.argument("sql", metavar="SQL")
+@pass_door
+def query(door: Door, ledger_path: Path, sql: str) -> None:
+    """Ask anything in SQL, with DuckDB.
+
+    The table `ledger` holds every line of the log, live and archived, with the fields of the reference page and `at`,
+    the timestamp as a time. Needs the extra `query`: pip install 'stateward[query]'.
+    """
+    from stateward.cli.ledger_query import ask
+
+    with reading(door, ledger_path) as found:
+        columns, rows, notes = ask(found, sql)
+    for note in notes:
+        door.say(f"note: {note}")
+    if door.is_for_programs:
+        door.emit_rows(dict(zip(columns, row, strict=True)) for row in rows)
+    else:
+        write_table(columns, rows)
+
+
+@ledger.command(
+    "watch",
+    is_listing=True,
+    examples=[
+        "stateward ledger watch ledger/",
+        "stateward ledger watch ledger/ --after 0 --until-idle --jsonl",
+    ],
+)
+@a_ledger
+@click.option(
+    "--after",
+    type=click.IntRange(0),
+    help="Begin after this seq; otherwise with what comes from now on.",
+)
+@click.option("--until-idle", is_flag=True, help="Show what there is, then end.")
+@pass_door
+def watch(door: Door, *, ledger_path: Path, after: int | None, until_idle: bool) -> None:
+    """Follow the ledger as it is written, until interrupted."""
+    with reading(door, ledger_path) as found:
+        records = found.follow(after=after, poll_s=WATCH_S, until=lambda: until_idle)
+        if door.json and not until_idle:
+            door.json, door.jsonl = False, True  # a list without an end has no closing bracket
+        if door.is_for_programs:
+            door.emit_rows(each.to_dict() for each in records)
+        else:
+            for each in records:
+                seq, at, old, new, after_, adapter, what = _row(each)
+                name = cut(each.doc_id) or "the ledger"
+                write(
+                    f"{seq}  {at}  {name}: {old or 'new'} → {new}  {adapter}  {after_}  {what}".rstrip()
+                )
+                sys.stdout.flush()
+
+
+from stateward.cli import ledger_care  # noqa: E402 - the rest of the group hangs itself under it
+
+for _command in ledger_care.COMMANDS:
+    ledger.add_command(_command)

@@ -1,0 +1,419 @@
+"""Lines of old ledgers, read as they are: what each one says, in the words of the new one. Nothing here touches a disk.
+
+Old ledgers are JSON lines that programs wrote over years. Names of fields and states differ, values are numbers or
+the text of numbers, times are seconds, milliseconds or ISO, the rest lies in `metadata` or loose beside it. What is
+there is taken; nothing is made up: a word for a state that no table maps becomes `legacy`, and whatever had to
+be changed to fit is kept in the metadata under `legacy_…`. A line that cannot be used is refused with a reason.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from stateward.core.errors import DeclarationError, Fault, InvalidRequest
+from stateward.core.model import Fields, Json, clean_text
+from stateward.core.reading import convert, read_yaml
+from stateward.ledger.record import (
+    ADAPTER_CHARS_MAX,
+    ERROR_TYPE_CHARS_MAX,
+    METADATA_BYTES_MAX,
+    Entry,
+    check_doc_id,
+    check_metadata,
+)
+from stateward.ledger.states import LedgerState
+
+WORD_CHARS_MAX = 200
+WORDS_REMEMBERED_MAX = 100_000
+SECONDS_MAX = 25_000_000_000.0
+"""The year 2762: a greater number is one of milliseconds, microseconds or nanoseconds."""
+ANYTHING_ELSE = "*"
+
+_RARE = frozenset(
+    {
+        "error_type",
+        "error_message",
+        "traceback",
+        "retry_count",
+        "max_retries",
+        "duration_seconds",
+        "actor",
+    }
+)
+_PARTS_OF_ERRORS = (
+    ("error_type", ("type", "error_type", "class")),
+    ("error_message", ("message", "error_message", "msg")),
+)
+_SAFE_BYTES_MAX = METADATA_BYTES_MAX // 4
+_SAFE_BRACKETS_MAX = 40
+_MANY_DIGITS = re.compile(rb"[0-9]{18}")
+_GAPS = re.compile(r"[\s.\-/]+")
+_decode = msgspec.json.Decoder().decode
+
+STATES: dict[str, tuple[str, ...]] = {
+    "pending": ("new", "queued", "todo", "to_do", "waiting", "created", "init", "initial", "registered", "discovered",
+                "scheduled", "received", "submitted", "not_started", "auto_pending"),
+    "fetching": ("fetch", "download", "downloading", "fetch_started", "download_started", "retrieving",
+                 "auto_inflight"),
+    "fetched": ("downloaded", "retrieved", "fetch_done", "fetch_completed", "pdf_downloaded", "auto_fetched"),
+    "parsing": ("parse", "extracting", "parse_started", "pdf_parsing", "mineru_inflight"),
+    "parsed": ("extracted", "parse_done", "parse_completed", "pdf_parsed", "auto_parsed"),
+    "validating": ("validate", "checking", "validation_started"),
+    "validated": ("valid", "checked", "validation_done", "validation_passed"),
+    "ir_building": ("building_ir", "ir_build", "ir_started", "pdf_ir_building"),
+    "ir_ready": ("ir_built", "ir_done", "ir_completed", "pdf_ir_ready"),
+    "embedding": ("embed", "embedding_started", "vectorizing"),
+    "indexed": ("embedded", "index_done", "embedding_done"),
+    "completed": ("complete", "done", "finished", "success", "succeeded", "successful", "ok", "processed", "auto_done",
+                  "manual_done"),
+    "failed": ("fail", "failure", "error", "errored", "exception", "dead", "aborted", "auto_failed", "pdf_failed",
+               "mineru_failed", "fetch_failed", "parse_failed"),
+    "retrying": ("retry", "retry_scheduled", "will_retry", "retry_pending"),
+    "skipped": ("skip", "ignored", "duplicate", "excluded", "cancelled", "canceled"),
+    "legacy": (),
+}  # fmt: skip
+"""What old ledgers call the states. Each state is also called by its own name."""
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "doc_id": ("doc_id", "document_id", "docid", "doc", "document", "record_id", "id"),
+    "state": ("new_state", "to_state", "state", "status", "to"),
+    "old_state": ("old_state", "from_state", "previous_state", "prev_state", "from"),
+    "timestamp": ("timestamp", "ts", "time", "at", "updated_at", "datetime", "date", "created_at"),
+    "adapter": ("adapter", "adapter_name", "source"),
+    "error_type": ("error_type", "error_class", "exception_type"),
+    "error_message": ("error_message", "error", "error_msg", "exception_message"),
+    "traceback": ("traceback", "stack_trace", "stacktrace"),
+    "retry_count": ("retry_count", "retries"),
+    "max_retries": ("max_retries", "retries_max"),
+    "duration_seconds": ("duration_seconds", "duration", "elapsed"),
+    "metadata": ("metadata", "meta", "extra", "details"),
+    "actor": ("actor", "user"),
+}
+"""What old ledgers call the fields; the earlier name counts where a line has several."""
+
+StateName: TypeAlias = Literal[
+    "pending", "fetching", "fetched", "parsing", "parsed", "validating", "validated", "ir_building", "ir_ready",
+    "embedding", "indexed", "completed", "failed", "retrying", "skipped", "legacy",
+]  # fmt: skip
+FieldName: TypeAlias = Literal[
+    "doc_id", "state", "old_state", "timestamp", "adapter", "error_type", "error_message", "traceback",
+    "retry_count", "max_retries", "duration_seconds", "metadata", "actor",
+]  # fmt: skip
+
+
+class MappingDeclared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file with words of one's own may say."""
+
+    states: Annotated[
+        dict[str, StateName],
+        Meta(description="A word of the old ledger and the state that it means; * is the rest."),
+    ] = {}
+    fields: Annotated[
+        dict[str, FieldName],
+        Meta(description="A name of a field in the old ledger and the field that it means."),
+    ] = {}
+
+
+class StateMap:
+    """Which words mean which states, and which names mean which fields. Never changed once it is made."""
+
+    def __init__(self, declared: MappingDeclared | None = None) -> None:
+        own = declared or MappingDeclared()
+        self._states: dict[str, str] = {}
+        for state, words in STATES.items():
+            self._states.update(dict.fromkeys((state, *words), state))
+        self.default = str(own.states.get(ANYTHING_ELSE, LedgerState.LEGACY))
+        self._states.update(
+            {
+                spelled(word): str(state)
+                for word, state in own.states.items()
+                if word != ANYTHING_ELSE
+            }
+        )
+        ranked = [
+            (alias, (name, rank))
+            for name, aliases in FIELDS.items()
+            for rank, alias in enumerate(aliases)
+        ]
+        ranked += [(alias.lower(), (str(name), -1)) for alias, name in own.fields.items()]
+        self.fields: Mapping[str, tuple[str, int]] = _Fields(dict(ranked))
+        text = repr((sorted(self._states.items()), self.default, sorted(ranked)))
+        self.digest = sha256(text.encode()).hexdigest()
+
+    def state(self, word: str) -> str | None:
+        """The state that a word means, or None if no table has it: then it is `default`."""
+        return self._states.get(spelled(word))
+
+
+def read_mapping(text: str, *, source: str) -> StateMap:
+    """The built-in table and on top of it a YAML file's; raises `DeclarationError` with every fault and its line."""
+    document = read_yaml(text, source=source)
+    declared, faults = convert(document, MappingDeclared)
+    if declared is None:
+        raise DeclarationError(faults)
+    seen: dict[str, str] = {}
+    again: list[Fault] = []
+    for word in declared.states:
+        first = seen.setdefault(spelled(word), word)
+        if first != word:
+            again.append(
+                document.fault(
+                    ("states", word), f"{word!r} and {first!r} are the same word; keep one"
+                )
+            )
+    if again:
+        raise DeclarationError(again)
+    return StateMap(declared)
+
+
+def spelled(word: str) -> str:
+    """A word for a state as the table spells it: small letters, underscores for gaps."""
+    return _GAPS.sub("_", word.strip().casefold())
+
+
+class _Fields(dict[str, tuple[str, int]]):
+    """Names of fields, whatever their case; a name that means nothing is remembered as such."""
+
+    def __missing__(self, name: str) -> tuple[str, int]:
+        found = self.get(name.strip().lower(), ("", 0))
+        if len(self) < WORDS_REMEMBERED_MAX:
+            self[name] = found
+        return found
+
+
+class OldLine(msgspec.Struct, gc=False):
+    """What one usable line says. `word` is the state in the old ledger's words, `said_before` the one it left."""
+
+    entry: Entry
+    word: str
+    said_before: str | None
+    is_time_assumed: bool
+
+
+class Reader:
+    """Reads the lines of one old ledger in order; a line without a time gets that of the line before it."""
+
+    def __init__(self, mapping: StateMap, *, first_at: float) -> None:
+        self._mapping = mapping
+        self._last_at = first_at
+        self._words: dict[str, tuple[str, bool]] = {}
+
+    def line(self, text: bytes, number: int) -> OldLine:
+        """What a line says. Raises `InvalidRequest` with the reason if it cannot be used."""
+        try:
+            fields = _decode(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise InvalidRequest(f"this is not JSON: {error}") from error
+        if type(fields) is not dict:
+            raise InvalidRequest(f"this is {_kind(fields)}, not a JSON object")
+        known, loose = self._sorted(fields)
+        doc_id = _doc_id(known)
+        word = _word(known)
+        state, is_mapped = self.state(word)
+        metadata = _metadata(known, loose)
+        if not is_mapped or state != word:
+            metadata["legacy_state"] = word
+        at, is_assumed = self._time(known, metadata)
+        entry = Entry(
+            doc_id=doc_id,
+            state=state,
+            adapter=_short(known, metadata, "adapter", ADAPTER_CHARS_MAX) or "",
+            timestamp=at,
+            metadata=metadata,
+            source_seq=number,
+        )
+        if not _RARE.isdisjoint(known):
+            entry = replace(entry, **_details(known, metadata))
+        before = known.get("old_state")
+        if _may_be_too_much(text):
+            check_metadata(metadata, bytes_max=METADATA_BYTES_MAX)
+        return OldLine(entry, word, None if before is None else str(before), is_assumed)
+
+    def state(self, word: str) -> tuple[str, bool]:
+        """The state that a word means here, and whether a table says so."""
+        found = self._words.get(word)
+        if found is None:
+            state = self._mapping.state(word)
+            found = (self._mapping.default, False) if state is None else (state, True)
+            if len(self._words) < WORDS_REMEMBERED_MAX:
+                self._words[word] = found
+        return found
+
+    def _sorted(self, fields: dict[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
+        """The fields that mean something, under our names, and the others; of two that mean one, the better name."""
+        names = self._mapping.fields
+        known: dict[str, Json] = {}
+        loose: dict[str, Json] = {}
+        taken: dict[str, tuple[int, str]] = {}
+        for key, value in fields.items():
+            name, rank = names[key]
+            if not name:
+                loose[key] = value
+            elif value is None:
+                continue
+            elif name not in known:
+                known[name], taken[name] = value, (rank, key)
+            elif rank < taken[name][0]:
+                loose[taken[name][1]] = known[name]
+                known[name], taken[name] = value, (rank, key)
+            else:
+                loose[key] = value
+        return known, loose
+
+    def _time(self, known: dict[str, Json], metadata: Fields) -> tuple[float, bool]:
+        given = known.get("timestamp")
+        if type(given) is float and 0.0 <= given < SECONDS_MAX:
+            self._last_at = given
+            return given, False
+        at = None if given is None else seconds(given)
+        if at is None:
+            if given is not None:
+                metadata["legacy_timestamp"] = given
+            return self._last_at, True
+        self._last_at = at
+        return at, False
+
+
+def _may_be_too_much(text: bytes) -> bool:
+    """Whether the metadata of a line may be too long, too deep or hold too large a number; most lines cannot."""
+    brackets = text.count(b"[") + text.count(b"{")
+    is_large = len(text) > _SAFE_BYTES_MAX or brackets > _SAFE_BRACKETS_MAX
+    return is_large or _MANY_DIGITS.search(text) is not None
+
+
+def seconds(value: Json) -> float | None:
+    """An instant in seconds since 1970, of a number, the text of one, or ISO; None if it is none of these."""
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            return _scaled(float(text)) if text.isascii() else None
+        except ValueError:
+            return _iso_seconds(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return _scaled(value)
+
+
+def _scaled(number: float) -> float | None:
+    if not math.isfinite(number) or number < 0:
+        return None
+    for _ in range(3):
+        if number < SECONDS_MAX:
+            break
+        number /= 1000
+    return round(float(number), 6) if number < SECONDS_MAX else None
+
+
+def _iso_seconds(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    try:
+        at = aware.timestamp()
+    except (OverflowError, ValueError):
+        return None
+    return at if at >= 0 else None
+
+
+def _doc_id(known: dict[str, Json]) -> str:
+    found = known.get("doc_id")
+    if type(found) is dict:
+        found = found.get("doc_id") or found.get("id")
+    if isinstance(found, int) and not isinstance(found, bool):
+        found = str(found)
+    if found is None:
+        raise InvalidRequest("it names no document")
+    check_doc_id(found)
+    return str(found)
+
+
+def _word(known: dict[str, Json]) -> str:
+    found = known.get("state")
+    if type(found) is str:
+        word = found if len(found) <= WORD_CHARS_MAX else found[:WORD_CHARS_MAX]
+        if word and not word.isspace():
+            return word
+    elif isinstance(found, int | float) and not isinstance(found, bool):
+        return str(found)
+    raise InvalidRequest("it names no state")
+
+
+def _metadata(known: dict[str, Json], loose: dict[str, Json]) -> Fields:
+    """What the line holds besides; a loose field never replaces one of the metadata."""
+    nested = known.get("metadata")
+    if nested is None:
+        return loose
+    if type(nested) is not dict:
+        nested = {"legacy_metadata": nested}
+    for key, value in loose.items():
+        nested["legacy_" + key if key in nested else key] = value
+    return nested
+
+
+def _details(known: dict[str, Json], metadata: Fields) -> dict[str, object]:
+    """The rarer fields, as far as they are what they should be; what is not stays in the metadata."""
+    found: dict[str, object] = {}
+    error = known.get("error_message")
+    if type(error) is dict:
+        for key, aliases in _PARTS_OF_ERRORS:
+            value = next((error[alias] for alias in aliases if type(error.get(alias)) is str), None)
+            if value is not None:
+                known[key] = value
+        if type(known["error_message"]) is dict:
+            metadata["legacy_error"] = known.pop("error_message")
+    for key in ("error_message", "traceback"):
+        if key in known:
+            found[key] = (
+                known[key] if type(known[key]) is str else msgspec.json.encode(known[key]).decode()
+            )
+    for key, chars_max in (("error_type", ERROR_TYPE_CHARS_MAX), ("actor", ADAPTER_CHARS_MAX)):
+        if key in known:
+            found[key] = _short(known, metadata, key, chars_max)
+    for key in ("retry_count", "max_retries", "duration_seconds"):
+        if key in known:
+            number = _number(known[key], is_whole=key != "duration_seconds")
+            if number is None:
+                metadata["legacy_" + key] = known[key]
+            else:
+                found[key] = number
+    return found
+
+
+def _short(known: dict[str, Json], metadata: Fields, key: str, chars_max: int) -> str | None:
+    """A short text; what was no text or too long is kept whole in the metadata."""
+    value = known.get(key)
+    if value is None or (type(value) is str and len(value) <= chars_max):
+        return value
+    metadata["legacy_" + key] = value
+    return (
+        clean_text(value, chars_max=chars_max) if isinstance(value, str) else str(value)[:chars_max]
+    )
+
+
+def _number(value: Json, *, is_whole: bool) -> int | float | None:
+    """A number that is not negative, also one that was written as text."""
+    if isinstance(value, str) and value.isascii():
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    if value < 0 or value > 2**53 or (is_whole and value != int(value)):
+        return None
+    return int(value) if is_whole else float(value)
+
+
+def _kind(value: object) -> str:
+    return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(
+        type(value), "a number"
+    )

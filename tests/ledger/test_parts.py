@@ -1,0 +1,316 @@
+"""The parts that the ledger is made of: states, tree, snapshot, index, schedule."""
+
+import base64
+import random
+import zoneinfo
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import patch
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stateward.core.errors import InvalidRequest
+from stateward.ledger import (
+    Housekeeping,
+    Ledger,
+    LedgerError,
+    LedgerState,
+    is_retryable,
+    is_signed_by,
+    is_terminal,
+    next_midnight,
+    valid_next_states,
+    verify_proof,
+)
+from stateward.ledger.merkle import Span, leaf_hash, signed
+from stateward.ledger.record import Line
+from stateward.ledger.schedule import backoff_s
+from stateward.ledger.snapshot import Header, Snapshot, SnapshotWriter
+from stateward.ledger.summary import Durations, Summary
+from tests.ledger.building import QuickDisk, a_ledger
+
+PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
+
+
+def test_every_state_is_documented_and_answers_the_operators_questions() -> None:
+    assert len(LedgerState) == 16
+    assert all(state.doc for state in LedgerState)
+    assert valid_next_states(PENDING) == (FETCHING, LedgerState.SKIPPED)
+    assert {state for state in LedgerState if is_terminal(state)} == {
+        LedgerState.COMPLETED, LedgerState.FAILED, LedgerState.SKIPPED,
+    }  # fmt: skip
+    assert {state for state in LedgerState if is_retryable(state)} == {
+        LedgerState.FAILED, LedgerState.RETRYING,
+    }  # fmt: skip
+    with pytest.raises(InvalidRequest, match="no state"):
+        is_terminal("done")
+
+
+def plain_root(leaves: list[bytes]) -> bytes:
+    """RFC 6962, section 2.1, word for word."""
+    if not leaves:
+        return sha256(b"").digest()
+    if len(leaves) == 1:
+        return sha256(b"\x00" + leaves[0]).digest()
+    half = 1
+    while half * 2 < len(leaves):
+        half *= 2
+    return sha256(b"\x01" + plain_root(leaves[:half]) + plain_root(leaves[half:])).digest()
+
+
+@given(st.lists(st.binary(max_size=5), max_size=70), st.lists(st.integers(0, 70), max_size=4))
+def test_spans_join_to_the_tree_of_the_standard(leaves: list[bytes], cuts: list[int]) -> None:
+    whole = Span()
+    places = sorted({min(cut, len(leaves)) for cut in cuts} | {0, len(leaves)})
+    for start, end in pairwise(places):
+        span = Span(start)
+        for leaf in leaves[start:end]:
+            span.add(leaf_hash(leaf))
+        whole.extend(Span.unpacked(span.packed(), start=start, end=end))
+
+    assert whole.root() == plain_root([leaf.removesuffix(b"\n") for leaf in leaves])
+
+
+def test_the_tree_is_that_of_known_test_vectors() -> None:
+    """The leaves and roots that the Certificate Transparency implementations test with."""
+    leaves = [bytes.fromhex(text) for text in ("", "00", "10", "2021", "3031", "40414243")]
+    span = Span()
+    for leaf in leaves:
+        span.add(sha256(b"\x00" + leaf).digest())
+
+    assert span.root().hex() == "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef"
+
+
+def test_every_line_can_be_proved_and_no_other(tmp_path: Path) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        for day in range(3):
+            ledger.record_many([(f"doc:{day}:{number}", PENDING) for number in range(5)])
+            ledger.compact()
+        early = ledger.checkpoint(write=False)
+        ledger.record("doc:x", PENDING)
+        late = ledger.checkpoint(origin="example.org/ledger", write=False)
+
+        for seq in range(1, 16):
+            proof = ledger.prove(seq, size=15)
+            assert verify_proof(proof, early)
+            assert not verify_proof(proof, late)
+            assert not verify_proof(msgspec.structs.replace(proof, line=proof.line + " "), early)
+            assert not verify_proof(msgspec.structs.replace(proof, seq=proof.seq % 15 + 1), early)
+        assert verify_proof(ledger.prove(16), late)
+        assert ledger.verify(checkpoint=early).is_sound
+        with pytest.raises(InvalidRequest):
+            ledger.prove(17)
+        with pytest.raises(InvalidRequest, match="origin"):
+            ledger.checkpoint(origin="two words")
+
+
+def test_a_checkpoint_can_be_signed(tmp_path: Path) -> None:
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    key = ed25519.Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes_raw()
+
+    with a_ledger(tmp_path / "l") as ledger:
+        text = ledger.checkpoint(origin="example.org/l", private_key=key.private_bytes_raw())
+
+    assert is_signed_by(text, name="example.org/l", public_key=public)
+    assert not is_signed_by(text.replace("\n0\n", "\n1\n"), name="example.org/l", public_key=public)
+    assert not is_signed_by(text, name="example.org/other", public_key=public)
+
+
+def test_without_the_package_a_signature_says_what_is_missing() -> None:
+    with (
+        patch.dict("sys.modules", {"cryptography.hazmat.primitives.asymmetric": None}),
+        pytest.raises(InvalidRequest, match="cryptography"),
+    ):
+        signed("x\n0\n\n", name="x", private_key=b"\0" * 32)
+
+
+def a_snapshot(path: Path, documents: dict[bytes, bytes]) -> Snapshot:
+    header = Header(
+        version="1.0", created_at="2025-10-04T00:00:00.000000Z", document_count=len(documents), last_seq=7,
+        chain="0" * 32, machine="literature", machine_version=1, state_counts={}, summary=msgspec.Raw(b"{}"),
+    )  # fmt: skip
+    writer = SnapshotWriter(QuickDisk(), path, header)
+    for key in sorted(documents):
+        writer.add(key, documents[key])
+    writer.finish()
+    return Snapshot(path)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 400), st.sampled_from([1, 60, 5000]))
+def test_a_snapshot_finds_what_is_there_and_nothing_else(seed: int, count: int, size: int) -> None:
+    dice = random.Random(seed)
+    keys = [b'"%b"' % base64.b64encode(dice.randbytes(dice.randrange(1, 9))) for _ in range(count)]
+    documents = {
+        key: b'{"state":"pending","x":"%b"}' % (b"y" * dice.randrange(size)) for key in keys
+    }
+    path = Path(f"/dev/shm/snapshot-{seed}-{count}.json")
+    try:
+        snapshot = a_snapshot(path, documents)
+
+        assert all(snapshot.get(key) == kept for key, kept in documents.items())
+        for key in (b'""', b'"\xff"', *(key[:-1] + b'x"' for key in keys)):
+            assert snapshot.get(key) == documents.get(key)
+        assert dict(snapshot.lines()) == documents
+        snapshot.verify()
+        path.with_name(path.name + ".idx").unlink()
+        again = Snapshot(path)
+        assert not again.has_index
+        assert all(again.get(key) == kept for key, kept in documents.items())
+    finally:
+        path.unlink()
+        path.with_name(path.name + ".idx").unlink(missing_ok=True)
+
+
+def test_a_large_snapshot_has_an_index_of_several_levels(tmp_path: Path) -> None:
+    documents = {
+        b'"doc:%06d"' % number: b'{"state":"pending","x":"%b"}' % (b"y" * 400)
+        for number in range(9000)
+    }
+    snapshot = a_snapshot(tmp_path / "s.json", documents)
+
+    assert snapshot._height == 1
+    assert all(snapshot.get(key) == kept for key, kept in documents.items())
+    assert snapshot.get(b'"doc:0000005"') is None
+    assert dict(snapshot.lines()) == documents
+
+
+def test_ids_that_share_a_hash_do_not_hide_each_other(tmp_path: Path) -> None:
+    with (
+        patch(
+            "stateward.ledger.delta.pair",
+            lambda key, salt, offset: (7).to_bytes(8, "big") + offset.to_bytes(8, "big"),
+        ),
+        patch("stateward.ledger.view.hash_of", return_value=7),
+        a_ledger(tmp_path / "l") as ledger,
+    ):
+        ledger.record_many([(f"doc:{number}", PENDING) for number in range(1500)])
+        ledger.record("doc:3", FETCHING)
+        ledger.rotate()
+        ledger._the_writer()._recent.clear()
+
+        assert ledger.state("doc:3") == FETCHING
+        assert ledger.state("doc:1499") == PENDING
+        assert ledger.state("doc:1500") is None
+        assert len(ledger.history("doc:3")) == 2
+
+
+def test_tables_are_merged_and_still_find_everything(tmp_path: Path) -> None:
+    with patch("stateward.ledger.writer.FOLD_LINES", 8), a_ledger(tmp_path / "l") as ledger:
+        for number in range(700):
+            ledger.record(f"doc:{number}", PENDING)
+        ledger._the_writer()._recent.clear()
+
+        assert len(ledger._view.active.index.tables) < 30
+        assert all(ledger.state(f"doc:{number}") == PENDING for number in range(700))
+    with Ledger.open(tmp_path / "l", read_only=True) as reader:
+        assert len(reader._view.active.tail) < 8
+        assert all(reader.state(f"doc:{number}") == PENDING for number in range(0, 700, 7))
+
+
+ZONES = (
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "America/Havana",
+    "Australia/Lord_Howe",
+    "Asia/Kathmandu",
+)
+
+
+@given(st.integers(1_700_000_000, 1_900_000_000), st.sampled_from(ZONES))
+def test_the_next_midnight_is_the_first_instant_of_the_next_day(second: int, name: str) -> None:
+    zone = zoneinfo.ZoneInfo(name)
+    now = datetime.fromtimestamp(second, UTC)
+
+    midnight = next_midnight(now, zone)
+
+    assert timedelta(0) < midnight.astimezone(UTC) - now <= timedelta(hours=25)
+    here = midnight.astimezone(UTC).astimezone(zone)
+    just_before = (midnight.astimezone(UTC) - timedelta(seconds=1)).astimezone(zone)
+    assert here.date() == now.astimezone(zone).date() + timedelta(days=1)
+    assert just_before.date() == now.astimezone(zone).date()
+
+
+def test_a_night_that_has_no_midnight_begins_with_the_jump() -> None:
+    havana = zoneinfo.ZoneInfo("America/Havana")  # 2025-03-09 00:00 became 01:00
+
+    midnight = next_midnight(datetime(2025, 3, 8, 12, tzinfo=havana), havana)
+
+    assert midnight.isoformat() == "2025-03-09T01:00:00-04:00"
+
+
+def test_failed_upkeep_waits_longer_each_time() -> None:
+    now = datetime(2025, 10, 4, 12, tzinfo=UTC)
+    keeping = Housekeeping(now, zone=UTC)
+
+    assert not keeping.is_due(now)
+    assert keeping.is_due(datetime(2025, 10, 5, tzinfo=UTC))
+    keeping.failed(now)
+    assert keeping.due_at == now + timedelta(minutes=1)
+    keeping.failed(now)
+    assert keeping.due_at == now + timedelta(minutes=2)
+    assert [backoff_s(failures) for failures in (0, 7, 500)] == [0.0, 3600.0, 3600.0]
+    keeping.succeeded(now)
+    assert keeping.due_at == datetime(2025, 10, 5, tzinfo=UTC)
+    with pytest.raises(ValueError, match="zone"):
+        next_midnight(datetime(2025, 1, 1), UTC)  # noqa: DTZ001
+
+
+def test_a_ledger_is_tended_at_midnight_and_pauses_after_a_failure(tmp_path: Path) -> None:
+    now = datetime(2025, 10, 4, 12, tzinfo=UTC)
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", PENDING)
+        keeping = Housekeeping(now, zone=UTC)
+
+        assert ledger.tend(keeping, now) is None
+        with (
+            patch(
+                "stateward.ledger.upkeep.SnapshotWriter", side_effect=OSError(28, "No space left")
+            ),
+            pytest.raises(LedgerError, match="No space"),
+        ):
+            ledger.tend(keeping, now + timedelta(days=1))
+        assert ledger.tend(keeping, now + timedelta(days=1, seconds=59)) is None
+        ledger.record("doc:2", PENDING)
+        made = ledger.tend(keeping, now + timedelta(days=1, seconds=61))
+
+    assert made is not None
+    assert made.documents == 2
+
+
+@given(st.lists(st.floats(1e-6, 1e9), min_size=1))
+def test_a_percentile_is_right_to_within_a_twentieth(seconds: list[float]) -> None:
+    stays = Durations()
+    stays.add(seconds)
+
+    middle = sorted(seconds)[(len(seconds) + 1) // 2 - 1]
+    assert stays.percentile(0.5) == pytest.approx(middle, rel=0.05)
+
+
+def test_too_many_names_are_counted_together() -> None:
+    summary = Summary()
+    for number in range(400):
+        name = f"adapter {number}"
+        summary.add(
+            [
+                Line(
+                    doc_id="d",
+                    old_state=None,
+                    new_state="a",
+                    timestamp=1.0,
+                    adapter=name,
+                    seq=1,
+                    n=1,
+                )
+            ]
+        )
+
+    assert len(summary.adapters) == 257
+    assert summary.adapters["(other)"] == 144

@@ -1,0 +1,187 @@
+"""What a ledger does when its files are not as they should be: falls back, refuses, is repaired; and says so."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.ledger import Ledger, LedgerDamaged, LedgerState, repair, verify
+from tests.ledger.building import DAY_S, Clock, a_ledger, states_of
+
+PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
+
+
+def three_days(folder: Path) -> dict[str, str]:
+    """Two snapshots, the older one packed, and an active delta."""
+    clock = Clock()
+    with a_ledger(folder, clock=clock) as ledger:
+        for day in range(3):
+            ledger.record_many([(f"doc:{day}:{number}", PENDING) for number in range(5)])
+            ledger.record(f"doc:{day}:0", FETCHING)
+            if day < 2:
+                ledger.compact()
+            clock.tick(DAY_S)
+        return states_of(ledger)
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_damaged_snapshot_falls_back_to_the_one_before_and_says_so(tmp_path: Path) -> None:
+    expected = three_days(tmp_path / "l")
+    newest = tmp_path / "l" / "snapshot-2025-10-05.json"
+    flip(newest, newest.read_bytes().index(b"doc:0:3"))
+    before = {path.name for path in (tmp_path / "l").iterdir()}
+
+    with Ledger.open(tmp_path / "l", read_only=True) as reader:
+        assert states_of(reader) == expected
+        assert any("snapshot-2025-10-04.json" in note for note in reader.notes)
+    assert {path.name for path in (tmp_path / "l").iterdir()} == before
+    with a_ledger(tmp_path / "l") as ledger:
+        assert states_of(ledger) == expected
+        assert any("instead" in note for note in ledger.notes)
+        ledger.compact()
+        assert states_of(ledger) == expected
+
+    assert verify(tmp_path / "l").is_sound
+
+
+def test_without_any_sound_snapshot_the_whole_log_is_used(tmp_path: Path) -> None:
+    expected = three_days(tmp_path / "l")
+    for path in (tmp_path / "l").glob("snapshot-*"):
+        path.write_bytes(b"")
+
+    with Ledger.open(tmp_path / "l", read_only=True) as reader:
+        assert states_of(reader) == expected
+        assert any("whole log" in note for note in reader.notes)
+
+
+def test_deltas_alone_are_used_only_when_asked_for_and_marked(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    for pattern in ("snapshot-*", "delta-2025-10-04.jsonl*"):
+        for path in (tmp_path / "l").glob(pattern):
+            path.unlink()
+
+    with pytest.raises(LedgerDamaged, match=r"missing|not there"):
+        Ledger.open(tmp_path / "l", read_only=True)
+    with Ledger.open(tmp_path / "l", read_only=True, partial=True) as reader:
+        found = reader.document("doc:2:1")
+        assert reader.is_partial
+        assert found is not None
+        assert found.is_partial
+
+
+def test_a_lost_manifest_is_made_anew(tmp_path: Path) -> None:
+    expected = three_days(tmp_path / "l")
+    (tmp_path / "l" / "MANIFEST.json").unlink()
+
+    with a_ledger(tmp_path / "l") as ledger:
+        assert states_of(ledger) == expected
+        assert any("anew" in note for note in ledger.notes)
+
+    with a_ledger(tmp_path / "l") as ledger:
+        assert ledger.notes == ()
+        assert ledger.verify().is_sound
+
+
+def test_a_torn_line_is_cut_off_and_its_bytes_are_kept(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    active = tmp_path / "l" / "delta-2025-10-05.jsonl"
+    size = active.stat().st_size
+    with active.open("ab") as file:
+        file.write(b'{"doc_id":"half')
+
+    assert verify(tmp_path / "l").is_sound
+    with a_ledger(tmp_path / "l") as ledger:
+        assert "15 bytes" in ledger.notes[0]
+
+    assert active.stat().st_size == size
+    assert (tmp_path / "l" / f"{active.name}.torn-{size}").read_bytes() == b'{"doc_id":"half'
+
+
+def test_damage_to_an_acknowledged_line_is_refused_and_named(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    active = tmp_path / "l" / "delta-2025-10-05.jsonl"
+    (tmp_path / "l" / "HEAD").unlink()
+    lines = active.read_bytes().splitlines(keepends=True)
+    flip(active, len(lines[0]) + 12)
+
+    with pytest.raises(LedgerDamaged) as refused:
+        a_ledger(tmp_path / "l")
+
+    finding = refused.value.findings[0]
+    assert (finding.file, finding.byte, finding.seq) == (active.name, len(lines[0]), 14)
+    assert verify(tmp_path / "l").findings[0].byte == len(lines[0])
+
+
+def test_repair_says_what_it_would_do_and_keeps_the_damaged_bytes(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    active = tmp_path / "l" / "delta-2025-10-05.jsonl"
+    lines = active.read_bytes().splitlines(keepends=True)
+    flip(active, len(lines[0]) + 12)
+    hurt = active.read_bytes()
+
+    plan = repair(tmp_path / "l")
+    assert [step.lost for step in plan] == [5]
+    assert plan[0].needs_accept_loss
+    repair(tmp_path / "l", execute=True)
+    with pytest.raises(LedgerDamaged):
+        a_ledger(tmp_path / "l")
+    repair(tmp_path / "l", execute=True, accept_loss=True)
+
+    with a_ledger(tmp_path / "l") as ledger:
+        assert ledger.last_seq == 13
+        ledger.record("doc:after", PENDING)
+        assert ledger.verify().is_sound
+    assert (tmp_path / "l" / f"{active.name}.damaged").read_bytes() == hurt
+
+
+def test_repair_after_an_older_backup_came_back(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    active = tmp_path / "l" / "delta-2025-10-05.jsonl"
+    lines = active.read_bytes().splitlines(keepends=True)
+    active.write_bytes(b"".join(lines[:-2]))
+
+    with pytest.raises(LedgerDamaged, match="acknowledged"):
+        a_ledger(tmp_path / "l")
+    repair(tmp_path / "l", execute=True, accept_loss=True)
+
+    with a_ledger(tmp_path / "l") as ledger:
+        assert ledger.last_seq == 16
+
+
+def test_repair_puts_a_damaged_snapshot_aside(tmp_path: Path) -> None:
+    expected = three_days(tmp_path / "l")
+    newest = tmp_path / "l" / "snapshot-2025-10-05.json"
+    flip(newest, newest.read_bytes().index(b"doc:0:3"))
+
+    steps = repair(tmp_path / "l", execute=True)
+
+    assert "aside" in steps[0].action
+    assert newest.with_name(newest.name + ".corrupt").exists()
+    with a_ledger(tmp_path / "l") as ledger:
+        assert states_of(ledger) == expected
+
+
+def test_a_directory_without_its_log_is_not_made_new(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    for path in (tmp_path / "l").iterdir():
+        if path.name not in ("HEAD", "LOCK"):
+            path.unlink()
+
+    with pytest.raises(LedgerDamaged, match="acknowledged"):
+        a_ledger(tmp_path / "l")
+
+
+def test_verify_names_a_rewritten_log_by_its_checkpoint(tmp_path: Path) -> None:
+    """An owner of the disk rewrites everything; a checkpoint kept elsewhere tells."""
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record_many([("doc:1", PENDING), ("doc:2", PENDING)])
+        checkpoint = ledger.checkpoint()
+    with a_ledger(tmp_path / "forged") as ledger:
+        ledger.record_many([("doc:1", PENDING), ("doc:3", PENDING)])
+
+    assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
+    assert "checkpoint" in str(verify(tmp_path / "forged", checkpoint=checkpoint).findings[0])
