@@ -33,6 +33,7 @@ from stateward.core.errors import (
     Fault,
     InvalidRequest,
     InvalidTransition,
+    StatewardError,
     StoreBroken,
     StoreFull,
     StoreUnreachable,
@@ -60,7 +61,16 @@ from stateward.core.view import Explanation, Surroundings, explain, sentence, vi
 from stateward.database import TOPIC_CHANGES, TOPIC_EVENTS, TOPIC_READY, Bell, Database
 from stateward.database.sqlite import MEMORY, SqliteDatabase
 from stateward.outputs import Mark, Outputs
-from stateward.provenance import Progress, Verdict, export, verify
+from stateward.provenance import (
+    Comparison,
+    Mirror,
+    Progress,
+    Verdict,
+    compare,
+    export,
+    mirror_state,
+    verify,
+)
 from stateward.runners.kit import Limits, registered
 from stateward.runners.sandbox import sandbox_layers
 from stateward.runners.worker import Worker
@@ -81,6 +91,7 @@ EPOCH_OF_IDS_S = 1_577_836_800  # 2020-01-01: four bytes of seconds reach to 215
 WAIT_STEP_S = 5.0
 DISK_FREE_MIN = 512 * 2**20
 SWEEP_AGE_S = 86_400.0
+MIRROR_LATE_S = 60.0
 
 Verb = Literal["retry", "cancel"]
 _EVENT_OF: dict[Verb, str] = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
@@ -595,6 +606,10 @@ class App:
         """Replay and check the whole history."""
         return verify(self.store, self._all_versions(), progress=progress)
 
+    def compare(self, folder: Path, *, progress: Progress = lambda *_: None) -> Comparison:
+        """Compare the history with a ledger that mirrors it, up to the first difference."""
+        return compare(self.store, folder, progress=progress)
+
     def _all_versions(self) -> dict[tuple[str, int], Machine]:
         return {(machine.name, machine.version): machine for machine, _ in self.store.machines()}
 
@@ -664,6 +679,20 @@ class App:
             transient_backoff_s=own.transient_backoff_seconds,
         )
 
+    def mirror(self) -> Mirror | None:
+        """What keeps the history in a ledger as well, if the settings name one."""
+        own = self.settings.ledger
+        if own.mirror is None:
+            return None
+        return Mirror(
+            self.store,
+            Path(own.mirror),
+            clock=self.clock,
+            ticks=time.monotonic,
+            warn=telemetry.log("ledger").warning,
+            batch_max=own.batch_max,
+        )
+
     def node(self, *, is_coordinator: bool = True, is_worker: bool = True) -> "Node":
         """The loop of this process, in the roles asked for."""
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
@@ -710,6 +739,8 @@ class Node:
         self._bell: Bell | None = (
             app.database.bell(TOPIC_EVENTS, TOPIC_READY) if is_coordinator else None
         )
+        self._mirror = app.mirror() if is_coordinator else None
+        self._day = time.localtime()[:3]
         if is_coordinator:
             app.store.begin_epoch()
 
@@ -785,7 +816,17 @@ class Node:
                     is_busy |= self._coordinate()
         if worker is not None:
             worker.committed()
+        if self._mirror is not None:
+            is_busy |= self._mirror_on(self._mirror)
         return is_busy
+
+    def _mirror_on(self, mirror: Mirror) -> bool:
+        """Copy what was committed; whether there may be more. A new day, wherever this is, is time to compact."""
+        own, day = self._app.settings.ledger, time.localtime()[:3]
+        if day != self._day and own.compact:
+            mirror.compact()
+        self._day = day
+        return mirror.step() >= own.batch_max
 
     def _coordinate(self) -> bool:
         app = self._app
@@ -829,6 +870,8 @@ class Node:
         waits = [self._app.settings.coordinator.idle_seconds]
         if self._worker is not None:
             waits.append(self._worker.wake_in())
+        if self._mirror is not None and (wakes_in := self._mirror.wakes_in) is not None:
+            waits.append(wakes_in)
         if self._is_coordinator:
             waits.append(max(0.0, self._recover_at - time.monotonic()))
             due_at = self._app.clockwork.next_at()
@@ -840,6 +883,8 @@ class Node:
         """Leave: what this process still had waits for another."""
         if self._worker is not None:
             self._worker.close()
+        if self._mirror is not None:
+            self._mirror.close()
         if self._bell is not None:
             self._bell.close()
         os.close(self._wake_reader)
@@ -1027,6 +1072,8 @@ def _checks(app: App) -> Iterator[Check]:
         )
         or "nothing is paused",
     )
+    if app.settings.ledger.mirror is not None:
+        yield _mirror_check(app, Path(app.settings.ledger.mirror))
     for layer in sandbox_layers():
         yield Check(
             name=f"sandbox: {layer.name}",
@@ -1036,6 +1083,25 @@ def _checks(app: App) -> Iterator[Check]:
             if layer.is_available
             else "runners are held by the other layers only; a newer kernel has it",
         )
+
+
+def _mirror_check(app: App, folder: Path) -> Check:
+    try:
+        state = mirror_state(app.store, folder)
+    except (StatewardError, OSError) as error:
+        return Check(
+            name="ledger",
+            is_well=False,
+            sentence=f"the mirror cannot be used: {error}",
+            advice=f"work goes on without it; look with: stateward ledger verify {folder}",
+        )
+    is_late = state.since is not None and app.clock() - state.since > MIRROR_LATE_S * SECOND
+    return Check(
+        name="ledger",
+        is_well=not is_late,
+        sentence=f"{state.seq} transitions are mirrored to {folder}, {state.behind} are not yet",
+        advice="see that a coordinator runs, and what it logs about the ledger" if is_late else "",
+    )
 
 
 def _disk_check(folder: Path) -> Check:

@@ -6,6 +6,7 @@ side and any of them may die at any instruction. It never runs domain code and n
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -341,6 +342,8 @@ class Coordinator:
             for stage in machine.stages:
                 limit = min(room.left_for(stage), self._batch_max)
                 if limit and (machine.name, stage.name) not in paused:
+                    # What this batch took from the queue still stands in it, and must keep nobody out.
+                    limit += batch.taken[machine.name, stage.name]
                     waiting = self._store.waiting(machine.name, stage.name, limit=limit)
                     queues.append([each for each in waiting if each.id not in batch.changed])
                     queues.append(arrived.get((machine.name, stage.name), []))
@@ -444,6 +447,7 @@ class Batch:
         self.now = now
         self.records: dict[str, Record] = {}
         self.changed: set[str] = set()
+        self.taken: Counter[tuple[str, str]] = Counter()
         self.seen: set[str] = set()
         self.changes: list[Change] = []
         self.notes: list[Disposition] = []
@@ -453,6 +457,9 @@ class Batch:
 
     def change(self, change: Change) -> None:
         """One more change; what is decided after it sees the record as it leaves it."""
+        before = self.records.get(change.record.id)
+        if before is not None and before.waiting is not None:
+            self.taken[before.machine, before.waiting] += 1
         self.changes.append(change)
         self.changed.add(change.record.id)
         self.records[change.record.id] = change.record

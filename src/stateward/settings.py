@@ -281,6 +281,25 @@ class LimitSettings(Section, frozen=True, kw_only=True):
     page_rows_max: Annotated[Count, Meta(description="The most rows in one answer.")] = 200
 
 
+class LedgerSettings(Section, frozen=True, kw_only=True):
+    """The history once more, as a ledger of plain files."""
+
+    mirror: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="The folder of the ledger that every transition is mirrored to, counted from the file that "
+            "names it; null is none.",
+        ),
+    ] = None
+    batch_max: Annotated[
+        int,
+        Meta(ge=1, le=100_000, description="Transitions mirrored together, in one durable group."),
+    ] = 1000
+    compact: Annotated[
+        bool, Meta(description="Whether the mirror is compacted each night, at local midnight.")
+    ] = True
+
+
 class NoticeSettings(Section, frozen=True, kw_only=True):
     """Mail for what needs a person."""
 
@@ -313,6 +332,7 @@ class Declared(Section, frozen=True, kw_only=True):
     coordinator: CoordinatorSettings = CoordinatorSettings()
     limits: LimitSettings = LimitSettings()
     notices: NoticeSettings = NoticeSettings()
+    ledger: LedgerSettings = LedgerSettings()
     pipelines: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(
@@ -521,6 +541,9 @@ def _counted_from(folder: Path, value: object) -> object:
     moved: dict[str, object] = dict(value)
     if isinstance(data := moved.get("data"), str) and data and not data.startswith("~"):
         moved["data"] = str(folder / data)
+    ledger = moved.get("ledger")
+    if isinstance(ledger, dict) and isinstance(mirror := ledger.get("mirror"), str) and mirror:
+        moved["ledger"] = {**ledger, "mirror": str(folder / mirror)}
     if isinstance(pipelines := moved.get("pipelines"), list):
         moved["pipelines"] = [_pipeline_from(folder, each) for each in pipelines]
     return moved

@@ -13,6 +13,7 @@ from stateward.cli import cli
 from stateward.cli.door import PROFILES, Command, Door, Group
 from stateward.cli.exits import Exit
 from stateward.cli.reference import main, pages, root, walk
+from stateward.ledger import Ledger, LedgerState
 from stateward.settings import PROFILES as PROFILES_OF_SETTINGS
 from stateward.settings import describe_settings
 from tests.cli.calling import Shell
@@ -43,6 +44,29 @@ CALLS: dict[str, str] = {
     "export history": "export history --out {new}",
     "doctor": "doctor",
     "bench": "bench --only ours --store sqlite --records 5",
+    "ledger init": "ledger init {new}",
+    "ledger append": "ledger append {ledger} doc:9 pending",
+    "ledger state": "ledger state {ledger}",
+    "ledger history": "ledger history {ledger} doc:1",
+    "ledger documents": "ledger documents {ledger}",
+    "ledger stats": "ledger stats {ledger}",
+    "ledger stuck": "ledger stuck {ledger} --older-than 999d",
+    "ledger query": "ledger query {ledger} SELECT*FROM(ledger)",
+    "ledger watch": "ledger watch {ledger} --after 0 --until-idle",
+    "ledger validate": "ledger validate {ledger}",
+    "ledger verify": "ledger verify {ledger}",
+    "ledger repair": "ledger repair {ledger}",
+    "ledger prove": "ledger prove {ledger} 1",
+    "ledger checkpoint": "ledger checkpoint {ledger}",
+    "ledger compact": "ledger compact {ledger}",
+    "ledger snapshot": "ledger snapshot {ledger}",
+    "ledger snapshots": "ledger snapshots {ledger}",
+    "ledger rollback": "ledger rollback {ledger} 2",
+    "ledger archive": "ledger archive {ledger}",
+    "ledger export": "ledger export {ledger} --out {new}",
+    "ledger migrate": "ledger migrate {old} --output {new}",
+    "ledger prune-backups": "ledger prune-backups {ledger}",
+    "ledger bench": "ledger bench --documents 20",
     "up": "up --until-idle",
     "settings show": "settings show",
     "settings reference": "settings reference",
@@ -126,8 +150,21 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
         "file": str(file),
         "machine": str(machine),
         "new": str(tmp_path / "new"),
+        "ledger": str(tmp_path / "ledger"),
+        "old": str(tmp_path / "old.jsonl"),
     }
-    return lambda path: CALLS[path].format(**names).split()
+    (tmp_path / "old.jsonl").write_text('{"doc_id":"doc:1","state":"auto_done"}\n')
+    with Ledger.open(tmp_path / "ledger") as ledger:
+        ledger.record("doc:1", LedgerState.PENDING)
+        ledger.record("doc:1", LedgerState.FETCHING, adapter="pubmed")
+        ledger.compact()
+
+    def fill(path: str) -> list[str]:
+        if path == "ledger query":
+            pytest.importorskip("duckdb")
+        return CALLS[path].format(**names).split()
+
+    return fill
 
 
 @pytest.mark.parametrize("path", CALLS)

@@ -98,6 +98,7 @@ def test_text_that_is_clean_stays_as_it_is(text: str) -> None:
 
 def test_text_that_was_cut_says_so() -> None:
     assert clean_text("too long a text", chars_max=9) == "too long…"
+    assert clean_text("as it is", chars_max=8) == "as it is"
 
 
 # Names

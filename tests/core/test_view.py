@@ -182,10 +182,14 @@ def test_a_paused_stage_says_who_paused_it_and_how_to_go_on() -> None:
     )
 
 
-def test_a_pause_need_not_have_a_reason() -> None:
+def test_a_pause_may_be_of_the_whole_machine_and_need_not_have_a_reason() -> None:
     why = explained(an_upload(), paused_by="person:ada")
 
-    assert why.sentence == "stage parse is paused by person:ada"
+    assert why == Explanation(
+        code="paused",
+        sentence="stage parse is paused by person:ada",
+        advice="stateward resume upload",
+    )
 
 
 def test_a_record_that_no_worker_can_take_says_which_runner_is_missing() -> None:
@@ -275,6 +279,15 @@ def test_a_running_record_says_who_has_it_for_how_long_and_until_when() -> None:
         code="running",
         sentence=f"worker w1 has had it for 12 s; its timeout is at {until}",
         until=until,
+    )
+
+
+def test_a_record_whose_worker_is_gone_says_that_another_will_take_it() -> None:
+    why = explained(an_upload("parsing"), after_s=30, is_worker_lost=True)
+
+    assert (why.code, why.sentence) == (
+        "worker_lost",
+        "worker w1, which had it for 30 s, is gone; another will take it",
     )
 
 

@@ -170,7 +170,7 @@ def test_a_snapshot_finds_what_is_there_and_nothing_else(seed: int, count: int, 
 
 def test_a_large_snapshot_has_an_index_of_several_levels(tmp_path: Path) -> None:
     documents = {
-        b'"doc:%06d"' % number: b'{"state":"pending","x":"%b"}' % (b"y" * 400)
+        b'"doc:%06d"' % number: b'{"state":"pending","x":"%b"}' % (b"y" * 900)
         for number in range(9000)
     }
     snapshot = a_snapshot(tmp_path / "s.json", documents)

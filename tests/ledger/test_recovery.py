@@ -1,11 +1,13 @@
 """What a ledger does when its files are not as they should be: falls back, refuses, is repaired; and says so."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from stateward.ledger import Ledger, LedgerDamaged, LedgerState, repair, verify
+from stateward.ledger import Ledger, LedgerDamaged, LedgerPoisoned, LedgerState, repair, verify
 from tests.ledger.building import DAY_S, Clock, a_ledger, states_of
+from tests.ledger.proof.faults import FailingDisk
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 
@@ -185,3 +187,19 @@ def test_verify_names_a_rewritten_log_by_its_checkpoint(tmp_path: Path) -> None:
 
     assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
     assert "checkpoint" in str(verify(tmp_path / "forged", checkpoint=checkpoint).findings[0])
+
+
+def test_a_rotation_that_cannot_open_its_file_lets_go_of_the_lock(tmp_path: Path) -> None:
+    """The old descriptor was closed twice then, and the lock was held until the process ended."""
+    disk = FailingDisk("open_append", 2, errno.EIO, is_persistent=False)
+    ledger = a_ledger(tmp_path / "l", disk=disk)
+    ledger.record("doc:1", PENDING)
+
+    with pytest.raises(LedgerPoisoned):
+        ledger.rotate()
+    with pytest.raises(LedgerPoisoned):
+        ledger.record("doc:2", PENDING)
+    ledger.close()
+
+    with a_ledger(tmp_path / "l") as again:
+        assert states_of(again) == {"doc:1": "pending"}

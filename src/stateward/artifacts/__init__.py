@@ -34,6 +34,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._incoming = root / "incoming"
+        self._settled: set[str] = set()  # folders that are known to be on the disk
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
         """Keep these bytes; the limit holds while they stream, whatever was promised before."""
@@ -56,17 +57,19 @@ class Folder:
 
     def _adopt(self, incoming: Path, digest: str) -> bool:
         place = self._place(digest)
-        is_new_folder = not place.parent.exists()
         place.parent.mkdir(parents=True, exist_ok=True)
         incoming.chmod(0o440)
+        is_new = True
         try:
             os.link(incoming, place)
         except FileExistsError:
-            return False
+            is_new = False
+        # Also where the name was there: whoever made it may have been cut before it was on the disk.
         _sync_folder(place.parent)
-        if is_new_folder:
+        if place.parent.name not in self._settled:
             _sync_folder(self._root)
-        return True
+            self._settled.add(place.parent.name)
+        return is_new
 
     def path(self, digest: str) -> Path:
         """Where an artifact lies; an unknown one is refused."""

@@ -7,12 +7,12 @@ connection. Nothing is read back but the queue. What the product costs above thi
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from stateward.app import App, new_record_id, wall_clock
 from stateward.bench.floor_postgres import PostgresWriter
@@ -24,7 +24,6 @@ from stateward.bench.steps import (
     EPOCH,
     MACHINE,
     OPEN,
-    STAGES,
     START,
     WORKER,
     Live,
@@ -41,14 +40,6 @@ DUE_IN = 3605 * SECOND  # the default timeout of a stage, and the grace that the
 Waits: TypeAlias = Callable[[App], list[float]]
 
 
-class Sealed(NamedTuple):
-    """A transition that was made: the record it is of, and its two hashes."""
-
-    record: Live
-    record_hash: str
-    hash: str
-
-
 class Floor:
     """Moves records on, a batch a transaction."""
 
@@ -63,8 +54,8 @@ class Floor:
         now = wall_clock()
         fresh = [Live(new_record_id("BN"), now, GENESIS) for _ in range(count)]
         self._writer.begin()
-        sealed = self._seal(OPEN, fresh, now)
-        self._writer.open([(each.record.id, now, now, now, each.hash) for each in sealed])
+        opened = self._seal(OPEN, fresh, now)
+        self._writer.open([(each.id, now, now, now, each.head) for each in opened])
         self._writer.end(self._count, self._head, self._digest)
         return [record.id for record in fresh]
 
@@ -76,67 +67,63 @@ class Floor:
 
     def turn(self) -> None:
         """Finish what was handed out, hand out what waits."""
+        now = wall_clock()
         self._writer.begin()
-        for stage, records in self._under_way:
-            self._complete(stage, records)
-        self._under_way = []
-        room = self._batch
-        for stage in STAGES:
-            room -= self._start(stage, room)
+        under_way, self._under_way = self._under_way, []
+        for stage, records in under_way:
+            self._finish(stage, records, now)
+        room = self._batch - sum(len(records) for _, records in self._under_way)
+        waiting = self._writer.queue("first", room) if room else []
+        if waiting:
+            self._hand_out("first", self._move([START["first"]], waiting, now))
         self._writer.end(self._count, self._head, self._digest)
 
-    def _complete(self, stage: Name, records: list[Live]) -> None:
-        now, step, writer = wall_clock(), COMPLETE[stage], self._writer
-        version_ = step.version - 1
+    def _finish(self, stage: Name, records: list[Live], now: Micros) -> None:
+        """Write what a stage made; whoever goes on at once is written once for both steps."""
+        step, writer = COMPLETE[stage], self._writer
+        attempt = step.version - 1
         writer.finish(
-            [(each.id, version_) for each in records],
-            [(each.id, version_, stage, now) for each in records],
-            [(each.id, version_) for each in records],
+            [(each.id, attempt) for each in records],
+            [(each.id, attempt, stage, now) for each in records],
+            [(each.id, attempt) for each in records],
             [(_event(each.id, step, now),) for each in records],
         )
-        self._move(step, records, now)
+        if stage == "first":
+            self._hand_out("second", self._move([step, START["second"]], records, now))
+        else:
+            self._move([step], records, now)
         writer.settle(len(records))
 
-    def _start(self, stage: Name, room: int) -> int:
-        waiting = self._writer.queue(stage, room) if room else []
-        if waiting:
-            now, step = wall_clock(), START[stage]
-            moved = self._move(step, waiting, now)
-            self._writer.send(
-                [
-                    (each.id, step.version, each.created_at, _work(each, step, stage))
-                    for each in moved
-                ]
-            )
-            self._under_way.append((stage, moved))
-        return len(waiting)
-
-    def _move(self, step: Step, records: list[Live], now: Micros) -> list[Live]:
-        sealed = self._seal(step, records, now)
-        fields = step.fields_of
-        self._writer.move(
-            step,
-            [
-                (each.hash, fields(each.record.id), now, now + DUE_IN, each.record.id)
-                for each in sealed
-            ],
+    def _hand_out(self, stage: Name, records: list[Live]) -> None:
+        step = START[stage]
+        self._writer.send(
+            [(each.id, step.version, each.created_at, _work(each, step, stage)) for each in records]
         )
-        return [each.record._replace(head=each.hash) for each in sealed]
+        self._under_way.append((stage, records))
 
-    def _seal(self, step: Step, records: list[Live], now: Micros) -> list[Sealed]:
-        """Chain this step to the last of each record, and all of them to the log."""
+    def _move(self, steps: Sequence[Step], records: list[Live], now: Micros) -> list[Live]:
+        expected, last = steps[0].version - 1, steps[-1]
+        for step in steps:
+            records = self._seal(step, records, now)
+        fields = last.fields_of
+        due_at = now + DUE_IN
+        rows = [(each.head, fields(each.id), now, due_at, each.id) for each in records]
+        self._writer.move(last, rows, expected=expected)
+        return records
+
+    def _seal(self, step: Step, records: list[Live], now: Micros) -> list[Live]:
+        """Chain this step to the last of each record, and all of them to the log; they have new heads."""
         of_record, of_transition = _record_text(step, now), _transition_text(step, now)
         sealed, rows = [], []
         count, digest = self._count, self._digest
-        for record in records:
-            id_, head = record.id, record.head
-            sealed_record = sha256(of_record(id_, to_iso(record.created_at)).encode()).hexdigest()
+        for id_, created_at, head in records:
+            sealed_record = sha256(of_record(id_, to_iso(created_at)).encode()).hexdigest()
             hash_ = sha256(of_transition(id_, head, sealed_record).encode()).hexdigest()
             count += 1
             digest = sha256((digest + hash_).encode()).hexdigest()
-            sealed.append(Sealed(record, sealed_record, hash_))
+            sealed.append(Live(id_, created_at, hash_))
             rows.append((count, id_, now, sealed_record, head, hash_))
-        self._count, self._head, self._digest = count, sealed[-1].hash, digest
+        self._count, self._head, self._digest = count, sealed[-1].head, digest
         self._writer.append(rows, step)
         return sealed
 

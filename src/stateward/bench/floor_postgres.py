@@ -59,7 +59,7 @@ class PostgresWriter:
             ],
         )
 
-    def move(self, step: Step, records: Cells) -> None:
+    def move(self, step: Step, records: Cells, *, expected: int) -> None:
         """Compare-and-set, in the order of the keys as everybody who writes them."""
         ordered = sorted(records, key=lambda row: row[4])
         heads, fields, (now, *_), (due_at, *_), ids = zip(*ordered, strict=True)
@@ -70,7 +70,7 @@ class PostgresWriter:
             "now": now,
             "due_at": due_at if step.is_running else None,
         }
-        self._cursor.execute(_move_sql(step), params, prepare=True)
+        self._cursor.execute(_move_sql(step, expected), params, prepare=True)
         if self._cursor.rowcount != len(records):
             raise RuntimeError("a record was not at the version it should be at")
 
@@ -147,7 +147,7 @@ def array_of_json(texts: tuple[str | int, ...]) -> str:
 
 
 @cache
-def _move_sql(step: Step) -> str:
+def _move_sql(step: Step, expected: int) -> str:
     worker = f"'{WORKER}'" if step.is_running else "NULL"
     return (
         f"UPDATE records AS t SET head = v.head, fields = v.fields::json, status = '{step.target}',"
@@ -155,5 +155,5 @@ def _move_sql(step: Step) -> str:
         f" outputs = '{step.outputs}', entered_at = %(now)s, due_at = %(due_at)s"
         " FROM (SELECT unnest(%(heads)s::text[]) AS head, unnest(%(fields)s::text[]) AS fields,"
         " unnest(%(ids)s::text[]) AS id) AS v"
-        f" WHERE t.id = v.id AND t.version = {step.version - 1}"
+        f" WHERE t.id = v.id AND t.version = {expected}"
     )

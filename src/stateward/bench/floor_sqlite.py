@@ -48,10 +48,10 @@ class SqliteWriter:
             records,
         )
 
-    def move(self, step: Step, records: Cells) -> None:
+    def move(self, step: Step, records: Cells, *, expected: int) -> None:
         """Compare-and-set."""
         before = self._connection.total_changes()
-        self._many(_move_sql(step), records)
+        self._many(_move_sql(step, expected), records)
         if self._connection.total_changes() - before != len(records):
             raise RuntimeError("a record was not at the version it should be at")
 
@@ -98,12 +98,12 @@ class SqliteWriter:
 
 
 @cache
-def _move_sql(step: Step) -> str:
+def _move_sql(step: Step, expected: int) -> str:
     due_at, worker = ("?4", f"'{WORKER}'") if step.is_running else ("NULL", "NULL")
     return (
         f"UPDATE records SET head = ?1, fields = ?2, entered_at = ?3, due_at = {due_at}, worker = {worker},"
         f" waiting = {quoted(step.waiting)}, status = '{step.target}', version = {step.version},"
-        f" outputs = '{step.outputs}' WHERE id = ?5 AND version = {step.version - 1}"
+        f" outputs = '{step.outputs}' WHERE id = ?5 AND version = {expected}"
     )
 
 

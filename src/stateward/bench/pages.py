@@ -62,7 +62,8 @@ def _table(given: argparse.Namespace) -> None:
             f"  {row.cpu_ms_per_record} ms of CPU a record, {row.records_per_s} records/s {row.note}"
         )
     _keep(given.json, found)
-    write_between(given.page, TABLE, benchmark(found, facts=_facts("make bench", stores)))
+    command = f"make bench RECORDS={given.records} ROUNDS={given.rounds}"
+    write_between(given.page, TABLE, benchmark(found, facts=_facts(command, stores)))
 
 
 def _growth(given: argparse.Namespace) -> None:
@@ -73,7 +74,8 @@ def _growth(given: argparse.Namespace) -> None:
         found.append(line)
         _say(f"  {line.cpu_ms_per_record} ms of CPU a record, {line.records_per_s} records/s")
     _keep(given.json, found)
-    write_between(given.page, GROWTH, growth(found, facts=_facts("make bench-growth", stores)))
+    command = f"make bench-growth SIZES={','.join(map(str, plan.sizes))} ROUNDS={plan.rounds}"
+    write_between(given.page, GROWTH, growth(found, facts=_facts(command, stores)))
     write_between(given.page, CARRIES, carries(found))
 
 

@@ -50,7 +50,6 @@ LOG_1, LOG_2 = '"first_log_ref":"/logs/first/{0}"', '"second_log_ref":"/logs/sec
 ITEMS, ROWS = '"items_count":1', '"rows_count":1'
 BY_RUNNER = f"runner:{WORKER}"
 
-STAGES: tuple[Name, ...] = ("second", "first")  # what is older comes first
 OPEN = Step(0, None, "queued", "bench.created", ACTOR, None, "{}", (), "{}", waiting="first")
 START: dict[Name, Step] = {
     "first": Step(
@@ -89,8 +88,8 @@ class Writer(Protocol):
     def open(self, records: Cells) -> None:
         """Write new records."""
 
-    def move(self, step: Step, records: Cells) -> None:
-        """Compare-and-set: the records that are at the version before this step take it."""
+    def move(self, step: Step, records: Cells, *, expected: int) -> None:
+        """Compare-and-set: the records that are at the expected version are left as this step leaves them."""
 
     def append(self, transitions: Cells, step: Step) -> None:
         """Write transitions."""

@@ -14,10 +14,10 @@ import click
 
 from stateward.cli.door import Door, Group, pass_door
 from stateward.cli.exits import Exit
-from stateward.cli.shown import cut, moment, plural, span, write, write_table
-from stateward.core.errors import InvalidRequest, InvalidTransition, StatewardError, UnknownName
+from stateward.cli.shown import cut, hand_over, moment, plural, span, write, write_table
 
 if TYPE_CHECKING:
+    from stateward.core.errors import InvalidRequest
     from stateward.core.machine import Machine
     from stateward.ledger import Document, Entry, Ledger, LedgerAuditRecord
 
@@ -45,6 +45,7 @@ def ledger() -> None:
 
 def machine_of(door: Door, path: Path) -> "Machine | None":
     """The machine that the ledger was made for; None for a ledger that mirrors another log."""
+    from stateward.core.errors import UnknownName
     from stateward.ledger import LITERATURE
     from stateward.ledger.manifest import read_manifest
     from stateward.ledger.writer import ANY_MACHINE
@@ -185,6 +186,8 @@ def _given(how: dict[str, str | None]) -> dict[str, object]:
 
 
 def _append_file(door: Door, found: "Ledger", source: Path) -> int:
+    from stateward.core.errors import StatewardError
+
     count = 0
     group: list[tuple[str, Entry]] = []
     stream = sys.stdin.buffer if str(source) == "-" else source.open("rb")
@@ -208,6 +211,8 @@ def _append_file(door: Door, found: "Ledger", source: Path) -> int:
 def _fields(line: bytes) -> dict[str, object]:
     import msgspec
 
+    from stateward.core.errors import InvalidRequest
+
     try:
         return msgspec.json.decode(line, type=dict[str, object])
     except msgspec.DecodeError as error:
@@ -216,6 +221,8 @@ def _fields(line: bytes) -> dict[str, object]:
 
 def _append_group(found: "Ledger", group: list[tuple[str, "Entry"]], before: int) -> int:
     """All of them in one group; if one is wrong, those before it, and its line is named."""
+    from stateward.core.errors import InvalidRequest, InvalidTransition, StatewardError
+
     try:
         return found.record_many(entry for _, entry in group)
     except (InvalidTransition, InvalidRequest):
@@ -227,7 +234,9 @@ def _append_group(found: "Ledger", group: list[tuple[str, "Entry"]], before: int
         return len(group)
 
 
-def _stopped(where: str, error: Exception, count: int) -> InvalidRequest:
+def _stopped(where: str, error: Exception, count: int) -> "InvalidRequest":
+    from stateward.core.errors import InvalidRequest
+
     return InvalidRequest(f"{where}: {error}; {plural(count, 'record')} before it were appended")
 
 
@@ -235,6 +244,7 @@ def _move(found: "Ledger", fields: dict[str, object], where: str) -> "Entry":
     """One move that somebody asks for, as the ledger takes it."""
     import msgspec
 
+    from stateward.core.errors import InvalidRequest
     from stateward.ledger import LITERATURE, Entry, LedgerState
 
     try:
@@ -279,6 +289,7 @@ def state(door: Door, ledger_path: Path, doc_ids: tuple[str, ...]) -> None:
 
 
 def _states(door: Door, path: Path, doc_ids: tuple[str, ...]) -> dict[str, str]:
+    from stateward.core.errors import UnknownName
     from stateward.ledger.single import file_states
 
     if path.is_file():
@@ -312,6 +323,7 @@ def history(door: Door, ledger_path: Path, doc_id: str) -> None:
 
     Also what was rolled back or archived; what was removed on purpose is missing.
     """
+    from stateward.core.errors import UnknownName
 
     with reading(door, ledger_path) as found:
         records = found.history(doc_id)
@@ -354,6 +366,7 @@ def documents(door: Door, *, ledger_path: Path, state_: str | None, limit: int |
 
 
 def _check_state(found: "Ledger", name: str | None) -> None:
+    from stateward.core.errors import UnknownName
 
     if name is not None and found.machine is not None and name not in found.machine.state:
         raise UnknownName("state", name, found.machine.state)
@@ -493,8 +506,8 @@ def stuck(
 def query(door: Door, ledger_path: Path, sql: str) -> None:
     """Ask anything in SQL, with DuckDB.
 
-    The table `ledger` holds every line of the log, live and archived, with the fields of the reference page and `at`,
-    the timestamp as a time. Needs the extra `query`: pip install 'stateward[query]'.
+    The table `ledger` holds every line of the log, live and archived, with the fields of the reference page, and
+    `happened_at`, the timestamp as a time. Needs the extra `query`: pip install 'stateward[query]'.
     """
     from stateward.cli.ledger_query import ask
 
@@ -530,16 +543,22 @@ def watch(door: Door, *, ledger_path: Path, after: int | None, until_idle: bool)
         records = found.follow(after=after, poll_s=WATCH_S, until=lambda: until_idle)
         if door.json and not until_idle:
             door.json, door.jsonl = False, True  # a list without an end has no closing bracket
-        if door.is_for_programs:
+        if door.json:
             door.emit_rows(each.to_dict() for each in records)
-        else:
-            for each in records:
-                seq, at, old, new, after_, adapter, what = _row(each)
-                name = cut(each.doc_id) or "the ledger"
-                write(
-                    f"{seq}  {at}  {name}: {old or 'new'} → {new}  {adapter}  {after_}  {what}".rstrip()
-                )
-                sys.stdout.flush()
+            return
+        for each in records:
+            if door.jsonl:
+                door.emit_rows([each.to_dict()])
+            else:
+                write(_as_line(each))
+            hand_over()
+
+
+def _as_line(each: "LedgerAuditRecord") -> str:
+    seq, at, old, new, after, adapter, what = _row(each)
+    name = cut(each.doc_id) or "the ledger"
+    parts = (seq, at, f"{name}: {old or 'new'} → {new}", adapter, after, what)
+    return "  ".join(str(part) for part in parts if part)
 
 
 from stateward.cli import ledger_care  # noqa: E402 - the rest of the group hangs itself under it

@@ -354,7 +354,7 @@ def rollback(door: Door, *, ledger_path: Path, to: str, reason: str, execute: bo
         verb = "count" if execute else "would count"
         door.say(
             f"the {plural(target.documents, 'document')} of {target.file} (seq {target.last_seq:,}) {verb} again; "
-            f"{plural(undone, 'later line')} {'stay' if execute else 'would stay'} in the log only"
+            f"in the log alone: {plural(undone, 'later line')}"
             + ("" if execute else "; say --execute to do it")
         )
 

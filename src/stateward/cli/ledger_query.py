@@ -61,10 +61,11 @@ def _table(files: list[Path]) -> str:
     columns = ", ".join(f"{name}: '{kind}'" for name, kind in COLUMNS.items())
     if not files:
         empty = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in COLUMNS.items())
-        return f"CREATE VIEW ledger AS SELECT {empty}, CAST(NULL AS TIMESTAMP) AS at WHERE false"
+        return f"CREATE VIEW ledger AS SELECT {empty}, CAST(NULL AS TIMESTAMP) AS happened_at WHERE false"
     names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
-    return (
-        f"CREATE VIEW ledger AS SELECT *, make_timestamp(CAST(round(timestamp * 1000000) AS BIGINT)) AS at FROM "  # noqa: S608 - ours
+    files_as_table = (
         f"read_json([{names}], format = 'newline_delimited', columns = {{{columns}}}, "
-        f"maximum_object_size = {LINE_BYTES_MAX}) WHERE doc_id <> ''"
+        f"maximum_object_size = {LINE_BYTES_MAX})"
     )
+    moment = "make_timestamp(CAST(round(timestamp * 1000000) AS BIGINT)) AS happened_at"
+    return f"CREATE VIEW ledger AS SELECT *, {moment} FROM {files_as_table} WHERE doc_id <> ''"  # noqa: S608 - ours

@@ -10,12 +10,24 @@ from stateward.cli.exits import Exit
 from stateward.cli.shown import plural, write, write_table
 
 if TYPE_CHECKING:
+    from stateward.app import App
     from stateward.provenance import Verdict
 
 
-@click.command("verify", cls=Command, examples=["stateward verify", "stateward verify --json"])
+@click.command(
+    "verify",
+    cls=Command,
+    examples=["stateward verify", "stateward verify --json", "stateward verify --ledger ledger/"],
+)
+@click.option(
+    "--ledger",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Also verify the ledger that mirrors the history, and compare the two.",
+)
 @pass_door
-def verify(door: Door) -> Exit:
+def verify(door: Door, folder: Path | None) -> Exit:
     """Replay the whole history and check it against the records.
 
     Checks the hash chain and its anchor, versions, order, the graph of each machine and where each record stands; a
@@ -23,13 +35,52 @@ def verify(door: Door) -> Exit:
     """
     with door.app() as app:
         verdict = app.verify(progress=lambda what, count: door.progress(f"{what}: {count:,}"))
+        mirrored = None if folder is None else _mirrored(door, app, folder)
+    is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
     if door.json:
-        door.emit(_plain(verdict))
+        plain = {**_plain(verdict), "is_sound": is_sound}
+        door.emit(plain if mirrored is None else {**plain, "ledger": mirrored})
     else:
         for finding in verdict.findings:
             write(finding)
         door.say(_judgement(verdict))
-    return Exit.OK if verdict.is_sound else Exit.FOUND_PROBLEMS
+        if mirrored is not None:
+            _tell_mirrored(door, mirrored)
+    return Exit.OK if is_sound else Exit.FOUND_PROBLEMS
+
+
+def _mirrored(door: Door, app: "App", folder: Path) -> dict[str, object]:
+    """What is wrong with the ledger by itself, and where it differs first from the history."""
+    from stateward.ledger import LedgerError
+    from stateward.ledger import verify as verify_ledger
+
+    findings = [str(each) for each in verify_ledger(folder).findings]
+    answer: dict[str, object] = {"folder": str(folder), "findings": findings}
+    try:
+        found = app.compare(
+            folder, progress=lambda what, count: door.progress(f"{what}: {count:,}")
+        )
+    except LedgerError as error:
+        return {**answer, "is_sound": False, "difference": str(error)}
+    return {
+        **answer,
+        "is_sound": found.is_same and not findings,
+        "compared": found.compared,
+        "behind": found.behind,
+        "difference": found.difference,
+    }
+
+
+def _tell_mirrored(door: Door, mirrored: dict[str, object]) -> None:
+    findings = mirrored["findings"]
+    for finding in findings if isinstance(findings, list) else ():
+        write(finding)
+    if mirrored["difference"] is not None:
+        write(f"first difference: {mirrored['difference']}")
+        door.say("the ledger is not that of this history")
+    elif mirrored["is_sound"]:
+        behind = f"; {mirrored['behind']} are not mirrored yet" if mirrored["behind"] else ""
+        door.say(f"the ledger has the same {mirrored['compared']} transitions{behind}")
 
 
 def _plain(verdict: "Verdict") -> dict[str, object]:

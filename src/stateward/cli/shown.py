@@ -70,6 +70,11 @@ def _write_line(text: str) -> None:
     sys.stdout.buffer.write(text.encode() + b"\n")
 
 
+def hand_over() -> None:
+    """Let a reader have what was written so far; for commands that stay."""
+    sys.stdout.flush()
+
+
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table: drawn for a terminal, in plain columns for a pipe."""
     cells = [[safe("" if cell is None else cell) for cell in row] for row in rows]

@@ -304,7 +304,8 @@ class SqliteDatabase:
         """Let go of the file."""
         for bell in list(self._bells):
             bell.close()
-        self._connection.close()
+        with suppress(apsw.IOError, apsw.FullError):  # what is committed is in the WAL, if not in the file
+            self._connection.close()
 
 
 class PipeBell:

@@ -29,7 +29,7 @@ from stateward.ledger.manifest import GZ, DeltaPart
 from stateward.ledger.record import KEY_START, Line, decode_line, quoted
 from stateward.ledger.summary import Summary
 
-FOLD_LINES = 1024
+FOLD_LINES = 512
 READ_BYTES = 1 << 20
 LINE_BYTES_FIRST = 4096
 LINE_BYTES_MAX = 1 << 30
@@ -119,7 +119,7 @@ class Delta:
                 break
             self.take(group)
             control += [line for line, _, _ in group if not line.doc_id]
-            if len(self.pending) >= 4 * FOLD_LINES:
+            if len(self.pending) >= 8 * FOLD_LINES:
                 self.fold(None)
         return control
 
@@ -127,12 +127,13 @@ class Delta:
         """The lines at the start of `data` that continue the chain, as the writer's groups have them."""
         group: list[tuple[Line, bytes, bytes]] = []
         head, seq, start = self.chain, self.seq, 0
-        while end := data.find(b"\n", start) + 1:
+        check, find, decode = chain.check, data.find, decode_line
+        while end := find(b"\n", start) + 1:
             text = data[start:end]
-            after = chain.check(text, head)
+            after = check(text, head)
             if after is None:
                 break
-            line = decode_line(text)
+            line = decode(text)
             seq += 1
             if line.seq != seq:
                 break

@@ -10,11 +10,11 @@ two bisections in C over the memory map and touches one page; its checksum is lo
 
     u64 magic, entries, pages, sieve words, crc | sieve | u64 first hash x pages | u64 crc x pages | pages
 
-The sieve is a bit per hash, at least 16 bits an entry: for an id that is not in the table it nearly always
-says so at once, and most tables do not have most ids.
+The sieve (of tables of more than one page) is a bit per hash, at least 16 bits an entry: for an id that is not
+in the table it nearly always says so at once, and most tables do not have most ids.
 
 A footer is JSON: how many bytes of the delta are covered, the chain and the summary there, and which tables
-are the living ones; then u64 length, crc, magic. Every 1024 lines the tail of the delta becomes a table;
+are the living ones; then u64 length, crc, magic. Every 512 lines the tail of the delta becomes a table;
 sixteen tables of a size become one of the next. Old ones stay in the file until it is archived.
 
 All of this is derived: a file that is missing, cut, stale or of another byte order is simply not used, and the
@@ -38,7 +38,7 @@ from stateward.ledger.summary import Summary
 
 PAGE_ENTRIES = 1024
 LEVEL_BITS = 4
-MERGE_ENTRIES_MAX = 1 << 17
+MERGE_ENTRIES_MAX = 1 << 15
 """A merge of more would hold up an append for too long; the compaction makes tables needless anyway."""
 FOOTERS_TRIED_MAX = 64
 SUFFIX = ".idx"
@@ -98,7 +98,9 @@ class Table:
 
     def find(self, hashed: int) -> Iterator[int]:
         """The offsets of the lines whose ids have this hash, newest first."""
-        if not self.sieve[hashed >> 3 & self.sieve_mask] >> (hashed & 7) & 1:
+        if self.sieve_mask >= 0 and not (
+            self.sieve[hashed >> 3 & self.sieve_mask] >> (hashed & 7) & 1
+        ):
             return
         words = self._words
         page = bisect_right(words, hashed, self._directory, self._crcs) - self._directory - 1
@@ -153,8 +155,13 @@ def table_bytes(pairs: Iterable[bytes], wide: bytearray) -> bytes:
 
 
 def _sieve(hashes: "array[int]", wide: bytearray) -> bytes:
-    size = max(8, 1 << (len(hashes) * SIEVE_BITS // 8 - 1).bit_length())
-    sieve, mask, wide_mask = bytearray(size), size - 1, len(wide) - 1
+    wide_mask = len(wide) - 1
+    if len(hashes) <= PAGE_ENTRIES:
+        for hashed in hashes:
+            wide[hashed >> 3 & wide_mask] |= 1 << (hashed & 7)
+        return b""
+    size = 1 << (len(hashes) * SIEVE_BITS // 8 - 1).bit_length()
+    sieve, mask = bytearray(size), size - 1
     for hashed in hashes:
         place, bit = hashed >> 3, 1 << (hashed & 7)
         sieve[place & mask] |= bit

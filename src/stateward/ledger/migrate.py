@@ -194,12 +194,14 @@ def _holds(target: Path, digest: str) -> bool:
     if not (target / MANIFEST).exists():
         return False
     with Ledger.open(target, read_only=True) as ledger:
-        if ledger.source_seq(_source_name(digest)):
-            return True
-        first = next(ledger.records(), None)  # an old ledger without one usable line
-        return (
-            first is not None and first.new_state == IMPORT_OPENED and digest in str(first.metadata)
-        )
+        return _is_made_of(ledger, digest)
+
+
+def _is_made_of(ledger: Ledger, digest: str) -> bool:
+    if ledger.source_seq(_source_name(digest)):
+        return True
+    first = next(ledger.records(), None)  # an old ledger without one usable line
+    return first is not None and first.new_state == IMPORT_OPENED and digest in str(first.metadata)
 
 
 def _refuse_other(target: Path) -> None:
@@ -647,8 +649,7 @@ def _made_of(source: Path, target: Path) -> tuple[Backup, int]:
     """The backup that a target was made of, and how many records it got since."""
     with Ledger.open(target, read_only=True) as ledger:
         for each in backups(source):
-            last = ledger.source_seq(_source_name(each.sha256))
-            if last:
+            if _is_made_of(ledger, each.sha256):
                 if _digest(each.path) != each.sha256:
                     raise LedgerError(
                         f"{each.path} is not any more what it was; nothing was changed"

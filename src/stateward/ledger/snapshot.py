@@ -4,16 +4,17 @@ r"""A snapshot: every document's state at one place of the log, as one JSON docu
      "chain":"5f0c…","machine":"literature","machine_version":1,"state_counts":{…},"summary":{…},"states":{⏎
     "doc:1":{"state":"parsed","updated_at":1728043200.0,"adapter":"pubmed","metadata":{},"seq":6},⏎
     "doc:2":{"state":"failed","updated_at":1728043201.5,"adapter":"pubmed","metadata":{},"seq":7}⏎
-    },"checksum":{"algorithm":"sha256-tree","block_size":4096,"fanout":256,"bytes":412,"root":"9a3e…"}}⏎
+    },"checksum":{"algorithm":"sha256-tree","block_size":16384,"fanout":256,"bytes":412,"root":"9a3e…"}}⏎
 
 (The header is one line.) Lines are sorted by the bytes of the quoted id. `bytes` is where `,"checksum"`
-begins; up to there the text is cut into blocks of 4096 bytes. The digest of a block is the first half of its
+begins; up to there the text is cut into blocks of 16 KiB. The digest of a block is the first half of its
 SHA-256; 256 digests in a row are hashed to one digest of the level above, until 256 or fewer are left; the
 `root` is the SHA-256 of those. The manifest keeps the root too, so a forger must change both.
 
 Beside it stands `snapshot-….json.idx`, derived and disposable: a search tree with the same fan-out. A leaf
-holds, for 256 blocks, their digests and the first id that starts in each; a node above holds the same for
-its children. Opening reads the header, the footer and the top node, however many documents there are.
+holds, for 256 blocks, their digests and the first id that starts in each 4096 bytes; a node above holds the digest
+and the first id of each of its children. Opening reads the header, the footer and the top node, however many
+documents there are.
 A look-up walks down, checks the digests on its way once, and searches one block. An answer, also the answer
 "not there", has been checked against the root: no damage can hide a document or show an old one.
 """
@@ -36,7 +37,9 @@ from stateward.ledger.record import encode_json
 
 VERSION = "1.0"
 ALGORITHM = "sha256-tree"
-BLOCK = 4096
+BLOCK = 16_384
+STRIDE = 4096
+"""The index knows the first id of every stride: a look-up searches that much text."""
 FANOUT = 256
 DIGEST = 16
 HEADER_BYTES_MAX = 1 << 20
@@ -44,8 +47,10 @@ FOOTER_BYTES_MAX = 1024
 STATES_START = b',"states":{\n'
 FOOTER_START = b'\n},"checksum":'
 KEY_END = b'":{"state":'
-FLUSH_BLOCKS = 64
+FLUSH_BLOCKS = 16
 NODES_CACHED_MAX = 4096
+QUOTE = 34
+COMMA = 44
 INDEX = ".idx"
 INDEX_MAGIC = b"SWSNAP01"
 _NODE = struct.Struct("<IIII")
@@ -111,6 +116,7 @@ class Snapshot:
         self._read_ends(root)
         self._nodes: dict[int, _Node] = {}
         self._index: mmap.mmap | bytes = b""
+        self._leaf, self._leaf_checked = -1, b""
         self._checked = bytearray((self.end + BLOCK - 1) // BLOCK)
         self.has_index = self._open_index()
         if not self.has_index:
@@ -169,8 +175,9 @@ class Snapshot:
         at = text.find(needle, start - 1, limit + len(needle))
         if at >= 0:
             end = text.find(b"\n", at + 1)
-            self._check(at, end)
-            return at + 1, end - (text[end - 1] == 44), True
+            if end > limit:
+                self._check(limit, end)
+            return at + 1, end - (text[end - 1] == COMMA), True
         return self._gap(key, start, limit)
 
     def _gap(self, key: bytes, start: int, limit: int) -> tuple[int, int, bool]:
@@ -227,9 +234,12 @@ class Snapshot:
 
     def _check(self, start: int, end: int) -> None:
         """Every block that holds a byte of [start, end) is as it was written."""
+        first, last = start // BLOCK, (end - 1) // BLOCK
         checked = self._checked
-        for block in range(start // BLOCK, (max(end, start + 1) - 1) // BLOCK + 1):
-            if block < len(checked) and not checked[block]:
+        if first == last and checked[first]:
+            return
+        for block in range(first, min(last + 1, len(checked))):
+            if not checked[block]:
                 self._check_block(block)
 
     def _check_block(self, block: int) -> None:
@@ -243,6 +253,8 @@ class Snapshot:
 
     def _leaf_digests(self, leaf: int) -> bytes:
         """The digests of a leaf, checked from the root down."""
+        if leaf == self._leaf:
+            return self._leaf_checked
         digests = self._node(self._top_at).digests
         if sha256(digests).hexdigest() != self.checksum.root:
             raise self._damaged("its index does not belong to it; delete the .idx file")
@@ -254,18 +266,16 @@ class Snapshot:
             digests = self._node(at).digests
             if sha256(digests).digest()[:DIGEST] != expected:
                 raise self._damaged("its index does not belong to it; delete the .idx file", at)
+        self._leaf_checked, self._leaf = digests, leaf
         return digests
 
     def verify(self) -> None:
         """Read all of it against its root, without the index."""
-        digests = bytearray()
-        view = memoryview(self._text)
-        try:
-            for at in range(0, self.end, BLOCK):
-                digests += sha256(view[at : min(at + BLOCK, self.end)]).digest()[:DIGEST]
-        finally:
-            view.release()
-        if _root(digests) != self.checksum.root:
+        with memoryview(self._text) as view, view[: self.end] as text:
+            digests = [
+                sha256(text[at : at + BLOCK]).digest()[:DIGEST] for at in range(0, self.end, BLOCK)
+            ]
+        if _root(b"".join(digests)) != self.checksum.root:
             raise self._damaged("its text does not match its checksum")
 
     # Everything
@@ -378,18 +388,19 @@ class IndexBuilder:
         """The next `size` bytes of the file; `text` reaches to the end of the id that begins last in them."""
         view = memoryview(text)
         for at in range(0, size, BLOCK):
-            stop = min(at + BLOCK, size)
-            self._digests += sha256(view[at:stop]).digest()[:DIGEST]
-            is_at_break = at == 0 and self._ends_in_break
-            found = -1 if is_at_break else text.find(b"\n", max(at - 1, 0), stop - 1)
-            if is_at_break or found >= 0:
+            self._digests += sha256(view[at : min(at + BLOCK, size)]).digest()[:DIGEST]
+        find = text.find
+        for at in range(0, size, STRIDE):
+            if at == 0 and self._ends_in_break:
+                self._note(text, 0)
+            elif (found := find(b"\n", max(at - 1, 0), min(at + STRIDE, size) - 1)) >= 0:
                 self._note(text, found + 1)
         view.release()
         self._ends_in_break = text[size - 1] == 10
         self._at += size
 
     def _note(self, text: bytes | bytearray, start: int) -> None:
-        if text[start : start + 1] == b'"':
+        if text[start] == QUOTE:
             end = text.find(KEY_END, start) + 1
             self._keys.append((self._at + start, bytes(text[start:end])))
 

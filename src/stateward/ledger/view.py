@@ -281,19 +281,21 @@ class View:
     def line(self, doc_id: str) -> Line | None:
         """The last line of a document that counts, or None."""
         key = quoted(doc_id)
-        hashed = hash_of(key, self._salt)
+        hashed = -1
         for delta in reversed(self.deltas):
-            line = delta.latest(doc_id, key, hashed)
-            if line is not None:
-                return line
-        while self.base is not None:
-            try:
-                kept = self.base.get(key)
-            except LedgerDamaged as error:
-                self.drop_base(error)
-                return self.line(doc_id)
-            return None if kept is None else from_kept(doc_id, kept)
-        return None
+            if delta.end:
+                hashed = hashed if hashed >= 0 else hash_of(key, self._salt)
+                line = delta.latest(doc_id, key, hashed)
+                if line is not None:
+                    return line
+        if self.base is None:
+            return None
+        try:
+            kept = self.base.get(key)
+        except LedgerDamaged as error:
+            self.drop_base(error)
+            return self.line(doc_id)
+        return None if kept is None else from_kept(doc_id, kept)
 
     def drop_base(self, error: LedgerDamaged) -> None:
         """The snapshot in use turned out to be damaged: go on with what comes before it."""

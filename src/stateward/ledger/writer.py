@@ -187,10 +187,11 @@ class Writer:
             self.view.close()
 
     def _let_go(self) -> None:
-        for fd in (self._fd, self._head_fd, self._lock_fd):
+        held = (self._fd, self._head_fd, self._lock_fd)
+        self._fd = self._head_fd = self._lock_fd = -1
+        for fd in held:
             if fd >= 0:
                 os.close(fd)
-        self._fd = self._head_fd = self._lock_fd = -1
 
     # Making lines
 
@@ -476,8 +477,9 @@ class Writer:
         """Write to the delta that the list names last."""
         with self.mutex:
             delta = Delta(self.folder, part, salt=self.view.manifest.salt)
-            self.disk.close(self._fd)
-            self._fd = self.disk.open_append(delta.path)
+            # Open before closing: if this fails, the old descriptor must still be ours to close, once.
+            old, self._fd = self._fd, self.disk.open_append(delta.path)
+            self.disk.close(old)
             self.view.active = delta
             self.view.deltas = [*self.view.deltas, delta]
 

@@ -16,7 +16,6 @@ from random import Random
 import msgspec
 
 from stateward.app import App
-from stateward.bus import WorkerInfo
 from stateward.core.errors import StoreUnreachable
 from stateward.core.model import Micros, Work
 from stateward.database.sqlite import SqliteDatabase
@@ -171,17 +170,15 @@ def stop_coordinator(scene: Scene) -> Damage:
 
 def stop_worker(scene: Scene) -> Damage:
     """A worker with work in its hands, until another has got that work, or has done it; then it wakes."""
-    victim = scene.pick("worker")
-    for _ in range(TRIES_MAX):
-        scene.submit(Document(name=f"held-{scene.dice.random()}", work_s=HELD_S))
-        zombie = _holding(scene, victim)
-        at = _stop_outside_lock(scene, victim)
-        held = _assigned(scene, zombie.id)
-        if held:
-            break
-        victim.wake()
-    else:
-        raise TimeoutError(f"{victim.name} never held work when it was stopped")
+    record_id, _ = scene.submit(Document(name=f"held-{scene.dice.random()}", work_s=HELD_S))
+    until(lambda: scene.app.record(record_id).status == "working", s_max=30.0, what="a worker to have it")
+    name = scene.app.record(record_id).worker
+    (zombie,) = (worker for worker in scene.app.bus.workers() if worker.id == name)
+    (victim,) = (member for member in scene.fleet.of("worker") if member.pid == zombie.pid)
+    at = _stop_outside_lock(scene, victim)
+    held = _assigned(scene, zombie.id)
+    if record_id not in {work.record_id for work in held}:
+        raise TimeoutError(f"{victim.name} was done before it was stopped")
     is_early = scene.dice.random() < 0.5  # it wakes while the other still works, with its own result in hand
     is_over = _is_taken if is_early else _is_done
     until(
@@ -200,16 +197,14 @@ def stop_worker(scene: Scene) -> Damage:
     )
 
 
-def _holding(scene: Scene, member: Member) -> WorkerInfo:
-    """Wait until a worker has work in its hands; the worker, as it announced itself."""
-    found: list[WorkerInfo] = []
+def _holding(scene: Scene, member: Member) -> None:
+    """Wait until a worker has work in its hands."""
 
     def has_work() -> bool:
-        found[:] = [each for each in scene.app.bus.workers() if each.pid == member.pid]
-        return any(_assigned(scene, each.id) for each in found)
+        own = [each for each in scene.app.bus.workers() if each.pid == member.pid]
+        return any(_assigned(scene, each.id) for each in own)
 
     until(has_work, s_max=30.0, what=f"{member.name} to have work", of=member)
-    return found[0]
 
 
 def _assigned(scene: Scene, worker: str) -> list[Work]:

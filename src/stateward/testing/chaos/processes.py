@@ -20,7 +20,7 @@ END_S_MAX = 20.0
 POLL_S = 0.02
 READY = "stateward: "
 BAD_WORDS = ("Traceback (most recent call last)", "a bug in Stateward")
-LOG_TAIL_CHARS = 2000
+LOG_TAIL_CHARS = 400
 FAKETIME = "faketime/libfaketime.so.1"
 OWN_HOST = 'echo "$0" > /proc/sys/kernel/hostname && exec "$@"'
 

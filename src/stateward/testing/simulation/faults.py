@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from stateward.core.machine import CANCEL_REQUESTED
+from stateward.core.machine import CANCEL_REQUESTED, Machine
 from stateward.core.model import CLOCK, PERSON, RUNNER, SECOND, SEQUENCER, Event, event_id
 from stateward.testing.simulation.plan import Fault
 from stateward.testing.simulation.processes import Process, event_line
@@ -121,12 +121,13 @@ def _upgraded(world: World) -> bool:
     return _restarted_with(world, newer, "a newer version of the machine takes over")
 
 
-def _restarted_with(world: World, machine: object, words: str) -> bool:
+def _restarted_with(world: World, machine: Machine, words: str) -> bool:
     deciding = [each for each in world.processes if each.is_coordinator or each is world.door]
     for process in deciding:
         if process.is_up:
             process.die()
-    world.around.machine = machine  # type: ignore[assignment]
+    world.around.machine = machine
+    world.used.append(machine)
     world.note(words)
     for process in deciding:
         world.start(process)
@@ -328,23 +329,30 @@ def _sequenced(world: World) -> bool:
     ]
     if not able:
         return False
-    record_id = world.dice.choice(able)
-    stage = machine.stage_running_in[world.witness.status[record_id]]
-    what = world.dice.choice(("completed", "completed", "failed"))
-    event = Event(
-        id=world.dice.choice((event_id(record_id, makes=world.witness.version[record_id] + 1,
-                                       type_=f"{stage.name}.{what}"), f"flow-{world.steps}")),
-        type=f"{stage.name}.{what}",
+    event = _flow_event(world, world.dice.choice(able))
+    world.hear(event)
+    if world.dice.random() < 0.5:  # a flow asks again when it did not understand the answer
+        world.later(_steps(world), lambda: world.hear(event))
+    return True
+
+
+def _flow_event(world: World, record_id: str) -> Event:
+    dice, version = world.dice, world.witness.version[record_id]
+    stage = world.machine.stage_running_in[world.witness.status[record_id]]
+    what = dice.choice(("completed", "completed", "failed"))
+    type_ = f"{stage.name}.{what}"
+    own_id = f"flow-{world.steps}"
+    return Event(
+        id=dice.choice((event_id(record_id, makes=version + 1, type_=type_), own_id)),
+        type=type_,
         record_id=record_id,
-        version=world.dice.choice((world.witness.version[record_id], None)),
+        version=dice.choice((version, None)),
         at=world.now,
         actor=f"{SEQUENCER}flow",
         count=1,
         facts={"final_confidence": 95, "valid": True} if what == "completed" else {},
         error_code=None if what == "completed" else "FLOW",
-    )  # fmt: skip
-    world.hear(event)
-    return True
+    )
 
 
 def _steps(world: World) -> int:

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from stateward.core.model import SECOND, SEQUENCER, PERSON, Event, Micros, to_iso
+from stateward.core.machine import Machine
+from stateward.core.model import PERSON, SECOND, SEQUENCER, Event, Micros, to_iso
 from stateward.core.points import Point, install
 from stateward.provenance import record_line, transition_line
 from stateward.store import Store
@@ -30,7 +31,8 @@ from stateward.testing.simulation.shapes import plain, route_to
 from stateward.testing.simulation.world import World
 
 STEPS_MAX = 70
-STEPS_AFTER = 4
+STEPS_AFTER = 8
+CRASHES_MAX = 4
 LOAD_STEPS_MAX = 8
 HEAL_MAX = 400
 LOG_MAX = 100_000
@@ -119,6 +121,7 @@ class Life:
         self._followed = 0
         self._crashes = 0
         self._struck_at: int | None = None
+        self._met_at: int | None = None
         self._is_in_parts = (
             world.machine.kind[self._aim.state] == "ready" or world.dice.random() < 0.5
         )
@@ -153,8 +156,11 @@ class Life:
 
     def _is_over(self) -> bool:
         world = self._world
-        is_met = self._struck_at is not None and self._aim.point in world.crashes
-        return is_met and world.steps >= (self._struck_at or 0) + STEPS_AFTER
+        if self._met_at is None:
+            if self._struck_at is not None and self._aim.point in world.crashes:
+                self._met_at = world.steps
+            return False
+        return len(world.crashes) >= CRASHES_MAX or world.steps >= self._met_at + STEPS_AFTER
 
     # The aim
 
@@ -172,7 +178,9 @@ class Life:
             self._struck_at = world.steps
             world.arm(aim.point, self._plan.nth)
             return True
-        if world.armed is not None and world.dice.random() < 0.3:
+        if world.armed is None:
+            world.arm(world.dice.choice(list(Point)))
+        elif self._met_at is None and world.dice.random() < 0.3:
             return self._provoke(world.armed)
         if world.dice.random() < AMBIENT:
             return self._inject(world.dice.choice(list(Fault)))
@@ -382,6 +390,8 @@ def heal(world: World) -> None:
     world.catch_up(is_last=True)
     for process in world.processes:
         world.start(process)
+    for pause in world.door.store.pauses():
+        world.resume(pause.stage)
     for name in list(dict.fromkeys(world.unanswered)):
         world.submit([name])
     if not world.is_manned():
@@ -447,7 +457,7 @@ def _beat_once_more(world: World) -> bool:
 def judge(world: World) -> list[Violation]:
     """What the checker says of the history as it is exported."""
     store = Store(world.around.database)
-    history, malformed = exported(store, machines=_machines(world.plan))
+    history, malformed = exported(store, machines=[_plain(each) for each in world.used])
     history.seen = seen(world)
     return [*malformed, *check(history)]
 
@@ -473,7 +483,15 @@ def exported(store: Store, *, machines: list[Line]) -> tuple[History, list[Viola
         read[name], malformed = read_lines(f"{name}.jsonl", raw)
         found += malformed
     plain_anchor = {"count": anchor.count, "head": anchor.head, "digest": anchor.digest}
-    return History(**read, anchor=plain_anchor, machines=machines), found
+    history = History(
+        transitions=read["transitions"],
+        records=read["records"],
+        dispositions=read["dispositions"],
+        dead_letters=read["dead_letters"],
+        anchor=plain_anchor,
+        machines=machines,
+    )
+    return history, found
 
 
 def seen(world: World) -> Seen:
@@ -499,11 +517,11 @@ def seen(world: World) -> Seen:
     )
 
 
-_PLAIN: dict[str, list[Line]] = {}
+_PLAIN: dict[int, Line] = {}
 
 
-def _machines(plan: Plan) -> list[Line]:
-    shape = plan.shape
-    if shape.name not in _PLAIN:
-        _PLAIN[shape.name] = [plain(each) for each in (shape.machine, shape.retuned, shape.newer)]
-    return _PLAIN[shape.name]
+def _plain(machine: Machine) -> Line:
+    """The machine as plain data; machines of shapes live as long as the process does."""
+    if id(machine) not in _PLAIN:
+        _PLAIN[id(machine)] = plain(machine)
+    return _PLAIN[id(machine)]

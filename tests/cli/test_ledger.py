@@ -1,0 +1,265 @@
+"""`stateward ledger`: what it answers, what it refuses, and that damage never goes by unsaid."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stateward.cli.exits import Exit
+from stateward.ledger import Ledger, LedgerState
+from tests.cli.calling import Shell
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A ledger with a snapshot after three lines and two lines after it."""
+    path = tmp_path / "ledger"
+    with Ledger.open(path) as ledger:
+        for number in (1, 2, 3):
+            ledger.record(f"doc:{number}", LedgerState.PENDING, adapter="pubmed")
+        ledger.compact(pack=False)
+        ledger.record("doc:1", LedgerState.FETCHING, adapter="pubmed")
+        ledger.record(
+            "doc:1", LedgerState.FAILED, error_type="Timeout", error_message="\x1b[31mred"
+        )
+    return path
+
+
+def test_a_ledger_is_made_written_and_asked(shell: Shell, tmp_path: Path) -> None:
+    path = str(tmp_path / "new")
+
+    made = shell.json("ledger", "init", path)
+    again = shell.json("ledger", "init", path)
+    appended = shell.json("ledger", "append", path, "doc:1", "pending", "--metadata", '{"a": 1}')
+
+    assert (made["records"], again["records"], appended) == (0, 0, {"appended": 1, "last_seq": 1})
+    assert shell.json("ledger", "state", path, "doc:1") == {"doc:1": "pending"}
+    assert shell.json("ledger", "history", path, "doc:1")[0]["metadata"] == {"a": 1}
+
+
+def test_moves_come_from_a_file_up_to_the_first_wrong_line(
+    shell: Shell, folder: Path, tmp_path: Path
+) -> None:
+    moves = tmp_path / "moves.jsonl"
+    rows = [("doc:7", "pending"), ("doc:7", "fetching"), ("doc:7", "indexed"), ("doc:8", "pending")]
+    moves.write_text("\n".join(json.dumps({"doc_id": doc, "state": state}) for doc, state in rows))
+
+    done = shell("ledger", "append", str(folder), "--from", str(moves))
+
+    assert done.exit_code == Exit.REFUSED
+    assert "line 3: doc:7: indexed is not possible" in done.stderr
+    assert "2 records before it" in done.stderr
+    assert shell.json("ledger", "state", str(folder), "doc:7") == {"doc:7": "fetching"}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["append", "{}", "doc:2", "completed"], Exit.REFUSED, "not possible from 'pending'"),
+        (["append", "{}", "doc:2", "finished"], Exit.REFUSED, "there is no state 'finished'"),
+        (["append", "{}", "doc:1", "retrying"], Exit.REFUSED, "only a person"),
+        (["append", "{}", "doc:2"], Exit.USAGE, "name a document and its state"),
+        (["append", "{}", "doc:2", "skipped", "--metadata", "{"], Exit.USAGE, "--metadata is not JSON"),
+        (["append", "{}/nowhere", "doc:2", "pending"], Exit.REFUSED, "stateward ledger init"),
+        (["state", "{}", "doc:99"], Exit.UNKNOWN, "there is no document 'doc:99'"),
+        (["state", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
+        (["history", "{}", "doc:99"], Exit.UNKNOWN, "there is no document"),
+        (["documents", "{}", "--state", "lost"], Exit.UNKNOWN, "there is no state 'lost'"),
+        (["stuck", "{}", "--older-than", "soon"], Exit.USAGE, "is no time"),
+        (["rollback", "{}", "1999"], Exit.UNKNOWN, "there is no snapshot"),
+        (["prove", "{}", "99"], Exit.REFUSED, "there is no line 99"),
+        (["archive", "{}", "--remove-up-to", "3"], Exit.USAGE, "--reason"),
+        (["migrate", "{}/MANIFEST.json"], Exit.USAGE, "--output DIR or --in-place"),
+        (["export", "{}", "--out", "{}/HEAD"], Exit.REFUSED, "is there already"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_a_sentence(
+    shell: Shell, folder: Path, args: list[str], code: Exit, words: str
+) -> None:
+    done = shell("ledger", *(arg.replace("{}", str(folder)) for arg in args))
+
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert words in done.stderr
+    assert shell("ledger", "verify", str(folder)).exit_code == 0
+
+
+def test_stats_are_counts_and_percentiles(shell: Shell, folder: Path) -> None:
+    stats = shell.json("ledger", "stats", str(folder))
+
+    assert stats["document_count"] == 3
+    assert stats["distribution"] == {"failed": 1, "pending": 2}
+    assert stats["error_types"] == {"Timeout": 1}
+    assert stats["adapters"] == {"": 1, "pubmed": 4}
+    assert stats["durations"]["pending"].keys() == {"count", "mean_s", "max_s", "p50_s", "p95_s"}
+
+
+def test_what_strangers_wrote_does_nothing_to_a_terminal(shell: Shell, folder: Path) -> None:
+    assert "\x1b" not in shell("ledger", "history", str(folder), "doc:1").stdout
+    assert (
+        "\x1b" not in shell("ledger", "watch", str(folder), "--after", "0", "--until-idle").stdout
+    )
+
+
+def test_stuck_documents_are_listed_and_end_with_one(shell: Shell, folder: Path) -> None:
+    stuck = shell("ledger", "stuck", str(folder), "--older-than", "0s", "--json")
+
+    assert stuck.exit_code == Exit.FOUND_PROBLEMS
+    assert [each["doc_id"] for each in json.loads(stuck.stdout)] == ["doc:2", "doc:3"]
+    assert shell("ledger", "stuck", str(folder), "--older-than", "1d").exit_code == 0
+
+
+def test_sql_sees_every_line_and_says_what_it_left_out(shell: Shell, folder: Path) -> None:
+    pytest.importorskip("duckdb")
+    shell("ledger", "compact", str(folder))
+    shell("ledger", "append", str(folder), "doc:5", "pending")
+    with Ledger.open(folder, read_only=True) as ledger:
+        active = ledger.files()[-1][0]
+    active.write_bytes(active.read_bytes() + b'{"doc_id":"doc:6","old')
+
+    done = shell(
+        "ledger", "query", str(folder), "SELECT count(*) AS lines, max(seq) AS last FROM ledger"
+    )
+    rows = shell.json(
+        "ledger", "query", str(folder), "SELECT new_state FROM ledger WHERE error_type IS NOT NULL"
+    )
+    wrong = shell("ledger", "query", str(folder), "SELEKT")
+
+    assert done.stdout.split() == ["lines", "last", "6", "6"]
+    assert "bytes after the last whole line were left out" in done.stderr
+    assert rows == [{"new_state": "failed"}]
+    assert (wrong.exit_code, "DuckDB" in wrong.stderr) == (Exit.REFUSED, True)
+
+
+def test_without_duckdb_one_is_told_how_to_get_it(
+    shell: Shell, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
+
+    done = shell("ledger", "query", str(folder), "SELECT 1")
+
+    assert done.exit_code == Exit.REFUSED
+    assert "pip install 'stateward[query]'" in done.stderr
+
+
+def test_an_export_proves_itself_against_every_cut_and_every_changed_byte(
+    shell: Shell, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "export.jsonl"
+    anchor = shell.json("ledger", "export", str(folder), "--out", str(out))
+    whole = out.read_bytes()
+    states = shell.json("ledger", "state", str(out))
+    broken = tmp_path / "broken.jsonl"
+    damaged = [whole[:at] for at in range(0, len(whole), 7)]
+    damaged += [
+        whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(0, len(whole), 11)
+    ]
+    damaged += [b"".join(whole.splitlines(True)[:count]) for count in range(6)]
+    damaged += [whole + b"x", whole + whole, whole.replace(b"\n", b"\n\n", 1)]
+
+    from stateward.ledger.single import verify_file
+
+    assert anchor["count"] == 5
+    assert states == {"doc:1": "failed", "doc:2": "pending", "doc:3": "pending"}
+    for text in damaged:
+        broken.write_bytes(text)
+        assert verify_file(broken).findings, text
+    assert shell("ledger", "verify", str(broken)).exit_code == Exit.FOUND_PROBLEMS
+    assert shell("ledger", "state", str(broken)).exit_code != 0
+
+
+def test_a_single_delta_is_checked_against_the_manifest_beside_it(
+    shell: Shell, folder: Path
+) -> None:
+    deltas = sorted(folder.glob("delta-*.jsonl"))
+
+    sound = [shell("ledger", "verify", str(delta)).exit_code for delta in deltas]
+    for delta in deltas:
+        delta.write_bytes(b"".join(delta.read_bytes().splitlines(True)[:-1]))
+    cut = [shell("ledger", "verify", str(delta)).exit_code for delta in deltas]
+
+    assert (sound, cut) == ([0, 0], [1, 1])
+
+
+def test_damage_is_named_shown_and_mended_only_when_told(shell: Shell, folder: Path) -> None:
+    with Ledger.open(folder, read_only=True) as ledger:
+        active = ledger.files()[-1][0]
+    active.write_bytes(active.read_bytes().replace(b"Timeout", b"Timeeut", 1))
+    before = active.read_bytes()
+
+    verdict = shell("ledger", "verify", str(folder), "--json")
+    looked = shell("ledger", "repair", str(folder))
+    refused = shell("ledger", "repair", str(folder), "--execute")
+    untouched = active.read_bytes()
+    done = shell("ledger", "repair", str(folder), "--execute", "--accept-loss")
+
+    finding = json.loads(verdict.stdout)["findings"][0]
+    assert (verdict.exit_code, finding["file"], finding["seq"]) == (1, active.name, 5)
+    assert (looked.exit_code, refused.exit_code, done.exit_code) == (1, 1, 0)
+    assert "only with --accept-loss" in looked.stdout
+    assert untouched == before
+    assert active.with_name(active.name + ".damaged").read_bytes() == before
+    assert shell.json("ledger", "state", str(folder), "doc:1") == {"doc:1": "fetching"}
+
+
+def test_a_line_is_proved_against_a_checkpoint_kept_elsewhere(
+    shell: Shell, folder: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "checkpoint.txt"
+    shell("ledger", "checkpoint", str(folder), "--out", str(kept))
+    shell("ledger", "append", str(folder), "doc:4", "pending")
+    proved = shell.json("ledger", "prove", str(folder), "2", "--checkpoint", str(kept))
+    text = kept.read_text()
+    kept.write_text(text.replace(text.splitlines()[2], "A" * 43 + "="))
+
+    forged = shell("ledger", "prove", str(folder), "2", "--checkpoint", str(kept))
+    verified = shell("ledger", "verify", str(folder), "--checkpoint", str(kept))
+
+    assert (proved["is_proved"], proved["proof"]["size"]) == (True, 5)
+    assert (forged.exit_code, verified.exit_code) == (1, 1)
+
+
+def test_a_rollback_is_shown_before_it_is_done(shell: Shell, folder: Path) -> None:
+    looked = shell.json("ledger", "rollback", str(folder), "3")
+    before = shell.json("ledger", "state", str(folder), "doc:1")
+    done = shell.json("ledger", "rollback", str(folder), "3", "--execute", "--reason", "a bad run")
+    after = shell.json("ledger", "state", str(folder), "doc:1")
+
+    assert (looked["is_executed"], looked["undone"], done["is_executed"]) == (False, 2, True)
+    assert (before, after) == ({"doc:1": "failed"}, {"doc:1": "pending"})
+
+
+def test_an_old_ledger_is_migrated_and_brought_back(shell: Shell, tmp_path: Path) -> None:
+    old = tmp_path / "ledger.jsonl"
+    old.write_text('{"doc_id":"a","state":"auto_done"}\n{"doc_id":"b","state":"on hold"}\nbroken\n')
+    words = tmp_path / "words.yaml"
+    words.write_text("states: {on hold: skipped}\n")
+    new = str(tmp_path / "new")
+
+    looked = shell.json(
+        "ledger", "migrate", str(old), "--dry-run", "--report", str(tmp_path / "report.txt")
+    )
+    done = shell.json("ledger", "migrate", str(old), "--output", new, "--mapping", str(words))
+    again = shell.json("ledger", "migrate", str(old), "--output", new, "--mapping", str(words))
+    back = shell.json("ledger", "migrate", str(old), "--output", new, "--rollback")
+
+    assert (looked["is_dry_run"], looked["unmapped"], looked["broken"]) == (True, {"on hold": 1}, 1)
+    assert json.loads((tmp_path / "report.txt.json").read_text()) == looked
+    assert (done["after"], done["is_done_already"]) == ({"completed": 1, "skipped": 1}, False)
+    assert again["is_done_already"]
+    assert not Path(new).exists()
+    assert Path(back["aside"]).is_dir()
+
+
+def test_history_and_ledger_are_compared(demo: Shell, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("ledger: {mirror: mirrored}\n")
+    mirrored = tmp_path / "mirrored"
+    demo("--config", str(config), "up", "--until-idle")
+
+    same = demo.json("verify", "--ledger", str(mirrored))
+    (delta,) = mirrored.glob("delta-*.jsonl")
+    delta.write_bytes(delta.read_bytes().replace(b"person:", b"parson:", 1))
+    other = demo("verify", "--ledger", str(mirrored))
+
+    assert (same["is_sound"], same["ledger"]["compared"], same["ledger"]["behind"]) == (True, 13, 0)
+    assert (other.exit_code, "first difference" in other.stdout) == (Exit.FOUND_PROBLEMS, True)

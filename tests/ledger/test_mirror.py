@@ -1,0 +1,240 @@
+"""The service's own history in a ledger: all of it, in order, once, and never in the way of the service."""
+
+import errno
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.ledger import Ledger, verify
+from stateward.provenance import Mirror, compare, mirror_state
+from stateward.provenance.mirror import SOURCE
+from stateward.settings import Settings
+from tests.ledger.building import QuickDisk
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with App.embedded(tmp_path / "data") as app:
+        yield app
+
+
+def submit(app: App, count: int, *, start: int = 0) -> None:
+    for number in range(start, start + count):
+        app.submit(f"row,{number}\n".encode(), actor="person:ann")
+
+
+class Ticks:
+    """Time that passes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def a_mirror(app: App, folder: Path, **how: object) -> tuple[Mirror, list[str], Ticks]:
+    said: list[str] = []
+    ticks = Ticks()
+    parts: dict[str, object] = {"disk": QuickDisk(), "batch_max": 3, **how}
+    mirror = Mirror(app.store, folder, clock=app.clock, ticks=ticks, warn=said.append, **parts)  # type: ignore[arg-type]
+    return mirror, said, ticks
+
+
+def test_every_transition_is_mirrored_once_and_in_order(app: App, tmp_path: Path) -> None:
+    submit(app, 5)
+    mirror, said, _ = a_mirror(app, tmp_path / "ledger")
+
+    steps = [mirror.step() for _ in range(3)]
+    mirror.close()
+
+    with Ledger.open(tmp_path / "ledger", read_only=True, machine=None) as ledger:
+        seqs = [each.source_seq for each in ledger.records()]
+    assert (steps, said) == ([3, 2, 0], [])
+    assert seqs == [1, 2, 3, 4, 5]
+    assert compare(app.store, tmp_path / "ledger").is_same
+    assert verify(tmp_path / "ledger").is_sound
+
+
+def test_a_mirror_goes_on_where_it_stopped(app: App, tmp_path: Path) -> None:
+    submit(app, 4)
+    first, _, _ = a_mirror(app, tmp_path / "ledger")
+    first.step()
+    first.close()
+    submit(app, 2, start=4)
+
+    second, said, _ = a_mirror(app, tmp_path / "ledger", batch_max=100)
+    count = second.step()
+    second.close()
+
+    assert (count, said) == (3, [])
+    found = compare(app.store, tmp_path / "ledger")
+    assert (found.is_same, found.compared, found.behind) == (True, 6, 0)
+
+
+class FullDisk(QuickDisk):
+    """No room, until there is."""
+
+    def __init__(self) -> None:
+        self.is_full = False
+
+    def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().write(fd, data)
+
+
+def test_a_full_disk_is_said_once_and_endured(app: App, tmp_path: Path) -> None:
+    disk = FullDisk()
+    mirror, said, ticks = a_mirror(app, tmp_path / "ledger", disk=disk)
+    submit(app, 1)
+    mirror.step()
+    disk.is_full = True
+    submit(app, 1, start=1)
+
+    during = [mirror.step() for _ in range(5)]
+    disk.is_full = False
+    ticks.now += 61
+    after = mirror.step()
+    mirror.close()
+
+    assert (during, after) == ([0] * 5, 1)
+    assert len(said) == 2
+    assert "No space left" in said[0]
+    assert "goes on" in said[1]
+    assert compare(app.store, tmp_path / "ledger").compared == 2
+
+
+def test_a_ledger_of_another_database_is_refused(app: App, tmp_path: Path) -> None:
+    submit(app, 3)
+    mirror, _, _ = a_mirror(app, tmp_path / "ledger")
+    mirror.step()
+    mirror.close()
+    with App.embedded(tmp_path / "other") as other:
+        submit(other, 3, start=100)
+        strange, said, _ = a_mirror(other, tmp_path / "ledger")
+        strange.step()
+        strange.close()
+        found = compare(other.store, tmp_path / "ledger")
+
+    assert "ledger of another database" in said[0]
+    assert found.difference is not None
+    assert found.difference.startswith("entry 1, record_id: the history has ")
+
+
+def test_while_another_process_mirrors_this_one_waits_in_silence(app: App, tmp_path: Path) -> None:
+    submit(app, 1)
+    first, _, _ = a_mirror(app, tmp_path / "ledger")
+    first.step()
+    second, said, ticks = a_mirror(app, tmp_path / "ledger")
+
+    waited = second.step()
+    first.close()
+    submit(app, 1, start=1)
+    ticks.now += 6
+    taken_over = second.step()
+    second.close()
+
+    assert (waited, taken_over, said) == (0, 1, [])
+
+
+def test_a_ledger_that_was_rolled_back_is_filled_again(app: App, tmp_path: Path) -> None:
+    submit(app, 2)
+    mirror, said, _ = a_mirror(app, tmp_path / "ledger", batch_max=100)
+    mirror.step()
+    mirror.close()
+    with Ledger.open(tmp_path / "ledger", machine=None, disk=QuickDisk()) as ledger:
+        ledger.compact()
+    submit(app, 2, start=2)
+    again, _, _ = a_mirror(app, tmp_path / "ledger", batch_max=100)
+    again.step()
+    again.close()
+    with Ledger.open(tmp_path / "ledger", machine=None, disk=QuickDisk()) as ledger:
+        ledger.rollback(2)
+        assert ledger.source_seq(SOURCE) == 2
+
+    third, said, _ = a_mirror(app, tmp_path / "ledger", batch_max=100)
+    count = third.step()
+    third.close()
+
+    assert (count, said) == (2, [])
+    assert compare(app.store, tmp_path / "ledger").is_same
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace(b'"actor":"person:ann"', b'"actor":"person:bob"', 1), "actor"),
+        (lambda text: text, None),
+    ],
+)
+def test_the_first_difference_is_named(
+    app: App, tmp_path: Path, change: Callable[[bytes], bytes], words: str | None
+) -> None:
+    submit(app, 3)
+    mirror, _, _ = a_mirror(app, tmp_path / "ledger")
+    mirror.step()
+    mirror.close()
+    forge(tmp_path / "ledger", change)
+
+    found = compare(app.store, tmp_path / "forged")
+
+    assert verify(tmp_path / "forged").is_sound
+    assert (found.difference is None) == (words is None)
+    assert words is None or f"entry 1, {words}: " in str(found.difference)
+
+
+def forge(folder: Path, change: Callable[[bytes], bytes]) -> None:
+    """The same ledger with other words, sealed as if they had always stood there."""
+    with Ledger.open(folder, read_only=True, machine=None) as ledger:
+        lines = [
+            change(text) if number == 0 else text for number, text in enumerate(ledger.lines())
+        ]
+    from stateward.ledger import chain
+
+    head, out = chain.GENESIS, []
+    for text in lines:
+        sealed, head = chain.seal(text[: -chain.SEAL_BYTES], head)
+        out.append(sealed)
+    with Ledger.open(folder.parent / "forged", machine=None, disk=QuickDisk()) as other:
+        path = other.files()[-1][0]
+    path.write_bytes(b"".join(out))
+
+
+def test_how_far_a_mirror_is_can_be_seen_from_outside(app: App, tmp_path: Path) -> None:
+    submit(app, 4)
+    mirror, _, _ = a_mirror(app, tmp_path / "ledger")
+
+    before = mirror_state(app.store, tmp_path / "ledger")
+    mirror.step()
+    after = mirror_state(app.store, tmp_path / "ledger")
+    mirror.close()
+
+    assert (before.seq, before.behind) == (0, 4)
+    assert (after.seq, after.behind) == (3, 1)
+    assert after.since is not None
+
+
+def test_a_coordinator_mirrors_and_a_damaged_mirror_does_not_stop_it(tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("data: data\nledger: {mirror: mirrored, batch_max: 2}\n")
+    settings = Settings.load(config, environ={})
+    with App(settings) as app:
+        submit(app, 2)
+        app.run_until_idle()
+        well = {check.name: check for check in app.doctor()}["ledger"]
+        (delta,) = (tmp_path / "mirrored").glob("delta-*.jsonl")
+        delta.write_bytes(delta.read_bytes().replace(b'"doc_id"', b'"dog_id"', 1))
+        submit(app, 1, start=2)
+        app.run_until_idle()
+        ill = {check.name: check for check in app.doctor()}["ledger"]
+        statuses = {view.status for view in app.store.walk()}
+
+    assert settings.ledger.mirror == str(tmp_path / "mirrored")
+    assert well.is_well
+    assert "0 are not yet" in well.sentence
+    assert not ill.is_well
+    assert "ledger verify" in ill.advice
+    assert statuses == {"normalized"}
