@@ -411,10 +411,10 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
         ("upload_record:\n  webhooks:\n    endpoints:\n      - events: [error]",
          "4: upload_record.webhooks.endpoints[0].url: url is missing; it must be text"),
         ("Upload_record: {}", "1: Upload_record: Upload_record is not a known key; known are "
-         "profile, data, store, worker, coordinator, limits, notices, pipelines, "
+         "profile, data, store, worker, coordinator, limits, notices, ledger, pipelines, "
          "<machine>_record"),
         ("records: {}", "1: records: records is not a known key; known are profile, data, store, "
-         "worker, coordinator, limits, notices, pipelines, <machine>_record"),
+         "worker, coordinator, limits, notices, ledger, pipelines, <machine>_record"),
         ("[1]", "1: the whole document must be a mapping, not a list of 1 item"),
         ("a: 1\na: 2", "2: a: the key 'a' is there already, on line 1"),
     ],

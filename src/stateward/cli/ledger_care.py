@@ -10,6 +10,7 @@ import click
 
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.exits import Exit
+from stateward.cli.ledger_door import reading, writing
 from stateward.cli.shown import plural, span, write, write_table, write_text
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ def validate(door: Door, ledger_path: Path) -> Exit:
     as they are kept against those that the log tells of. Ends with 1 if anything differs.
     """
     from itertools import islice
-
-    from stateward.cli.ledger import reading
 
     with reading(door, ledger_path) as found:
         findings = list(islice(found.validate(), FINDINGS_SHOWN_MAX))
@@ -190,7 +189,6 @@ def prove(door: Door, *, ledger_path: Path, seq: int, checkpoint: Path | None) -
     Prints the line, the size and root of the tree, and the hashes that lead from one to the other. Whoever has the
     checkpoint can check it without the ledger. Ends with 1 if the ledger is not that of the checkpoint.
     """
-    from stateward.cli.ledger import reading
     from stateward.ledger import parse_checkpoint, verify_proof
 
     with reading(door, ledger_path) as found:
@@ -237,8 +235,6 @@ def checkpoint(door: Door, *, ledger_path: Path, out: Path | None) -> None:
     Three lines of text: a name, the number of lines, the root over them (C2SP tlog-checkpoint). Only a copy that is
     kept on another machine proves anything against somebody who owns this disk.
     """
-    from stateward.cli.ledger import reading
-
     with reading(door, ledger_path) as found:
         text = found.checkpoint(write=False)
     if out is not None:
@@ -276,8 +272,6 @@ def snapshot(door: Door, ledger_path: Path) -> None:
 
 
 def _compact(door: Door, path: Path, *, is_packed: bool) -> None:
-    from stateward.cli.ledger import writing
-
     with writing(door, path) as found:
         made = found.compact(
             progress=lambda what, done, every: door.progress(f"{what}: {done:,} of {every:,}"),
@@ -300,8 +294,6 @@ def _compact(door: Door, path: Path, *, is_packed: bool) -> None:
 @pass_door
 def snapshots(door: Door, ledger_path: Path) -> None:
     """List the snapshots that can be rolled back to."""
-    from stateward.cli.ledger import reading
-
     with reading(door, ledger_path) as found:
         parts = found.snapshots()
     if door.is_for_programs:
@@ -337,7 +329,6 @@ def rollback(door: Door, *, ledger_path: Path, to: str, reason: str, execute: bo
     The documents are then where they were; the log keeps everything, and says that and why it was rolled back.
     """
     from stateward.app import person
-    from stateward.cli.ledger import reading, writing
     from stateward.ledger.upkeep import find_snapshot
 
     wanted: str | int = int(to) if to.isascii() and to.isdecimal() else to
@@ -386,8 +377,6 @@ def archive(
     No snapshot needs them any more; they are the audit trail. What is removed leaves a tombstone, so that what is left
     can still be verified and proved.
     """
-    from stateward.cli.ledger import reading, writing
-
     if remove_up_to is None:
         with reading(door, ledger_path) as found:
             parts = found.archive()
@@ -421,7 +410,6 @@ def export(door: Door, *, ledger_path: Path, out: Path) -> None:
 
     The lines as they are, and an anchor at the end: `ledger verify FILE` finds any change and any cut.
     """
-    from stateward.cli.ledger import reading
     from stateward.ledger.single import export as export_file
 
     with reading(door, ledger_path) as found:

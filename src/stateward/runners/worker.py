@@ -101,7 +101,7 @@ class Worker:
         self._queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
         self._is_written = False
-        self._beat_at = 0.0
+        self._beat_at = self._next_beat_at = 0.0
 
     # The three steps of a turn
 
@@ -146,6 +146,7 @@ class Worker:
 
     def committed(self) -> None:
         """The transaction of `settle` is durable: forget what it wrote."""
+        self._beat_at = self._next_beat_at
         if self._is_written:
             point(Point.RESULTS_DURABLE)
             self._finished.clear()
@@ -185,7 +186,7 @@ class Worker:
         """Take nothing new; what runs, runs to its end."""
         if not self._info.is_draining:
             self._info = msgspec.structs.replace(self._info, is_draining=True)
-            self._beat_at = 0.0
+            self._beat_at = self._next_beat_at = 0.0
             self._queue.clear()  # not begun: it goes to another worker when this one leaves
             self._log.info("draining: finishing what runs", worker=self.name)
 
@@ -338,7 +339,7 @@ class Worker:
         now = time.monotonic()
         if now < self._beat_at:
             return
-        self._beat_at = now + self._heartbeat_s
+        self._next_beat_at = now + self._heartbeat_s  # once this one is durable
         self._info = msgspec.structs.replace(self._info, seen_at=self._clock())
         self._bus.announce(self._info)
         self._bus.call_for_work()

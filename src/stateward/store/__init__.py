@@ -5,6 +5,7 @@ before it, the effects, and the anchor of the whole log, in one transaction, man
 else in here reads. The store decides nothing; it refuses what does not fit.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
@@ -153,6 +154,9 @@ MACHINES = Table(
 
 _RECORD_COLUMNS = ", ".join(RECORDS.columns)
 _TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
+
+# What an id looks like that follows from record, version and trigger: see `event_id`.
+_DERIVED = re.compile(r"[^:]+:[0-9]+:[^:]+")
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_fields = msgspec.json.Decoder(Fields).decode
@@ -355,13 +359,34 @@ class Store:
     def applied(self, event_ids: Sequence[str]) -> set[str]:
         """Which of these event ids have made a transition already.
 
-        Ids that follow from record and version need no look: the version tells them apart.
+        Events whose ids follow from the record and the version that they speak of need no look: the version
+        tells them apart.
         """
         if not event_ids:
             return set()
         condition, params = self._database.among("event_id", event_ids)
         found = self._database.rows(f"SELECT event_id FROM transitions WHERE {condition}", **params)
-        return {str(each) for (each,) in found}
+        return {str(each) for (each,) in found} | self._applied_unkept(event_ids)
+
+    def _applied_unkept(self, event_ids: Sequence[str]) -> set[str]:
+        """The same for ids that were not kept, because they follow from record, version and trigger.
+
+        They are only asked for when somebody outside sends such an id with another version, or with none.
+        """
+        derived = [each for each in event_ids if _DERIVED.fullmatch(each)]
+        if not derived:
+            return set()
+        records = sorted({each.partition(":")[0] for each in derived})
+        condition, params = self._database.among("record_id", records)
+        found = self._database.rows(
+            f"SELECT record_id, version, trigger FROM transitions WHERE {condition} AND event_id IS NULL",
+            **params,
+        )
+        made = {
+            event_id(str(record_id), makes=int(version or 0), type_=str(trigger))
+            for record_id, version, trigger in found
+        }
+        return made.intersection(derived)
 
     # What people and programs ask
 

@@ -1,5 +1,6 @@
 """The laws of what outsiders were promised: events (E), acknowledgements (L, R), and the rest (V, P, D, O, W)."""
 
+import math
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -207,7 +208,8 @@ def p1(case: Case) -> Iterator[Finding]:
             continue
         if entry["trigger"].endswith(".started") and wanted is not None:
             for other, theirs in waiting.items():
-                if theirs == wanted and rank[other] < rank[record_id]:
+                is_first = rank.get(other, math.inf) < rank.get(record_id, -math.inf)
+                if theirs == wanted and is_first:
                     yield where_of(entry), f"was started while {other} waited, which goes first"
         stage = graph.stage_of(entry["to"])
         if stage is not None and stage["enter"] == entry["to"] and "rest" not in entry["metadata"]:
