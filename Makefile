@@ -87,6 +87,15 @@ bench-growth: setup-dev ## measure with up to a million finished records, into d
 	@$(BIN)/python -m stateward.bench growth docs/explanation/scale.md \
 	  $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
+.PHONY: chaos
+chaos: setup-dev ## kill, stop, cut off and fill up real processes, into docs/explanation/chaos.md; ROUNDS=50 ONLY=kill-worker,cut
+	@$(BIN)/python -m stateward.testing.chaos --rounds $(or $(ROUNDS),50) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(ONLY),,--page docs/explanation/chaos.md)
+
+.PHONY: disk-faults
+disk-faults: setup-dev ## fail every single write and sync of the store and of documents, by a seam and by strace
+	@DISK_FAULTS=every $(BIN)/pytest -n $(WORKERS) tests/faults $(ARGS)
+
 .PHONY: changelog
 changelog: setup-dev ## gather changes/ into CHANGELOG.md for VERSION=1.2.3
 	@test -n "$(VERSION)" || { echo 'changelog: name the version: make changelog VERSION=1.2.3' >&2; exit 1; }

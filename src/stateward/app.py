@@ -956,9 +956,10 @@ def _suicide(crash_at: CrashAt) -> Callable[[Point], None]:
 
     def hook(here: Point) -> None:
         nonlocal left
-        left -= here is crash_at.point
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if here is crash_at.point:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
 
     return hook
 

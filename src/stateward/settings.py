@@ -396,9 +396,7 @@ class Settings(Declared, frozen=True, kw_only=True):
             said.append(reading.plain({"profile": profile}, source="--profile"))
         _raise_any(chain.from_iterable(reading.convert(layer, Declared)[1] for layer in said))
         layers = (_profile_layer(_declared(said).profile), *said)
-        settings = cls(
-            **asdict(_declared(layers)), layers=layers, crash_at=_crash_at(variables)
-        )
+        settings = cls(**asdict(_declared(layers)), layers=layers, crash_at=_crash_at(variables))
         _raise_any(settings.fault(path, sentence) for path, sentence in _impossible(settings))
         return settings
 

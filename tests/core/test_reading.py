@@ -535,7 +535,9 @@ def test_a_fault_reads_like_that_of_a_compiler() -> None:
 
 
 def test_a_refusal_can_be_copied_whole() -> None:
-    refused = DeclarationError([Fault(source="f", line=n, path="", sentence="wrong") for n in (1, 2)])
+    refused = DeclarationError(
+        [Fault(source="f", line=n, path="", sentence="wrong") for n in (1, 2)]
+    )
 
     twin = deepcopy(refused)
 

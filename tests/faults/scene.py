@@ -67,7 +67,9 @@ class Attempt:
         with self._noting(), an_app(data) as app:
             for document in documents:
                 with self._noting():
-                    self.acknowledged[document] = app.submit(document, machine="two_steps").record.id
+                    self.acknowledged[document] = app.submit(
+                        document, machine="two_steps"
+                    ).record.id
             with self._noting():
                 app.run_until_idle()
 
@@ -87,7 +89,9 @@ def assert_recovered(data: Path, acknowledged: dict[bytes, str]) -> None:
         assert set(records) == set(acknowledged.values()), "an acknowledged submit is lost"
         for document in DOCUMENTS:
             record = app.submit(document, machine="two_steps").record
-            assert record.id == acknowledged.get(document, record.id), "the same bytes, another record"
+            assert record.id == acknowledged.get(document, record.id), (
+                "the same bytes, another record"
+            )
             assert app.artifacts.verify(record.artifact or "")
         app.run_until_idle()
         verdict = app.verify()

@@ -64,7 +64,9 @@ def config(tmp_path: Path) -> Path:
     return config
 
 
-def stateward(config: Path, *args: str, inject: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+def stateward(
+    config: Path, *args: str, inject: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     """A command, perhaps under strace."""
     wrap = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", *inject] if inject else []
     command = [*wrap, sys.executable, "-m", "stateward", "--config", str(config), *args]
@@ -95,7 +97,13 @@ def test_a_command_on_a_bad_disk_ends_with_one_sentence_and_loses_nothing(
     (config.parent / "second").write_bytes(b"two")
 
     submitted = stateward(
-        config, "submit", str(config.parent / "second"), "--machine", "two_steps", "--json", inject=fault
+        config,
+        "submit",
+        str(config.parent / "second"),
+        "--machine",
+        "two_steps",
+        "--json",
+        inject=fault,
     )
     worked = stateward(config, "up", "--until-idle", inject=fault)
 

@@ -86,7 +86,11 @@ def assert_told(attempt: Attempt, *, is_full: bool) -> None:
     for refusal in attempt.refusals:
         assert isinstance(refusal, StoreBroken) is not is_full
         assert "stateward.db" in str(refusal)
-        advice = "free some space and try again" if is_full else "stop, look at the disk, and start again"
+        advice = (
+            "free some space and try again"
+            if is_full
+            else "stop, look at the disk, and start again"
+        )
         assert advice in str(refusal)
 
 
@@ -100,7 +104,9 @@ def test_a_store_that_could_not_be_made_is_made_the_next_time(
     for nth in places(count):
         data = folder / f"{nth}"
         attempt = Attempt()
-        with faulty_sqlite(Disk(DiskFault(operation=operation, nth=nth, errno=code, is_lasting=True))):
+        with faulty_sqlite(
+            Disk(DiskFault(operation=operation, nth=nth, errno=code, is_lasting=True))
+        ):
             attempt.live(data)
 
         assert_recovered(data, attempt.acknowledged)

@@ -1,10 +1,6 @@
 """Thousands of histories: crashes, lies, lost and doubled events, wrong clocks, and no law broken."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,24 +8,10 @@ from stateward.testing.simulation import Arena, simulate
 from stateward.testing.simulation.__main__ import main
 from stateward.testing.simulation.coverage import Coverage
 from stateward.testing.simulation.plan import Fault, covering_list, plan_of
+from tests.simulation.command import run
 
-ROOT = Path(__file__).parents[2]
-CHUNK = 250
-CHUNKS = 8
-
-
-def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, which nobody traces: that would cost more than it does."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    command = [sys.executable, "-m", "stateward.testing.simulation", *arguments]
-    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        command,
-        env={**own, "PYTHONPATH": path, **environ},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+CHUNK = 500
+CHUNKS = 4
 
 
 @pytest.mark.slow

@@ -304,7 +304,9 @@ class SqliteDatabase:
         """Let go of the file."""
         for bell in list(self._bells):
             bell.close()
-        with suppress(apsw.IOError, apsw.FullError):  # what is committed is in the WAL, if not in the file
+        with suppress(
+            apsw.IOError, apsw.FullError
+        ):  # what is committed is in the WAL, if not in the file
             self._connection.close()
 
 

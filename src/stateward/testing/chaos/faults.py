@@ -135,7 +135,10 @@ def kill_postgres(scene: Scene) -> Damage:
     since = now()  # until then it reads its own log again, and nobody else can do anything
     away_s = (since - at) / 1_000_000
     return Damage(
-        at=at, since=since, bound_s=scene.bound_s, what=f"kill -9 of PostgreSQL, away for {away_s:.1f} s"
+        at=at,
+        since=since,
+        bound_s=scene.bound_s,
+        what=f"kill -9 of PostgreSQL, away for {away_s:.1f} s",
     )
 
 
@@ -171,7 +174,11 @@ def stop_coordinator(scene: Scene) -> Damage:
 def stop_worker(scene: Scene) -> Damage:
     """A worker with work in its hands, until another has got that work, or has done it; then it wakes."""
     record_id, _ = scene.submit(Document(name=f"held-{scene.dice.random()}", work_s=HELD_S))
-    until(lambda: scene.app.record(record_id).status == "working", s_max=30.0, what="a worker to have it")
+    until(
+        lambda: scene.app.record(record_id).status == "working",
+        s_max=30.0,
+        what="a worker to have it",
+    )
     name = scene.app.record(record_id).worker
     (zombie,) = (worker for worker in scene.app.bus.workers() if worker.id == name)
     (victim,) = (member for member in scene.fleet.of("worker") if member.pid == zombie.pid)
@@ -179,7 +186,9 @@ def stop_worker(scene: Scene) -> Damage:
     held = _assigned(scene, zombie.id)
     if record_id not in {work.record_id for work in held}:
         raise TimeoutError(f"{victim.name} was done before it was stopped")
-    is_early = scene.dice.random() < 0.5  # it wakes while the other still works, with its own result in hand
+    is_early = (
+        scene.dice.random() < 0.5
+    )  # it wakes while the other still works, with its own result in hand
     is_over = _is_taken if is_early else _is_done
     until(
         lambda: all(is_over(scene, work) for work in held),
@@ -293,9 +302,7 @@ def _disturbed(scene: Scene, behaviour: Behaviour, what: str, *, is_reset: bool)
         if is_reset:
             scene.links[name].reset()
         scene.links[name].behave(WELL)
-    return Damage(
-        at=at, since=now(), bound_s=scene.bound_s, what=f"{what}: {', '.join(victims)}"
-    )
+    return Damage(at=at, since=now(), bound_s=scene.bound_s, what=f"{what}: {', '.join(victims)}")
 
 
 # The disk

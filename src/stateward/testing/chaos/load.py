@@ -145,7 +145,9 @@ class Submitter:
         if self._failure is not None:
             raise self._failure
         if self._thread.is_alive():
-            raise TimeoutError(f"a submit was not acknowledged within {timeout_s:g} s: {self.refused[-1:]}")
+            raise TimeoutError(
+                f"a submit was not acknowledged within {timeout_s:g} s: {self.refused[-1:]}"
+            )
 
     def _run(self) -> None:
         try:

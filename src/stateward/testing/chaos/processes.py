@@ -59,7 +59,14 @@ class Member:
     """One process in one role, through all of its lives."""
 
     def __init__(
-        self, place: Place, role: str, name: str, *, url: str, host: str = "", is_jumpy: bool = False
+        self,
+        place: Place,
+        role: str,
+        name: str,
+        *,
+        url: str,
+        host: str = "",
+        is_jumpy: bool = False,
     ) -> None:
         self.role = role
         self.name = name
@@ -100,7 +107,12 @@ class Member:
 
     def wait_until_ready(self) -> None:
         """Sleep until it has said that it works."""
-        until(lambda: READY in self.words(), s_max=READY_S_MAX, what=f"{self.name} to be ready", of=self)
+        until(
+            lambda: READY in self.words(),
+            s_max=READY_S_MAX,
+            what=f"{self.name} to be ready",
+            of=self,
+        )
 
     @property
     def pid(self) -> int:
@@ -114,7 +126,7 @@ class Member:
         return self._process is not None and self._process.poll() is None
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill -9."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
@@ -206,9 +218,7 @@ class Fleet:
             yield from member.bad_words()
 
 
-def until(
-    is_so: Callable[[], bool], *, s_max: float, what: str, of: Member | None = None
-) -> float:
+def until(is_so: Callable[[], bool], *, s_max: float, what: str, of: Member | None = None) -> float:
     """Sleep until something is so; how long it took. If it never is, or its process ends, TimeoutError."""
     start = time.monotonic()
     while not is_so():

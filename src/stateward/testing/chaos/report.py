@@ -56,7 +56,9 @@ def page(path: Path, outcomes: Sequence[Outcome], *, command: str) -> None:
     text = path.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    path.write_text("\n".join([before + BEGIN, "", *_words(outcomes, command), "", END]) + after, "utf-8")
+    path.write_text(
+        "\n".join([before + BEGIN, "", *_words(outcomes, command), "", END]) + after, "utf-8"
+    )
 
 
 def _words(outcomes: Sequence[Outcome], command: str) -> list[str]:

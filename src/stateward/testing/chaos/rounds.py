@@ -84,7 +84,9 @@ def plan(rounds: int, *, only: list[str], stores: list[str]) -> list[tuple[str, 
     return [pairs[number % len(pairs)] for number in range(rounds)] if pairs else []
 
 
-def run_round(kind: str, store: str, *, seed: int, cluster: Cluster | None, keep: bool = False) -> Outcome:
+def run_round(
+    kind: str, store: str, *, seed: int, cluster: Cluster | None, keep: bool = False
+) -> Outcome:
     """One round, from an empty folder to a verdict. The folder stays if something was found."""
     outcome = Outcome(kind=kind, store=store, seed=seed)
     start = time.monotonic()
@@ -122,7 +124,17 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
         return opened.record.id, opened.record.dedupe or ""
 
     submitter = Submitter(submit, dice=Random(outcome.seed + 1), per_s=SUBMITS_PER_S)
-    scene = _scene(outcome, fault, place, database, stack, app=app, submitter=submitter, submit=submit, dice=dice)
+    scene = _scene(
+        outcome,
+        fault,
+        place,
+        database,
+        stack,
+        app=app,
+        submitter=submitter,
+        submit=submit,
+        dice=dice,
+    )
     with scene.fleet.running():
         damage = _suffer(scene, fault)
         _judge(outcome, scene, damage)

@@ -1,4 +1,4 @@
-"""The command: `python -m stateward.testing.simulation --seeds 10000 --from 0`, or `--seed 4711` for one trace."""
+"""The command: runs seeds, shows the trace of one (`--seed`), or cuts transitions at crash points (`--pairs`)."""
 
 import argparse
 import json
@@ -7,8 +7,10 @@ import time
 from collections.abc import Sequence
 
 from stateward.testing.simulation.coverage import Coverage
+from stateward.testing.simulation.pairs import verdicts
 from stateward.testing.simulation.processes import Arena
 from stateward.testing.simulation.run import simulate
+from stateward.testing.simulation.shapes import BY_MACHINE
 
 TELL_EVERY = 500
 
@@ -19,10 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many (default: 1000)")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first (default: 0)")
     parser.add_argument("--seed", type=int, help="one only, with its whole trace")
+    parser.add_argument("--pairs", metavar="MACHINE", choices=sorted(BY_MACHINE),
+                        help="cut every transition of a machine at every crash point on its way")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the summary as JSON")
     given = parser.parse_args(arguments)
     if given.seed is not None:
         return _trace(given.seed)
+    if given.pairs is not None:
+        return _cut(given.pairs, is_json=given.json)
     return _run(range(given.first, given.first + given.seeds), is_json=given.json)
 
 
@@ -30,6 +36,23 @@ def _trace(seed: int) -> int:
     report = simulate(seed)
     _say(*report.trace, f"{len(report.violations)} violations")
     return 1 if report.violations else 0
+
+
+def _cut(machine: str, *, is_json: bool) -> int:
+    """All pairs of transition and crash point; 1 if any was not cut, or broke a law."""
+    seen = list(verdicts(machine))
+    uncut = [str(each.pair) for each in seen if not each.is_cut]
+    broken = [f"{each.pair}: {words}" for each in seen for words in each.violations]
+    transitions = len({each.pair.way for each in seen})
+    summary = {"transitions": transitions, "pairs": len(seen), "uncut": uncut, "violations": broken}
+    if is_json:
+        _say(json.dumps(summary, indent=2))
+    else:
+        _say(*uncut, *broken)
+        _say(
+            f"{machine}: {transitions} transitions cut in {len(seen)} places, {len(broken)} violations"
+        )
+    return 1 if uncut or broken else 0
 
 
 def _run(seeds: range, *, is_json: bool) -> int:

@@ -96,7 +96,8 @@ def pairs(way: Way, arena: Arena) -> list[Pair]:
 
 def cut(pair: Pair, arena: Arena) -> Verdict:
     """Run one pair and judge it."""
-    lead = Lead(pair.way, arena)
+    # Every third one goes on well to its end; the others are let fail, and end sooner.
+    lead = Lead(pair.way, arena, seed=list(Point).index(pair.point))
     world = lead.world
     with_hook = install(world.at_point)
     try:
@@ -114,12 +115,12 @@ def cut(pair: Pair, arena: Arena) -> Verdict:
 class Lead:
     """Leads one record along a route: a coordinator, a worker and a door, and no dice."""
 
-    def __init__(self, way: Way, arena: Arena) -> None:
+    def __init__(self, way: Way, arena: Arena, *, seed: int = 0) -> None:
         self._hop = way.hop
         self._is_hard = way.is_hard
         self._is_last = False
         self._shape = _shape(way)
-        self.world = World(_plan(way, self._shape), arena)
+        self.world = World(_plan(way, self._shape, seed), arena)
         self._door, self._coordinator, self._worker = self.world.processes
 
     def to_the_brink(self) -> None:
@@ -265,9 +266,9 @@ def _shape(way: Way) -> Shape:
     return shapes[0]
 
 
-def _plan(way: Way, shape: Shape) -> Plan:
+def _plan(way: Way, shape: Shape, seed: int) -> Plan:
     return Plan(
-        seed=0,
+        seed=seed,
         aim=Aim(way.machine, way.hop.source, Fault.KILL_COORDINATOR, Point.COMMIT_BEFORE),
         shape=shape,
         records=1,

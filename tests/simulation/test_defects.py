@@ -1,0 +1,184 @@
+"""A simulation that finds nothing proves nothing: each of these defects, put into the engine, is found."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from stateward import coordinator, outputs, store
+from stateward.bus import Bus
+from stateward.clockwork import Clockwork
+from stateward.coordinator import Coordinator
+from stateward.core import decide
+from stateward.core.due import due_event
+from stateward.core.model import Event, Micros, Record, Work
+from stateward.core.retry import RetryRule
+from stateward.database.sqlite import SqliteDatabase
+from stateward.outputs import Output, Outputs
+from stateward.store import Store
+from stateward.testing.simulation import Arena, simulate
+
+SEEDS_MAX = 600
+Breaks = Callable[[pytest.MonkeyPatch], None]
+Anything = Any
+
+
+def stale_events_count(patch: pytest.MonkeyPatch) -> None:
+    whole = decide.decide
+
+    def lax(machine: Anything, record: Record, event: Event, *, now: Micros) -> Anything:
+        is_report = event.actor.startswith("runner:")
+        event = replace(event, version=record.version) if is_report else event
+        return whole(machine, record, event, now=now)
+
+    patch.setattr(coordinator, "decide", lax)
+
+
+def anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(decide, "_may", lambda *_: True)
+
+
+def time_runs_backwards(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(decide, "_onwards", lambda _, now: now)
+
+
+def retries_have_no_bound(patch: pytest.MonkeyPatch) -> None:
+    def next_at(self: RetryRule, *, now: Micros, **_: object) -> Micros:
+        return now + round(self.backoff_s[0] * 1_000_000)
+
+    patch.setattr(RetryRule, "next_at", next_at)
+
+
+def zombies_may_write(patch: pytest.MonkeyPatch) -> None:
+    honest = Bus.finish
+
+    def finish(self: Bus, work: Sequence[Work]) -> list[bool]:
+        honest(self, work)
+        return [True] * len(work)
+
+    patch.setattr(Bus, "finish", finish)
+
+
+def the_clock_does_not_look_for_marks(patch: pytest.MonkeyPatch) -> None:
+    def blind(self: Clockwork, record: Record, now: Micros) -> Event | None:
+        return due_event(self._machine_of(record), record, now=now)
+
+    patch.setattr(Clockwork, "_event", blind)
+
+
+def the_clock_may_ring_too_soon(patch: pytest.MonkeyPatch) -> None:
+    strict = decide._decide
+
+    def hasty(machine: Anything, record: Record, event: Event, now: Micros) -> Anything:
+        record = replace(record, due_at=0) if event.actor == "clock" else record
+        return strict(machine, record, event, now)
+
+    patch.setattr(decide, "_decide", hasty)
+
+
+def the_clock_never_rings(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Clockwork, "_event", lambda *_: None)
+
+
+def ignored_events_leave_no_trace(patch: pytest.MonkeyPatch) -> None:
+    noted = coordinator._note
+    patch.setattr(coordinator, "_note", lambda *given: replace(noted(*given), event_id="?"))
+
+
+def keys_are_not_kept(patch: pytest.MonkeyPatch) -> None:
+    row = store._record_row
+    patch.setattr(store, "_record_row", lambda record: row(replace(record, dedupe=None)))
+
+
+def a_killed_unit_is_half_kept(patch: pytest.MonkeyPatch) -> None:
+    def keep(self: SqliteDatabase) -> None:
+        if self._connection.in_transaction:
+            self._execute("COMMIT")
+
+    patch.setattr(SqliteDatabase, "_undo", keep)
+
+
+def handled_events_stay_in_the_inbox(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Bus, "settle", lambda *_: None)
+
+
+def effects_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Store, "_add_effects", lambda *_: None)
+
+
+def the_last_comes_first(patch: pytest.MonkeyPatch) -> None:
+    in_order = Store.waiting
+
+    def waiting(self: Store, machine: str, stage: str, *, limit: int) -> list[Record]:
+        return in_order(self, machine, stage, limit=100)[::-1][:limit]
+
+    patch.setattr(Store, "waiting", waiting)
+
+
+def lost_workers_keep_their_work(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Coordinator, "recover", lambda _: [])
+
+
+def lost_work_goes_to_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Bus, "orphans", lambda *_, **__: [])
+
+
+def items_are_lost(patch: pytest.MonkeyPatch) -> None:
+    whole = Outputs.write
+
+    def write(self: Outputs, given: Sequence[Output]) -> list[bool]:
+        return whole(self, [Output(each.mark) for each in given])
+
+    patch.setattr(outputs.Outputs, "write", write)
+
+
+def fields_are_not_disclosed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(decide, "_with_log", lambda record, _: record.fields)
+
+
+def the_anchor_is_not_kept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(store, "advance", lambda anchor, _: anchor)
+
+
+def work_is_never_sent(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Bus, "send", lambda *_: None)
+
+
+DEFECTS: list[tuple[Breaks, set[str]]] = [
+    (stale_events_count, {"E3"}),
+    (anybody_may_do_anything, {"A2", "E3"}),
+    (time_runs_backwards, {"S11"}),
+    (retries_have_no_bound, {"S7"}),
+    (zombies_may_write, {"E3"}),
+    (the_clock_does_not_look_for_marks, {"O1"}),
+    (the_clock_may_ring_too_soon, {"S10"}),
+    (the_clock_never_rings, {"S10", "V1"}),
+    (ignored_events_leave_no_trace, {"E2"}),
+    (keys_are_not_kept, {"E4"}),
+    (a_killed_unit_is_half_kept, {"E2", "H3", "L3", "O1", "R1", "V1"}),
+    (handled_events_stay_in_the_inbox, {"E2"}),
+    (effects_are_forgotten, {"W4"}),
+    (the_last_comes_first, {"P1"}),
+    (lost_workers_keep_their_work, {"V1"}),
+    (lost_work_goes_to_nobody, {"V1"}),
+    (items_are_lost, {"O1"}),
+    (fields_are_not_disclosed, {"D1"}),
+    (the_anchor_is_not_kept, {"H3", "H4", "V1"}),
+    (work_is_never_sent, {"E3", "S10", "V1"}),
+]
+
+
+@pytest.mark.parametrize(("breaks", "expected"), DEFECTS, ids=[b.__name__ for b, _ in DEFECTS])
+def test_a_defect_in_the_engine_is_found(
+    breaks: Breaks, expected: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks(monkeypatch)
+
+    arena = Arena()
+    for seed in range(SEEDS_MAX):
+        found = {violation.law for violation in simulate(seed, arena).violations}
+        if found & expected:
+            return
+
+    pytest.fail(f"{SEEDS_MAX} histories did not find that {breaks.__name__}")
