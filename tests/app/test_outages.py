@@ -35,7 +35,7 @@ def running(node: Node) -> Iterator[list[BaseException]]:
     def run() -> None:
         try:
             node.run()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - the test looks at it
             failures.append(error)
 
     thread = threading.Thread(target=run)

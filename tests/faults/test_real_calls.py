@@ -1,6 +1,5 @@
 """The same faults in real system calls: `strace` makes the kernel's answer a lie, in a process of its own."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exits import Exit
+from tests.faults.scene import open_app
 
 DEADLINE_S = 60
 PIPELINE = """
@@ -58,9 +58,8 @@ def config(tmp_path: Path) -> Path:
     (tmp_path / "steps.py").write_text(PIPELINE)
     config = tmp_path / "own.yaml"
     config.write_text("pipelines: [steps.py]\ndata: data\n")
-    (tmp_path / "first").write_bytes(b"one")
-    done = stateward(config, "submit", str(tmp_path / "first"), "--machine", "two_steps")
-    assert done.returncode == 0, done.stderr
+    with open_app(tmp_path / "data") as app:
+        app.submit(b"one", machine="two_steps")
     return config
 
 
@@ -134,9 +133,9 @@ def test_a_document_whose_sync_fails_is_refused(config: Path) -> None:
 
 def assert_well(config: Path, *, is_acknowledged: bool) -> None:
     """The disk is well again: all that was acknowledged is done, and the history is sound."""
-    assert stateward(config, "up", "--until-idle").returncode == 0
-    assert stateward(config, "verify").returncode == 0
-    counts = json.loads(stateward(config, "counts", "--json").stdout)
-    done = {each["status"]: each["count"] for each in counts}
-    assert set(done) == {"done"}
-    assert done["done"] >= 1 + is_acknowledged
+    with open_app(config.parent / "data") as app:
+        app.run_until_idle()
+        verdict = app.verify()
+        assert verdict.is_sound, verdict.findings
+        assert {record.status for record in app.store.walk()} == {"done"}
+        assert verdict.records >= 1 + is_acknowledged

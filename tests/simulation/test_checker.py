@@ -163,8 +163,6 @@ PLANTS = [
     Plant("S8", given_up_early, machine="literature"),
     Plant("S9", lambda h: first(h, "validate.completed")["metadata"].update(final_confidence=95),
           machine="contract"),
-    Plant("S9", lambda h: first(h, "validate.completed")["metadata"].update(final_confidence=True),
-          machine="contract", also=("none",)),
     Plant("S10", lambda h: h.machines[0]["reviews"][0].update(timeout_s=10**6), machine="contract"),
     Plant("S10", late, machine="contract"),
     Plant("S10", overdue, also=("H1",)),
@@ -176,7 +174,7 @@ PLANTS = [
           machine="literature", also=("S5",)),
     Plant("A3", lambda h: set_in(h.transitions[-1], epoch=0)),
     Plant("E1", lambda h: set_in(entries(h)[5], event_id=entries(h)[2]["event_id"]), also=("E3", "E2")),
-    Plant("E2", lambda h: h.seen.events and h.seen.events.append({**h.seen.events[0], "id": "x"})),
+    Plant("E2", lambda h: (h.seen.events or []).append({**(h.seen.events or [])[0], "id": "x"})),
     Plant("E2", lambda h: h.seen.events and h.seen.events.pop(0)),
     Plant("E2", lambda h: h.seen.garbled.append("rubbish")),
     Plant("E2", lambda h: h.seen.inbox.append("{}")),
@@ -208,9 +206,9 @@ PLANTS = [
     Plant("O1", lambda h: h.seen.marks and h.seen.marks[1].update(items=7)),
     Plant("O1", lambda h: h.seen.marks and h.seen.marks.pop(0)),
     Plant("O1", lambda h: h.seen.events and h.seen.events[0].update(is_blind=True)),
-    Plant("W4", lambda h: h.seen.effects and h.seen.effects.clear(), machine="contract"),
-    Plant("W4", lambda h: h.seen.effects is not None and h.seen.effects.append(
-        {"record_id": "UL_0001", "version": 99, "kind": "notify"})),
+    Plant("W4", lambda h: (h.seen.effects or []).clear(), machine="contract"),
+    Plant("W4", lambda h: (h.seen.effects or []).append(
+        {"record_id": "CW_0001", "version": 99, "kind": "notify"}), machine="contract"),
 ]  # fmt: skip
 
 
@@ -229,12 +227,16 @@ def test_a_planted_violation_is_found(plant: Plant) -> None:
         resealed(history)
 
     found = check(history)
-    if plant.also == ("none",):
-        assert found == []
-        return
     assert plant.law in laws(found), [str(each) for each in found]
     assert laws(found) <= {plant.law, *plant.also}, [str(each) for each in found]
     assert all(each.where and each.sentence and str(each).startswith(each.law) for each in found)
+
+
+def test_a_confidence_that_is_no_number_is_not_sure() -> None:
+    history = a_history("contract")
+    first(history, "validate.completed")["metadata"].update(final_confidence=True, valid=True)
+
+    assert check(resealed(history)) == []
 
 
 def test_every_law_has_a_plant() -> None:

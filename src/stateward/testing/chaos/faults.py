@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -346,26 +347,38 @@ def small_disk(folder: Path) -> Iterator[None]:
     """A file system of a few megabytes, in memory, mounted over a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     size = f"size={DISK_BYTES}"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)], check=True)
+    subprocess.run([_program("mount"), "-t", "tmpfs", "-o", size, "tmpfs", str(folder)], check=True)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        subprocess.run([_program("umount"), "--lazy", str(folder)], check=True)
 
 
 def no_mounts() -> str:
     """Why no file system can be mounted here, if so."""
-    if os.geteuid() != 0 or shutil.which("mount") is None:
+    if os.geteuid() != 0:
         return "mounting a small file system needs root"
-    probe = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    done = subprocess.run(probe, capture_output=True, check=False)
-    return "" if done.returncode == 0 else "this machine does not let root mount a file system"
+    probe = ["--mount", _program("mount"), "-t", "tmpfs", "tmpfs", "/mnt"]
+    return "" if _is_allowed(probe) else "this machine does not let root mount a file system"
 
 
 def no_hosts() -> str:
     """Why no process can have a host name of its own here, if so."""
-    done = subprocess.run(["unshare", "--uts", "true"], capture_output=True, check=False)
-    return "" if done.returncode == 0 else "a host name of one's own needs root"
+    return "" if _is_allowed(["--uts", "true"]) else "a host name of one's own needs root"
+
+
+@cache
+def _program(name: str) -> str:
+    return shutil.which(name) or name
+
+
+def _is_allowed(probe: list[str]) -> bool:
+    """Whether `unshare` may do this; what it does is gone when it ends."""
+    try:
+        done = subprocess.run([_program("unshare"), *probe], capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 # Clocks

@@ -40,7 +40,7 @@ def sleep(seconds: float) -> None:
 
 def main() -> None:
     """The command line, once the clock is in place."""
-    time.sleep = sleep
+    time.sleep = sleep  # type: ignore[assignment]
     if file := os.environ.get("CHAOS_CLOCK_FILE"):
         lie(Path(file))
     from stateward.cli import main as command_line

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -176,7 +176,7 @@ class Member:
 class Fleet:
     """The processes of one round."""
 
-    def __init__(self, members: Sequence[Member]) -> None:
+    def __init__(self, members: Iterable[Member]) -> None:
         self.members = list(members)
 
     def of(self, role: str) -> list[Member]:
@@ -230,7 +230,7 @@ def until(is_so: Callable[[], bool], *, s_max: float, what: str, of: Member | No
     return time.monotonic() - start
 
 
-def clock_environment(file: Path) -> Mapping[str, str]:
+def clock_environment(file: Path) -> dict[str, str]:
     """Variables that make a process read its wall clock through a file; `jumping` does the rest."""
     library = faketime_library()
     if library is None:

@@ -104,7 +104,7 @@ class Link:
     async def _linger(self) -> None:
         if self.behaviour.latency_s is not None:
             await asyncio.sleep(self._dice.uniform(*self.behaviour.latency_s))
-        while self.behaviour.is_holding:
+        while self.behaviour.is_holding:  # noqa: ASYNC110 - told from another thread
             await asyncio.sleep(HOLD_STEP_S)
 
     async def close(self) -> None:

@@ -31,7 +31,7 @@ from stateward.testing.chaos.faults import (
 )
 from stateward.testing.chaos.load import Acknowledged, Document, Submitter
 from stateward.testing.chaos.processes import Fleet, Member, Place, until
-from stateward.testing.chaos.proxy import LOOPBACK, Switchboard
+from stateward.testing.chaos.proxy import LOOPBACK, Link, Switchboard
 from stateward.testing.checker import Seen, check, read_export
 from stateward.testing.postgres import Cluster
 from stateward.testing.simulation.shapes import plain
@@ -94,7 +94,7 @@ def run_round(
     try:
         with ExitStack() as stack:
             _play(outcome, folder, cluster, stack)
-    except Exception as error:  # whatever breaks a round is found, told, and does not end the run
+    except Exception as error:  # noqa: BLE001 - whatever breaks a round is found, told, and does not end the run
         outcome.violations.append(f"the round broke: {type(error).__name__}: {error}")
     outcome.took_s = time.monotonic() - start
     if outcome.is_well and not keep:
@@ -105,7 +105,7 @@ def run_round(
 
 
 def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitStack) -> None:
-    fault, dice = FAULTS[outcome.kind], Random(outcome.seed)
+    fault = FAULTS[outcome.kind]
     place = Place(
         folder=folder,
         lease_s=SHIPPED_LEASE_S if fault.is_single else LEASE_S,
@@ -123,17 +123,18 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
         opened = submitting.submit(document.bytes(), machine=document.machine)
         return opened.record.id, opened.record.dedupe or ""
 
-    submitter = Submitter(submit, dice=Random(outcome.seed + 1), per_s=SUBMITS_PER_S)
-    scene = _scene(
-        outcome,
-        fault,
-        place,
-        database,
-        stack,
+    links = _links(fault, database, seed=outcome.seed + 2, stack=stack)
+    scene = Scene(
+        store=outcome.store,
+        fleet=_fleet(fault, place, database, links),
         app=app,
-        submitter=submitter,
+        submitter=Submitter(submit, dice=Random(outcome.seed + 1), per_s=SUBMITS_PER_S),
         submit=submit,
-        dice=dice,
+        dice=Random(outcome.seed),
+        lease_s=place.lease_s,
+        data=place.data,
+        links=links,
+        cluster=database.cluster,
     )
     with scene.fleet.running():
         damage = _suffer(scene, fault)
@@ -161,16 +162,21 @@ def _database(store: str, cluster: Cluster | None) -> Iterator[_Database]:
         cluster.drop_database(name)
 
 
-def _scene(
-    outcome: Outcome, fault: Fault, place: Place, database: _Database, stack: ExitStack, **parts: Any
-) -> Scene:  # fmt: skip
-    names = [f"{role}-{number}" for number, role in enumerate(fault.roles, 1)]
-    links = {}
-    if fault.is_linked and database.cluster is not None:
-        socket = database.cluster.folder / ".s.PGSQL.5432"
-        board = stack.enter_context(Switchboard(socket, dice=Random(outcome.seed + 2)))
-        links = {name: board.link() for name in names}
-    members = [
+def _names(fault: Fault) -> list[str]:
+    return [f"{role}-{number}" for number, role in enumerate(fault.roles, 1)]
+
+
+def _links(fault: Fault, database: _Database, *, seed: int, stack: ExitStack) -> dict[str, Link]:
+    """A way to PostgreSQL for each process, if the fault is on the way."""
+    if not fault.is_linked or database.cluster is None:
+        return {}
+    socket = database.cluster.folder / ".s.PGSQL.5432"
+    board = stack.enter_context(Switchboard(socket, dice=Random(seed)))
+    return {name: board.link() for name in _names(fault)}
+
+
+def _fleet(fault: Fault, place: Place, database: _Database, links: dict[str, Link]) -> Fleet:
+    return Fleet(
         Member(
             place,
             role,
@@ -179,16 +185,7 @@ def _scene(
             host=name if fault.is_remote else "",
             is_jumpy=fault.is_jumpy,
         )
-        for name, role in zip(names, fault.roles, strict=True)
-    ]
-    return Scene(
-        store=outcome.store,
-        fleet=Fleet(members),
-        lease_s=place.lease_s,
-        data=place.data,
-        links=links,
-        cluster=database.cluster,
-        **parts,
+        for name, role in zip(_names(fault), fault.roles, strict=True)
     )
 
 

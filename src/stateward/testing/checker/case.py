@@ -134,6 +134,11 @@ class Case:
     def graph(self, line: Line) -> Graph | None:
         return self.graphs.get((line["machine"], line["machine_version"]))
 
+    def retries(self, line: Line) -> list[int]:
+        """The most retries in each tuning of each version of a line's machine."""
+        own = [graph for (name, _), graph in self.graphs.items() if name == line["machine"]]
+        return [most for graph in own for most in graph.retries()]
+
     def states(self, machine: str) -> set[str]:
         """The states of all versions of a machine."""
         return {

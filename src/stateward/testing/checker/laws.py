@@ -179,8 +179,7 @@ def _is_retry(entry: Line, graph: Graph) -> bool:
 def s7(case: Case) -> Iterator[Finding]:
     for entries in case.by_record.values():
         # A retry that was due before somebody lowered the number still comes.
-        allowed = [each for entry in entries if (g := case.graph(entry)) for each in g.retries()]
-        most = max(allowed, default=None)
+        most = max(case.retries(entries[-1]), default=None)
         automatic = [entry for _, entry in _automatic(entries)]
         if most is not None and len(automatic) > most:
             yield (
@@ -257,7 +256,9 @@ def _timed(case: Case) -> Iterator[Finding]:
         held = held_s(_since(case, entry, before), entry["at"])
         jitter = 1.0 if entry["trigger"] == "retry.due" else GRACE_S
         # Given up under one tuning, and taken up again at once because another one allows more retries.
-        is_taken_up = entry["trigger"] == "retry.due" and made >= min(graph.retries())
+        is_taken_up = entry["trigger"] == "retry.due" and made >= min(
+            case.retries(entry), default=made
+        )
         if held < min(waits) - EARLY_S and not is_taken_up:
             yield where_of(entry), f"{entry['trigger']} after {held:g} s, {min(waits):g} were due"
         elif held > max(waits) + jitter + case.seen.slack_s and case.seen.handed is not None:

@@ -252,6 +252,8 @@ def _set_wrong(world: World, seconds: float) -> bool:
     process.offset += round(seconds * SECOND)
     world.jumped_s += 2 * abs(seconds)
     world.note(f"the clock of {process.alias} jumps by {seconds:+g} s")
+    if process.is_coordinator:  # somebody else may have to judge what it tells
+        world.act(process, "rings", process.clockwork.ring)
     world.later(_steps(world), lambda: _set_right(world, process))
     return True
 

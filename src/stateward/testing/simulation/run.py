@@ -427,15 +427,25 @@ def _is_spare(world: World, process: Process) -> bool:
 def _pass_time(world: World) -> bool:
     """On to what is due next; whether there is anything."""
     due_at = world.due_at()
-    for work in kept_work(world.around.database):
-        if work["worker"] not in world.around.living:
-            where = f"{work['record_id']} version {work['version']}"
-            sentence = f"nobody has its work; {work['worker'] or 'nobody'} is named"
-            world.violations.append(Violation(law="V1", where=where, sentence=sentence))
+    _look_for_strays(world)
     if due_at is None:
         return _is_waiting(world) and _beat_once_more(world)
     world.leap(max(0.0, (due_at - world.now) / SECOND))
     return True
+
+
+def _look_for_strays(world: World) -> None:
+    """What runs must be with somebody, or its mark must be there: nobody may wait for a timeout in vain."""
+    database = world.around.database
+    work = {(each["record_id"], each["version"]): each["worker"] for each in kept_work(database)}
+    done = {(each["record_id"], each["version"]) for each in kept_marks(database)}
+    for record_id, status in world.witness.status.items():
+        attempt = (record_id, world.witness.version[record_id])
+        is_under_way = world.machine.kind.get(status) == "running" and attempt not in done
+        if is_under_way and work.get(attempt) not in world.around.living:
+            sentence = f"is {status!r}, but nobody has its work: {work.get(attempt)!r}"
+            where = f"{record_id} version {attempt[1]}"
+            world.violations.append(Violation(law="V1", where=where, sentence=sentence))
 
 
 def _is_waiting(world: World) -> bool:
