@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
 PYTHONS := $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS ?=
 UPGRADE ?=
 
@@ -48,6 +48,10 @@ run: setup ## show Stateward at work on sample documents
 
 .PHONY: test
 test: lint ## run the quick checks, then every test; ARGS="tests/store -k late" picks some
+	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+.PHONY: coverage
+coverage: lint ## run every test and see that they reach all of the code, which takes half as long again
 	@rm -f .coverage .coverage.*
 	@$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
 
@@ -86,6 +90,10 @@ bench: setup-dev ## measure beside hand-written SQL and peers, into docs/explana
 bench-growth: setup-dev ## measure with up to a million finished records, into docs/explanation/scale.md; SIZES=10000,100000
 	@$(BIN)/python -m stateward.bench growth docs/explanation/scale.md \
 	  $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS))
+
+.PHONY: simulate
+simulate: setup-dev ## run simulated histories with crashes and every other fault; SEEDS=10000 FROM=0, or SEED=4711 for one
+	@$(BIN)/python -m stateward.testing.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000) --from $(or $(FROM),0))
 
 .PHONY: chaos
 chaos: setup-dev ## kill, stop, cut off and fill up real processes, into docs/explanation/chaos.md; ROUNDS=50 ONLY=kill-worker,cut

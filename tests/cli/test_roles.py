@@ -195,7 +195,13 @@ def test_the_place_is_said_without_the_password(shell: Shell) -> None:
 
 def test_a_command_that_is_interrupted_says_so(shell: Shell) -> None:
     command = arguments("--data", str(shell.data), "submit", "-")
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_heed_interrupts,
+    )
     until((shell.data / "artifacts" / "incoming").is_dir)
 
     process.send_signal(signal.SIGINT)
@@ -204,6 +210,11 @@ def test_a_command_that_is_interrupted_says_so(shell: Shell) -> None:
     assert process.returncode == Exit.INTERRUPTED
     assert words.split() == ["stateward:", "interrupted"]
     assert shell.ids() == []
+
+
+def _heed_interrupts() -> None:
+    """A test run in the background is deaf to Ctrl-C, and so would its children be."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.service

@@ -39,7 +39,7 @@ LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
 RECORD_ID = re.compile(r"\b[A-Z]{1,8}_[0-9a-v]{32}\b")
 CHANGING = (
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?"), "<time>"),
-    (re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{32})\b|\b[A-Za-z0-9+/]{43}="), "<hash>"),
+    (re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{32})\b|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{43}="), "<hash>"),
     (re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)"), "<date>"),
     (re.compile(r"\bprocess \d+ on [\w.-]+"), "process <number> on <host>"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s)(?= *( |$))", re.MULTILINE), "<time>"),

@@ -34,6 +34,7 @@ STEPS_MAX = 70
 STEPS_AFTER = 8
 CRASHES_MAX = 4
 LOAD_STEPS_MAX = 8
+WISH_WEIGHT = 4
 HEAL_MAX = 400
 LOG_MAX = 100_000
 AMBIENT = 0.06
@@ -136,7 +137,7 @@ class Life:
             world.steps += 1
             world.catch_up()
             self.follow()
-            if self._is_loaded():
+            if self._is_loaded() or self._is_astray():
                 self._submit()
             elif not self._strike():
                 self._step()
@@ -153,6 +154,18 @@ class Life:
                 or world.steps > LOAD_STEPS_MAX
             )
         )
+
+    def _is_astray(self) -> bool:
+        """Whether the guided record left its route before the fault; then the next one is guided."""
+        world = self._world
+        if self._struck_at is not None or not world.routes or not self._names:
+            return False
+        (record_id,) = world.routes
+        is_there = world.witness.status[record_id] == self._aim.state
+        if is_there or world.wanted(record_id) is not None:
+            return False
+        world.routes.clear()
+        return True
 
     def _is_over(self) -> bool:
         world = self._world
@@ -254,7 +267,7 @@ class Life:
             for process in world.running()
             if process.is_wanted(due_at)
         ]
-        choices += [
+        choices += WISH_WEIGHT * [
             (lambda wish=wish: self._fulfil(*wish))  # type: ignore[misc]
             for wish in world.wishes()
         ]

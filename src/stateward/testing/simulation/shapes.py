@@ -7,7 +7,6 @@ Values only; nothing here runs anything.
 
 import re
 from collections import deque
-from collections.abc import Iterable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import msgspec
 
 from stateward.core.declare import from_yaml
 from stateward.core.draw import machine_json
-from stateward.core.machine import RETRIES_EXHAUSTED, RETRY_DUE, RETRY_REQUESTED, Machine
+from stateward.core.machine import RETRIES_EXHAUSTED, RETRY_DUE, RETRY_REQUESTED, Machine, Stage
 from stateward.core.retry import RetryRule
 
 RETRIES = (RETRY_REQUESTED, RETRY_DUE)
@@ -139,19 +138,14 @@ def route_through(machine: Machine, last: Hop) -> tuple[Hop, ...]:
     return (*route_to(machine, stage.running), fails, last)
 
 
-class _Failing(NamedTuple):
-    name: str
-    running: str
-
-
-def _failed_stage(machine: Machine, last: Hop) -> _Failing | None:
+def _failed_stage(machine: Machine, last: Hop) -> Stage | None:
     """The stage that must have failed for this hop: a retry resumes at the very step."""
     if machine.kind[last.source] != "failed":
         return None
     for stage in machine.stages:
         is_end = last.cause not in RETRIES and stage.on_error == last.source
         if is_end or (stage.on_error == last.source and stage.resume == last.target):
-            return _Failing(stage.name, stage.running)
+            return stage
     return None
 
 
@@ -186,15 +180,6 @@ def plain(machine: Machine) -> dict[str, Any]:
     }
 
 
-def _plain_stage(stage: msgspec.Struct) -> dict[str, Any]:
+def _plain_stage(stage: Stage) -> dict[str, Any]:
     wanted = ("name", "enter", "running", "resume", "on_error", "on_fatal", "timeout_s", "produces")
     return {name: getattr(stage, name) for name in wanted}
-
-
-def tunings(shapes: Iterable[Shape]) -> list[dict[str, Any]]:
-    """Every machine of these shapes as plain data."""
-    return [
-        plain(machine)
-        for shape in shapes
-        for machine in (shape.machine, shape.retuned, shape.newer)
-    ]
