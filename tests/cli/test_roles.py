@@ -200,7 +200,7 @@ def test_a_command_that_is_interrupted_says_so(shell: Shell) -> None:
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_heed_interrupts,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it only resets a signal
     )
     until((shell.data / "artifacts" / "incoming").is_dir)
 

@@ -58,10 +58,10 @@ def _table(given: argparse.Namespace) -> None:
     found: list[Row] = []
     for row in rows(plan, tell=_say):
         found.append(row)
+        _keep(given.json, found)
         _say(
             f"  {row.cpu_ms_per_record} ms of CPU a record, {row.records_per_s} records/s {row.note}"
         )
-    _keep(given.json, found)
     command = f"make bench RECORDS={given.records} ROUNDS={given.rounds}"
     write_between(given.page, TABLE, benchmark(found, facts=_facts(command, stores)))
 
@@ -72,8 +72,8 @@ def _growth(given: argparse.Namespace) -> None:
     found: list[Line] = []
     for line in lines(plan, tell=_say):
         found.append(line)
+        _keep(given.json, found)
         _say(f"  {line.cpu_ms_per_record} ms of CPU a record, {line.records_per_s} records/s")
-    _keep(given.json, found)
     command = f"make bench-growth SIZES={','.join(map(str, plan.sizes))} ROUNDS={plan.rounds}"
     write_between(given.page, GROWTH, growth(found, facts=_facts(command, stores)))
     write_between(given.page, CARRIES, carries(found))
@@ -98,6 +98,7 @@ def _version_of(where: Place) -> str:
 
 
 def _keep(path: Path | None, found: Sequence[Row | Line]) -> None:
+    """After every row: a run takes long, and what was measured need not be lost with it."""
     if path is not None:
         path.write_bytes(msgspec.json.encode(found))
 

@@ -268,8 +268,7 @@ class Life:
             if process.is_wanted(due_at)
         ]
         choices += WISH_WEIGHT * [
-            (lambda wish=wish: self._fulfil(*wish))  # type: ignore[misc]
-            for wish in world.wishes()
+            (lambda wish=wish: self._fulfil(*wish)) for wish in world.wishes()
         ]
         if self._is_submit_time():
             choices.append(self._submit)
