@@ -240,6 +240,7 @@ class App:
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
         self._is_runner = is_runner
         self._log = telemetry.log("coordinator")
+        self._levels: dict[str, str] = {}
         if not is_runner:
             self._register()
 
@@ -709,11 +710,17 @@ class App:
         self, transitions: Sequence[Transition], records: Sequence[Record]
     ) -> None:
         for transition, record in zip(transitions, records, strict=True):
-            level = self.settings.machine(record.machine).logging.level
-            if telemetry.is_heard("info", at=level):
+            if telemetry.is_heard("info", at=self._level(record.machine)):
                 self._log.info(
                     self.sentence(transition), record_id=record.id, version=record.version
                 )
+
+    def _level(self, machine: str) -> str:
+        """How talkative a machine's log is; asked for every transition, so it is looked up once."""
+        level = self._levels.get(machine)
+        if level is None:
+            level = self._levels[machine] = self.settings.machine(machine).logging.level
+        return level
 
 
 class Node:
