@@ -12,6 +12,7 @@ from stateward.bench.ours import open_app, open_records
 from stateward.bench.runs import Row, StoreName, measured
 from stateward.bench.scale import Capacity, Server, capacity, carries, growth
 from stateward.bench.scale import ratio as ratio_of
+from stateward.testing.postgres import MissingPostgres
 
 SIZE = 3 * ORIGINALS
 
@@ -169,7 +170,6 @@ def test_the_table_is_written_into_its_page(
     assert '"records":7' in kept.read_text()
 
 
-@pytest.mark.service
 def test_growth_is_written_into_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Growth] = []
 
@@ -186,3 +186,12 @@ def test_growth_is_written_into_its_page(tmp_path: Path, monkeypatch: pytest.Mon
     text = page.read_text("utf-8")
     assert "Coordinators on one queue" in text
     assert "it carries 1,200 records a second" in text
+
+
+def test_without_postgres_programs_no_version_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(folder: Path, account: object) -> Path:
+        raise MissingPostgres("there are none")
+
+    monkeypatch.setattr(pages, "find_programs", none)
+
+    assert "PostgreSQL" not in "".join(pages.facts("make bench", ["postgres"]))

@@ -18,20 +18,21 @@ NUMBERS = ("records_per_s", "cpu_ms_per_record", "p50_ms", "p95_ms")
 
 def test_a_plan_becomes_a_row_for_each_system_and_mode() -> None:
     told: list[str] = []
-    plan = Plan(records=5, systems=("ours", "floor"), stores=("sqlite",), rounds=2)
+    plan = Plan(records=5, systems=("floor", "Huey"), stores=("sqlite",), rounds=2)
 
     found = list(rows(plan, tell=told.append))
 
     assert [(row.system, row.mode) for row in found] == [
-        ("ours", "burst"),
         ("floor", "burst"),
-        ("ours", "idle"),
+        ("Huey", "burst"),
         ("floor", "idle"),
+        ("Huey", "idle"),
     ]
-    assert {row.rounds for row in found} == {2}
-    assert all(getattr(row, name) for row in found for name in NUMBERS)
-    assert all("FULL" in row.durability for row in found)
-    assert len(told) == 8
+    floor = [row for row in found if row.system == "floor"]
+    assert {row.rounds for row in floor} == {2}
+    assert all(getattr(row, name) for row in floor for name in NUMBERS)
+    assert all("FULL" in row.durability for row in floor)
+    assert len(told) == 6
 
 
 @pytest.mark.service

@@ -16,7 +16,7 @@ from tests.simulation.command import run
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("machine", "least"), [("upload", 280), ("contract", 630), ("literature", 1000)]
+    ("machine", "least"), [("upload", 270), ("contract", 600), ("literature", 950)]
 )
 def test_every_transition_survives_a_crash_at_every_point_on_its_way(
     machine: str, least: int

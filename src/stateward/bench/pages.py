@@ -5,18 +5,18 @@ python -m stateward.bench growth docs/explanation/scale.md --sizes 10000,100000
 """
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-import psycopg
 
 from stateward.bench.growth import SIZES, Growth, Line, lines
 from stateward.bench.report import benchmark, machine, write_between
-from stateward.bench.runs import RECORDS, STORES, Place, Plan, Row, place, rows
+from stateward.bench.runs import RECORDS, STORES, Plan, Row, empty_folder, rows
 from stateward.bench.scale import carries, growth
-from stateward.testing.postgres import MissingPostgres
+from stateward.testing.postgres import MissingPostgres, find_programs
 
 TABLE, GROWTH, CARRIES = "bench", "growth", "carries"
 ROUNDS = 3
@@ -63,7 +63,7 @@ def _table(given: argparse.Namespace) -> None:
             f"  {row.cpu_ms_per_record} ms of CPU a record, {row.records_per_s} records/s {row.note}"
         )
     command = f"make bench RECORDS={given.records} ROUNDS={given.rounds}"
-    write_between(given.page, TABLE, benchmark(found, facts=_facts(command, stores)))
+    write_between(given.page, TABLE, benchmark(found, facts=facts(command, stores)))
 
 
 def _growth(given: argparse.Namespace) -> None:
@@ -75,26 +75,26 @@ def _growth(given: argparse.Namespace) -> None:
         _keep(given.json, found)
         _say(f"  {line.cpu_ms_per_record} ms of CPU a record, {line.records_per_s} records/s")
     command = f"make bench-growth SIZES={','.join(map(str, plan.sizes))} ROUNDS={plan.rounds}"
-    write_between(given.page, GROWTH, growth(found, facts=_facts(command, stores)))
+    write_between(given.page, GROWTH, growth(found, facts=facts(command, stores)))
     write_between(given.page, CARRIES, carries(found))
 
 
-def _facts(command: str, stores: Sequence[str]) -> list[str]:
+def facts(command: str, stores: Sequence[str]) -> list[str]:
+    """Where and when this command was measured."""
     return machine(command=command, postgres=_postgres_version() if "postgres" in stores else "")
 
 
 def _postgres_version() -> str:
+    """The version of the programs that servers are started from; none are needed to ask."""
     try:
-        with place("postgres") as where:
-            return _version_of(where)
+        with empty_folder() as folder:
+            postgres = find_programs(folder, None) / "postgres"
+            done = subprocess.run(
+                [postgres, "--version"], capture_output=True, text=True, check=True
+            )
     except MissingPostgres:
         return ""
-
-
-def _version_of(where: Place) -> str:
-    with where.job("ours", "", 0) as job, psycopg.connect(job.url) as connection:
-        ((version,),) = connection.execute("SHOW server_version").fetchall()
-        return str(version)
+    return done.stdout.split()[-1]
 
 
 def _keep(path: Path | None, found: Sequence[Row | Line]) -> None:

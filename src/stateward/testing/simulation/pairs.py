@@ -96,7 +96,7 @@ def pairs(way: Way, arena: Arena) -> list[Pair]:
 
 def cut(pair: Pair, arena: Arena) -> Verdict:
     """Run one pair and judge it."""
-    # Every third one goes on well to its end; the others are let fail, and end sooner.
+    # Every fourth one goes on well to its end; the others are let fail, and end sooner.
     lead = Lead(pair.way, arena, seed=list(Point).index(pair.point))
     world = lead.world
     with_hook = install(world.at_point)

@@ -87,11 +87,11 @@ def plan_of(seed: int) -> Plan:
         seed=seed,
         aim=aim,
         shape=shape,
-        records=dice.choice((2, 2, 2, 3, 3, 4, 6)),
+        records=dice.choice((2, 2, 2, 2, 3, 3, 4, 6)),
         coordinators=dice.choice((1, 2)),
         workers=dice.choice((1, 2, 2, 3)),
         is_together=dice.random() < 0.2 and _is_seen_together(aim, shape),
-        is_local=dice.random() < 0.6,
+        is_local=dice.random() < 0.7,
         slots=dice.choice((1, 2, 2)),
         nth=dice.choice((1, 1, 1, 2)),
     )

@@ -13,7 +13,7 @@ import msgspec
 
 from stateward.bus import Bus, WorkerInfo
 from stateward.clockwork import Clockwork
-from stateward.coordinator import Coordinator, register
+from stateward.coordinator import Catalogue, Coordinator, register
 from stateward.core.machine import Machine
 from stateward.core.model import CLOCK, SECOND, Event, Micros, Record, Transition, Work, to_iso
 from stateward.core.points import Point
@@ -53,17 +53,17 @@ class Arena:
         # Without this SQLite plans a statement anew whenever a parameter changes: a third of the time here.
         self.database._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
-        self._tables = [str(name) for (name,) in named]
-        self._first = self.database.rows("SELECT * FROM anchor")
+        tables = [str(name) for (name,) in named]
+        # One text of several statements; the names come from the schema itself.
+        self._clear = "; ".join(f"DELETE FROM {name}" for name in tables)  # noqa: S608
+        (first,) = self.database.rows("SELECT * FROM anchor")
+        self._first = {f"p{place}": value for place, value in enumerate(first)}
 
     def cleared(self) -> SqliteDatabase:
         """The database as its migrations made it."""
         with self.database.unit():
-            for table in self._tables:
-                self.database.run(f"DELETE FROM {table}")  # noqa: S608 - names from the schema itself
-            for row in self._first:
-                values = {f"p{place}": value for place, value in enumerate(row)}
-                self.database.run(ANCHOR, **values)
+            self.database.run(self._clear)
+            self.database.run(ANCHOR, **self._first)
         return self.database
 
 
@@ -318,6 +318,13 @@ class Surroundings(msgspec.Struct, kw_only=True):
     now: Micros = START
     numbers: int = 0
     living: set[str] = set()
+    registered: tuple[Machine, Catalogue] | None = None
+
+    def catalogue(self, store: Store, now: Micros) -> Catalogue:
+        """The machine in force; it is registered by the first process that starts with it."""
+        if self.registered is None or self.registered[0] is not self.machine:
+            self.registered = (self.machine, register(store, [self.machine], now=now))
+        return self.registered[1]
 
     def new_id(self, prefix: str) -> str:
         """Ids in order."""
@@ -393,7 +400,7 @@ class Process:
 
     def _be_coordinator(self) -> None:
         around = self.around
-        catalogue = register(self.store, [around.machine], now=self.clock())
+        catalogue = around.catalogue(self.store, self.clock())
         self.coordinator = Coordinator(
             store=self.store,
             bus=self.bus,
