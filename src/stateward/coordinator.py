@@ -7,7 +7,7 @@ side and any of them may die at any instruction. It never runs domain code and n
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from hashlib import sha256
@@ -273,35 +273,38 @@ class Coordinator:
 
     # Verb 3: dispatch, and all of it at once
 
-    def turn(self) -> int:
+    def turn(self, told: Sequence[Event] = ()) -> int:
         """Handle a batch from the inbox and hand out what waits, in one transaction; how much there was.
 
-        A record that was completed and goes on at once is then written once for both steps.
+        `told` is what the worker of this process reports in the same transaction. A record that was completed and
+        goes on at once is then written once for both steps.
         """
-        return self._patiently(lambda: self._turn(is_taking=True, is_handing_out=True))
+        return self._patiently(lambda: self._turn(told, is_taking=True, is_handing_out=True))
 
     def handle_reported(self) -> int:
         """Handle a batch from the inbox, and forget it in the same transaction; how many there were."""
-        return self._patiently(lambda: self._turn(is_taking=True, is_handing_out=False))
+        return self._patiently(lambda: self._turn((), is_taking=True, is_handing_out=False))
 
     def dispatch(self) -> int:
         """Hand waiting records to workers that have room, by rank; how many were handed over."""
-        return self._patiently(lambda: self._turn(is_taking=False, is_handing_out=True))
+        return self._patiently(lambda: self._turn((), is_taking=False, is_handing_out=True))
 
-    def _turn(self, *, is_taking: bool, is_handing_out: bool) -> int:
+    def _turn(self, told: Sequence[Event], *, is_taking: bool, is_handing_out: bool) -> int:
         batch = Batch(now=self._clock())
         with self._store.unit():
             reported = self._bus.reported(limit=self._batch_max) if is_taking else []
+            events = [*told, *(each.event for each in reported if each.event is not None)]
             if reported:
                 point(Point.EVENTS_TAKEN)
                 self._bury([each for each in reported if each.event is None], batch)
-                self._take([each.event for each in reported if each.event is not None], batch)
+            if events:
+                self._take(events, batch)
             if is_handing_out:
                 self._hand_out(batch)
             self._write(batch)
             if reported:
                 self._bus.settle([each.seq for each in reported])
-        return len(reported) + len(batch.sent) + len(batch.resent)
+        return len(told) + len(reported) + len(batch.sent) + len(batch.resent)
 
     def _bury(self, unreadable: Sequence[Reported], batch: "Batch") -> None:
         if unreadable:
@@ -331,23 +334,44 @@ class Coordinator:
             if len(batch.sent) == self._batch_max or not room.is_left:
                 return
 
-    def _queues(self, room: "Room", batch: "Batch") -> list[list[Record]]:
-        """For each stage that some worker has room for and nobody paused, who waits for it."""
+    def _queues(self, room: "Room", batch: "Batch") -> list[Iterable[Record]]:
+        """For each stage that some worker has room for and nobody paused, who waits for it.
+
+        Of equal rank, who is further on its way comes first.
+        """
         paused = {(pause.machine, pause.stage) for pause in self._store.pauses()}
         arrived = batch.arrived()
-        queues = []
+        count = sum(map(len, arrived.values()))
+        queues: list[Iterable[Record]] = []
         for machine in self._catalogue.newest.values():
             if (machine.name, "") in paused:
                 continue
-            for stage in machine.stages:
-                limit = min(room.left_for(stage), self._batch_max)
-                if limit and (machine.name, stage.name) not in paused:
-                    # What this batch took from the queue still stands in it, and must keep nobody out.
-                    limit += batch.taken[machine.name, stage.name]
-                    waiting = self._store.waiting(machine.name, stage.name, limit=limit)
-                    queues.append([each for each in waiting if each.id not in batch.changed])
+            for stage in reversed(machine.stages):
+                if room.left_for(stage) and (machine.name, stage.name) not in paused:
                     queues.append(arrived.get((machine.name, stage.name), []))
+                    queues.append(self._line(machine.name, stage, room, batch, count))
         return queues
+
+    def _line(
+        self, machine: str, stage: Stage, room: "Room", batch: "Batch", arrived: int
+    ) -> Iterator[Record]:
+        """Who waits for a stage, first things first, as long as there is room for it.
+
+        What has just arrived mostly comes first and fills that much of the room, so only the rest is read; all of
+        it only if that was not enough. What this batch took from the queue still stands in it, and keeps nobody out.
+        """
+        taken = batch.taken[machine, stage.name]
+        seen = set(batch.changed)
+        most = min(room.left_for(stage), self._batch_max)
+        for enough in sorted({max(1, most - arrived), most}):
+            if not room.left_for(stage):
+                return
+            found = self._store.waiting(machine, stage.name, limit=enough + taken)
+            fresh = [record for record in found if record.id not in seen]
+            seen.update(record.id for record in fresh)
+            yield from fresh
+            if len(found) < enough + taken:
+                return
 
     def _hand_out_again(self, room: "Room", batch: "Batch") -> None:
         """Work whose worker was lost goes to another; too often lost, its attempt has failed."""

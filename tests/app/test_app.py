@@ -53,10 +53,15 @@ def test_the_same_bytes_are_one_record(app: App) -> None:
 
 
 def test_ids_are_unguessable_and_sort_by_time() -> None:
-    ids = {new_record_id("UL") for _ in range(1000)}
+    ids = [new_record_id("UL") for _ in range(1000)]
 
-    assert len(ids) == 1000
-    assert all(len(each) == len("UL_") + 32 for each in ids)
+    assert (
+        len({each[-26:] for each in ids}) == 1000
+    )  # 26 characters of five bits: the 128 random ones
+    assert all(len(each) == len("UL_") + 36 for each in ids)
+    times = [each[: len("UL_") + 9] for each in ids]
+    assert times == sorted(times)
+    assert len(set(times)) > 1  # much finer than a second
 
 
 def test_an_empty_file_is_kept_and_its_next_stage_skipped(app: App) -> None:

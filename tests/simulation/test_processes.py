@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
+from stateward.core.model import Event, Record
 from stateward.core.points import Point, install
 from stateward.settings import CRASH_AT, Settings
 from stateward.testing.checker import Seen, check, read_export
@@ -32,6 +33,7 @@ def stateward(data: Path, *arguments: str, crash_at: str = "") -> subprocess.Com
         "commit_after:6",
         "starts_committed",
         "marks_written",
+        "events_decided",
         "events_settled",
         "results_durable",
     ],
@@ -42,6 +44,7 @@ def test_a_node_that_is_killed_there_loses_and_doubles_nothing(
     settings = Settings.load(environ={"STATEWARD_DATA": str(tmp_path / "data")})
     with App(settings) as app:
         opened = [app.submit(document).record for document in DOCUMENTS]
+        app.bus.report([too_late(opened[0])])
 
         killed = stateward(tmp_path / "data", "up", "--until-idle", crash_at=crash_at)
         healed = stateward(tmp_path / "data", "up", "--until-idle")
@@ -60,6 +63,18 @@ def test_a_node_that_is_killed_there_loses_and_doubles_nothing(
     )
     assert [str(each) for each in (*malformed, *check(history))] == []
     assert len(history.transitions) == 5 * len(DOCUMENTS)
+
+
+def too_late(record: Record) -> Event:
+    """Something in the inbox: what the worker of a node tells its own coordinator never gets there."""
+    return Event(
+        id="late-1",
+        type="parse.completed",
+        record_id=record.id,
+        version=0,
+        at=record.created_at,
+        actor="runner:another",
+    )
 
 
 @pytest.mark.slow

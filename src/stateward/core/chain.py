@@ -44,9 +44,14 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int = 0
 
 
-def seal(transition: Transition, record: Record, *, epoch: int) -> tuple[Transition, Record]:
-    """Chain `transition` to the record it changes; returns both with their hashes filled in."""
-    prev_hash, sealed_record = record.head or GENESIS, record_hash(record)
+def seal(
+    transition: Transition, record: Record, *, epoch: int, head: str | None = None
+) -> tuple[Transition, Record]:
+    """Chain `transition` to the record it changes; returns both with their hashes filled in.
+
+    `head` is the hash of the transition before it, where the record does not carry it yet.
+    """
+    prev_hash, sealed_record = head or record.head or GENESIS, record_hash(record)
     hash_ = _hash(transition, epoch=epoch, prev_hash=prev_hash, record_hash=sealed_record)
     sealed = replace(
         transition, epoch=epoch, prev_hash=prev_hash, record_hash=sealed_record, hash=hash_

@@ -218,7 +218,12 @@ def log_ref(record_id: str, stage: str) -> str:
 def to_iso(at: Micros) -> str:
     """RFC 3339 in UTC with microseconds: one fixed width, so that text sorts as time does."""
     seconds, micros = divmod(at, SECOND)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{micros:06d}Z"
+    return f"{_to_the_second(seconds)}.{micros:06d}Z"
+
+
+@lru_cache(maxsize=4096)
+def _to_the_second(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def from_iso(text: str) -> Micros:

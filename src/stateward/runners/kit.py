@@ -69,6 +69,7 @@ SERVER_ERRORS = range(500, 600)
 # How full a log may be for a line of that level still to be kept. What a runner prints leaves room
 # for what it logs, and both leave room for the reason of its failure.
 SHARES = {"output": 0.5, "info": 0.9, "error": 1.0}
+DONE = "done"
 RESERVED = frozenset({"at", "level", "message"})
 
 
@@ -129,9 +130,12 @@ ChunkText: TypeAlias = str | bytes
 class Outcome(msgspec.Struct, frozen=True):
     """Where a stage with several outcomes leads, what to remember of it, and (more) items."""
 
-    label: str = "done"
+    label: str = DONE
     facts: Mapping[str, object] = {}
     items: Iterable[Item] = ()
+
+
+_ENDED = Outcome()
 
 
 class Log(Protocol):
@@ -189,15 +193,20 @@ class LogBook:
         return line
 
     def _closing(self) -> Iterator[bytes]:
+        if not self._cut:
+            return
         sentence = f"the log is full: {self._cut} bytes were cut off"
         line = self._line({"level": "warning", "message": sentence})
-        if self._cut and self._size + len(line) < self._bytes_max:
+        if self._size + len(line) < self._bytes_max:
             yield line
 
 
 def _budget(level: str) -> str:
     """The level whose share of the log a line of this level is paid from."""
     return level if level in SHARES else "info"
+
+
+_UNKEPT = LogBook(bytes_max=0, now=lambda: 0)  # of a job that nobody runs: it keeps no line
 
 
 class Job:
@@ -230,7 +239,7 @@ class Job:
         self._chunks = items or {}
         self._scratch = scratch
         self._is_borrowed = scratch is None
-        self._log: Log = LogBook(bytes_max=Limits().log_bytes_max, now=lambda: 0)
+        self._log: Log = _UNKEPT
 
     def open(self) -> BinaryIO:
         """The artifact, opened for reading bytes."""
@@ -247,8 +256,8 @@ class Job:
     def items(self, stage: str | None = None) -> Iterator[Fields]:
         """Items of an earlier stage; by default of the latest one that produced any."""
         if stage is None:
-            stage = next((name for name in reversed([*self._chunks]) if self._chunks[name]), None)
-            chunks: Sequence[ChunkText] = () if stage is None else self._chunks[stage]
+            produced = (self._chunks[name] for name in reversed([*self._chunks]))
+            chunks: Sequence[ChunkText] = next(filter(None, produced), ())
         elif stage in self._chunks:
             chunks = self._chunks[stage]
         else:
@@ -403,16 +412,16 @@ def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
 def _collect(returned: object, basket: "_Basket") -> Outcome:
     """Put into the basket all that a runner gave back; the outcome that it named, or `done`."""
     if returned is None:
-        return Outcome()
+        return _ENDED
     if isinstance(returned, dict):
         basket.add(returned)
-        return Outcome()
+        return _ENDED
     if isinstance(returned, Outcome):
         _drain(returned.items, basket)
         return returned
     ended = _drain(returned, basket)
     if ended is None:
-        return Outcome()
+        return _ENDED
     if not isinstance(ended, Outcome):
         raise FatalFailure(
             f"what the generator returned is {_kind(ended)}; it may return an Outcome or nothing",
@@ -572,6 +581,8 @@ def _plain(value: object) -> object:
 
 def _checked_facts(outcome: Outcome) -> Fields:
     label, facts = outcome.label, outcome.facts
+    if label == DONE and not facts and type(facts) is dict:  # nearly always
+        return {}
     if not _is_label(label):
         raise _bad_outcome(f"its label must be 1 to {LABEL_CHARS_MAX} printable characters")
     fault = _fault(facts) if isinstance(facts, dict) else f" is {_kind(facts)}, not a dict"

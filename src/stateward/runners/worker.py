@@ -20,7 +20,7 @@ import msgspec
 
 from stateward.bus import Bus, WorkerInfo
 from stateward.core.errors import ArtifactError, StoreError
-from stateward.core.model import Micros, Work, timeout_message
+from stateward.core.model import Event, Micros, Work, timeout_message
 from stateward.core.points import Point, point
 from stateward.database import TOPIC_WORK, Database
 from stateward.outputs import Mark, Output, Outputs, ended_event
@@ -40,6 +40,27 @@ class Finished(msgspec.Struct, frozen=True):
 
     work: Work
     result: Result
+
+
+class Inputs(Mapping[str, list[str]]):
+    """The items of the stages before, in the order in which they were completed; read when they are asked for."""
+
+    def __init__(self, outputs: Outputs, work: Work) -> None:
+        self._outputs = outputs
+        self._work = work
+
+    def __getitem__(self, stage: str) -> list[str]:
+        return self._outputs.chunks(self._work.record_id, self._work.inputs[stage])
+
+    def __iter__(self) -> Iterator[str]:
+        inputs = self._work.inputs
+        return iter(sorted(inputs, key=inputs.__getitem__))
+
+    def __len__(self) -> int:
+        return len(self._work.inputs)
+
+    def __contains__(self, stage: object) -> bool:
+        return stage in self._work.inputs
 
 
 class Worker:
@@ -118,8 +139,12 @@ class Worker:
         self._start()
         return bool(self._finished)
 
-    def settle(self) -> bool:
-        """Write what is finished, and say that we are alive; whether anything was written."""
+    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
+        """Write what is finished, and say that we are alive; whether anything was written.
+
+        How each attempt ended goes into the inbox of the coordinators. `tell` is for a coordinator that handles
+        it in this very transaction: then nothing needs to be put there and taken out again.
+        """
         self._is_written = False
         self._beat()
         finished = list(self._finished.values())
@@ -134,7 +159,7 @@ class Worker:
             kept = self._outputs.write(outputs) if outputs else []
             marks = [each.mark for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
             if marks:
-                self._bus.report([ended_event(mark) for mark in marks])
+                (tell or self._bus.report)([ended_event(mark) for mark in marks])
             self._bus.call_for_work()
         self._is_written = True
         for each, is_own in zip(finished, is_ours, strict=True):
@@ -234,7 +259,7 @@ class Worker:
                 retry_count=work.retry_count,
                 labels=work.labels,
                 path=self._artifact(work),
-                items=self._inputs(work),
+                items=Inputs(self._outputs, work),
             )
         except ArtifactError as error:
             return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
@@ -293,18 +318,13 @@ class Worker:
             retry_count=work.retry_count,
             labels=work.labels,
             artifact_path=None if work.artifact is None else str(self._artifact(work)),
-            items=self._inputs(work),
+            items=dict(Inputs(self._outputs, work)),
             timeout_s=work.timeout_s,
             timeout_message=timeout_message(work.running, work.timeout_s),
         )
 
     def _artifact(self, work: Work) -> Path | None:
         return None if work.artifact is None else self._artifact_path(work.artifact)
-
-    def _inputs(self, work: Work) -> dict[str, list[str]]:
-        """The items of the stages before, in the order in which they were completed."""
-        stages = sorted(work.inputs.items(), key=lambda each: each[1])
-        return {stage: self._outputs.chunks(work.record_id, version) for stage, version in stages}
 
     def _output(self, finished: Finished) -> Output:
         work, result = finished.work, finished.result

@@ -601,20 +601,13 @@ def _sealed(changes: Sequence[Change], epoch: int) -> list[Change]:
     heads: dict[str, str] = {}
     sealed: list[Change] = []
     for change in changes:
-        record, transition = change.record, change.transition
-        if record.id in heads:
-            record = replace(record, head=heads[record.id])
+        record, transition, id_ = change.record, change.transition, change.record.id
         if transition is not None:
-            transition, record = seal(transition, record, epoch=epoch)
-            heads[record.id] = record.head
-        sealed.append(
-            Change(
-                record=record,
-                expected=change.expected,
-                transition=transition,
-                effects=change.effects,
-            )
-        )
+            transition, record = seal(transition, record, epoch=epoch, head=heads.get(id_))
+            heads[id_] = record.head
+        elif id_ in heads:
+            record = replace(record, head=heads[id_])
+        sealed.append(replace(change, record=record, transition=transition))
     return sealed
 
 

@@ -152,8 +152,12 @@ class WitnessedBus(Bus):
 
     def report(self, events: Sequence[Event]) -> None:
         """Put events into the inbox."""
-        self._witness.reported(events, is_blind=self._is_blind)
+        self.overhear(events)
         super().report(events)
+
+    def overhear(self, events: Sequence[Event]) -> None:
+        """Write down events that a worker tells the coordinator of its own process."""
+        self._witness.reported(events, is_blind=self._is_blind)
 
     def _is_blind(self, event: Event) -> bool:
         """Whether the clock tells of an overrun although the attempt's mark is there."""
@@ -279,12 +283,12 @@ class SplitWorker(SimulatedWorker):
         """Whether it has anything to write or to tell."""
         return super().is_done or bool(self._marked)
 
-    def settle(self) -> bool:
+    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
         """Write the marks, or tell of those that were written the last time."""
         self._is_written = False
         self._beat()
         if self._marked:
-            return self._tell()
+            return self._tell(tell or self._bus.report)
         finished = list(self._finished.values())
         if not finished:
             return False
@@ -293,10 +297,10 @@ class SplitWorker(SimulatedWorker):
         self._is_written = True
         return True
 
-    def _tell(self) -> bool:
+    def _tell(self, tell: Callable[[Sequence[Event]], object]) -> bool:
         with self._database.unit():
             marks = [self._outputs.mark(key[0], key[1]) for key in self._marked]
-            self._bus.report([ended_event(mark) for mark in marks if mark is not None])
+            tell([ended_event(mark) for mark in marks if mark is not None])
             self._bus.finish(list(self._marked.values()))
         self._marked.clear()
         return True
@@ -452,20 +456,24 @@ class Process:
         self.listen_no_more()
         worker = self.worker
         is_busy = worker.prepare() if worker is not None else False
+        told: list[Event] = []
         with self.database.unit():
-            if worker is not None:
+            if worker is not None and self.is_coordinator:
+                is_busy |= worker.settle(tell=told.extend)
+                self.bus.overhear(told)
+            elif worker is not None:
                 is_busy |= worker.settle()
             if self.is_coordinator:
-                is_busy |= self._coordinate()
+                is_busy |= self._coordinate(told)
         if worker is not None:
             worker.committed()
         return is_busy
 
-    def _coordinate(self) -> bool:
+    def _coordinate(self, told: Sequence[Event]) -> bool:
         if self.around.now >= self.recover_at:
             self.recover()
         self.clockwork.ring()
-        return bool(self.coordinator.turn())
+        return bool(self.coordinator.turn(told))
 
     def recover(self) -> int:
         """Look for lost workers and renamed states; how much was found."""
