@@ -13,7 +13,7 @@ import socket
 import time
 from base64 import b32hexencode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from secrets import token_bytes
@@ -246,6 +246,7 @@ class App:
         self._is_runner = is_runner
         self._log = telemetry.log("coordinator")
         self._levels: dict[str, str] = {}
+        self._bells: list[Bell] = []
         if not is_runner:
             self._register()
 
@@ -483,8 +484,7 @@ class App:
     def wait(self, record_id: str, *, timeout_s: float) -> Record:
         """Sleep until a record has ended or rests; the record as it then is."""
         deadline = time.monotonic() + timeout_s
-        bell = self.database.bell(TOPIC_CHANGES)
-        try:
+        with self._changes() as bell:
             while True:
                 bell.clear()
                 record = self.record(record_id)
@@ -492,8 +492,18 @@ class App:
                 if self.is_at_rest(record) or left <= 0:
                     return record
                 bell.wait(min(left, WAIT_STEP_S))
+
+    @contextmanager
+    def _changes(self) -> Iterator[Bell]:
+        """A bell that rings when records move. It is kept for the next who waits: on PostgreSQL it is a connection."""
+        try:
+            bell = self._bells.pop()
+        except IndexError:
+            bell = self.database.bell(TOPIC_CHANGES)
+        try:
+            yield bell
         finally:
-            bell.close()
+            self._bells.append(bell)
 
     def is_at_rest(self, record: Record) -> bool:
         """Whether nothing will happen to a record until a person acts."""

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from stateward.bus import Bus, Reported, WorkerInfo
+from stateward.bus import UNASSIGNED, Bus, Reported, WorkerInfo
 from stateward.core.decide import begin, decide, is_at_home, start, upgrade
 from stateward.core.errors import ConcurrentModification, DeclarationError, Fault, UnknownName
 from stateward.core.machine import Machine, Stage
@@ -317,11 +317,12 @@ class Coordinator:
             point(Point.EVENTS_BURIED)
 
     def _hand_out(self, batch: "Batch") -> None:
-        workers = self._bus.workers()
-        room = Room(workers, self._bus.load(), silent=self._hearing.silent(workers))
+        workers, load = self._bus.workers(), self._bus.load()
+        room = Room(workers, load, silent=self._hearing.silent(workers))
         if not room.is_left:
             return
-        self._hand_out_again(room, batch)
+        if any(worker == UNASSIGNED for worker, _ in load):
+            self._hand_out_again(room, batch)
         for record in heapq.merge(*self._queues(room, batch), key=attrgetter("rank")):
             machine = self._catalogue.of(record)
             stage = machine.stage[record.waiting or ""]
@@ -339,34 +340,38 @@ class Coordinator:
 
         Of equal rank, who is further on its way comes first.
         """
-        paused = {(pause.machine, pause.stage) for pause in self._store.pauses()}
         arrived = batch.arrived()
         count = sum(map(len, arrived.values()))
+        stages = {
+            (machine.name, stage.name): stage
+            for machine in self._catalogue.newest.values()
+            for stage in reversed(machine.stages)
+            if room.left_for(stage)
+        }
+        is_waited_for = self._store.open_stages(tuple(stages))
         queues: list[Iterable[Record]] = []
-        for machine in self._catalogue.newest.values():
-            if (machine.name, "") in paused:
-                continue
-            for stage in reversed(machine.stages):
-                if room.left_for(stage) and (machine.name, stage.name) not in paused:
-                    queues.append(arrived.get((machine.name, stage.name), []))
-                    queues.append(self._line(machine.name, stage, room, batch, count))
+        for place, stage in stages.items():
+            if place in is_waited_for and place in arrived:
+                queues.append(arrived[place])
+            if is_waited_for.get(place):
+                queues.append(self._line(place, stage, room, batch, count))
         return queues
 
     def _line(
-        self, machine: str, stage: Stage, room: "Room", batch: "Batch", arrived: int
+        self, place: tuple[str, str], stage: Stage, room: "Room", batch: "Batch", arrived: int
     ) -> Iterator[Record]:
         """Who waits for a stage, first things first, as long as there is room for it.
 
         What has just arrived mostly comes first and fills that much of the room, so only the rest is read; all of
         it only if that was not enough. What this batch took from the queue still stands in it, and keeps nobody out.
         """
-        taken = batch.taken[machine, stage.name]
+        taken = batch.taken[place]
         seen = set(batch.changed)
         most = min(room.left_for(stage), self._batch_max)
         for enough in sorted({max(1, most - arrived), most}):
             if not room.left_for(stage):
                 return
-            found = self._store.waiting(machine, stage.name, limit=enough + taken)
+            found = self._store.waiting(*place, limit=enough + taken)
             fresh = [record for record in found if record.id not in seen]
             seen.update(record.id for record in fresh)
             yield from fresh
@@ -376,8 +381,6 @@ class Coordinator:
     def _hand_out_again(self, room: "Room", batch: "Batch") -> None:
         """Work whose worker was lost goes to another; too often lost, its attempt has failed."""
         orphans = self._bus.orphans(limit=self._batch_max)
-        if not orphans:
-            return
         self._load((work.record_id for work in orphans), batch)
         for work in orphans:
             record = batch.records.get(work.record_id)

@@ -8,6 +8,7 @@ else in here reads. The store decides nothing; it refuses what does not fit.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
@@ -332,6 +333,14 @@ class Store:
         )
         return [_record(row) for row in found]
 
+    def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:
+        """Which of these (machine, stage) nobody paused, and whether somebody waits there."""
+        if not stages:
+            return {}
+        given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}
+        found = self._database.rows(_open_stages_sql(len(stages)), **given)
+        return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in found}
+
     def ahead(self, record: Record) -> int:
         """How many records wait for the same stage and come before this one."""
         ((count,),) = self._database.rows(
@@ -594,6 +603,17 @@ class Store:
             machine=machine,
         )
         return {(int(version or 0), str(status)): int(n or 0) for version, status, n in found}
+
+
+@lru_cache
+def _open_stages_sql(count: int) -> str:
+    values = ", ".join(f"(:p{2 * n}, :p{2 * n + 1})" for n in range(count))
+    return (
+        "SELECT v.column1, v.column2, EXISTS"
+        " (SELECT 1 FROM records WHERE machine = v.column1 AND waiting = v.column2)"
+        f" FROM (VALUES {values}) AS v WHERE NOT EXISTS"
+        " (SELECT 1 FROM pauses WHERE machine = v.column1 AND stage IN ('', v.column2))"
+    )
 
 
 def _sealed(changes: Sequence[Change], epoch: int) -> list[Change]:
