@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
-from typing import cast
+from typing import NoReturn, cast
 
 import apsw
 import msgspec
@@ -82,42 +82,46 @@ class SqliteDatabase:
 
     # Units
 
-    @contextmanager
-    def unit(self) -> Iterator[None]:
+    def unit(self) -> "Unit":
         """One transaction. A unit inside a unit joins it, and dooms it when it fails."""
-        with self._lock:
-            if self._depth:
-                with self._joined():
-                    yield
-                return
-            with self._translated():
-                self._execute("BEGIN IMMEDIATE")
-            self._depth, self._is_doomed = 1, False
-            try:
-                with self._translated():
-                    yield
-                    if self._is_doomed:
-                        raise StoreError("a part of this unit failed, so none of it is written")
-                    point(Point.COMMIT_BEFORE)
-                    self._execute("COMMIT")
-                    point(Point.COMMIT_AFTER)
-            except BaseException:
-                self._undo()
-                raise
-            finally:
-                self._depth = 0
-            self._ring_now()
+        return Unit(self)
 
-    @contextmanager
-    def _joined(self) -> Iterator[None]:
-        self._depth += 1
+    def _begin(self) -> None:
+        self._lock.acquire()
+        if self._depth:
+            self._depth += 1
+            return
         try:
-            yield
+            self._try("BEGIN IMMEDIATE")
         except BaseException:
-            self._is_doomed = True
+            self._lock.release()
             raise
+        self._depth, self._is_doomed = 1, False
+
+    def _end(self, *, is_failed: bool) -> None:
+        try:
+            if self._depth > 1:
+                self._is_doomed |= is_failed
+            elif is_failed:
+                self._undo()
+            else:
+                self._commit()
         finally:
             self._depth -= 1
+            if not self._depth and self._rung:
+                self._ring_now()
+            self._lock.release()
+
+    def _commit(self) -> None:
+        try:
+            if self._is_doomed:
+                raise StoreError("a part of this unit failed, so none of it is written")
+            point(Point.COMMIT_BEFORE)
+            self._try("COMMIT")
+            point(Point.COMMIT_AFTER)
+        except BaseException:
+            self._undo()
+            raise
 
     def _undo(self) -> None:
         self._rung.clear()
@@ -125,46 +129,65 @@ class SqliteDatabase:
             with suppress(apsw.Error):
                 self._execute("ROLLBACK")
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """SQLite's errors as ours, each with a sentence that says what to do."""
+    def _try(self, sql: str, params: Sequence[Cell] | dict[str, Cell] = ()) -> list[Row]:
+        """Carry out a statement; its rows. SQLite's errors become ours, and doom the unit they happen in."""
         if self._broken is not None:
             raise StoreBroken(self._broken)
         try:
+            return cast("list[Row]", self._execute(sql, params).fetchall())
+        except (apsw.Error, OSError) as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> NoReturn:
+        self._is_doomed = True
+        ours = self._ours(error)
+        if ours is error:
+            raise error
+        raise ours from error
+
+    def _ours(self, error: Exception) -> Exception:
+        """Our error for one of SQLite's, with a sentence that says what to do."""
+        match error:
+            case apsw.FullError():
+                return StoreFull(FULL.format(path=self._path))
+            case apsw.IOError() if getattr(error, "extendedresult", None) in NO_ROOM:
+                return StoreFull(FULL.format(path=self._path))
+            case apsw.IOError():
+                self._broken = (
+                    f"the disk under {self._path} failed ({error}); stop, look at the disk, and start again: "
+                    "what was acknowledged is on it"
+                )
+                return StoreBroken(self._broken)
+            case apsw.BusyError():
+                return StoreUnreachable(
+                    f"{self._path} is held by another writer for too long; look for a process that hangs"
+                )
+            case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | OSError():
+                return StoreUnreachable(
+                    f"cannot open {self._path} for writing ({error}); check the path and its permissions"
+                )
+            case apsw.ConstraintError():
+                return StoreError(f"{self._path} refused a row ({error}); nothing was written")
+            case apsw.NotADBError() | apsw.CorruptError():
+                return StoreMismatch(
+                    f"{self._path} is not a sound SQLite database ({error}); name another file or restore a copy"
+                )
+        return error
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """SQLite's errors as ours, for more than one statement."""
+        try:
             yield
-        except apsw.FullError as error:
-            raise StoreFull(FULL.format(path=self._path)) from error
-        except apsw.IOError as error:
-            if getattr(error, "extendedresult", None) in NO_ROOM:
-                raise StoreFull(FULL.format(path=self._path)) from error
-            self._broken = (
-                f"the disk under {self._path} failed ({error}); stop, look at the disk, and start again: "
-                "what was acknowledged is on it"
-            )
-            raise StoreBroken(self._broken) from error
-        except apsw.BusyError as error:
-            raise StoreUnreachable(
-                f"{self._path} is held by another writer for too long; look for a process that hangs"
-            ) from error
-        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, OSError) as error:
-            raise StoreUnreachable(
-                f"cannot open {self._path} for writing ({error}); check the path and its permissions"
-            ) from error
-        except apsw.ConstraintError as error:
-            raise StoreError(
-                f"{self._path} refused a row ({error}); nothing was written"
-            ) from error
-        except (apsw.NotADBError, apsw.CorruptError) as error:
-            raise StoreMismatch(
-                f"{self._path} is not a sound SQLite database ({error}); name another file or restore a copy"
-            ) from error
+        except (apsw.Error, OSError) as error:
+            self._fail(error)
 
     # Statements
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""
-        with self._lock, self._joined(), self._translated():
-            return cast("list[Row]", self._execute(sql, cast("dict[str, Cell]", params)).fetchall())
+        with self._lock:
+            return self._try(sql, cast("dict[str, Cell]", params))
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
@@ -174,14 +197,14 @@ class SqliteDatabase:
 
     def run(self, sql: str, **params: object) -> int:
         """Carry out one statement; how many rows it changed."""
-        with self._lock, self._joined(), self._translated():
-            self._execute(sql, cast("dict[str, Cell]", params))
+        with self._lock:
+            self._try(sql, cast("dict[str, Cell]", params))
             return self._connection.changes()
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Write new rows."""
-        with self.unit(), self._translated():
-            self._connection.executemany(_insert_sql(table.name, tuple(table.columns)), rows)
+        with self.unit():
+            self._try_all(_insert_sql(table.name, tuple(table.columns)), rows)
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
         """Write the rows that break no unique rule."""
@@ -207,20 +230,28 @@ class SqliteDatabase:
         Nearly always all of them do, and one pass through the library finds that out three times as fast as
         asking after each row. Where one does not, the pass is undone and they are asked one by one.
         """
-        with self.unit(), self._translated():
+        with self.unit():
             if len(rows) < BATCH_MIN:
                 return [self._changed(sql, row) for row in rows]
             before = self._connection.total_changes()
-            self._execute("SAVEPOINT pass")
-            self._connection.executemany(sql, rows)
+            self._try("SAVEPOINT pass")
+            self._try_all(sql, rows)
             is_all = self._connection.total_changes() - before == len(rows)
             if not is_all:
-                self._execute("ROLLBACK TO pass")
-            self._execute("RELEASE pass")
+                self._try("ROLLBACK TO pass")
+            self._try("RELEASE pass")
             return [True] * len(rows) if is_all else [self._changed(sql, row) for row in rows]
 
+    def _try_all(self, sql: str, rows: Sequence[Row]) -> None:
+        if self._broken is not None:
+            raise StoreBroken(self._broken)
+        try:
+            self._connection.executemany(sql, rows)
+        except (apsw.Error, OSError) as error:
+            self._fail(error)
+
     def _changed(self, sql: str, row: Row) -> bool:
-        self._execute(sql, row)
+        self._try(sql, row)
         return self._connection.changes() > 0
 
     # Bells
@@ -308,6 +339,21 @@ class SqliteDatabase:
             apsw.IOError, apsw.FullError
         ):  # what is committed is in the WAL, if not in the file
             self._connection.close()
+
+
+class Unit:
+    """One transaction, as long as the `with` lasts. A class, for this is entered at every step of everything."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database._begin()
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._database._end(is_failed=kind is not None)
 
 
 class PipeBell:

@@ -470,14 +470,20 @@ def _pass_time(world: World) -> bool:
 
 
 def _look_for_strays(world: World) -> None:
-    """What runs must be with somebody, or its mark must be there: nobody may wait for a timeout in vain."""
+    """What runs must be with somebody, or its mark must be there: nobody may wait for a timeout in vain.
+
+    A stage without a state of its own for waiting has records in its running state that wait to be handed out.
+    """
     database = world.around.database
+    waiting = {
+        str(id_) for (id_,) in database.rows("SELECT id FROM records WHERE waiting IS NOT NULL")
+    }
     work = {(each["record_id"], each["version"]): each["worker"] for each in kept_work(database)}
     done = {(each["record_id"], each["version"]) for each in kept_marks(database)}
     for record_id, status in world.witness.status.items():
         attempt = (record_id, world.witness.version[record_id])
-        is_under_way = world.machine.kind.get(status) == "running" and attempt not in done
-        if is_under_way and work.get(attempt) not in world.around.living:
+        is_running = world.machine.kind.get(status) == "running" and record_id not in waiting
+        if is_running and attempt not in done and work.get(attempt) not in world.around.living:
             sentence = f"is {status!r}, but nobody has its work: {work.get(attempt)!r}"
             where = f"{record_id} version {attempt[1]}"
             world.violations.append(Violation(law="V1", where=where, sentence=sentence))
