@@ -1,5 +1,6 @@
 """Growth: a history that the product goes on with, lines of the right shape, and what follows from them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from stateward.bench.ours import open_app, open_records
 from stateward.bench.runs import Row, StoreName, measured
 from stateward.bench.scale import Capacity, Server, capacity, carries, growth
 from stateward.bench.scale import ratio as ratio_of
+from stateward.core.errors import InvalidRequest
 from stateward.testing.postgres import MissingPostgres
 
 SIZE = 3 * ORIGINALS
@@ -195,3 +197,19 @@ def test_without_postgres_programs_no_version_is_named(monkeypatch: pytest.Monke
     monkeypatch.setattr(pages, "find_programs", none)
 
     assert "PostgreSQL" not in "".join(pages.facts("make bench", ["postgres"]))
+
+
+def test_a_page_without_a_place_for_the_tables_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: object, **__: object) -> Iterator[Line]:
+        raise AssertionError("it measured")
+
+    monkeypatch.setattr(pages, "lines", nothing)
+    page = tmp_path / "page.md"
+
+    with pytest.raises(InvalidRequest, match="cannot read the page"):
+        pages.main(["growth", str(page)])
+    page.write_text("no markers here", "utf-8")
+    with pytest.raises(InvalidRequest, match="has no place for 'growth'"):
+        pages.main(["growth", str(page)])

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from stateward.bench.growth import SIZES, Growth, Line, lines
-from stateward.bench.report import benchmark, machine, write_between
+from stateward.bench.report import benchmark, check_places, machine, write_between
 from stateward.bench.runs import RECORDS, STORES, Plan, Row, empty_folder, rows
 from stateward.bench.scale import carries, growth
 from stateward.testing.postgres import MissingPostgres, find_programs
@@ -54,6 +54,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _table(given: argparse.Namespace) -> None:
     stores = tuple(given.store or STORES)
+    check_places(given.page, TABLE)
     plan = Plan(records=given.records, stores=stores, rounds=given.rounds, peers_python=given.peers)
     found: list[Row] = []
     for row in rows(plan, tell=_say):
@@ -67,6 +68,7 @@ def _table(given: argparse.Namespace) -> None:
 
 
 def _growth(given: argparse.Namespace) -> None:
+    check_places(given.page, GROWTH, CARRIES)
     stores = tuple(given.store or STORES)
     plan = Growth(stores=stores, sizes=tuple(sorted(given.sizes)), rounds=given.rounds)
     found: list[Line] = []

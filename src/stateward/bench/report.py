@@ -160,6 +160,18 @@ def between_markers(page: str, name: str, text: str) -> str:
     return f"{before}{begin}\n\n{text}\n\n{end}{after}"
 
 
+def check_places(path: Path, *names: str) -> None:
+    """Refuse a page that has no place for what will be measured, before an hour is spent on it."""
+    try:
+        page = path.read_text("utf-8")
+    except OSError as error:
+        raise InvalidRequest(
+            f"cannot read the page {path} ({error.strerror}); name one that is there"
+        ) from error
+    for name in names:
+        between_markers(page, name, "")
+
+
 def write_between(path: Path, name: str, text: str) -> None:
     """Put text between two markers of a file."""
     path.write_text(between_markers(path.read_text("utf-8"), name, text), "utf-8")
