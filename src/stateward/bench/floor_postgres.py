@@ -20,6 +20,8 @@ SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off
 class PostgresWriter:
     """One connection to the database that the product made."""
 
+    has_inbox = True
+
     def __init__(self, url: str) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
         self._cursor = self._connection.cursor()

@@ -74,7 +74,12 @@ COMPLETE: dict[Name, Step] = {
 
 
 class Writer(Protocol):
-    """A store that takes the floor's rows; a batch is a few statements."""
+    """A store that takes the floor's rows; a batch is a few statements.
+
+    `has_inbox`: whether the product's worker reports by events here, or tells its coordinator directly.
+    """
+
+    has_inbox: bool
 
     def begin(self) -> None:
         """Begin a transaction, and take the log for it."""
@@ -98,7 +103,7 @@ class Writer(Protocol):
         """Write work."""
 
     def finish(self, work: Cells, outputs: Cells, items: Cells, events: Cells) -> None:
-        """Delete work; write outputs, items and events."""
+        """Delete work; write outputs, items and events, where there are any."""
 
     def settle(self, events: int) -> None:
         """Delete the events that were written last."""
