@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from hashlib import sha256
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TypeVar
 
 import msgspec
@@ -596,8 +596,8 @@ def _registration_faults(
         return [_fault(machine, "version", f"version {newer} is in force here already")]
     stranded = [
         f"{count} in {status!r} of version {version}"
-        for (version, status), count in sorted(store.statuses_by_version(machine.name).items())
-        if _would_strand(machine, version, status, kept)
+        for version, status in _strandable(machine, kept)
+        if (count := store.count_pinned(machine.name, version, status))
     ]
     if not stranded:
         return []
@@ -605,21 +605,24 @@ def _registration_faults(
     return [_fault(machine, "upgrades", sentence)]
 
 
-def _would_strand(
-    machine: Machine,
-    version: int,
-    status: str,
-    kept: Mapping[tuple[str, int], tuple[Machine, str]],
-) -> bool:
-    if version == machine.version:
-        return False
-    own = kept[machine.name, version][0] if (machine.name, version) in kept else None
-    if own is not None and own.kind.get(status) == "terminal":
-        return False
-    mapping = machine.upgrades.get(version)
+def _strandable(
+    machine: Machine, kept: Mapping[tuple[str, int], tuple[Machine, str]]
+) -> list[tuple[int, str]]:
+    """The states of older versions that this one leaves no way out of; mostly none, so nothing is counted."""
+    return [
+        (version, status)
+        for (name, version), (own, _) in sorted(kept.items(), key=itemgetter(0))
+        if name == machine.name and version != machine.version
+        for status, kind in own.kind.items()
+        if kind != "terminal" and _would_strand(machine, own, status)
+    ]
+
+
+def _would_strand(machine: Machine, own: Machine, status: str) -> bool:
+    mapping = machine.upgrades.get(own.version)
     if mapping is None or mapping.get(status, status) not in machine.kind:
         return True
-    if status in mapping or own is None:
+    if status in mapping:
         return False
     # A record that waits for a stage finds it by name: the same state must belong to the same stage.
     old, new = own.stage_of(status), machine.stage_of(status)

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import apsw
 import pytest
 
 from stateward.app import App, new_record_id
+from stateward.coordinator import Opening
 from stateward.core.errors import (
     ConcurrentModification,
     DeclarationError,
@@ -12,6 +14,7 @@ from stateward.core.errors import (
     InvalidTransition,
     UnknownName,
 )
+from stateward.settings import Settings
 from tests.app.conftest import Maker
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n2026-01-03;-3,00; Bread  roll\n"
@@ -245,3 +248,33 @@ def test_scratch_folders_of_dead_processes_are_swept_and_ones_own_goes_with_it(
     app.run_until_idle()
 
     assert list((tmp_path / "data" / "scratch").iterdir()) == []
+
+
+def test_opening_a_store_costs_the_same_however_many_records_it_holds(tmp_path: Path) -> None:
+    settings = Settings.load(environ={"STATEWARD_DATA": str(tmp_path)})
+    with App(settings) as app:
+        few = steps_of_opening(settings)
+        opening = Opening(machine="upload", actor="person:test")
+        app.coordinator.open([opening] * 2000)
+
+    assert steps_of_opening(settings) < few + 1000
+
+
+def steps_of_opening(settings: Settings) -> int:
+    """How many instructions SQLite carries out while an app opens its store."""
+    steps = 0
+
+    def count(connection: apsw.Connection) -> None:
+        def step() -> bool:
+            nonlocal steps
+            steps += 10
+            return False
+
+        connection.set_progress_handler(step, 10)
+
+    apsw.connection_hooks.append(count)
+    try:
+        App(settings).close()
+    finally:
+        apsw.connection_hooks.remove(count)
+    return steps

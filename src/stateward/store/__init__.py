@@ -595,14 +595,16 @@ class Store:
         )
         return [_record(row) for row in found]
 
-    def statuses_by_version(self, machine: str) -> dict[tuple[int, str], int]:
-        """How many records of a machine are in each status, by the version they are pinned to."""
-        found = self._database.rows(
-            "SELECT machine_version, status, count(*) FROM records WHERE machine = :machine"
-            " GROUP BY machine_version, status",
+    def count_pinned(self, machine: str, version: int, status: str) -> int:
+        """How many records in a status follow this version of a machine."""
+        ((count,),) = self._database.rows(
+            "SELECT count(*) FROM records"
+            " WHERE machine = :machine AND status = :status AND machine_version = :version",
             machine=machine,
+            version=version,
+            status=status,
         )
-        return {(int(version or 0), str(status)): int(n or 0) for version, status, n in found}
+        return int(count or 0)
 
 
 @lru_cache
