@@ -91,6 +91,11 @@ bench-growth: setup-dev ## measure with up to a million finished records, into d
 	@$(BIN)/python -m stateward.bench growth docs/explanation/scale.md \
 	  $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
+.PHONY: ledger-bench
+ledger-bench: setup-dev ## measure the ledger beside SQLite, LMDB and plain files, into docs/explanation/ledger-speed.md; LARGE=1 for 10 M documents
+	@$(call bootstrap,bench)
+	@$(BIN)/python -m stateward.bench.ledger docs/explanation/ledger-speed.md $(if $(LARGE),--large)
+
 .PHONY: simulate
 simulate: setup-dev ## run simulated histories with crashes and every other fault; SEEDS=10000 FROM=0, or SEED=4711 for one
 	@$(BIN)/python -m stateward.testing.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000) --from $(or $(FROM),0))
@@ -103,6 +108,10 @@ chaos: setup-dev ## kill, stop, cut off and fill up real processes, into docs/ex
 .PHONY: disk-faults
 disk-faults: setup-dev ## fail every single write and sync of the store and of documents, by a seam and by strace
 	@DISK_FAULTS=every $(BIN)/pytest -n $(WORKERS) tests/faults $(ARGS)
+
+.PHONY: ledger-proof
+ledger-proof: setup-dev ## cut, damage, fill up and kill a ledger in every way, into docs/explanation/ledger-proof.md; QUICK=1 ONLY="crash kill"
+	@$(BIN)/python -m tests.ledger.proof $(ONLY) --jobs 2 $(if $(QUICK),--quick) $(if $(ONLY)$(QUICK),,--page docs/explanation/ledger-proof.md)
 
 .PHONY: changelog
 changelog: setup-dev ## gather changes/ into CHANGELOG.md for VERSION=1.2.3

@@ -156,9 +156,9 @@ def test_the_defaults_are_the_documented_ones() -> None:
         file_bytes=2**30,
         open_files=256,
         processes_max=64,
-        items_max=200_000,
+        items_max=5_000_000,
         item_bytes_max=2**20,
-        items_bytes_max=256 * 2**20,
+        items_bytes_max=2**30,
         log_bytes_max=2**20,
         jobs_per_child=500,
         transient_attempts=3,
@@ -169,7 +169,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "idle_seconds": 30,
         "ageing_seconds": 600,
     }
-    assert settings.limits.upload_bytes_max == 50 * 2**20
+    assert settings.limits.upload_bytes_max == 256 * 2**20
 
 
 # Who overrides whom.
@@ -402,6 +402,12 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
          "3: upload_record.metrics.backend: backend must be prometheus, not 'statsd'"),
         ("upload_record:\n  logging:\n    trace_id: yes",
          "3: upload_record.logging.trace_id: trace_id must be true or false, not 'yes'"),
+        ("ledger:\n  hand_over: [shelf, 'https://u:pw@h/x']", "2: ledger.hand_over[1]: a place must be http "
+         "or https, with a host and without credentials, or a folder, not 'https:***@h/x'"),
+        ("ledger:\n  compact_at: '24:00'", "2: ledger.compact_at: compact_at must be a time of day "
+         "like 03:30, not '24:00'"),
+        ("ledger:\n  origin: two words", "2: ledger.origin: origin must be one word without + or null, "
+         "not 'two words'"),
         ("upload_record:\n  webhooks:\n    endpoints:\n      - url: ftp://h/x\n"
          "        events: [error]", "4: upload_record.webhooks.endpoints[0].url: url must be http "
          "or https, with a host and without credentials, not 'ftp://h/x'"),
@@ -411,10 +417,10 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
         ("upload_record:\n  webhooks:\n    endpoints:\n      - events: [error]",
          "4: upload_record.webhooks.endpoints[0].url: url is missing; it must be text"),
         ("Upload_record: {}", "1: Upload_record: Upload_record is not a known key; known are "
-         "profile, data, store, worker, coordinator, limits, notices, ledger, pipelines, "
-         "<machine>_record"),
+         "profile, data, store, worker, coordinator, limits, notices, ledger, statements, watch, "
+         "pipelines, <machine>_record"),
         ("records: {}", "1: records: records is not a known key; known are profile, data, store, "
-         "worker, coordinator, limits, notices, ledger, pipelines, <machine>_record"),
+         "worker, coordinator, limits, notices, ledger, statements, watch, pipelines, <machine>_record"),
         ("[1]", "1: the whole document must be a mapping, not a list of 1 item"),
         ("a: 1\na: 2", "2: a: the key 'a' is there already, on line 1"),
     ],

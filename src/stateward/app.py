@@ -5,6 +5,7 @@ are driven by `Node`, one loop in one thread that sleeps until something happens
 """
 
 import errno
+import math
 import os
 import select
 import selectors
@@ -21,9 +22,10 @@ from shutil import rmtree
 from typing import Literal, Self
 
 import msgspec
+from msgspec.structs import replace
 
-from stateward import pipelines, telemetry
-from stateward.artifacts import Folder, pieces_of
+from stateward import __version__, pipelines, telemetry
+from stateward.artifacts import Artifact, Folder, pieces_of
 from stateward.bus import Bus, WorkerInfo
 from stateward.clockwork import Clockwork
 from stateward.coordinator import Catalogue, Coordinator, Opened, Opening, register
@@ -39,13 +41,14 @@ from stateward.core.errors import (
     StoreUnreachable,
     UnknownName,
 )
-from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
+from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import (
     PERSON,
     PRIORITY_MAX,
     PRIORITY_MIN,
     PRIORITY_NORMAL,
     SECOND,
+    TRACE,
     Event,
     Fields,
     Ignored,
@@ -60,7 +63,14 @@ from stateward.core.query import Query, check_names, parse_query
 from stateward.core.view import Explanation, Surroundings, explain, sentence, view
 from stateward.database import TOPIC_CHANGES, TOPIC_EVENTS, TOPIC_READY, Bell, Database
 from stateward.database.sqlite import MEMORY, SqliteDatabase
-from stateward.outputs import Mark, Outputs
+from stateward.keys import ApiKey, Keys, check_name, check_role, key_text
+from stateward.ledger import Keeping, read_signer
+from stateward.ledger.keeper import ORIGIN
+from stateward.ledger.schedule import time_of_day
+from stateward.monitoring import Monitor
+from stateward.notices import Desk, Notifier
+from stateward.notices.signing import KEY_BYTES, secret_of
+from stateward.outputs import Mark, Output, Outputs
 from stateward.provenance import (
     Comparison,
     Mirror,
@@ -71,11 +81,13 @@ from stateward.provenance import (
     mirror_state,
     verify,
 )
-from stateward.runners.kit import Limits, registered
+from stateward.requests import Requests
+from stateward.runners.kit import Failed, Job, Limits, Result, registered, run_runner
 from stateward.runners.sandbox import sandbox_layers
-from stateward.runners.worker import Worker
-from stateward.settings import Settings
+from stateward.runners.worker import Pairs, Worker
+from stateward.settings import LedgerSettings, Settings
 from stateward.store import ErrorGroup, Pause, Store
+from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, Spans, new_traceparent, trace_id
 
 RUNNER_ROLE = "stateward_runner"
 RECOVER_EVERY_S = 1.0
@@ -90,6 +102,7 @@ DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 EPOCH_OF_IDS_NS = 1_577_836_800 * 10**9  # 2020-01-01: six bytes of ticks reach to 2156
 ID_TICKS_A_SECOND = 2**16
 WAIT_STEP_S = 5.0
+EDITION_OF = "edition_of"  # the fact of an edition: the version whose items it stands for
 DISK_FREE_MIN = 512 * 2**20
 SWEEP_AGE_S = 86_400.0
 MIRROR_LATE_S = 60.0
@@ -173,10 +186,15 @@ def open_database(settings: Settings, *, role: str | None = None) -> Database:
 
 
 def load_settings(
-    config: Path | None = None, *, profile: str | None = None, data: str | None = None
+    config: Path | None = None,
+    *,
+    profile: str | None = None,
+    data: str | None = None,
+    server: str | None = None,
 ) -> Settings:
     """The settings of a command: its options lie above this process's environment."""
-    own = {} if data is None else {"STATEWARD_DATA": data}
+    said = {"STATEWARD_DATA": data, "STATEWARD_SERVER": server}
+    own = {name: value for name, value in said.items() if value is not None}
     return Settings.load(config, profile=profile, environ={**os.environ, **own})
 
 
@@ -202,6 +220,18 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
     by_status: dict[str, int]
     examples: tuple[str, ...] = ()
     refused_examples: tuple[str, ...] = ()
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's request about one record. `machines` are those that the person may see; none means all."""
+
+    verb: Verb
+    record_id: str
+    actor: str
+    reason: str | None
+    version: int | None = None
+    machines: tuple[str, ...] = ()
+    trace: str | None = None
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,6 +272,8 @@ class App:
         self.store = Store(self.database)
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
+        self.keys = Keys(self.database)
+        self.requests = Requests(self.database)
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
         self._is_runner = is_runner
         self._log = telemetry.log("coordinator")
@@ -340,23 +372,79 @@ class App:
         else:
             pieces = (source,) if isinstance(source, bytes) else source
         artifact = self.artifacts.put(pieces, bytes_max=self.settings.limits.upload_bytes_max)
-        facts: Fields = {"size": artifact.size, **self._labels(labels or {})}
-        if name:
-            facts["filename"] = clean_text(name, chars_max=self.settings.limits.name_chars_max)
-        (opened,) = self.coordinator.open(
+        (opened,) = self.open(
             [
-                Opening(
+                self.opening(
+                    artifact,
                     machine=own.name,
-                    actor=actor or person(),
-                    artifact=artifact.sha256,
-                    dedupe=artifact.sha256,
+                    name=name,
+                    labels=labels,
                     priority=number,
-                    labels=facts,
-                    reason=self._reason(reason),
+                    actor=actor or person(),
+                    reason=reason,
                 )
             ]
         )
         return opened
+
+    def opening(
+        self,
+        artifact: Artifact,
+        *,
+        machine: str,
+        name: str | None,
+        labels: Mapping[str, str] | None,
+        priority: int | str,
+        actor: str,
+        reason: str | None,
+        trace: str | None = None,
+    ) -> Opening:
+        """The request for the record of a document that is kept."""
+        facts: Fields = {"size": artifact.size, **self._labels(labels or {})}
+        if name:
+            facts["filename"] = clean_text(name, chars_max=self.settings.limits.name_chars_max)
+        return Opening(
+            machine=self.catalogue.named(machine).name,
+            actor=actor,
+            artifact=artifact.sha256,
+            dedupe=artifact.sha256,
+            priority=self.priority(machine, priority),
+            labels=facts,
+            reason=self._reason(reason),
+            trace=trace or self._own_trace(machine),
+        )
+
+    def _own_trace(self, machine: str) -> str | None:
+        """A trace for a document that brought none, where its machine wants log lines to carry one."""
+        is_wanted = self.settings.machine(machine).logging.trace_id
+        return new_traceparent(token_bytes(TRACE_BYTES + SPAN_BYTES)) if is_wanted else None
+
+    def open(self, openings: Sequence[Opening]) -> list[Opened]:
+        """Open records, all in one transaction."""
+        return self.coordinator.open(openings)
+
+    def source_types(self, machine: str) -> dict[str, str]:
+        """The source types that a machine knows, each with the format its files must have ("" for any).
+
+        A machine that knows none takes any name.
+        """
+        if machine != "upload":
+            return {}
+        from stateward.pipelines.statements.options import SOURCE_TYPES
+
+        known = SOURCE_TYPES | {
+            each.name: {"format": each.format or ""}
+            for each in self.settings.statements.source_types
+        }
+        return {name: str(hints.get("format") or "") for name, hints in known.items()}
+
+    def format_of(self, machine: str, path: Path) -> str:
+        """What a document is by its content; a `StageFailure` where no runner of the machine could read it."""
+        if machine != "upload":
+            return ""
+        from stateward.pipelines.statements.arrival import format_of
+
+        return format_of(path)
 
     def _labels(self, labels: Mapping[str, str]) -> Fields:
         chars_max = self.settings.limits.name_chars_max
@@ -388,9 +476,9 @@ class App:
         """A record as outsiders see it."""
         return view(self.catalogue.of(record), record)
 
-    def query(self, text: str) -> Query:
+    def query(self, text: str, *, now: Micros | None = None) -> Query:
         """A query in the one grammar of page, API and command line; names that nobody declared are refused."""
-        query = parse_query(text, now=self.clock())
+        query = parse_query(text, now=self.clock() if now is None else now)
         words = self.catalogue.words
         stages = {stage for stages in words.running.values() for stage in stages}
         check_names(query, kinds=words.kinds, stages=stages)
@@ -414,17 +502,95 @@ class App:
         return self.store.history(record_id)
 
     def attempts(self, record_id: str) -> list[Mark]:
-        """Every attempt at a stage of a record that ended, with its log."""
+        """Every attempt at a stage of a record that ended, with its log; editions after them."""
         self.record(record_id)
-        return self.outputs.attempts(record_id)
+        return [*self.outputs.attempts(record_id), *self.outputs.editions(record_id)]
 
-    def items(self, record_id: str, stage: str | None = None) -> Iterator[Fields]:
-        """What a stage made of a record; by default the last stage that is done."""
+    def items(
+        self, record_id: str, stage: str | None = None, *, edition: int | None = None
+    ) -> Iterator[Fields]:
+        """What a stage made of a record; by default the last stage that is done, in its newest edition."""
         record = self.record(record_id)
         if stage is not None and stage not in self.catalogue.of(record).stage:
             raise UnknownName("stage", stage, self.catalogue.of(record).stage)
-        done = [version for name, version in record.outputs.items() if stage in (None, name)]
-        return self.outputs.items(record.id, max(done)) if done else iter(())
+        done = {version: name for name, version in record.outputs.items() if stage in (None, name)}
+        if not done:
+            return iter(())
+        name = done[max(done)]
+        return self.outputs.items(record.id, self._edition(record, name, edition))
+
+    def _edition(self, record: Record, stage: str, number: int | None) -> int:
+        """The version that the items of a stage stand under: its attempt (edition 0), or one made anew since."""
+        made = record.outputs[stage]
+        ours = [
+            mark
+            for mark in self.outputs.editions(record.id)
+            if mark.stage == stage and mark.facts.get(EDITION_OF) == made
+        ]
+        if number is None:
+            return ours[-1].version if ours else made
+        if not 0 <= number <= len(ours):
+            raise UnknownName("edition", str(number), map(str, range(len(ours) + 1)))
+        return ours[number - 1].version if number else made
+
+    def rebuild(self, record_id: str, stage: str, *, actor: str) -> Mark | None:
+        """Make the items of a finished stage anew from what the stage before left, by the rules of today.
+
+        The record does not move and what there was stays, as an earlier edition. None where nothing changed.
+        """
+        record = self.record(record_id)
+        machine = self.catalogue.of(record)
+        if stage not in machine.stage:
+            raise UnknownName("stage", stage, machine.stage)
+        if stage not in record.outputs:
+            raise InvalidRequest(
+                f"{record_id} has not finished {stage}: there is nothing to rebuild"
+            )
+        result = self._run_again(record, machine.stage[stage])
+        if isinstance(result, Failed):
+            raise InvalidRequest(f"{record_id} cannot be rebuilt: {result.code}: {result.message}")
+        now = self.outputs.stored(record.id, self._edition(record, stage, None))
+        pairs = zip(result.chunks, now, strict=False)
+        if len(result.chunks) == len(now) and all(new.data == old for new, old in pairs):
+            return None
+        mark = Mark(
+            record_id=record.id,
+            version=-1 - len(self.outputs.editions(record.id)),
+            stage=stage,
+            worker=actor,
+            at=self.clock(),
+            count=result.count,
+            facts={**result.facts, EDITION_OF: record.outputs[stage]},
+            log=result.log,
+        )
+        self.outputs.write([Output(mark, Pairs(result.chunks))])
+        return mark
+
+    def _run_again(self, record: Record, stage: Stage) -> Result:
+        inputs = {
+            name: self.outputs.stored(record.id, version)
+            for name, version in sorted(record.outputs.items(), key=lambda pair: pair[1])
+            if version < record.outputs[stage.name]
+        }
+        runner = registered().get(stage.runner)
+        if runner is None:
+            raise UnknownName("runner", stage.runner, registered())
+        job = Job(
+            record_id=record.id,
+            stage=stage.name,
+            attempt=record.outputs[stage.name],
+            labels=record.labels,
+            path=None if record.artifact is None else self.artifacts.path(record.artifact),
+            items=inputs,
+            options=self._options.get(stage.runner.partition(".")[0], {}),
+        )
+        return run_runner(runner, job, limits=self._limits(), sleep=time.sleep, now=self.clock)
+
+    def about(self, record_id: str, stage: str) -> Fields:
+        """What a stage said of its items as a whole; nothing if it is not done or said nothing."""
+        record = self.record(record_id)
+        version = record.outputs.get(stage)
+        return {} if version is None else self.outputs.about(record.id, version)
 
     def sentence(self, transition: Transition) -> str:
         """A transition as a line for people."""
@@ -493,6 +659,10 @@ class App:
                     return record
                 bell.wait(min(left, WAIT_STEP_S))
 
+    def is_worked_on(self) -> bool:
+        """Whether a worker is alive that takes work, here or on another machine."""
+        return any(is_alive(worker) and not worker.is_draining for worker in self.bus.workers())
+
     @contextmanager
     def _changes(self) -> Iterator[Bell]:
         """A bell that rings when records move. It is kept for the next who waits: on PostgreSQL it is a connection."""
@@ -523,13 +693,35 @@ class App:
         version: int | None = None,
     ) -> Record:
         """Retry or cancel one record; refused where the machine has no such move."""
-        record = self.record(record_id)
-        if version is not None and version != record.version:
-            raise ConcurrentModification(record_id, expected=version)
-        (decision,) = self.coordinator.handle([self._request(verb, record, actor, reason)])
-        if isinstance(decision, Ignored):
-            raise self._refusal(verb, record_id, decision)
-        return self.record(record_id)
+        asking = Asking(verb=verb, record_id=record_id, actor=actor, reason=reason, version=version)
+        (answer,) = self.ask_each([asking])
+        if isinstance(answer, StatewardError):
+            raise answer
+        return answer
+
+    def ask_each(self, askings: Sequence["Asking"]) -> list[Record | StatewardError]:
+        """Retry or cancel records, each for itself, all in one transaction; for each, what became of it."""
+        with self.store.unit():
+            found = self.store.load([each.record_id for each in askings], lock=True)
+            answers: list[Record | StatewardError | None] = [
+                _unfit(each, found.get(each.record_id)) for each in askings
+            ]
+            places = [place for place, answer in enumerate(answers) if answer is None]
+            events = [self._event(askings[place], found) for place in places]
+            decisions = self.coordinator.handle(events) if events else []
+            for place, decision in zip(places, decisions, strict=True):
+                asking = askings[place]
+                answers[place] = (
+                    self._refusal(asking.verb, asking.record_id, decision)
+                    if isinstance(decision, Ignored)
+                    else decision.change.record
+                )
+            return [answer for answer in answers if answer is not None]
+
+    def _event(self, asking: "Asking", found: Mapping[str, Record]) -> Event:
+        record = found[asking.record_id]
+        event = self._request(asking.verb, record, asking.actor, asking.reason)
+        return event if asking.trace is None else replace(event, trace=asking.trace)
 
     def _request(self, verb: Verb, record: Record, actor: str, reason: str | None) -> Event:
         type_ = _EVENT_OF[verb]
@@ -547,7 +739,7 @@ class App:
         chars_max = self.settings.limits.message_chars_max
         return None if given is None else clean_text(given, chars_max=chars_max)
 
-    def _refusal(self, verb: Verb, record_id: str, ignored: Ignored) -> Exception:
+    def _refusal(self, verb: Verb, record_id: str, ignored: Ignored) -> StatewardError:
         record = self.record(record_id)
         if ignored.reason in ("stale", "ahead", "duplicate"):
             return ConcurrentModification(record_id, expected=record.version)
@@ -616,6 +808,40 @@ class App:
         if stage and stage not in own.stage:
             raise UnknownName("stage", stage, own.stage)
 
+    # Keys
+
+    def new_key(
+        self,
+        name: str,
+        *,
+        role: str,
+        pipelines: Sequence[str] = (),
+        expires_in_s: float | None = None,
+        rate_per_minute: int | None = None,
+        upload_bytes_max: int | None = None,
+        actor: str | None = None,
+    ) -> tuple[ApiKey, str]:
+        """A new key and its text, which is kept nowhere: show it now or never."""
+        now = self.clock()
+        key = ApiKey(
+            id=b32hexencode(token_bytes(10)).decode().lower(),
+            name=check_name(name),
+            role=check_role(role),
+            pipelines=tuple(self.catalogue.named(each).name for each in dict.fromkeys(pipelines)),
+            created_at=now,
+            created_by=actor or person(),
+            expires_at=None if expires_in_s is None else now + round(expires_in_s * SECOND),
+            rate_per_minute=rate_per_minute,
+            upload_bytes_max=upload_bytes_max,
+        )
+        secret = b32hexencode(token_bytes(32)).decode().rstrip("=").lower()
+        self.keys.add(key, secret=secret)
+        return key, key_text(key.id, secret)
+
+    def new_id(self, prefix: str) -> str:
+        """An id that nobody can guess and that sorts by time."""
+        return self._new_id(prefix)
+
     # Proving
 
     def verify(self, *, progress: Progress = lambda *_: None) -> Verdict:
@@ -669,8 +895,36 @@ class App:
             sleep=time.sleep,
             scratch_root=own_scratch(self.settings.data_path.absolute() / "scratch", life=life),
             log=telemetry.log("worker"),
+            options=self._options,
             on_close=database.close if is_apart else lambda: None,
         )
+
+    @cached_property
+    def _options(self) -> dict[str, Fields]:
+        """What the settings say to the runners of a machine."""
+        return {"upload": self._statement_options}
+
+    @cached_property
+    def _statement_options(self) -> Fields:
+        """The section `statements` of the settings as its runners get it; a wrong file of rules is refused here."""
+        own = self.settings.statements
+        types: Fields = {
+            each.name: {
+                key: value
+                for key, value in msgspec.structs.asdict(each).items()
+                if key != "name" and value
+            }
+            for each in own.source_types
+        }
+        return {
+            "ambiguous_dates": own.ambiguous_dates,
+            "date_order": own.date_order or "",
+            "inflated_bytes_max": own.inflated_bytes_max,
+            "pages_max": own.pages_max,
+            "source_types": types,
+            "rules": {} if own.rules is None else pipelines.read_rules(Path(own.rules)),
+            "passwords": [] if own.passwords is None else pipelines.read_lines(Path(own.passwords)),
+        }
 
     def _child_imports(self) -> list[str]:
         has_own = any(each.function.__module__ == "__main__" for each in registered().values())
@@ -707,13 +961,54 @@ class App:
             ticks=time.monotonic,
             warn=telemetry.log("ledger").warning,
             batch_max=own.batch_max,
+            keeping=_keeping(own),
         )
 
-    def node(self, *, is_coordinator: bool = True, is_worker: bool = True) -> "Node":
+    @cached_property
+    def notices(self) -> Desk:
+        """Webhooks and their deliveries."""
+        return Desk(
+            self.database,
+            self.settings,
+            clock=self.clock,
+            new_id=self._new_id,
+            new_secret=lambda: secret_of(token_bytes(KEY_BYTES)),
+            statuses={name: tuple(own.kind) for name, own in self.catalogue.newest.items()},
+        )
+
+    @cached_property
+    def monitor(self) -> Monitor:
+        """The numbers of this installation, for Prometheus."""
+        return Monitor(
+            self.database,
+            self.settings,
+            machines=lambda: list(self.catalogue.newest.values()),
+            clock=self.clock,
+            version=__version__,
+        )
+
+    def notifier(self, *, wake: Callable[[], None]) -> Notifier:
+        """What delivers webhooks and mail, for the loop of this process; `wake` ends the loop's sleep."""
+        own = self.settings.telemetry
+        spans = (
+            None
+            if own.otlp_endpoint is None
+            else Spans(own.otlp_endpoint, service_name=own.service_name, version=__version__)
+        )
+        return self.notices.notifier(
+            ticks=time.monotonic, wake=wake, log=telemetry.log("notifier"), spans=spans
+        )
+
+    def node(
+        self, *, is_coordinator: bool = True, is_worker: bool = True, is_notifier: bool = False
+    ) -> "Node":
         """The loop of this process, in the roles asked for."""
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
         return Node(
-            self, is_coordinator=is_coordinator, worker=self.worker() if is_worker else None
+            self,
+            is_coordinator=is_coordinator,
+            worker=self.worker() if is_worker else None,
+            is_notifier=is_notifier,
         )
 
     def run_until_idle(self) -> None:
@@ -726,9 +1021,22 @@ class App:
     ) -> None:
         for transition, record in zip(transitions, records, strict=True):
             if telemetry.is_heard("info", at=self._level(record.machine)):
-                self._log.info(
-                    self.sentence(transition), record_id=record.id, version=record.version
-                )
+                self._log.info(self.sentence(transition), **self._facts(transition, record))
+
+    def _facts(self, transition: Transition, record: Record) -> dict[str, object]:
+        """What a line about a transition carries besides its sentence."""
+        facts: dict[str, object] = {
+            "record_id": record.id,
+            "version": transition.version,
+            "actor": transition.actor,
+        }
+        stage = transition.trigger.partition(".")[0]
+        if stage in self.catalogue.of(record).stage:
+            facts["stage"] = stage
+        trace = transition.metadata.get(TRACE)
+        if isinstance(trace, str) and self.settings.machine(record.machine).logging.trace_id:
+            facts["trace_id"] = trace_id(trace)
+        return facts
 
     def _level(self, machine: str) -> str:
         """How talkative a machine's log is; asked for every transition, so it is looked up once."""
@@ -736,6 +1044,26 @@ class App:
         if level is None:
             level = self._levels[machine] = self.settings.machine(machine).logging.level
         return level
+
+
+def _keeping(own: LedgerSettings) -> Keeping | None:
+    """How the mirror is kept at night; None if nothing of that is wanted."""
+    if not own.compact and not own.hand_over:
+        return None
+    key, secret = (
+        None if name is None else Path(name).read_text("utf-8").strip()
+        for name in (own.signing_key, own.webhook_secret)
+    )
+    signer = None if key is None else read_signer(key)
+    return Keeping(
+        at=time_of_day(own.compact_at),
+        is_compacted=own.compact,
+        hand_over=own.hand_over,
+        origin=own.origin or (signer.name if signer else ORIGIN),
+        signer=signer,
+        secret=secret,
+        warn=telemetry.log("ledger").warning,
+    )
 
 
 class Node:
@@ -748,7 +1076,14 @@ class Node:
     where it was. A disk that failed under a write does not pass: then the process ends.
     """
 
-    def __init__(self, app: App, *, is_coordinator: bool, worker: Worker | None) -> None:
+    def __init__(
+        self,
+        app: App,
+        *,
+        is_coordinator: bool,
+        worker: Worker | None,
+        is_notifier: bool = False,
+    ) -> None:
         self._app = app
         self._worker = worker
         self._is_coordinator = is_coordinator
@@ -758,11 +1093,11 @@ class Node:
         self._log = telemetry.log("process")
         self._is_clock_off = False
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._bell: Bell | None = (
-            app.database.bell(TOPIC_EVENTS, TOPIC_READY) if is_coordinator else None
-        )
+        # A notifier beside a coordinator sees what that did at the end of the same turn.
+        topics = (TOPIC_EVENTS, TOPIC_READY) if is_coordinator else (TOPIC_CHANGES,) * is_notifier
+        self._bell: Bell | None = app.database.bell(*topics) if topics else None
         self._mirror = app.mirror() if is_coordinator else None
-        self._day = time.localtime()[:3]
+        self._notifier = app.notifier(wake=self._wake) if is_notifier else None
         if is_coordinator:
             app.store.begin_epoch()
 
@@ -775,6 +1110,9 @@ class Node:
     def stop(self) -> None:
         """Ask the loop to finish what runs and end; safe in a signal handler and from other threads."""
         self._is_stopping = True
+        self._wake()
+
+    def _wake(self) -> None:
         with suppress(BlockingIOError, OSError):
             os.write(self._wake_writer, b"!")
 
@@ -789,19 +1127,33 @@ class Node:
                     raise
                 self._endure(error)
 
+    def work_while(self, is_wanted: Callable[[], bool], *, step_s: float = WAIT_STEP_S) -> None:
+        """Turn as long as somebody wants it; asked after every turn, and now and then while nothing happens."""
+        while is_wanted():
+            if not self.turn():
+                self._sleep(at_most_s=step_s)
+
     def _is_ended(self, *, until_idle: bool) -> bool:
         """A turn and the sleep after it; whether that was the last one."""
         if self._is_stopping and self._worker is not None:
             self._worker.drain()
+        if self._is_stopping and self._notifier is not None:
+            self._notifier.drain()
         is_busy = self.turn()
         self._relieve()
-        if self._is_stopping and (self._worker is None or self._worker.is_idle):
+        if self._is_stopping and self._is_idle:
             return True
         if not is_busy:
             if until_idle and self._is_done():
                 return True
             self._sleep()
         return False
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether nothing that this process began is under way."""
+        is_worker_idle = self._worker is None or self._worker.is_idle
+        return is_worker_idle and (self._notifier is None or self._notifier.is_idle)
 
     def _endure(self, error: Exception) -> None:
         """Wait a little before the next try; the first of a row is told, and one a minute."""
@@ -842,16 +1194,10 @@ class Node:
         if worker is not None:
             worker.committed()
         if self._mirror is not None:
-            is_busy |= self._mirror_on(self._mirror)
+            is_busy |= self._mirror.step() >= self._app.settings.ledger.batch_max
+        if self._notifier is not None:
+            is_busy |= self._notifier.step()
         return is_busy
-
-    def _mirror_on(self, mirror: Mirror) -> bool:
-        """Copy what was committed; whether there may be more. A new day, wherever this is, is time to compact."""
-        own, day = self._app.settings.ledger, time.localtime()[:3]
-        if day != self._day and own.compact:
-            mirror.compact()
-        self._day = day
-        return mirror.step() >= own.batch_max
 
     def _coordinate(self, told: Sequence[Event]) -> bool:
         app = self._app
@@ -876,10 +1222,11 @@ class Node:
         self._is_clock_off = is_off
 
     def _is_done(self) -> bool:
-        is_idle = self._worker is None or self._worker.is_idle
-        return is_idle and not self._app.bus.load() and not self._app.bus.depth()
+        if not self._is_idle or self._app.bus.load() or self._app.bus.depth():
+            return False
+        return self._notifier is None or self._notifier.is_done()
 
-    def _sleep(self) -> None:
+    def _sleep(self, *, at_most_s: float = math.inf) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake_reader, selectors.EVENT_READ)
             if self._bell is not None:
@@ -887,7 +1234,7 @@ class Node:
             if self._worker is not None:
                 for descriptor, events in self._worker.watched():
                     selector.register(descriptor, events)
-            selector.select(max(0.0, self._patience()))
+            selector.select(max(0.0, min(self._patience(), at_most_s)))
         with suppress(BlockingIOError):
             os.read(self._wake_reader, 4096)
 
@@ -897,6 +1244,8 @@ class Node:
             waits.append(self._worker.wake_in())
         if self._mirror is not None and (wakes_in := self._mirror.wakes_in) is not None:
             waits.append(wakes_in)
+        if self._notifier is not None:
+            waits.append(self._notifier.wakes_in)
         if self._is_coordinator:
             waits.append(max(0.0, self._recover_at - time.monotonic()))
             due_at = self._app.clockwork.next_at()
@@ -910,6 +1259,8 @@ class Node:
             self._worker.close()
         if self._mirror is not None:
             self._mirror.close()
+        if self._notifier is not None:
+            self._notifier.close()
         if self._bell is not None:
             self._bell.close()
         os.close(self._wake_reader)
@@ -963,6 +1314,15 @@ class _Tally:
             examples=tuple(self._examples),
             refused_examples=tuple(self._refused_examples),
         )
+
+
+def _unfit(asking: Asking, record: Record | None) -> StatewardError | None:
+    """Why a request about a record cannot even be looked at."""
+    if record is None or (asking.machines and record.machine not in asking.machines):
+        return UnknownName("record", clean_text(asking.record_id, chars_max=80))
+    if asking.version is not None and asking.version != record.version:
+        return ConcurrentModification(asking.record_id, expected=asking.version)
+    return None
 
 
 def person() -> str:

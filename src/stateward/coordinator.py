@@ -62,6 +62,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     labels: Fields = {}
     replaces: str | None = None
     reason: str | None = None
+    trace: str | None = None
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -187,6 +188,7 @@ class Coordinator:
             labels=opening.labels,
             replaces=opening.replaces,
             reason=opening.reason,
+            trace=opening.trace,
         )
 
     # Verb 2: handle

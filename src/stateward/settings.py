@@ -146,6 +146,19 @@ class Endpoint(Section, frozen=True, kw_only=True):
     events: Annotated[
         tuple[Name, ...], Meta(min_length=1, description="The statuses that it is told of.")
     ]
+    content: Annotated[
+        Literal["standard", "cloudevents"],
+        Meta(
+            description="The envelope: that of Standard Webhooks, or CloudEvents 1.0 (structured)."
+        ),
+    ] = "standard"
+    secret_file: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="The file with the `whsec_…` that signs, counted from the file that names it; null: one is "
+            "made, and `stateward webhook show` tells it.",
+        ),
+    ] = None
 
 
 class Webhooks(Section, frozen=True, kw_only=True):
@@ -236,11 +249,11 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
     processes_max: Annotated[
         Count, Meta(description="Processes and threads that an attempt may start.")
     ] = 64
-    items_max: Annotated[Count, Meta(description="Items that one attempt may produce.")] = 200_000
+    items_max: Annotated[Count, Meta(description="Items that one attempt may produce.")] = 5_000_000
     item_bytes_max: Annotated[Bytes, Meta(description="The largest item, as JSON.")] = MIB
     items_bytes_max: Annotated[
         Bytes, Meta(description="All items of one attempt together, as JSON.")
-    ] = 256 * MIB
+    ] = 1024 * MIB
     log_bytes_max: Annotated[
         Bytes, Meta(description="The log of one attempt; what comes after is cut off.")
     ] = MIB
@@ -273,7 +286,7 @@ class CoordinatorSettings(Section, frozen=True, kw_only=True):
 class LimitSettings(Section, frozen=True, kw_only=True):
     """What the doors let in and out."""
 
-    upload_bytes_max: Annotated[Bytes, Meta(description="The largest document.")] = 50 * MIB
+    upload_bytes_max: Annotated[Bytes, Meta(description="The largest document.")] = 256 * MIB
     name_chars_max: Annotated[Count, Meta(description="The longest name of a document.")] = 255
     message_chars_max: Annotated[
         Count, Meta(description="The longest error message that is kept; the rest is cut off.")
@@ -298,10 +311,42 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
     compact: Annotated[
         bool, Meta(description="Whether the mirror is compacted each night, at local midnight.")
     ] = True
+    compact_at: Annotated[
+        str,
+        Meta(
+            title="a time of day like 03:30",
+            pattern=r"\A([01][0-9]|2[0-3]):[0-5][0-9]\Z",
+            description="When that is, in the time of the machine; checkpoints are made then too.",
+        ),
+    ] = "00:00"
+    hand_over: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(
+            max_length=16,
+            description="Who gets a checkpoint each night: folders on other machines, counted from the file that "
+            "names them, and http or https addresses.",
+        ),
+    ] = ()
+    origin: Annotated[
+        Annotated[str, Meta(pattern=r"\A[^\s+]+\Z", title="one word without +")] | None,
+        Meta(description="The name of the log in its checkpoints; null is that of the key."),
+    ] = None
+    signing_key: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="The file with the key that signs checkpoints (`stateward ledger new-key`); null is none."
+        ),
+    ] = None
+    webhook_secret: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="The file with the `whsec_…` that signs what is posted (Standard Webhooks); null is none."
+        ),
+    ] = None
 
 
 class NoticeSettings(Section, frozen=True, kw_only=True):
-    """Mail for what needs a person."""
+    """Webhooks, and mail for what needs a person."""
 
     admin_email: Annotated[
         Email | None, Meta(description="Who is told of stuck and given-up records.")
@@ -310,11 +355,243 @@ class NoticeSettings(Section, frozen=True, kw_only=True):
         str | None,
         Meta(description="How mail is sent: `smtp://` or `smtps://user:password@host:port`."),
     ] = None
+    mail_from: Annotated[
+        Email | None, Meta(description="Who mails are from; null is the admin.")
+    ] = None
+    mail_on: Annotated[
+        tuple[Literal["exhausted", "failed", "stuck", "review", "webhook"], ...],
+        Meta(
+            description="What is mailed: retries that are used up, failures that no retry mends, overrun time, "
+            "questions to a person, webhooks that cannot be delivered.",
+        ),
+    ] = ("exhausted", "failed", "stuck", "webhook")
+    digest_over: Annotated[
+        Count,
+        Meta(description="Mails within `digest_seconds`; more news than that is gathered in one."),
+    ] = 5
+    digest_seconds: Annotated[Seconds, Meta(description="How long news is gathered then.")] = 900.0
+    public_url: Annotated[
+        str | None,
+        Meta(
+            description="Where people reach this service, for links: `https://stateward.example.com`."
+        ),
+    ] = None
+    webhook_allow: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(
+            description="Hosts, `*.domains`, addresses and networks that may be told although they are not public, by "
+            "plain http and at any port.",
+        ),
+    ] = ()
+    webhook_ports: Annotated[
+        tuple[Annotated[int, Meta(ge=1, le=65_535)], ...],
+        Meta(description="Ports that everybody else may be told at."),
+    ] = (443, 8443)
+    webhook_timeout_seconds: Annotated[
+        Annotated[float, Meta(gt=0, le=60)],
+        Meta(description="How long one attempt may take, from the first packet to the answer."),
+    ] = 15.0
+    webhook_backoff_seconds: Annotated[
+        tuple[Wait, ...],
+        Meta(
+            max_length=50,
+            description="The wait after each failed attempt, and up to a fifth more; after the last one a delivery is "
+            "dead.",
+        ),
+    ] = (5, 30, 120, 600, 1800, 3600, 7200, 14_400, 21_600, 36_000)
+    webhook_concurrency: Annotated[
+        int, Meta(ge=1, le=256, description="Attempts under way at once, in one process.")
+    ] = 16
+    rotation_seconds: Annotated[
+        Wait, Meta(description="How long the old secret signs too after a new one was made.")
+    ] = 86_400.0
+    ca_file: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A file of certificates (PEM) to trust besides the system's, for webhooks and mail, counted "
+            "from the file that names it.",
+        ),
+    ] = None
+    keep_days: Annotated[
+        int, Meta(ge=1, le=3650, description="How long what was delivered and mailed is kept.")
+    ] = 30
 
     def __repr__(self) -> str:
         """Without the password."""
         url = None if self.smtp_url is None else masked(self.smtp_url)
         return f"NoticeSettings(admin_email={self.admin_email!r}, smtp_url={url!r})"
+
+
+class TelemetrySettings(Section, frozen=True, kw_only=True):
+    """Traces for OpenTelemetry."""
+
+    otlp_endpoint: Annotated[
+        str | None,
+        Meta(
+            description="Where spans are sent (OTLP over HTTP), like `http://127.0.0.1:4318`; null is nowhere. Needs "
+            "the extra `otel`.",
+        ),
+    ] = None
+    service_name: Annotated[
+        str, Meta(min_length=1, max_length=100, description="What this service is called there.")
+    ] = "stateward"
+
+
+class SourceType(Section, frozen=True, kw_only=True):
+    """A name for what is known of statements before they are read."""
+
+    name: Annotated[Name, Meta(description="What `--source-type` says.")]
+    format: Annotated[
+        Literal["pdf", "csv", "sheet", "ofx", "qif", "mt940", "camt"] | None,
+        Meta(description="What the files should be; content decides."),
+    ] = None
+    date_order: Annotated[
+        Literal["dmy", "mdy", "ymd"] | None,
+        Meta(description="The order of day and month where nothing in the file decides it."),
+    ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        Meta(description="The decimal sign where nothing in the file decides it."),
+    ] = None
+    sign: Annotated[
+        Literal["printed", "flipped"] | None,
+        Meta(description="`flipped`: positive amounts of the table are money out."),
+    ] = None
+    currency: Annotated[str | None, Meta(description="The currency where none is printed.")] = None
+    encoding: Annotated[str | None, Meta(description="The encoding of text files.")] = None
+    is_card: Annotated[bool, Meta(description="Whether these are statements of a card.")] = False
+
+
+class StatementSettings(Section, frozen=True, kw_only=True):
+    """How bank statements are read."""
+
+    ambiguous_dates: Annotated[
+        Literal["flag", "fail"],
+        Meta(
+            description="What becomes of a file whose dates could all be day first or month first: `flag` keeps it "
+            "without dates and notes it, `fail` ends in AMBIGUOUS_DATES."
+        ),
+    ] = "flag"
+    date_order: Annotated[
+        Literal["dmy", "mdy"] | None,
+        Meta(description="The order of day and month where nothing in a file decides it."),
+    ] = None
+    rules: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A YAML file of one's own rules for descriptions and merchants, counted from the file that "
+            "names it; they come before those that ship.",
+        ),
+    ] = None
+    passwords: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A text file of passwords to try on locked PDFs, one a line, counted from the file that "
+            "names it.",
+        ),
+    ] = None
+    source_types: Annotated[
+        tuple[SourceType, ...], Meta(description="Names for hints, besides those that ship.")
+    ] = ()
+    inflated_bytes_max: Annotated[Bytes, Meta(description="What a spreadsheet may inflate to.")] = (
+        256 * MIB
+    )
+    pages_max: Annotated[Count, Meta(description="The most pages of a PDF.")] = 2000
+
+
+class ApiSettings(Section, frozen=True, kw_only=True):
+    """The HTTP door."""
+
+    host: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The address to listen at. Any other than loopback needs a key, and TLS or a proxy with it.",
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[
+        int, Meta(ge=0, le=65_535, description="The port; 0 takes a free one and says which.")
+    ] = 8420
+    hosts: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(
+            description="Names by which clients call the service, besides those of loopback and `host`; a request "
+            "with another `Host` is refused.",
+        ),
+    ] = ()
+    tls_certificate: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="The file with the certificate chain (PEM), for TLS; null is none."),
+    ] = None
+    tls_key: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="The file with its private key (PEM)."),
+    ] = None
+    behind_tls_proxy: Annotated[
+        bool, Meta(description="Whether a proxy in front of the service speaks TLS.")
+    ] = False
+    require_if_match: Annotated[
+        bool, Meta(description="Whether a change without `If-Match` is refused with 428.")
+    ] = False
+    rate_per_minute: Annotated[
+        Count, Meta(description="Requests that one key may send a minute, unless the key says.")
+    ] = 6000
+    burst: Annotated[
+        Count, Meta(description="Requests of that rate that may come all at once.")
+    ] = 500
+    requests_max: Annotated[
+        Count, Meta(description="Requests under way at once; more are told to come back.")
+    ] = 1000
+    streams_max: Annotated[
+        Count, Meta(description="Streams of events open at once, of all keys together.")
+    ] = 200
+    wait_seconds_max: Annotated[Seconds, Meta(description="The longest that `?wait=` waits.")] = (
+        60.0
+    )
+    body_bytes_max: Annotated[
+        Bytes, Meta(description="The largest JSON document of a request.")
+    ] = MIB
+    idle_seconds: Annotated[
+        Seconds, Meta(description="Silence in the middle of a request after which it is given up.")
+    ] = 30.0
+    answers_kept_seconds: Annotated[
+        Seconds, Meta(description="How long the answer to an `Idempotency-Key` is given again.")
+    ] = 86_400.0
+
+
+class ServerSettings(Section, frozen=True, kw_only=True):
+    """A Stateward elsewhere that the command line talks to instead of a database."""
+
+    url: Annotated[
+        str | None,
+        Meta(description="Its address, as in `https://stateward.example`; null works here."),
+    ] = None
+    key: Annotated[str | None, Meta(description="The API key to show there.")] = None
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"ServerSettings(url={self.url!r}, key={self.key and '***'!r})"
+
+
+class WatchSettings(Section, frozen=True, kw_only=True):
+    """How `stateward watch` takes files from a folder."""
+
+    settle_seconds: Annotated[
+        Wait, Meta(description="How long a file must rest unchanged before it is taken.")
+    ] = 2.0
+    poll_seconds: Annotated[Seconds, Meta(description="How often the folder is looked at.")] = 1.0
+    after: Annotated[
+        Literal["leave", "move"],
+        Meta(description="What becomes of a file that was taken: it stays, or moves to `done`."),
+    ] = "leave"
+    done: Annotated[
+        Annotated[str, Meta(min_length=1)],
+        Meta(description="The folder that taken files are moved to, counted from the watched one."),
+    ] = "done"
+    refused: Annotated[
+        Annotated[str, Meta(min_length=1)],
+        Meta(description="The folder that refused files are moved to, if files are moved."),
+    ] = "refused"
 
 
 class Declared(Section, frozen=True, kw_only=True):
@@ -331,8 +608,13 @@ class Declared(Section, frozen=True, kw_only=True):
     worker: WorkerSettings = WorkerSettings()
     coordinator: CoordinatorSettings = CoordinatorSettings()
     limits: LimitSettings = LimitSettings()
+    api: ApiSettings = ApiSettings()
+    server: ServerSettings = ServerSettings()
     notices: NoticeSettings = NoticeSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     ledger: LedgerSettings = LedgerSettings()
+    statements: StatementSettings = StatementSettings()
+    watch: WatchSettings = WatchSettings()
     pipelines: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(
@@ -476,11 +758,12 @@ def describe_settings() -> list[Knob]:
 
 
 def masked(url: str) -> str:
-    """A URL with *** for its passwords; other text as it is."""
+    """A URL with *** for its passwords, an API key with *** for its secret; other text as it is."""
     # Greedy up to the last @: a password that holds one itself must not be shown from there on.
     without_login = re.sub(r"(://[^:@/?#]*):.*@", r"\1:***@", url, flags=re.DOTALL)
     parameters = r"([?&][^=&#]*(?:pass|secret|token)[^=&#]*=)[^&#]*"
-    return re.sub(parameters, r"\1***", without_login, flags=re.IGNORECASE)
+    without_login = re.sub(parameters, r"\1***", without_login, flags=re.IGNORECASE)
+    return re.sub(r"\b(sw_[a-z0-9]+)_\w+", r"\1_***", without_login)  # API keys
 
 
 # Who says what: files, variables and arguments become layers, the last one on top.
@@ -489,6 +772,8 @@ _VARIABLES: dict[str, reading.Path] = {
     "STATEWARD_PROFILE": ("profile",),
     "STATEWARD_DATA": ("data",),
     "STATEWARD_STORE_URL": ("store", "url"),
+    "STATEWARD_SERVER": ("server", "url"),
+    "STATEWARD_KEY": ("server", "key"),
 }
 CRASH_AT = "STATEWARD_CRASH_AT"
 
@@ -539,12 +824,52 @@ def _counted_from(folder: Path, value: object) -> object:
     moved: dict[str, object] = dict(value)
     if isinstance(data := moved.get("data"), str) and data and not data.startswith("~"):
         moved["data"] = str(folder / data)
-    ledger = moved.get("ledger")
-    if isinstance(ledger, dict) and isinstance(mirror := ledger.get("mirror"), str) and mirror:
-        moved["ledger"] = {**ledger, "mirror": str(folder / mirror)}
+    if isinstance(ledger := moved.get("ledger"), dict):
+        moved["ledger"] = _ledger_from(folder, ledger)
+    if isinstance(notices := moved.get("notices"), dict) and isinstance(
+        certificates := notices.get("ca_file"), str
+    ):
+        moved["notices"] = {**notices, "ca_file": str(folder / certificates)}
+    for key, section in value.items():
+        if str(key).endswith("_record") and isinstance(section, dict):
+            moved[key] = _record_from(folder, section)
+    if isinstance(statements := moved.get("statements"), dict):
+        own = {key: statements[key] for key in ("rules", "passwords") if statements.get(key)}
+        named = {key: str(folder / name) for key, name in own.items() if isinstance(name, str)}
+        moved["statements"] = {**statements, **named}
+    if isinstance(api := moved.get("api"), dict):
+        files = [name for name in ("tls_certificate", "tls_key") if isinstance(api.get(name), str)]
+        moved["api"] = {**api, **{name: str(folder / str(api[name])) for name in files}}
     if isinstance(pipelines := moved.get("pipelines"), list):
         moved["pipelines"] = [_pipeline_from(folder, each) for each in pipelines]
     return moved
+
+
+def _ledger_from(folder: Path, ledger: dict[str, object]) -> dict[str, object]:
+    moved = dict(ledger)
+    for name in ("mirror", "signing_key", "webhook_secret"):
+        if isinstance(value := moved.get(name), str) and value:
+            moved[name] = str(folder / value)
+    if isinstance(places := moved.get("hand_over"), list):
+        moved["hand_over"] = [
+            str(folder / each) if isinstance(each, str) and each and "://" not in each else each
+            for each in places
+        ]
+    return moved
+
+
+def _record_from(folder: Path, section: dict[str, object]) -> dict[str, object]:
+    webhooks = section.get("webhooks")
+    listed = webhooks.get("endpoints") if isinstance(webhooks, dict) else None
+    if not isinstance(webhooks, dict) or not isinstance(listed, list):
+        return section
+    moved = [
+        {**each, "secret_file": str(folder / each["secret_file"])}
+        if isinstance(each, dict) and isinstance(each.get("secret_file"), str)
+        else each
+        for each in listed
+    ]
+    return {**section, "webhooks": {**webhooks, "endpoints": moved}}
 
 
 def _pipeline_from(folder: Path, named: object) -> object:
@@ -611,7 +936,12 @@ def _impossible(settings: Settings) -> _Wrong:
     if sentence := _store_fault(settings.store.url):
         yield ("store", "url"), sentence
     yield from _impossible_worker(settings.worker)
+    yield from _impossible_api(settings.api, settings.server)
     yield from _impossible_notices(settings.notices)
+    for number, place in enumerate(settings.ledger.hand_over):
+        if "://" in place and not _is_plain_address(place):
+            said = f"{_PLAIN_ADDRESS}, or a folder, not {reading.shown(place)}"
+            yield ("ledger", "hand_over", number), f"a place must be {said}"
     for name, section in settings.records.items():
         for path, sentence in _impossible_record(section):
             yield (f"{name}_record", *path), sentence
@@ -655,10 +985,20 @@ def _impossible_worker(worker: WorkerSettings) -> _Wrong:
         )
 
 
+def _impossible_api(api: ApiSettings, server: ServerSettings) -> _Wrong:
+    if (api.tls_certificate is None) != (api.tls_key is None):
+        lone = "tls_certificate" if api.tls_key is None else "tls_key"
+        yield ("api", lone), "tls_certificate and tls_key are needed together"
+    if server.url is not None and not _is_plain_address(server.url):
+        yield ("server", "url"), f"url must be {_PLAIN_ADDRESS}, not {reading.shown(server.url)}"
+
+
 def _impossible_notices(notices: NoticeSettings) -> _Wrong:
     if notices.smtp_url is not None and not _has_host(notices.smtp_url, "smtp", "smtps"):
         said = "smtp_url must have the form smtp://user:password@host:port (or smtps://)"
         yield ("notices", "smtp_url"), said
+    if notices.public_url is not None and not _is_plain_address(notices.public_url):
+        yield ("notices", "public_url"), f"public_url must be {_PLAIN_ADDRESS}"
     if (notices.admin_email is None) != (notices.smtp_url is None):
         lone = "admin_email" if notices.smtp_url is None else "smtp_url"
         yield ("notices", lone), "admin_email and smtp_url are needed together"
@@ -681,9 +1021,16 @@ def _impossible_record(section: RecordSettings) -> _Wrong:
         yield ("states",), f"states names {state} twice"
     for place, endpoint in enumerate(section.webhooks.endpoints):
         url = endpoint.url
-        if not _has_host(url, "http", "https") or "@" in urlsplit(url).netloc:
-            said = "url must be http or https, with a host and without credentials"
-            yield ("webhooks", "endpoints", place, "url"), f"{said}, not {reading.shown(url)}"
+        if not _is_plain_address(url):
+            said = f"url must be {_PLAIN_ADDRESS}, not {reading.shown(url)}"
+            yield ("webhooks", "endpoints", place, "url"), said
+
+
+_PLAIN_ADDRESS = "http or https, with a host and without credentials"
+
+
+def _is_plain_address(url: str) -> bool:
+    return _has_host(url, "http", "https") and "@" not in urlsplit(url).netloc
 
 
 def _impossible_queue(queue: PriorityQueue) -> _Wrong:

@@ -30,18 +30,18 @@ def test_a_statement_becomes_observations_and_then_canonicals(app: App, tmp_path
     ended = app.record(record.id)
     shown = app.view(ended)
     assert shown["status"] == "normalized"
-    assert shown["observations_count"] == shown["canonicals_count"] == 3
+    assert shown["observations_count"] == shown["canonicals_count"] == 2
     assert shown["labels"] == {
         "filename": "january.csv",
         "size": len(STATEMENT),
         "source_type": "bank_csv",
     }
-    assert list(app.items(record.id))[-1] == {
-        "line": 3,
-        "cells": ["2026-01-03", "-3,00", "Bread roll"],
-    }
+    last = list(app.items(record.id))[-1]
+    assert (last["date"], last["amount"], last["description"], last["place"]) == (
+        "2026-01-03", "-3.00", "Bread roll", {"line": 3},
+    )  # fmt: skip
     assert [app.sentence(each).partition(": ")[2] for each in app.history(record.id)][2] == (
-        "parsing → parsed (parse.completed, 3 observations)"
+        "parsing → parsed (parse.completed, 2 observations)"
     )
     assert app.verify().is_sound
 
@@ -67,8 +67,8 @@ def test_ids_are_unguessable_and_sort_by_time() -> None:
     assert len(set(times)) > 1  # much finer than a second
 
 
-def test_an_empty_file_is_kept_and_its_next_stage_skipped(app: App) -> None:
-    record = app.submit(b"").record
+def test_a_statement_without_rows_is_kept_and_its_next_stage_skipped(app: App) -> None:
+    record = app.submit(b"date;amount;text\n").record
 
     app.run_until_idle()
 
@@ -76,13 +76,13 @@ def test_an_empty_file_is_kept_and_its_next_stage_skipped(app: App) -> None:
     assert app.explain(record.id).code == "skipped"
 
 
-def test_a_file_that_is_no_text_fails_with_its_own_code(app: App) -> None:
-    record = app.submit(b"%PDF-1.7\x00\x01\x02").record
+def test_a_file_that_is_no_statement_fails_with_its_own_code(app: App) -> None:
+    record = app.submit(b"\x89PNG\r\n\x1a\n\x00\x01\x02").record
 
     app.run_until_idle()
 
     failed = app.record(record.id)
-    assert (failed.status, failed.error_code) == ("error", "NOT_TEXT")
+    assert (failed.status, failed.error_code) == ("error", "UNKNOWN_FORMAT")
     assert app.explain(record.id).code == "failed"
 
 

@@ -25,7 +25,7 @@ HOSTILE = Path(__file__).with_name("hostile.py")
 def test_a_bad_runner_harms_only_its_own_record(
     make_app: Maker, deed: str, status: str, code: str | None
 ) -> None:
-    app = make_app(f"pipelines: ['{HOSTILE}']\n")
+    app = make_app(f"pipelines: ['{HOSTILE}']\nworker: {{items_max: 200000}}\n")
     bad = app.submit(deed.encode(), machine="hostile").record
     good = app.submit(b"behave", machine="hostile").record
 

@@ -53,7 +53,11 @@ def test_killed_processes_lose_and_double_nothing(
     with App(Settings.load(config, environ={})) as app, processes(config, roles) as running:
         acknowledged = []
         for number in range(RECORDS):
-            acknowledged.append(app.submit(f"a;b\n{number};x\n".encode()).record.id)
+            acknowledged.append(
+                app.submit(
+                    f"Date;Text;Amount\n2026-01-05;{number};-1,00\n2026-01-06;x;-2,00\n".encode()
+                ).record.id
+            )
             if number % (RECORDS // KILLS) == 0:
                 place = dice.randrange(len(roles))
                 running[place].send_signal(signal.SIGKILL)

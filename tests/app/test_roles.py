@@ -35,7 +35,7 @@ def test_a_worker_needs_no_more_than_the_runners_role(
         app_at(postgres_url, tmp_path) as app,
         app_at(runner_url, tmp_path, is_runner=True) as runner,
     ):
-        record = app.submit(b"a;b\n1;2\n").record
+        record = app.submit(b"Date;Text;Amount\n2026-01-05;a;-1,00\n").record
         with (
             app.node(is_worker=False) as coordinator,
             runner.node(is_coordinator=False) as worker,

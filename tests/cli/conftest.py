@@ -25,12 +25,28 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "data")
 
 
+ROWS = "".join(f"2026-01-{day:02},Shop {day},-{day}.00\n" for day in range(2, 9))
+GIRO = (
+    "Datum;Buchungstext;Betrag\n02.01.2026;Müller Bäckerei;-6,40\n"
+    "11.01.2026;  Bahn   Fahrkarte ;-49,00\n23.01.2026;Verein;120,00\n"
+)
+DOCUMENTS = {
+    "checking-2026-01.csv": b"Date,Description,Amount\n" + ROWS.encode(),
+    "girokonto-2026-01.csv": GIRO.encode("cp1252"),
+    "renamed-picture.csv": b"\x89PNG\r\n\x1a\n" + bytes(64),
+}
+
+
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data that `stateward demo` leaves behind; nobody writes to it."""
-    folder = tmp_path_factory.mktemp("demo") / "data"
-    assert Shell(folder)("demo").exit_code == 0
-    return folder
+    """Three documents that were worked off; nobody writes to them."""
+    place = tmp_path_factory.mktemp("demo")
+    shell = Shell(place / "data")
+    for name, data in DOCUMENTS.items():
+        (place / name).write_bytes(data)
+        assert shell("submit", str(place / name), "--label", "source_type=sample").exit_code == 0
+    assert shell("up", "--until-idle").exit_code == 0
+    return place / "data"
 
 
 @pytest.fixture

@@ -40,6 +40,17 @@ CALLS: dict[str, str] = {
     "machine show": "machine show upload",
     "machine check": "machine check {machine}",
     "machine graph": "machine graph contract --format svg",
+    "webhook add": "webhook add https://example.com/hook --event upload.error",
+    "webhook list": "webhook list",
+    "webhook show": "webhook show {webhook}",
+    "webhook rotate": "webhook rotate {webhook}",
+    "webhook enable": "webhook enable {webhook}",
+    "webhook disable": "webhook disable {webhook} --reason moving",
+    "webhook remove": "webhook remove {webhook}",
+    "webhook ping": "webhook ping {webhook}",
+    "webhook log": "webhook log",
+    "webhook dead": "webhook dead {webhook}",
+    "webhook replay": "webhook replay --dead",
     "verify": "verify",
     "export history": "export history --out {new}",
     "doctor": "doctor",
@@ -58,6 +69,8 @@ CALLS: dict[str, str] = {
     "ledger repair": "ledger repair {ledger}",
     "ledger prove": "ledger prove {ledger} 1",
     "ledger checkpoint": "ledger checkpoint {ledger}",
+    "ledger new-key": "ledger new-key example.org/ledger --out {new}",
+    "ledger keep": "ledger keep {ledger} --once",
     "ledger compact": "ledger compact {ledger}",
     "ledger snapshot": "ledger snapshot {ledger}",
     "ledger snapshots": "ledger snapshots {ledger}",
@@ -68,6 +81,8 @@ CALLS: dict[str, str] = {
     "ledger prune-backups": "ledger prune-backups {ledger}",
     "ledger bench": "ledger bench --documents 20",
     "up": "up --until-idle",
+    "watch": "watch {inbox} --once",
+    "rebuild": "rebuild {ok}",
     "settings show": "settings show",
     "settings reference": "settings reference",
     "demo": "demo",
@@ -75,6 +90,8 @@ CALLS: dict[str, str] = {
 STAYING = {
     "coordinator",
     "worker",
+    "notifier",
+    "webhook listen",
 }  # they run until they are told to stop; test_roles.py calls them
 
 
@@ -151,8 +168,11 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
         "machine": str(machine),
         "new": str(tmp_path / "new"),
         "ledger": str(tmp_path / "ledger"),
+        "inbox": str(tmp_path / "inbox"),
         "old": str(tmp_path / "old.jsonl"),
     }
+    (tmp_path / "inbox").mkdir()
+    (tmp_path / "inbox" / "a.csv").write_text("Date,Text,Amount\n2026-01-05,a,-1.00\n")
     (tmp_path / "old.jsonl").write_text('{"doc_id":"doc:1","state":"auto_done"}\n')
     with Ledger.open(tmp_path / "ledger") as ledger:
         ledger.record("doc:1", LedgerState.PENDING)
@@ -162,6 +182,9 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
     def fill(path: str) -> list[str]:
         if path == "ledger query":
             pytest.importorskip("duckdb")
+        if "{webhook}" in CALLS[path]:  # nobody is told there: it is not a public address
+            made = demo.json("webhook", "add", "https://localhost/hook", "--event", "*")
+            names["webhook"] = made["id"]
         return CALLS[path].format(**names).split()
 
     return fill

@@ -27,6 +27,11 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.StoreBroken: Exit.DISK_FULL,
     errors.StoreMismatch: Exit.STORE,
     errors.ArtifactError: Exit.STORE,
+    errors.LedgerError: Exit.REFUSED,
+    errors.LedgerLocked: Exit.REFUSED,
+    errors.LedgerDamaged: Exit.REFUSED,
+    errors.LedgerMismatch: Exit.REFUSED,
+    errors.LedgerPoisoned: Exit.DISK_FULL,
     errors.StageFailure: Exit.REFUSED,
     errors.TransientFailure: Exit.REFUSED,
     errors.FatalFailure: Exit.REFUSED,
@@ -42,6 +47,10 @@ def an_error(kind: type[Exception]) -> Exception:
             "x", expected="retry", found="done", allowed=["error"]
         ),
         errors.ConcurrentModification: errors.ConcurrentModification("x", expected=3),
+        errors.LedgerLocked: errors.LedgerLocked("ledger", pid=7, host="here"),
+        errors.LedgerDamaged: errors.LedgerDamaged(
+            [errors.Damage(file="delta-2025-10-04.jsonl", byte=8, seq=2, sentence="is damaged")]
+        ),
     }
     return made.get(kind) or kind("a sentence")
 
@@ -272,7 +281,7 @@ def test_a_closed_stream_is_silence_and_no_other_file_takes_its_place(
 
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
-    assert ("NOT_TEXT" in done.stdout) == (closed != 1)
+    assert ("UNKNOWN_FORMAT" in done.stdout) == (closed != 1)
     assert demo("verify").exit_code == 0
 
 

@@ -48,7 +48,7 @@ def test_moves_come_from_a_file_up_to_the_first_wrong_line(
 
     assert done.exit_code == Exit.REFUSED
     assert "line 3: doc:7: indexed is not possible" in done.stderr
-    assert "2 records before it" in done.stderr
+    assert "appended before it: 2 records" in done.stderr
     assert shell.json("ledger", "state", str(folder), "doc:7") == {"doc:7": "fetching"}
 
 
@@ -66,6 +66,7 @@ def test_moves_come_from_a_file_up_to_the_first_wrong_line(
         (["history", "{}", "doc:99"], Exit.UNKNOWN, "there is no document"),
         (["documents", "{}", "--state", "lost"], Exit.UNKNOWN, "there is no state 'lost'"),
         (["stuck", "{}", "--older-than", "soon"], Exit.USAGE, "is no time"),
+        (["stuck", "{}", "--older-than", "9" * 400 + "d"], Exit.USAGE, "longer than time itself"),
         (["rollback", "{}", "1999"], Exit.UNKNOWN, "there is no snapshot"),
         (["prove", "{}", "99"], Exit.REFUSED, "there is no line 99"),
         (["archive", "{}", "--remove-up-to", "3"], Exit.USAGE, "--reason"),
@@ -261,5 +262,6 @@ def test_history_and_ledger_are_compared(demo: Shell, tmp_path: Path) -> None:
     delta.write_bytes(delta.read_bytes().replace(b"person:", b"parson:", 1))
     other = demo("verify", "--ledger", str(mirrored))
 
-    assert (same["is_sound"], same["ledger"]["compared"], same["ledger"]["behind"]) == (True, 13, 0)
+    assert (same["is_sound"], same["ledger"]["behind"]) == (True, 0)
+    assert same["ledger"]["compared"] == same["transitions"] > 10
     assert (other.exit_code, "first difference" in other.stdout) == (Exit.FOUND_PROBLEMS, True)

@@ -81,7 +81,7 @@ def until(is_true: Callable[[], bool]) -> None:
 
 def test_up_until_idle_does_what_there_is_and_ends(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
-    file.write_text("a,b\n1,2\n")
+    file.write_text("Date,Text,Amount\n2026-01-05,a,-1.00\n2026-01-06,b,2.00\n")
     shell("submit", str(file))
 
     done = run("--data", str(shell.data), "up", "--until-idle")
@@ -89,7 +89,7 @@ def test_up_until_idle_does_what_there_is_and_ends(shell: Shell, tmp_path: Path)
     lines = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (0, "")
     assert lines[0].startswith(
-        "stateward: coordinator and worker with the profile personal on sqlite:"
+        "stateward: coordinator, worker and notifier with the profile personal on sqlite:"
     )
     assert ", pid " in lines[0]
     assert any("parsed (parse.completed, 2 observations)" in line for line in lines)
@@ -98,14 +98,14 @@ def test_up_until_idle_does_what_there_is_and_ends(shell: Shell, tmp_path: Path)
 
 def test_logs_of_a_role_have_the_shape_of_the_profile(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
-    file.write_text("a,b\n1,2\n")
+    file.write_text("Date,Text,Amount\n2026-01-05,a,-1.00\n2026-01-06,b,2.00\n")
     shell("--profile", "enterprise", "submit", str(file))
 
     done = run("--data", str(shell.data), "--profile", "enterprise", "up", "--until-idle", "--json")
 
     logged = [json.loads(line) for line in done.stderr.splitlines()]
-    assert json.loads(done.stdout)["roles"] == ["coordinator", "worker"]
-    assert logged[0]["event"] == "coordinator and worker started"
+    assert json.loads(done.stdout)["roles"] == ["coordinator", "worker", "notifier"]
+    assert logged[0]["event"] == "coordinator, worker and notifier started"
     assert {"profile", "store", "pid"} <= logged[0].keys()
     assert any("parse.completed" in line["event"] for line in logged)
 
@@ -152,7 +152,7 @@ def test_a_coordinator_and_a_worker_share_the_work(sleepers: Shell) -> None:
     assert [line.split()[1] for line in first_lines] == ["coordinator", "worker"]
 
 
-@pytest.mark.parametrize("role", ["coordinator", "worker"])
+@pytest.mark.parametrize("role", ["coordinator", "worker", "notifier"])
 def test_a_role_answers_programs_when_it_ends(sleepers: Shell, role: str) -> None:
     command = arguments(*own(sleepers, role, "--json"))
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -223,7 +223,7 @@ def test_the_whole_way_works_on_postgresql(
 ) -> None:
     monkeypatch.setenv("STATEWARD_STORE_URL", postgres_url)
     file = tmp_path / "a.csv"
-    file.write_text("a,b\n1,2\n")
+    file.write_text("Date,Text,Amount\n2026-01-05,a,-1.00\n2026-01-06,b,2.00\n")
 
     submitted = shell("submit", str(file))
     done = shell("up", "--until-idle")

@@ -117,10 +117,37 @@ def test_a_name_that_is_no_text_is_shown_as_one(shell: Shell, tmp_path: Path) ->
 
 
 def test_waiting_ends_when_time_is_up_and_says_why(shell: Shell, tmp_path: Path) -> None:
-    done = shell("submit", a_file(tmp_path, "a.csv"), "--wait", "--timeout", "0.05")
+    done = shell("submit", a_file(tmp_path, "a.csv"), "--wait", "--timeout", "0")
 
     assert done.exit_code == Exit.TIMED_OUT
     assert "no worker that can run upload.parse is alive" in done.stderr
+
+
+def test_without_a_worker_the_command_that_waits_does_the_work(
+    shell: Shell, tmp_path: Path
+) -> None:
+    file = a_file(tmp_path, "a.csv", "Date,Description,Amount\n2026-01-05,Shop,-1.50\n")
+
+    done = shell("submit", file, "--wait", "--json")
+
+    assert done.exit_code == Exit.OK
+    (row,) = json.loads(done.stdout)
+    assert (row["status"], row["canonicals_count"]) == ("normalized", 1)
+    assert row["notes"][0].startswith("NOT_CHECKED: ")
+
+
+def test_waiting_ends_with_a_table_of_what_came_of_each_file(shell: Shell, tmp_path: Path) -> None:
+    good = a_file(tmp_path, "a.csv", "Date,Description,Amount\n2026-01-05,Shop,-1.50\n")
+    bad = a_file(tmp_path, "b.csv", "no table at all")
+
+    done = shell("submit", good, bad, "--wait")
+
+    assert done.exit_code == Exit.FOUND_PROBLEMS
+    lines = [line.split() for line in done.stdout.splitlines()[-2:]]
+    assert [line[1:] for line in lines] == [
+        ["normalized", "1", "canonicals", "NOT_CHECKED"],
+        ["error", "UNKNOWN_FORMAT"],
+    ]
 
 
 def test_waiting_tells_how_it_ended(demo: Shell) -> None:
@@ -131,7 +158,7 @@ def test_waiting_tells_how_it_ended(demo: Shell) -> None:
 
     assert (well.exit_code, failed.exit_code) == (Exit.OK, Exit.FOUND_PROBLEMS)
     assert "ended in normalized" in well.stderr
-    assert "ended in error: NOT_TEXT" in failed.stderr
+    assert "ended in error: SHEET_CORRUPT" in failed.stderr
 
 
 def test_what_was_taken_is_told_even_if_the_store_fails_then(

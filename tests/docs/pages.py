@@ -36,7 +36,7 @@ MARKED = re.compile(
 )
 FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
-RECORD_ID = re.compile(r"\b[A-Z]{1,8}_[0-9a-v]{32}\b")
+RECORD_ID = re.compile(r"\b[A-Z]{1,8}_[0-9a-v]{32,36}\b")
 CHANGING = (
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?"), "<time>"),
     (re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{32})\b|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{43}="), "<hash>"),

@@ -2,8 +2,13 @@
 
 import threading
 from pathlib import Path
+from unittest.mock import patch
 
-from stateward.ledger import Ledger, LedgerState
+import pytest
+
+from stateward.ledger import Ledger, LedgerState, Verdict, verify
+from stateward.ledger.delta import Delta
+from stateward.ledger.record import Line
 from tests.ledger.building import Clock, a_ledger, states_of
 
 PENDING = LedgerState.PENDING
@@ -67,3 +72,54 @@ def test_a_walk_goes_on_over_files_that_are_off_the_list(tmp_path: Path) -> None
         ledger.compact()
 
         assert first + [each.seq for each in walk] == list(range(1, 501))
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["following", "opening"])
+def test_what_a_busy_writer_adds_while_a_reader_looks_is_no_damage(
+    tmp_path: Path, is_new: bool
+) -> None:
+    plain, names = Delta.refresh, iter(range(100))
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc", PENDING)
+        reader = Ledger.open(tmp_path / "l", read_only=True)
+        writers = ledger._view.active
+        ledger.record("doc", LedgerState.FETCHING)
+
+        def lively(delta: Delta) -> list[Line]:
+            found = plain(delta)
+            if delta is not writers and next(names) < 3:
+                for number in range(
+                    3
+                ):  # more groups, between a look at the lines and one at the size
+                    ledger.record(f"doc:{ledger.last_seq}:{number}", PENDING)
+            return found
+
+        with patch.object(Delta, "refresh", lively):
+            if is_new:
+                reader.close()
+                reader = Ledger.open(tmp_path / "l", read_only=True)
+            for _ in range(6):
+                assert reader.state("doc") == LedgerState.FETCHING
+
+        assert reader.last_seq == ledger.last_seq == 11
+        reader.close()
+
+
+def test_a_ledger_is_verified_while_it_is_written_to_and_compacted(tmp_path: Path) -> None:
+    verdicts = [Verdict(lines=0, snapshots=0, head="", root="", findings=())]
+    with a_ledger(tmp_path / "l") as ledger:
+
+        def write() -> None:
+            for turn in range(300):
+                ledger.record(f"doc:{turn}", PENDING)
+                if turn % 50 == 49:
+                    ledger.compact()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        while thread.is_alive():
+            verdicts.append(verify(tmp_path / "l"))
+        thread.join()
+
+    assert [each.findings for each in verdicts if not each.is_sound] == []
+    assert len(verdicts) > 1

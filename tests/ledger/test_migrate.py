@@ -477,3 +477,51 @@ def test_any_old_ledger_is_counted_migrated_once_and_restorable(lines: list[str]
 
 def _memory() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+@pytest.mark.parametrize(
+    ("line", "metadata"),
+    [
+        (b'\xef\xbb\xbf{"doc_id":"a","state":"pending"}', {}),
+        (b'{"doc_id":"a","state":"pending","score":NaN}', {"score": "NaN"}),
+        (b'{"doc_id":"a","state":"pending","score":-Infinity}', {"score": "-Infinity"}),
+        (b'{"doc_id":"a","state":"pending","score":1e999}', {"score": "1e999"}),
+        (b'{"doc_id":"a","state":"pending","n":%s}' % (b"9" * 6000), {"n": "9" * 6000}),
+        (b'{"doc_id":"a","state":"pending","text":"half \\ud800"}', {"text": "half \\ud800"}),
+        (b'{"doc_id":"a","state":"pending","x":[{"\\udfff":NaN}]}', {"x": [{"\\udfff": "NaN"}]}),
+    ],
+    ids=["mark", "nan", "infinity", "large", "long", "half", "nested"],
+)
+def test_what_no_strict_reader_takes_is_kept_as_text(
+    tmp_path: Path, line: bytes, metadata: dict[str, Any]
+) -> None:
+    (tmp_path / "ledger.jsonl").write_bytes(line + b"\n")
+
+    migrate(tmp_path / "ledger.jsonl", output=tmp_path / "new")
+
+    with Ledger.open(tmp_path / "new", read_only=True) as ledger:
+        found = ledger.document("a")
+    assert found is not None
+    assert found.metadata == metadata
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b'{"doc_id":"a\xff","state":"pending"}', "this is not UTF-8 (byte 12)"),
+        (b'{"doc_id":"a","sta', "this is not JSON: Unterminated string starting at (character 15)"),
+        (b"\x00" * 9, "this is not JSON: Expecting value (character 1)"),
+        (b"[" * 100_000, "this is nested too deeply"),
+        (b"[1]", "not a JSON object"),
+    ],
+    ids=["bytes", "cut", "zeros", "deep", "list"],
+)
+def test_a_line_that_cannot_be_read_is_reported_with_its_reason(
+    tmp_path: Path, line: bytes, reason: str
+) -> None:
+    (tmp_path / "ledger.jsonl").write_bytes(line + b"\n")
+
+    report = migrate(tmp_path / "ledger.jsonl", dry_run=True)
+
+    assert report.broken == 1
+    assert reason in report_text(report)

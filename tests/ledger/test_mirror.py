@@ -1,17 +1,19 @@
 """The service's own history in a ledger: all of it, in order, once, and never in the way of the service."""
 
 import errno
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from stateward.app import App
-from stateward.ledger import Ledger, verify
+from stateward.ledger import Ledger, check_signature, new_key, read_verifier, verify
 from stateward.provenance import Mirror, compare, mirror_state
 from stateward.provenance.mirror import SOURCE
 from stateward.settings import Settings
-from tests.ledger.building import QuickDisk
+from tests.ledger.building import Clock, QuickDisk
+from tests.ledger.receiver import receiving
 
 
 @pytest.fixture
@@ -238,3 +240,40 @@ def test_a_coordinator_mirrors_and_a_damaged_mirror_does_not_stop_it(tmp_path: P
     assert not ill.is_well
     assert "ledger verify" in ill.advice
     assert statuses == {"normalized"}
+
+
+def test_a_coordinator_hands_signed_checkpoints_of_its_mirror_over(tmp_path: Path) -> None:
+    private, public = new_key("example.org/mirror")
+    (tmp_path / "key").write_text(private)
+    (tmp_path / "shelf").mkdir()
+    with Ledger.open(tmp_path / "mirrored", machine=None, clock=Clock()):
+        pass  # made long ago, so that the night is overdue
+    config = tmp_path / "settings.yaml"
+    with receiving() as receiver:
+        config.write_text(
+            "data: data\nledger:\n  mirror: mirrored\n  compact_at: '03:30'\n  signing_key: key\n"
+            f"  hand_over: [shelf, '{receiver.url}']\n"
+        )
+        settings = Settings.load(config, environ={})
+        with App(settings) as app:
+            submit(app, 2)
+            app.run_until_idle()
+            with app.node(is_worker=False) as node:
+                end = time.monotonic() + 20
+                while not receiver.posts and time.monotonic() < end:
+                    node.turn()
+                    time.sleep(0.01)
+
+    (post,) = receiver.posts
+    assert check_signature(post.body, read_verifier(public))
+    assert [path.read_text() for path in (tmp_path / "shelf").iterdir()] == [post.body]
+    assert verify(tmp_path / "mirrored", checkpoint=post.body).is_sound
+    assert settings.ledger.hand_over[0] == str(tmp_path / "shelf")
+
+
+def test_a_key_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text("data: data\nledger: {mirror: mirrored, hand_over: [x], signing_key: none}\n")
+
+    with App(Settings.load(config, environ={})) as app, pytest.raises(FileNotFoundError):
+        app.mirror()

@@ -183,17 +183,14 @@ def test_a_large_snapshot_has_an_index_of_several_levels(tmp_path: Path) -> None
 
 def test_ids_that_share_a_hash_do_not_hide_each_other(tmp_path: Path) -> None:
     with (
-        patch(
-            "stateward.ledger.delta.pair",
-            lambda key, salt, offset: (7).to_bytes(8, "big") + offset.to_bytes(8, "big"),
-        ),
+        patch("stateward.ledger.delta.short_hash", return_value=(7).to_bytes(8, "big")),
         patch("stateward.ledger.view.hash_of", return_value=7),
         a_ledger(tmp_path / "l") as ledger,
     ):
         ledger.record_many([(f"doc:{number}", PENDING) for number in range(1500)])
         ledger.record("doc:3", FETCHING)
         ledger.rotate()
-        ledger._the_writer()._recent.clear()
+        ledger._the_writer().maker.recent.clear()
 
         assert ledger.state("doc:3") == FETCHING
         assert ledger.state("doc:1499") == PENDING
@@ -205,7 +202,7 @@ def test_tables_are_merged_and_still_find_everything(tmp_path: Path) -> None:
     with patch("stateward.ledger.writer.FOLD_LINES", 8), a_ledger(tmp_path / "l") as ledger:
         for number in range(700):
             ledger.record(f"doc:{number}", PENDING)
-        ledger._the_writer()._recent.clear()
+        ledger._the_writer().maker.recent.clear()
 
         assert len(ledger._view.active.index.tables) < 30
         assert all(ledger.state(f"doc:{number}") == PENDING for number in range(700))
@@ -288,7 +285,7 @@ def test_a_ledger_is_tended_at_midnight_and_pauses_after_a_failure(tmp_path: Pat
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1))
 def test_a_percentile_is_right_to_within_a_twentieth(seconds: list[float]) -> None:
     stays = Durations()
-    stays.add(seconds)
+    stays.add((each, 1) for each in seconds)
 
     middle = sorted(seconds)[(len(seconds) + 1) // 2 - 1]
     assert stays.percentile(0.5) == pytest.approx(middle, rel=0.05)

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from stateward.ledger import LedgerDamaged
+from stateward.ledger.single import file_states, verify_file
 from tests.ledger.proof import crash, damage, faults, kill
+from tests.ledger.proof.__main__ import BEGIN, END, Row, main, write_page
 
 
 @pytest.fixture
@@ -33,11 +36,18 @@ def test_the_proof_fails_when_a_barrier_is_missing(scratch: Path, barrier: str) 
 
 
 def test_no_damage_to_any_byte_is_silent(scratch: Path) -> None:
-    report = damage.explore(scratch, bits=(0,), step=41)
+    report = damage.explore(scratch, bits=(0, 7), step=53)
 
     assert report.wrong == []
     assert report.damages > 500
     assert report.refused > 50
+
+
+def test_no_damage_is_silent_when_the_list_of_files_is_lost_as_well(scratch: Path) -> None:
+    report = damage.explore(scratch, bits=(7,), step=83, lost=("MANIFEST.json",))
+
+    assert report.wrong == []
+    assert report.unharmed > 100
 
 
 def test_the_writer_is_not_fooled_by_damage_either(scratch: Path) -> None:
@@ -55,7 +65,57 @@ def test_a_full_or_failing_disk_is_noticed_and_survived(scratch: Path) -> None:
 
 @pytest.mark.chaos
 def test_a_killed_writer_has_lost_nothing_that_it_acknowledged(tmp_path: Path) -> None:
-    report = kill.explore(tmp_path, kills=4, run_s=0.3)
+    report = kill.explore(tmp_path, kills=4, groups_max=120)
 
     assert report.failures == []
     assert report.seen > 0
+
+
+def test_no_damage_to_an_exported_history_goes_by(scratch: Path) -> None:
+    history = damage.a_history(scratch / "service")
+
+    report = damage.explore_file(
+        history, lambda path: not verify_file(path).is_sound, scratch / "hurt", bits=(0, 5), step=23
+    )
+
+    assert verify_file(history).is_sound
+    assert report.wrong == []
+    assert report.damages > 500
+
+
+def test_a_history_without_its_anchor_or_with_another_is_not_believed(scratch: Path) -> None:
+    history = damage.a_history(scratch / "service")
+    lines = history.read_bytes().splitlines(keepends=True)
+    states = file_states(history)
+
+    history.write_bytes(b"".join(lines[:-1]))
+    cut = verify_file(history)
+    history.write_bytes(b"".join(lines))
+    history.with_name("anchor.json").unlink()
+    alone = verify_file(history)
+
+    assert len(states) == 3
+    assert "do not fit" in str(cut.findings[0])
+    assert "nothing says that this is all" in str(alone.findings[0])
+    with pytest.raises(LedgerDamaged, match="nothing says"):
+        file_states(history)
+
+
+def test_the_result_stands_between_the_marks_of_its_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Before\n{BEGIN}\nold\n{END}\nafter\n")
+
+    write_page(page, [Row("cuts", 12_000, "fine", ["one"])], took_s=3, words=["--quick"])
+
+    text = page.read_text()
+    assert text.startswith("# Before\n")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "| cuts | 12,000 | fine | 1 |" in text
+    assert "old" not in text
+
+
+def test_what_is_no_proof_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["luck"])
+
+    assert "there is no proof 'luck'" in capsys.readouterr().err

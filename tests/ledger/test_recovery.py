@@ -50,6 +50,29 @@ def test_a_damaged_snapshot_falls_back_to_the_one_before_and_says_so(tmp_path: P
     assert verify(tmp_path / "l").is_sound
 
 
+@pytest.mark.parametrize("bit", [0, 7])
+def test_a_snapshot_whose_header_is_no_text_any_more_is_not_used(tmp_path: Path, bit: int) -> None:
+    expected = three_days(tmp_path / "l")
+    newest = tmp_path / "l" / "snapshot-2025-10-05.json"
+    data = bytearray(newest.read_bytes())
+    data[data.index(b'"created_at":"') + 16] ^= 1 << bit
+    newest.write_bytes(data)
+
+    with Ledger.open(tmp_path / "l", read_only=True) as reader:
+        assert states_of(reader) == expected
+        assert any("was not used" in note for note in reader.notes)
+
+
+def test_an_empty_file_where_packed_lines_were_is_damage(tmp_path: Path) -> None:
+    three_days(tmp_path / "l")
+    (tmp_path / "l" / "MANIFEST.json").unlink()
+    packed = next((tmp_path / "l").glob("delta-*.gz"))
+    packed.write_bytes(b"")
+
+    with pytest.raises(LedgerDamaged, match="it is empty"):
+        Ledger.open(tmp_path / "l", read_only=True)
+
+
 def test_without_any_sound_snapshot_the_whole_log_is_used(tmp_path: Path) -> None:
     expected = three_days(tmp_path / "l")
     for path in (tmp_path / "l").glob("snapshot-*"):

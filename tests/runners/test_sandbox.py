@@ -140,7 +140,8 @@ def assert_lines(log: str, limits: Limits) -> None:
 
 
 def items(result: Completed) -> list[dict[str, Any]]:
-    found = [item for chunk in result.chunks for item in json.loads(chunk.data)]
+    rows = [chunk for chunk in result.chunks if chunk.count]
+    found = [item for chunk in rows for item in json.loads(chunk.data)]
     assert len(found) == result.count == sum(chunk.count for chunk in result.chunks)
     return found
 
@@ -483,7 +484,7 @@ def test_a_child_that_died_between_jobs_is_found_dead(seat: Seat) -> None:
     ],
 )
 def test_too_much_is_refused(seat: Seat, runner: str, code: str, message: str) -> None:
-    seat.limits = Limits(items_bytes_max=20 * MIB)
+    seat.limits = Limits(items_max=200_000, items_bytes_max=20 * MIB)
 
     result = seat.fails(runner)
 
@@ -846,9 +847,13 @@ def test_the_time_to_load_is_not_taken_from_the_job(seat: Seat, tmp_path: Path) 
 def test_a_module_is_loaded_by_name(seat: Seat) -> None:
     seat.imports = ["stateward.pipelines.statements", "no.such.module"]
 
-    result = seat.run("upload.normalize", items={"parse": ['[{"line":1,"cells":[" a  b "]}]']})
+    observation = '[{"place":{"line":1},"date":"2026-01-05","amount":"-1.50"}]'
+    about = '{"format":"csv","sections":[{"terms":{"date_order":"ymd"},"rows":1}]}'
 
-    assert only_item(result) == {"line": 1, "cells": ["a b"]}
+    result = seat.run("upload.normalize", items={"parse": [observation, about]})
+
+    item = only_item(result)
+    assert (item["date"], item["amount"]) == ("2026-01-05", "-1.50")
 
 
 @pytest.mark.parametrize("command", [["script.py"], ["-m", "script"]])

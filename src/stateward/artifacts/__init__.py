@@ -7,10 +7,11 @@ crash leaves at most a nameless file that the next sweep removes.
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -18,6 +19,16 @@ from stateward.core.errors import ArtifactError, InvalidRequest, StoreFull
 
 PIECE_BYTES = 1 << 20
 HEX_CHARS = 64
+
+
+class TooLarge(InvalidRequest):
+    """More bytes than the limit allows."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        super().__init__(
+            f"more than {bytes_max} bytes: the limit is limits.upload_bytes_max in the settings"
+        )
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,24 +49,22 @@ class Folder:
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
         """Keep these bytes; the limit holds while they stream, whatever was promised before."""
+        with self.receive(bytes_max=bytes_max) as incoming:
+            for piece in pieces:
+                incoming.write(piece)
+            return incoming.keep()
+
+    def receive(self, *, bytes_max: int) -> "Incoming":
+        """The doorway, for bytes that come piece by piece from somebody who waits for others meanwhile."""
         try:
             self._incoming.mkdir(parents=True, exist_ok=True)
             descriptor, name = tempfile.mkstemp(dir=self._incoming)
         except OSError as error:
             raise _unwritable(self._root, error) from error
-        incoming = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                digest, size = _copy(pieces, file.write, bytes_max)
-                file.flush()
-                os.fsync(file.fileno())
-            return Artifact(sha256=digest, size=size, is_new=self._adopt(incoming, digest))
-        except OSError as error:
-            raise _unwritable(self._root, error) from error
-        finally:
-            incoming.unlink(missing_ok=True)
+        return Incoming(self, descriptor, Path(name), bytes_max=bytes_max)
 
-    def _adopt(self, incoming: Path, digest: str) -> bool:
+    def adopt(self, incoming: Path, digest: str) -> bool:
+        """Give a whole file its name; whether it is the first of it."""
         place = self._place(digest)
         place.parent.mkdir(parents=True, exist_ok=True)
         incoming.chmod(0o440)
@@ -70,6 +79,14 @@ class Folder:
             _sync_folder(self._root)
             self._settled.add(place.parent.name)
         return is_new
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Errors of the disk as ours."""
+        try:
+            yield
+        except OSError as error:
+            raise _unwritable(self._root, error) from error
 
     def path(self, digest: str) -> Path:
         """Where an artifact lies; an unknown one is refused."""
@@ -105,26 +122,59 @@ class Folder:
         return self._root / digest[:2] / digest
 
 
+class Incoming:
+    """Bytes on their way in, hashed as they come. They are gone when it is left, unless they were kept."""
+
+    def __init__(self, folder: Folder, descriptor: int, path: Path, *, bytes_max: int) -> None:
+        self.path = path
+        self.size = 0
+        self._folder = folder
+        self._file = os.fdopen(descriptor, "wb")
+        self._digest = sha256()
+        self._bytes_max = bytes_max
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop()
+
+    def write(self, piece: bytes) -> None:
+        """Take the next piece, as long as the limit allows."""
+        self.size += len(piece)
+        if self.size > self._bytes_max:
+            raise TooLarge(self._bytes_max)
+        self._digest.update(piece)
+        with self._folder.writing():
+            self._file.write(piece)
+
+    def flush(self) -> None:
+        """See that all of it can be read at `path`; it is not on the disk yet."""
+        with self._folder.writing():
+            self._file.flush()
+
+    def keep(self) -> Artifact:
+        """Put them under their hash, on the disk. It waits for the disk."""
+        digest = self._digest.hexdigest()
+        with self._folder.writing():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            is_new = self._folder.adopt(self.path, digest)
+        return Artifact(sha256=digest, size=self.size, is_new=is_new)
+
+    def drop(self) -> None:
+        """Leave nothing in the doorway."""
+        with suppress(OSError):
+            self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
 def pieces_of(path: Path) -> Iterator[bytes]:
     """A file, a piece at a time."""
     with path.open("rb") as file:
         while piece := file.read(PIECE_BYTES):
             yield piece
-
-
-def _copy(
-    pieces: Iterable[bytes], write: Callable[[bytes], object], bytes_max: int
-) -> tuple[str, int]:
-    digest, size = sha256(), 0
-    for piece in pieces:
-        size += len(piece)
-        if size > bytes_max:
-            raise InvalidRequest(
-                f"more than {bytes_max} bytes: the limit is limits.upload_bytes_max in the settings"
-            )
-        digest.update(piece)
-        write(piece)
-    return digest.hexdigest(), size
 
 
 def _sync_folder(folder: Path) -> None:

@@ -12,12 +12,17 @@ from stateward.cli.benching import bench
 from stateward.cli.configuration import settings
 from stateward.cli.demo import demo
 from stateward.cli.door import Root, hold_streams
+from stateward.cli.evaluating import eval_
+from stateward.cli.keys import key
 from stateward.cli.ledger import ledger
 from stateward.cli.machines import machine
 from stateward.cli.proof import doctor, export, verify
+from stateward.cli.rebuilding import rebuild
 from stateward.cli.records import counts, errors, explain, history, items, list_, logs, status
-from stateward.cli.roles import coordinator, up, worker
+from stateward.cli.roles import api, coordinator, notifier, up, worker
 from stateward.cli.submitting import submit
+from stateward.cli.watching import watch
+from stateward.cli.webhooks import webhook
 
 HELP = """Stateward keeps documents moving.
 
@@ -27,12 +32,13 @@ below, and --json, may stand before or after the command.
 
 # In the order in which people meet them.
 COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
-    ("Documents", (submit, status, list_, history, explain, logs, items, errors, counts)),
-    ("Actions", (retry, cancel, pause, resume)),
+    ("Documents", (submit, watch, status, list_, history, explain, logs, items, errors, counts)),
+    ("Actions", (retry, cancel, pause, resume, rebuild)),
     ("Machines", (machine,)),
-    ("Proof", (verify, export, doctor, bench)),
+    ("Notices", (webhook,)),
+    ("Proof", (verify, export, doctor, bench, eval_)),
     ("Ledgers", (ledger,)),
-    ("Running", (up, coordinator, worker, demo, settings)),
+    ("Running", (up, api, coordinator, worker, notifier, key, demo, settings)),
 )
 
 cli = Root(

@@ -1,4 +1,4 @@
-"""`stateward demo`: three sample documents on their way through the `upload` machine, told to a person."""
+"""`stateward demo`: sample statements on their way through the `upload` machine, told to a person."""
 
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -23,10 +23,10 @@ SAMPLES = "stateward.pipelines.statements"
 )
 @pass_door
 def demo(door: Door) -> None:
-    """Show Stateward at work on three sample documents.
+    """Show Stateward at work on sample documents.
 
-    Two are bank statements and one is broken. Everything is kept in the folder stateward-demo, or
-    where --data says, whatever the environment says. Run it again to see duplicates.
+    They are bank statements in every format that is read, and two of them are broken. Everything is kept in the
+    folder stateward-demo, or where --data says, whatever the environment says. Run it again to see duplicates.
     """
     from stateward.settings import Settings
 
@@ -91,10 +91,12 @@ def _tell_statuses(app: "App", opened: dict[str, "Opened"], records: list["Recor
     rows = []
     for (name, each), record in zip(opened.items(), records, strict=True):
         came = "known from an earlier run" if each.is_duplicate else "new"
-        rows.append(
-            (name, came, record.id, record.status, record.error_code or _counted(app.view(record)))
-        )
-    write_table(("document", "came as", "id", "status", "result"), rows)
+        shown = app.view(record)
+        notes = shown.get("notes")
+        codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
+        result = record.error_code or _counted(shown)
+        rows.append((name, came, record.id, record.status, result, ", ".join(codes)))
+    write_table(("document", "came as", "id", "status", "result", "notes"), rows)
 
 
 def _head(text: str) -> None:
@@ -118,11 +120,12 @@ def _tell_next(door: Door, record_id: str) -> None:
     _head(f"All of it is kept in {door.data}. What to try next:")
     for command in (
         "stateward list",
-        f"stateward items {record_id}",
+        f"stateward items {record_id} --kind canonicals --format csv",
+        f"stateward logs {record_id}",
         "stateward errors",
         "stateward machine graph upload",
         "stateward verify",
-        "stateward submit YOUR.csv",
+        "stateward submit YOUR.pdf --wait",
         "stateward up",
     ):
         write(f"  {_here(door, command)}")

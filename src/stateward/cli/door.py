@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -35,6 +35,7 @@ class Door:
         self.config: Path | None = None
         self.profile: str | None = None
         self.data: str | None = None
+        self.server: str | None = None
         self.json = False
         self.jsonl = False
         self._progress_at = 0.0
@@ -49,18 +50,25 @@ class Door:
         """The settings that hold, or every fault in them."""
         from stateward.app import load_settings
 
-        return load_settings(self.config, profile=self.profile, data=self.data)
+        return load_settings(self.config, profile=self.profile, data=self.data, server=self.server)
 
     @contextmanager
     def app(
         self, settings: "Settings | None" = None, *, is_runner: bool = False
     ) -> Iterator["App"]:
-        """An App for this command; it logs warnings only, to stderr."""
+        """An App for this command, here or with --server elsewhere; it logs warnings only, to stderr."""
         from stateward import telemetry
         from stateward.app import App
 
         telemetry.set_up(level="warning", stream=sys.stderr)
-        with App(settings or self.settings(), is_runner=is_runner) as app:
+        holding = settings or self.settings()
+        if settings is None and holding.server.url is not None:
+            from stateward.cli.far import FarApp
+
+            with FarApp(holding.server) as far:
+                yield cast("App", far)
+            return
+        with App(holding, is_runner=is_runner) as app:
             yield app
 
     # Data, to stdout
@@ -155,6 +163,12 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, .
             "--data",
             metavar="DIR",
             help="The data folder; also $STATEWARD_DATA.",
+            hidden=is_hidden,
+        ),
+        option(
+            "--server",
+            metavar="URL",
+            help="Ask a Stateward there over HTTP, with the key in $STATEWARD_KEY; also $STATEWARD_SERVER.",
             hidden=is_hidden,
         ),
         option("--json", is_flag=True, help="Print one JSON document; words stay on stderr."),

@@ -94,6 +94,7 @@ def _foreseen(error: Exception) -> Problem:
         errors.StoreFull: Exit.DISK_FULL,
         errors.StoreError: Exit.STORE,
         errors.ArtifactError: Exit.STORE,
+        errors.LedgerPoisoned: Exit.DISK_FULL,
         errors.StatewardError: Exit.REFUSED,
     }
     exit_code = next(exits[kind] for kind in type(error).__mro__ if kind in exits)
@@ -116,6 +117,8 @@ def _details(error: Exception) -> Details:
             }
         case errors.DeclarationError():
             return {"faults": list(error.faults)}
+        case errors.LedgerDamaged():
+            return {"findings": list(error.findings)}
         case errors.UnknownName():
             return {"what": error.what, "name": error.name}
     return {}

@@ -1,9 +1,9 @@
-"""`stateward ledger`: ask a ledger directory, and write to it. Needs no database and no settings.
+"""`stateward ledger`: ask a ledger directory. Needs no database and no settings.
 
-What keeps a ledger sound and small stands in `ledger_care`; both are doors of `stateward.ledger` and know nothing.
+Writing stands in `ledger_write`, what keeps a ledger sound and small in `ledger_care`, nights and checkpoints in
+`ledger_keep`, old ledgers in `ledger_migrate`. All are doors of `stateward.ledger` and know nothing.
 """
 
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -11,21 +11,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli import ledger_care
+from stateward.cli import ledger_care, ledger_keep, ledger_migrate, ledger_write
 from stateward.cli.door import Door, Group, pass_door
 from stateward.cli.exits import Exit
-from stateward.cli.ledger_door import reading, writing
+from stateward.cli.ledger_door import reading
 from stateward.cli.shown import cut, hand_over, moment, plural, span, write, write_table
 
 if TYPE_CHECKING:
-    from stateward.core.errors import InvalidRequest
-    from stateward.ledger import Document, Entry, Ledger, LedgerAuditRecord
+    from stateward.ledger import Document, Ledger, LedgerAuditRecord
 
 ROWS_DEFAULT = 100
 ROWS_MAX = 1_000_000
-BATCH_LINES = 1024
 WATCH_S = 0.2
-HOURS_STUCK = 6.0
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
@@ -45,172 +42,10 @@ def duration(text: str) -> timedelta:
     number, unit = text[:-1], text[-1:]
     if unit not in UNITS_S or not number.isascii() or not number.replace(".", "", 1).isdecimal():
         raise click.BadParameter(f"{text!r} is no time; write 90m, 6h or 2d")
-    return timedelta(seconds=float(number) * UNITS_S[unit])
-
-
-# Writing
-
-
-@ledger.command("init", examples=["stateward ledger init ledger/"])
-@a_ledger
-@pass_door
-def init(door: Door, ledger_path: Path) -> None:
-    """Make an empty ledger in a new or empty folder.
-
-    A folder that is a ledger already stays as it is.
-    """
-    with writing(door, ledger_path, is_new=True) as found:
-        count = found.last_seq
-    if door.json:
-        door.emit({"ledger": str(ledger_path), "records": count})
-    else:
-        door.say(f"{ledger_path} is a ledger with {plural(count, 'record')}")
-
-
-@ledger.command(
-    "append",
-    examples=[
-        "stateward ledger append ledger/ doc:123 pending --adapter pubmed",
-        "stateward ledger append ledger/ --from moves.jsonl",
-    ],
-)
-@a_ledger
-@click.argument("doc_id", required=False)
-@click.argument("state", required=False)
-@click.option("--adapter", default="", help="Who moves it.")
-@click.option("--actor", help="Who asked for it; a person is person:NAME.")
-@click.option("--error-type", help="What kind of error it was.")
-@click.option("--error-message", help="What went wrong, in a sentence.")
-@click.option("--metadata", metavar="JSON", help="Anything else, as a JSON object.")
-@click.option(
-    "--from",
-    "source",
-    metavar="FILE",
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="JSON lines with doc_id, state and the fields above; - is stdin.",
-)
-@pass_door
-def append(
-    door: Door,
-    /,
-    *,
-    ledger_path: Path,
-    doc_id: str | None,
-    state: str | None,
-    source: Path | None,
-    **how: str | None,
-) -> None:
-    """Move a document, or many from a file of JSON lines.
-
-    Each move is checked against the machine, and durable when the command ends. Of a file everything is written up to
-    the first wrong line, which is named.
-    """
-    if (source is None) == (doc_id is None) or (source is None and state is None):
-        raise click.UsageError("name a document and its state, or a file with --from")
-    with writing(door, ledger_path) as found:
-        if source is not None:
-            count = _append_file(door, found, source)
-        else:
-            count = found.record_many(
-                [_move(found, {"doc_id": doc_id, "state": state, **_given(how)}, "")]
-            )
-        last = found.last_seq
-    if door.json:
-        door.emit({"appended": count, "last_seq": last})
-    else:
-        door.say(f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}")
-
-
-def _given(how: dict[str, str | None]) -> dict[str, object]:
-    import msgspec
-
-    fields: dict[str, object] = {name: value for name, value in how.items() if value}
-    if "metadata" in fields:
-        try:
-            fields["metadata"] = msgspec.json.decode(str(fields["metadata"]))
-        except msgspec.DecodeError as error:
-            raise click.BadParameter(f"--metadata is not JSON: {error}") from error
-    return fields
-
-
-def _append_file(door: Door, found: "Ledger", source: Path) -> int:
-    from stateward.core.errors import StatewardError
-
-    count = 0
-    group: list[tuple[str, Entry]] = []
-    stream = sys.stdin.buffer if str(source) == "-" else source.open("rb")
-    with stream:
-        for number, line in enumerate(stream, 1):
-            if line.isspace():
-                continue
-            where = f"{source}, line {number}"
-            try:
-                group.append((where, _move(found, _fields(line), "")))
-            except StatewardError as error:
-                count += _append_group(found, group, count)
-                raise _stopped(where, error, count) from error
-            if len(group) >= BATCH_LINES:
-                count += _append_group(found, group, count)
-                group = []
-                door.progress(f"{count:,} records")
-    return count + _append_group(found, group, count)
-
-
-def _fields(line: bytes) -> dict[str, object]:
-    import msgspec
-
-    from stateward.core.errors import InvalidRequest
-
     try:
-        return msgspec.json.decode(line, type=dict[str, object])
-    except msgspec.DecodeError as error:
-        raise InvalidRequest(str(error)) from error
-
-
-def _append_group(found: "Ledger", group: list[tuple[str, "Entry"]], before: int) -> int:
-    """All of them in one group; if one is wrong, those before it, and its line is named."""
-    from stateward.core.errors import InvalidRequest, InvalidTransition, StatewardError
-
-    try:
-        return found.record_many(entry for _, entry in group)
-    except (InvalidTransition, InvalidRequest):
-        for count, (where, entry) in enumerate(group):
-            try:
-                found.record_many([entry])
-            except StatewardError as error:
-                raise _stopped(where, error, before + count) from error
-        return len(group)
-
-
-def _stopped(where: str, error: Exception, count: int) -> "InvalidRequest":
-    from stateward.core.errors import InvalidRequest
-
-    return InvalidRequest(f"{where}: {error}; {plural(count, 'record')} before it were appended")
-
-
-def _move(found: "Ledger", fields: dict[str, object], where: str) -> "Entry":
-    """One move that somebody asks for, as the ledger takes it."""
-    import msgspec
-
-    from stateward.core.errors import InvalidRequest
-    from stateward.ledger import LITERATURE, Entry, LedgerState
-
-    try:
-        entry = msgspec.convert(fields, Entry)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(f"{where}{error}") from error
-    if found.machine is LITERATURE:
-        try:
-            entry = msgspec.structs.replace(entry, state=LedgerState(entry.state))
-        except ValueError:
-            known = ", ".join(LedgerState)
-            raise InvalidRequest(
-                f"{where}there is no state {entry.state!r}; there are: {known}"
-            ) from None
-    return entry
-
-
-# Asking
+        return timedelta(seconds=float(number) * UNITS_S[unit])
+    except OverflowError:
+        raise click.BadParameter(f"{text!r:.60} is longer than time itself") from None
 
 
 @ledger.command(
@@ -509,5 +344,6 @@ def _as_line(each: "LedgerAuditRecord") -> str:
     return "  ".join(str(part) for part in parts if part)
 
 
-for _command in ledger_care.COMMANDS:
-    ledger.add_command(_command)
+for _part in (ledger_write, ledger_care, ledger_keep, ledger_migrate):
+    for _command in _part.COMMANDS:
+        ledger.add_command(_command)

@@ -1,4 +1,4 @@
-"""The upkeep half of `stateward ledger`: check, mend, prove, compact, roll back, archive, export, migrate, measure.
+"""The upkeep half of `stateward ledger`: check, mend, prove, compact, roll back, archive, export, measure.
 
 Whatever takes something away says first what it would do, and does it only with --execute.
 """
@@ -10,25 +10,18 @@ import click
 
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.exits import Exit
-from stateward.cli.ledger_door import reading, writing
-from stateward.cli.shown import plural, span, write, write_table, write_text
+from stateward.cli.ledger_bench import bench
+from stateward.cli.ledger_door import accept_loss, execute, reading, writing
+from stateward.cli.shown import plural, write, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stateward.ledger import SnapshotPart, Verdict
-    from stateward.ledger.legacy import StateMap
-    from stateward.ledger.migrate import Progress, Report
 
-BACKUP_DAYS = 30
-BENCH_DOCUMENTS_MAX = 10_000_000
 FINDINGS_SHOWN_MAX = 1000
 
 a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
-execute = click.option(
-    "--execute", is_flag=True, help="Do it; otherwise only say what would be done."
-)
-accept_loss = click.option("--accept-loss", is_flag=True, help="Go on even where records are lost.")
 
 
 def _progress(door: Door) -> "Callable[[str, int], None]":
@@ -50,7 +43,7 @@ def validate(door: Door, ledger_path: Path) -> Exit:
     from itertools import islice
 
     with reading(door, ledger_path) as found:
-        findings = list(islice(found.validate(), FINDINGS_SHOWN_MAX))
+        findings = list(islice(found.validate(progress=_progress(door)), FINDINGS_SHOWN_MAX))
         lines = found.last_seq
     if door.json:
         door.emit({"is_valid": not findings, "lines": lines, "findings": findings})
@@ -69,6 +62,7 @@ def validate(door: Door, ledger_path: Path) -> Exit:
         "stateward ledger verify ledger/",
         "stateward ledger verify ledger/ --checkpoint checkpoint.txt",
         "stateward ledger verify export.jsonl --json",
+        "stateward ledger verify history/transitions.jsonl",
     ],
 )
 @click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
@@ -78,14 +72,23 @@ def validate(door: Door, ledger_path: Path) -> Exit:
     type=click.Path(path_type=Path),
     help="A checkpoint that was kept elsewhere, to compare with.",
 )
+@click.option(
+    "--signed-by",
+    metavar="KEY",
+    help="The public half of the key that must have signed the checkpoint.",
+)
 @pass_door
-def verify(door: Door, *, ledger_path: Path, checkpoint: Path | None) -> Exit:
+def verify(
+    door: Door, *, ledger_path: Path, checkpoint: Path | None, signed_by: str | None
+) -> Exit:
     """Read every byte and say what is wrong, and where.
 
-    Checks the chain of lines, each file against the manifest, each snapshot against its checksum, and a checkpoint if
-    one is given. Needs no lock; work may go on. Ends with 1 on any damage.
+    Checks the chain of lines, each file against the manifest, each snapshot against its checksum, and a checkpoint and
+    its signature if they are given. A FILE is what `ledger export` wrote, a delta beside its manifest, or the
+    transitions.jsonl of `stateward export history` with its anchor.json. Needs no lock; work may go on. Ends with 1 on
+    any damage.
     """
-    verdict = _verdict(door, ledger_path, checkpoint)
+    verdict = _verdict(door, ledger_path, checkpoint, signed_by)
     if door.json:
         door.emit({"is_sound": verdict.is_sound, **_plain(verdict)})
     else:
@@ -97,16 +100,36 @@ def verify(door: Door, *, ledger_path: Path, checkpoint: Path | None) -> Exit:
     return Exit.OK if verdict.is_sound else Exit.FOUND_PROBLEMS
 
 
-def _verdict(door: Door, path: Path, checkpoint: Path | None) -> "Verdict":
+def _verdict(door: Door, path: Path, checkpoint: Path | None, signed_by: str | None) -> "Verdict":
     from stateward.ledger import verify as verify_folder
     from stateward.ledger.single import verify_file
 
+    if signed_by is not None and checkpoint is None:
+        raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
     if path.is_file():
         if checkpoint is not None:
             raise click.UsageError("a checkpoint is compared with a directory, not with a file")
         return verify_file(path, progress=_progress(door))
-    text = None if checkpoint is None else checkpoint.read_text("utf-8")
-    return verify_folder(path, checkpoint=text, progress=_progress(door))
+    text = _text_of(checkpoint)
+    verdict = verify_folder(path, checkpoint=text, progress=_progress(door))
+    return verdict if text is None or signed_by is None else _signed(verdict, text, signed_by)
+
+
+def _text_of(path: Path | None) -> str | None:
+    """A checkpoint in a file; what is no text is no checkpoint, and will be told so."""
+    return None if path is None else path.read_text("utf-8", "replace")
+
+
+def _signed(verdict: "Verdict", text: str, signed_by: str) -> "Verdict":
+    from msgspec.structs import replace
+
+    from stateward.ledger import Finding, check_signature, read_verifier
+
+    key = read_verifier(signed_by)
+    if check_signature(text, key):
+        return verdict
+    finding = Finding(file="checkpoint", sentence=f"it carries no good signature of {key.name}")
+    return replace(verdict, findings=(*verdict.findings, finding))
 
 
 def _plain(verdict: "Verdict") -> dict[str, object]:
@@ -141,7 +164,9 @@ def repair(door: Door, *, ledger_path: Path, execute: bool, accept_loss: bool) -
     from stateward.ledger import repair as mend
     from stateward.ledger.disk import wall_clock
 
-    steps = mend(ledger_path, execute=execute, accept_loss=accept_loss, clock=wall_clock)
+    steps = mend(
+        ledger_path, execute=execute, accept_loss=accept_loss, clock=wall_clock, progress=_progress(door)
+    )  # fmt: skip
     left = [
         each
         for each in steps
@@ -192,11 +217,9 @@ def prove(door: Door, *, ledger_path: Path, seq: int, checkpoint: Path | None) -
     from stateward.ledger import parse_checkpoint, verify_proof
 
     with reading(door, ledger_path) as found:
-        text = (
-            found.checkpoint(write=False) if checkpoint is None else checkpoint.read_text("utf-8")
-        )
+        text = _text_of(checkpoint) or found.checkpoint(write=False, progress=_progress(door))
         _, size, root = parse_checkpoint(text)
-        proof = found.prove(seq, size=size)
+        proof = found.prove(seq, size=size, progress=_progress(door))
     is_proved = verify_proof(proof, text)
     if door.json:
         door.emit({"is_proved": is_proved, "root": root.hex(), "proof": proof})
@@ -211,39 +234,6 @@ def prove(door: Door, *, ledger_path: Path, seq: int, checkpoint: Path | None) -
             else "NOT proved: the ledger is not the one that the checkpoint was made of"
         )
     return Exit.OK if is_proved else Exit.FOUND_PROBLEMS
-
-
-@click.command(
-    "checkpoint",
-    cls=Command,
-    examples=[
-        "stateward ledger checkpoint ledger/ --out checkpoint.txt",
-        "stateward ledger checkpoint ledger/ --json",
-    ],
-)
-@a_ledger
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write it there instead of to stdout.",
-)
-@pass_door
-def checkpoint(door: Door, *, ledger_path: Path, out: Path | None) -> None:
-    """Print a checkpoint, to be kept elsewhere.
-
-    Three lines of text: a name, the number of lines, the root over them (C2SP tlog-checkpoint). Only a copy that is
-    kept on another machine proves anything against somebody who owns this disk.
-    """
-    with reading(door, ledger_path) as found:
-        text = found.checkpoint(write=False)
-    if out is not None:
-        out.write_text(text, "utf-8")
-        door.say(f"the checkpoint is in {out}; keep it on another machine")
-    if door.json:
-        door.emit({"checkpoint": text} if out is None else {"checkpoint": text, "out": str(out)})
-    elif out is None:
-        write_text(text)
 
 
 # Keeping it small
@@ -429,256 +419,6 @@ def _plain_anchor(anchor: object) -> dict[str, object]:
     return plain
 
 
-# Old ledgers
-
-
-@click.command(
-    "migrate",
-    cls=Command,
-    examples=[
-        "stateward ledger migrate ledger.jsonl --dry-run --report report.txt",
-        "stateward ledger migrate ledger.jsonl --output ledger/",
-        "stateward ledger migrate old/ledger.jsonl --in-place --mapping words.yaml",
-        "stateward ledger migrate ledger.jsonl --output ledger/ --rollback",
-    ],
-)
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@click.option(
-    "--output", metavar="DIR", type=click.Path(path_type=Path), help="The new ledger: a new folder."
-)
-@click.option("--in-place", is_flag=True, help="Make the folder of FILE the new ledger.")
-@click.option(
-    "--mapping",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Words for states of your own, as YAML.",
-)
-@click.option("--dry-run", is_flag=True, help="Read everything, write nothing.")
-@click.option(
-    "--report",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the report as text and JSON.",
-)
-@click.option(
-    "--rollback", is_flag=True, help="Put the new ledger aside and bring the old bytes back."
-)
-@accept_loss
-@pass_door
-def migrate(
-    door: Door, *, source: Path, output: Path | None, in_place: bool, mapping: Path | None, dry_run: bool,
-    report: Path | None, rollback: bool, accept_loss: bool,
-) -> None:  # fmt: skip
-    """Make a ledger of an old file of JSON lines.
-
-    Keeps a backup first, builds the new ledger beside, checks it, then puts it in place in one step. Killed, it goes on
-    where it was; run twice, it changes nothing. Moves that the machine does not have are imported, marked and reported.
-    """
-    from stateward.ledger.migrate import migrate as run
-    from stateward.ledger.migrate import write_report
-
-    if rollback:
-        _undo(door, source, output, in_place=in_place, accept_loss=accept_loss, dry_run=dry_run)
-        return
-    if output is None and not in_place and not dry_run:
-        raise click.UsageError("say where the new ledger goes: --output DIR or --in-place")
-    done = run(
-        source,
-        output=output,
-        in_place=in_place,
-        mapping=_mapping(mapping),
-        dry_run=dry_run,
-        progress=_meter(door),
-    )
-    if report is not None:
-        text, data = write_report(done, report)
-        door.say(f"the report is in {text} and {data}")
-    _tell(door, done, is_long=report is None)
-
-
-def _mapping(path: Path | None) -> "StateMap | None":
-    from stateward.ledger.legacy import read_mapping
-
-    return None if path is None else read_mapping(path.read_text("utf-8"), source=str(path))
-
-
-def _meter(door: Door) -> "Callable[[Progress], None]":
-    def show(now: "Progress") -> None:
-        share = 100 * now.done / now.all if now.all else 100.0
-        left = span(round(now.left_s * 1_000_000))
-        door.progress(
-            f"{now.what}: {share:.0f} %, {now.lines:,} lines, {now.lines_per_s:,.0f} a second, {left} left"
-        )
-
-    return show
-
-
-def _tell(door: Door, done: "Report", *, is_long: bool) -> None:
-    from stateward.ledger.migrate import report_text
-
-    if door.json:
-        door.emit(done)
-        return
-    if is_long:
-        write_text(report_text(done))
-    if done.is_done_already:
-        door.say(f"{done.target} was made of this file already; nothing was changed")
-    elif done.is_dry_run:
-        door.say(
-            f"a dry run: {plural(done.documents, 'document')} would be migrated; nothing was written"
-        )
-    else:
-        door.say(
-            f"{plural(done.documents, 'document')} in {done.target}; the old file is kept as {done.backup}"
-        )
-
-
-def _undo(
-    door: Door,
-    source: Path,
-    output: Path | None,
-    *,
-    in_place: bool,
-    accept_loss: bool,
-    dry_run: bool,
-) -> None:
-    from stateward.ledger.migrate import undo
-
-    done = undo(
-        source, output=output, in_place=in_place, accept_loss=accept_loss, execute=not dry_run
-    )
-    if door.json:
-        door.emit(done)
-    else:
-        was = "would be" if dry_run else "is"
-        door.say(
-            f"the new ledger {was} put aside as {done.aside}; {done.source} "
-            + (
-                f"{was} brought back from {done.backup}"
-                if done.is_restored
-                else "has its old bytes"
-            )
-        )
-
-
-@click.command(
-    "prune-backups",
-    cls=Command,
-    is_listing=True,
-    examples=[
-        "stateward ledger prune-backups .",
-        "stateward ledger prune-backups . --days 60 --execute",
-    ],
-)
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--days",
-    type=click.IntRange(1),
-    default=BACKUP_DAYS,
-    show_default=True,
-    help="How long they are kept.",
-)
-@execute
-@pass_door
-def prune_backups(door: Door, *, folder: Path, days: int, execute: bool) -> None:
-    """Remove old backups that migrations made.
-
-    Nothing else ever removes one. Their age is the date in their name.
-    """
-    from stateward.ledger.migrate import prune_backups as prune
-
-    old = prune(folder, days=days, execute=execute)
-    if door.is_for_programs:
-        door.emit_rows(
-            {"path": str(each.path), "day": str(each.day), "bytes": each.bytes} for each in old
-        )
-        return
-    write_table(("backup", "of", "bytes"), [(each.path, each.day, each.bytes) for each in old])
-    said = "removed" if execute else "would be removed; say --execute to do it"
-    door.say(f"{plural(len(old), 'backup')} older than {plural(days, 'day')} {said}")
-
-
-# Measuring
-
-
-@click.command(
-    "bench",
-    cls=Command,
-    examples=["stateward ledger bench", "stateward ledger bench --documents 100000 --json"],
-)
-@click.option(
-    "--documents",
-    "count",
-    type=click.IntRange(1, BENCH_DOCUMENTS_MAX),
-    default=20_000,
-    show_default=True,
-    help="How many documents the measured ledger has.",
-)
-@pass_door
-def bench(door: Door, *, count: int) -> None:
-    """Measure appending, opening and asking, on this disk.
-
-    In a temporary folder; nothing is left behind.
-    """
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="stateward-ledger-bench-") as folder:
-        rows = _measured(door, Path(folder) / "ledger", count)
-    if door.json:
-        door.emit(
-            [
-                {"what": what, "count": n, "seconds": s, "each_us": s / n * 1e6}
-                for what, n, s in rows
-            ]
-        )
-    else:
-        shown = [(what, f"{n:,}", f"{s / n * 1e6:,.1f}", f"{n / s:,.0f}") for what, n, s in rows]
-        write_table(("what", "times", "microseconds each", "a second"), shown)
-
-
-def _measured(door: Door, folder: Path, count: int) -> list[tuple[str, int, float]]:
-    from time import perf_counter
-
-    from stateward.ledger import Ledger, LedgerState
-
-    rows: list[tuple[str, int, float]] = []
-
-    def measure(what: str, times: int, work: "Callable[[], object]") -> None:
-        door.progress(what)
-        start = perf_counter()
-        work()
-        rows.append((what, times, max(perf_counter() - start, 1e-9)))
-
-    ids = [f"doc:{number}" for number in range(count)]
-    few = ids[: min(count, 200)]
-    with Ledger.open(folder) as found:
-        measure(
-            "append, one record a sync",
-            len(few),
-            lambda: [found.record(each, LedgerState.PENDING) for each in few],
-        )
-        rest = [(each, LedgerState.PENDING, "bench") for each in ids[len(few) :]]
-        groups = [rest[at : at + 1024] for at in range(0, len(rest), 1024)]
-        if rest:
-            measure(
-                "append, 1,024 records a sync",
-                len(rest),
-                lambda: [found.record_many(each) for each in groups],
-            )
-        measure("compact, a document", count, found.compact)
-        measure("read a document", len(few), lambda: [found.document(each) for each in few])
-    measure("open, read and close", 20, lambda: [_opened(folder, ids[0]) for _ in range(20)])
-    return rows
-
-
-def _opened(folder: Path, doc_id: str) -> str | None:
-    from stateward.ledger import Ledger
-
-    with Ledger.open(folder, read_only=True) as found:
-        return found.state(doc_id)
-
-
 COMMANDS: tuple[click.Command, ...] = (
-    validate, verify, repair, prove, checkpoint, compact, snapshot, snapshots, rollback, archive, export, migrate,
-    prune_backups, bench,
+    validate, verify, repair, prove, compact, snapshot, snapshots, rollback, archive, export, bench,
 )  # fmt: skip

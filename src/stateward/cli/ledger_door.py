@@ -1,11 +1,22 @@
-"""How commands open a ledger: for reading, or as its one writer, with the machine that it was made for."""
+"""How commands open a ledger: for reading, or as its one writer, with the machine that it was made for.
+
+And how they read JSON that somebody typed or generated: strictly, so that nothing of it is lost in silence.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from stateward.cli.door import Door
+
+DIGITS_MAX = 100
+execute = click.option(
+    "--execute", is_flag=True, help="Do it; otherwise only say what would be done."
+)
+accept_loss = click.option("--accept-loss", is_flag=True, help="Go on even where records are lost.")
 
 if TYPE_CHECKING:
     from stateward.core.machine import Machine
@@ -59,3 +70,59 @@ def writing(door: Door, path: Path, *, is_new: bool = False) -> Iterator["Ledger
 def _say_notes(door: Door, found: "Ledger") -> None:
     for note in found.notes:
         door.say(f"note: {note}")
+
+
+def json_object(text: str | bytes) -> dict[str, object]:
+    """One JSON object. Refused are keys that stand twice, NaN, infinities, and bytes that are no text."""
+    import json
+
+    from stateward.core.errors import InvalidRequest
+
+    try:
+        plain = text if isinstance(text, str) else text.decode("utf-8")
+        found = json.loads(
+            plain,
+            object_pairs_hook=_no_twins,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_whole,
+        )
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"byte {error.start} is no UTF-8") from error
+    except RecursionError as error:
+        raise InvalidRequest("it is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(
+            f"this is not JSON: {error.msg} (character {error.pos + 1})"
+        ) from error
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from error
+    if not isinstance(found, dict):
+        raise InvalidRequest("this is no JSON object")
+    return found
+
+
+def _no_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twin = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twin!r} stands twice in one object; which one counts?")
+    return found
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number in JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{text:.40} is too large for a number")
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS_MAX:
+        raise ValueError(f"a number of {len(text)} digits is too large; write it as text")
+    return int(text)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING
 
 import click
@@ -153,7 +153,7 @@ def list_(
             *(f"status:{_quoted(name)}" for name in statuses),
             *(f"machine:{_quoted(name)}" for name in machines),
         ]
-        records = _pages(app, " ".join([*words, *terms]), after=after)
+        records = pages(app, " ".join([*words, *terms]), after=after)
         if door.is_for_programs:
             door.emit_rows(app.view(record) for record in islice(records, limit))
             return
@@ -181,7 +181,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _pages(app: "App", text: str, *, after: str) -> Iterator["Record"]:
+def pages(app: "App", text: str, *, after: str) -> Iterator["Record"]:
+    """Every record that matches, a page at a time."""
     query = app.query(text)
     while batch := app.find(query, after=after, limit=PAGE):
         yield from batch
@@ -353,9 +354,8 @@ def _write_logs(door: Door, marks: Sequence["Mark"]) -> None:
             if mark.error_code
             else f"{mark.outcome}, {plural(mark.count, 'item')}"
         )
-        write(
-            f"{mark.stage}, attempt {mark.version}: {end} ({moment(mark.at)}, worker {mark.worker})"
-        )
+        which = f"attempt {mark.version}" if mark.version >= 0 else f"edition {-mark.version}"
+        write(f"{mark.stage}, {which}: {end} ({moment(mark.at)}, worker {mark.worker})")
         for line in _log_lines(mark):
             _write_log_line(line)
 
@@ -380,11 +380,30 @@ def _write_log_line(line: "Fields") -> None:
     is_listing=True,
     examples=[
         "stateward items UL_01h2k3 --stage normalize",
-        "stateward items UL_01h2k3 --limit 5 --json",
+        "stateward items UL_01h2k3 --kind canonicals --format csv",
+        "stateward items UL_01h2k3 UL_01h2k4 --kind canonicals --format beancount --unique",
     ],
 )
-@click.argument("record_id", metavar="ID")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--stage", metavar="NAME", help="Of this stage; otherwise of the last that has any.")
+@click.option("--kind", metavar="NAME", help="Of this kind, such as observations or canonicals.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "jsonl", "csv", "ofx", "beancount"]),
+    help="How they are written; ofx and beancount are for canonicals of statements.",
+)
+@click.option(
+    "--edition",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="As they were before a rebuild: 0 is as the stage made them; otherwise the newest.",
+)
+@click.option(
+    "--unique",
+    is_flag=True,
+    help="Each id once, however many of the records hold it; the rest is counted.",
+)
 @click.option(
     "--limit",
     metavar="N",
@@ -392,18 +411,79 @@ def _write_log_line(line: "Fields") -> None:
     help="The most items to print; otherwise all.",
 )
 @pass_door
-def items(door: Door, *, record_id: str, stage: str | None, limit: int | None) -> None:
+def items(
+    door: Door,
+    *,
+    ids: tuple[str, ...],
+    stage: str | None,
+    kind: str | None,
+    form: str | None,
+    edition: int | None,
+    unique: bool,
+    limit: int | None,
+) -> None:
     """Print the rows that a stage produced.
 
-    Each is one JSON document a line; with --json they are one list.
+    Each is one JSON document a line; with --json they are one list. As CSV, no cell can be taken for a formula.
     """
+    if stage and kind:
+        raise click.UsageError("--stage and --kind say the same in two ways; give one of them")
     with door.app() as app:
-        chosen = stage or _last_stage(app, record_id)
-        rows = islice(app.items(record_id, chosen), limit) if chosen else iter(())
-        if not chosen:
-            door.say(f"no stage of {record_id} has produced anything yet")
+        rows = _rows_of(door, app, ids, stage, kind, edition)
+        if unique:
+            rows = _unique(door, rows)
+        rows = islice(rows, limit)
+        if form in ("csv", "ofx", "beancount"):
+            from stateward.cli.exporting import write_items
+
+            write_items(form, rows)
+            return
+        door.json = door.json or form == "json"
         door.jsonl = not door.json
         door.emit_rows(rows)
+
+
+def _rows_of(
+    door: Door,
+    app: "App",
+    ids: Sequence[str],
+    stage: str | None,
+    kind: str | None,
+    edition: int | None,
+) -> Iterator["Fields"]:
+    found: list[Iterator[Fields]] = []
+    for record_id in ids:
+        chosen = _stage_of(app, record_id, kind) if kind else stage or _last_stage(app, record_id)
+        if chosen:
+            found.append(app.items(record_id, chosen, edition=edition))
+        else:
+            door.say(f"no stage of {record_id} has produced anything yet")
+    return chain.from_iterable(found)
+
+
+def _stage_of(app: "App", record_id: str, kind: str) -> str:
+    """The stage that produces items of a kind."""
+    from stateward.core.errors import UnknownName
+
+    stages = app.catalogue.of(app.record(record_id)).stages
+    found = {stage.produces: stage.name for stage in stages if stage.produces is not None}
+    if kind not in found:
+        raise UnknownName("kind of items", kind, found)
+    return found[kind]
+
+
+def _unique(door: Door, rows: Iterable["Fields"]) -> Iterator["Fields"]:
+    seen: set[object] = set()
+    again = 0
+    for row in rows:
+        identity = row.get("id")
+        if identity is not None and identity in seen:
+            again += 1
+            continue
+        seen.add(identity)
+        yield row
+    if again:
+        door.say(f"{plural(again, 'row')} left out: their ids stand in another of the records too")
 
 
 def _last_stage(app: "App", record_id: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The roles of a process that stays: `up`, `coordinator`, `worker`.
+"""The roles of a process that stays: `up`, `coordinator`, `worker`, `notifier`, `api`.
 
 The first SIGTERM or SIGINT lets what runs finish and then ends; the second ends at once, and what was under way is
 given to another worker. Nothing is lost either way.
@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ import click
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.exits import Exit
 from stateward.cli.records import count_rows
+from stateward.cli.serving import at, opened, where
 
 if TYPE_CHECKING:
     from stateward.app import Node
@@ -35,14 +37,17 @@ DRAINING = b"stateward: finishing what runs; once more ends at once\n"
         "stateward up --until-idle",
     ],
 )
-@click.option("--until-idle", is_flag=True, help="Do the work there is, then end.")
+@click.option("--until-idle", is_flag=True, help="Do the work there is, then end; no HTTP.")
+@where
 @pass_door
-def up(door: Door, *, until_idle: bool) -> None:
-    """Run the coordinator and a worker in this process.
+def up(door: Door, *, until_idle: bool, host: str | None, port: int | None) -> None:
+    """Run coordinator, worker, notifier and HTTP in this process.
 
     This is all that one machine needs. Ctrl-C or SIGTERM finishes what runs and ends; twice ends at once.
     """
-    _run(door, ("coordinator", "worker"), until_idle=until_idle)
+    settings = at(door.settings(), host=host, port=port)
+    roles = ("coordinator", "worker", "notifier")
+    _run(door, roles, settings, until_idle=until_idle, is_serving=not until_idle)
 
 
 @click.command(
@@ -73,19 +78,84 @@ def worker(door: Door) -> None:
     _run(door, ("worker",))
 
 
-def _run(door: Door, roles: Sequence[str], *, until_idle: bool = False) -> None:
-    settings = door.settings()
+@click.command(
+    "notifier",
+    cls=Command,
+    examples=["stateward notifier", "stateward notifier --config /etc/stateward.yaml"],
+)
+@pass_door
+def notifier(door: Door) -> None:
+    """Run what delivers webhooks and mail, and nothing else.
+
+    Several may run side by side, and any of them may die.
+    """
+    _run(door, ("notifier",))
+
+
+@click.command(
+    "api",
+    cls=Command,
+    examples=[
+        "stateward api",
+        "stateward api --port 9000",
+        "stateward api --config /etc/stateward.yaml --host 0.0.0.0",
+    ],
+)
+@where
+@pass_door
+def api(door: Door, *, host: str | None, port: int | None) -> None:
+    """Run the HTTP door, and nothing else.
+
+    Without a key it listens at loopback only. Several may run side by side on PostgreSQL. Ctrl-C or SIGTERM finishes
+    what is under way and ends.
+    """
+    settings = at(door.settings(), host=host, port=port)
+    set_up_log(settings)
+    ending = Event()
+    before = {
+        number: signal.signal(number, lambda *_: ending.set())
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        with opened(settings, is_asked_for=True) as url:
+            door.say(f"stateward: api with the profile {settings.profile} at {url}")
+            ending.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if door.json:
+        door.emit({"roles": ["api"], "url": url})
+    else:
+        door.say("stateward: ended")
+
+
+def _run(
+    door: Door,
+    roles: Sequence[str],
+    given: "Settings | None" = None,
+    *,
+    until_idle: bool = False,
+    is_serving: bool = False,
+) -> None:
+    settings = given or door.settings()
     is_runner = tuple(roles) == ("worker",)
     with door.app(settings, is_runner=is_runner) as app:
-        is_json = _set_up_log(settings)
-        with app.node(is_coordinator="coordinator" in roles, is_worker="worker" in roles) as node:
-            _announce(door, settings, roles, is_json=is_json)
+        is_json = set_up_log(settings)
+        with (
+            app.node(
+                is_coordinator="coordinator" in roles,
+                is_worker="worker" in roles,
+                is_notifier="notifier" in roles,
+            ) as node,
+            opened(settings, is_asked_for=False) if is_serving else nullcontext() as url,
+        ):
+            _announce(door, settings, roles, is_json=is_json, url=url)
             with _heeding_signals(node):
                 node.run(until_idle=until_idle)
         _end(door, settings, roles, [] if is_runner else count_rows(app))
 
 
-def _set_up_log(settings: "Settings") -> bool:
+def set_up_log(settings: "Settings") -> bool:
     """One log for the process, as talkative as its most talkative machine; whether it is JSON."""
     from stateward import telemetry
 
@@ -93,21 +163,33 @@ def _set_up_log(settings: "Settings") -> bool:
     own = named or [settings.machine("").logging]
     is_json = any(each.format == "json" for each in own)
     level = min((each.level for each in own), key=LEVELS.index)
-    telemetry.set_up(format="json" if is_json else "text", level=level, stream=sys.stderr)
+    telemetry.set_up(
+        format="json" if is_json else "text",
+        level=level,
+        stream=sys.stderr,
+        is_structured=any(each.structured for each in own),
+    )
     return is_json
 
 
-def _announce(door: Door, settings: "Settings", roles: Sequence[str], *, is_json: bool) -> None:
+def _announce(
+    door: Door,
+    settings: "Settings",
+    roles: Sequence[str],
+    *,
+    is_json: bool,
+    url: str | None,
+) -> None:
     """One line that says what runs where; in a log of JSON it is JSON too."""
     from stateward import telemetry
 
-    what, place = " and ".join(roles), _place(settings)
+    what, place = ", ".join(roles[:-1]) + " and " * (len(roles) > 1) + roles[-1], _place(settings)
     if is_json:
-        telemetry.log("process").info(f"{what} started", **place)
+        telemetry.log("process").info(f"{what} started", **place, url=url)
     else:
         door.say(
             f"stateward: {what} with the profile {place['profile']} on {place['store']}, "
-            f"pid {place['pid']}"
+            f"pid {place['pid']}" + (f", at {url}" if url else "")
         )
 
 

@@ -65,6 +65,16 @@ def write_json_lines(values: Iterable[object]) -> None:
         _write_line(json_text(value, is_pretty=False))
 
 
+def write_lines(lines: Iterable[str]) -> None:
+    """Lines of a file in somebody's format, in UTF-8 and with their own ends; made safe only where a person looks."""
+    is_seen = sys.stdout.isatty()
+    sys.stdout.flush()
+    for line in lines:
+        text = safe(line.rstrip("\r\n")) + "\n" if is_seen else line
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
 def _write_line(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode() + b"\n")

@@ -9,7 +9,7 @@ import click
 
 from stateward.cli.door import Command, Door, pass_door
 from stateward.cli.exits import Exit, problem
-from stateward.cli.shown import plural, write
+from stateward.cli.shown import plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward.app import App
@@ -21,6 +21,8 @@ PIECE_BYTES = 1 << 20
 WAIT_DEFAULT_S = 300.0
 WAIT_MAX_S = 30 * 86_400.0
 FILES_SAID_MIN = 20
+WATCH_STEP_S = 1.0
+BAR_CHARS = 30
 
 
 def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -114,6 +116,9 @@ def submit(
 
     FILE may be - for standard input. The same bytes again give the record that is there. Says of each file whether
     it is new, a duplicate or refused; a refused file does not stop the others, but the exit code tells of it.
+
+    With --wait the work is watched until it is done, and told in a table. Where no worker runs (stateward up), this
+    command does the work itself.
     """
     if name is not None and len(files) > 1:
         raise click.UsageError("--name names one document; submit the files one by one")
@@ -204,17 +209,18 @@ class _Sending:
         import time
 
         code = Exit.OK
-        deadline = time.monotonic() + timeout_s
+        waiting = _Waiting(self._door, self._app, [record.id for record in self._records])
+        waiting.wait(deadline=time.monotonic() + timeout_s)
         for record in self._records:
-            self._door.progress(f"waiting for {record.id}")
-            ended = self._app.wait(record.id, timeout_s=max(0.0, deadline - time.monotonic()))
-            code = max(code, self._judge(ended))
+            code = max(code, self._judge(self._app.record(record.id)))
+        if not self._door.is_for_programs and self._records:
+            write_table(("file", "status", "result", "notes"), [_told(row) for row in self._rows])
         return code
 
     def _judge(self, record: "Record") -> Exit:
         for row in self._rows:
             if row["id"] == record.id:
-                row.update(status=record.status, version=record.version)
+                row.update(status=record.status, version=record.version, **self._result(record))
         if not self._app.is_at_rest(record):
             why = self._app.explain(record.id)
             self._door.say(f"{record.id} is still in {record.status}: {why.sentence}")
@@ -226,6 +232,17 @@ class _Sending:
             return Exit.FOUND_PROBLEMS
         self._door.say(f"{record.id} ended in {record.status}")
         return Exit.OK
+
+    def _result(self, record: "Record") -> dict[str, object]:
+        """What came of a record, as far as it got: its counts, its error, its notes."""
+        view = self._app.view(record)
+        counts = {key: view[key] for key in view if key.endswith("_count") and key != "retry_count"}
+        error = {"code": record.error_code, "message": record.error_message}
+        return {
+            **counts,
+            "notes": view.get("notes") or [],
+            "error": error if record.error_code else None,
+        }
 
     def report(self) -> None:
         if self._door.is_for_programs:
@@ -241,6 +258,54 @@ class _Sending:
             if counts
             else "there was no file"
         )
+
+
+class _Waiting:
+    """Watching records to their end; doing the work, if nobody else does."""
+
+    def __init__(self, door: Door, app: "App", ids: Sequence[str]) -> None:
+        self._door = door
+        self._app = app
+        self._left = dict.fromkeys(ids)
+        self._count = len(self._left)
+
+    def wait(self, *, deadline: float) -> None:
+        import time
+
+        def is_wanted() -> bool:
+            return self._is_any_left() and time.monotonic() < deadline
+
+        if not is_wanted():
+            return
+        if not self._app.is_worked_on():
+            with self._app.node() as node:
+                node.work_while(is_wanted)
+            return
+        while is_wanted():
+            first = next(iter(self._left))
+            self._app.wait(
+                first, timeout_s=min(WATCH_STEP_S, max(0.0, deadline - time.monotonic()))
+            )
+
+    def _is_any_left(self) -> bool:
+        for record_id in list(self._left):
+            if not self._app.is_at_rest(self._app.record(record_id)):
+                break
+            del self._left[record_id]
+        done = self._count - len(self._left)
+        full = BAR_CHARS * done // self._count
+        bar = "#" * full + "." * (BAR_CHARS - full)
+        self._door.progress(f"[{bar}] {done} of {self._count} done")
+        return bool(self._left)
+
+
+def _told(row: dict[str, object]) -> tuple[object, ...]:
+    """A line of the summary."""
+    error, notes = row["error"], row.get("notes")
+    counts = [f"{row[key]} {key.removesuffix('_count')}" for key in row if key.endswith("_count")]
+    result = error["code"] if isinstance(error, dict) else (counts[-1] if counts else "")
+    codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
+    return row["file"], row["status"] or row["outcome"], result, ", ".join(codes)
 
 
 def _row(

@@ -18,12 +18,14 @@ from stateward.core.machine import (
 from stateward.core.model import (
     CLOCK,
     COORDINATOR,
+    NOTES,
     PERSON,
     PRIORITY_NORMAL,
     RUNNER,
     SECOND,
     SEQUENCER,
     SKIPPED,
+    TRACE,
     Applied,
     Ask,
     Change,
@@ -32,6 +34,7 @@ from stateward.core.model import (
     Event,
     Fields,
     Ignored,
+    Json,
     Micros,
     Notify,
     Record,
@@ -61,6 +64,7 @@ def begin(
     fields: Fields | None = None,
     replaces: str | None = None,
     reason: str | None = None,
+    trace: str | None = None,
 ) -> Applied:
     """A new record at version 0, in the machine's initial state."""
     record = Record(
@@ -76,13 +80,14 @@ def begin(
         artifact=artifact,
         dedupe=dedupe,
         labels=labels or {},
-        fields=_first_logs(machine, record_id) | (fields or {}),
+        fields=_first_logs(machine, record_id) | (fields or {}) | _traced(trace),
         replaces=replaces,
     )
     record, effects = _arrive(machine, record, now)
     metadata: Fields = {} if reason is None else {"reason": reason}
     if replaces is not None:
         metadata["replaces"] = replaces
+    metadata |= _traced(trace)
     transition = Transition(
         record_id=record_id,
         machine=machine.name,
@@ -134,7 +139,11 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
         actor=COORDINATOR,
         trigger=trigger,
         attempt=moved.version,
-        metadata={"worker": worker, "retry_count": record.retry_count},
+        metadata={
+            "worker": worker,
+            "retry_count": record.retry_count,
+            **_traced(record.fields.get(TRACE)),
+        },
     )
     return Applied(Change(record=moved, expected=record.version, transition=transition))
 
@@ -269,6 +278,8 @@ def _complete(
     fields = _with_log(record, stage)
     if stage.produces is not None:
         fields[f"{stage.produces}_count"] = count
+    if NOTES in event.facts:
+        fields[NOTES] = event.facts[NOTES]
     is_empty = stage.produces is not None and count == 0
     moved = replace(
         _moved(record, to=to, now=now),
@@ -398,9 +409,12 @@ def _metadata(event: Event, arrived: Record) -> Fields:
         metadata["rest"] = arrived.rest
     if event.reason is not None:
         metadata["reason"] = event.reason
-    if event.trace is not None:
-        metadata["trace"] = event.trace
-    return metadata
+    return metadata | _traced(event.trace or arrived.fields.get(TRACE))
+
+
+def _traced(trace: Json) -> Fields:
+    """The trace that something belongs to, where it belongs to one."""
+    return {} if trace is None else {TRACE: trace}
 
 
 def _arrive(

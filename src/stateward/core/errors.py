@@ -26,6 +26,7 @@ with which thing, and what to do next.
 """
 
 from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 
@@ -66,7 +67,8 @@ class UnknownName(StatewardError):
     def __init__(self, what: str, name: str, known: Iterable[str] = ()) -> None:
         self.what = what
         self.name = name
-        names = ", ".join(sorted(known))
+        self.known = tuple(sorted(known))
+        names = ", ".join(self.known)
         super().__init__(
             f"there is no {what} {name!r}" + (f"; there are: {names}" if names else "")
         )
@@ -156,7 +158,13 @@ class LedgerLocked(LedgerError):
     def __init__(self, path: str, *, pid: int | None, host: str = "") -> None:
         self.pid = pid
         who = f"process {pid}" + (f" on {host}" if host else "") if pid else "another process"
+        self._said = (path, pid, host)
         super().__init__(f"{path} is being written by {who}; open it with read_only=True to read")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """So that it crosses from one process to another as it is."""
+        path, pid, host = self._said
+        return partial(LedgerLocked, pid=pid, host=host), (path,)
 
 
 class LedgerDamaged(LedgerError):
@@ -166,6 +174,10 @@ class LedgerDamaged(LedgerError):
         self.findings = tuple(findings)
         said = "; ".join(str(finding) for finding in self.findings)
         super().__init__(f"{said}. Nothing was changed; `ledger repair` shows what can be done")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """So that it crosses from one process to another as it is."""
+        return type(self), (self.findings,)
 
 
 class LedgerMismatch(LedgerError):

@@ -4,6 +4,7 @@ import msgspec
 
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
+    NOTES,
     SECOND,
     Fields,
     Micros,
@@ -60,6 +61,7 @@ def view(machine: Machine, record: Record) -> Fields:
             "worker_id": record.worker,
             "retry_count": record.retry_count,
         },
+        **({NOTES: notes} if (notes := record.fields.get(NOTES)) else {}),
     }
 
 
@@ -72,6 +74,9 @@ def sentence(machine: Machine, transition: Transition) -> str:
         facts.append(f"{metadata['count']} {stage.produces}")
     if "error_code" in metadata:
         facts.append(f"{metadata['error_code']}: {metadata.get('error_message')}")
+    if notes := metadata.get(NOTES):
+        codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
+        facts.append(f"noted: {', '.join(codes)}")
     if "rest" in metadata:
         facts.append(f"{metadata['rest']}: nothing for the next stage to do")
     if "reason" in metadata:

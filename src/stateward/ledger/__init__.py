@@ -12,12 +12,22 @@ from stateward.ledger.errors import (
     LedgerMismatch,
     LedgerPoisoned,
 )
+from stateward.ledger.handover import Delivery, Outbox
+from stateward.ledger.keeper import Keeper, Keeping
+from stateward.ledger.keys import (
+    Signer,
+    Verifier,
+    check_signature,
+    new_key,
+    read_signer,
+    read_verifier,
+)
 from stateward.ledger.ledger import ImportDoor, Ledger
 from stateward.ledger.manifest import DeltaPart, SnapshotPart
 from stateward.ledger.merkle import Proof, is_signed_by, parse_checkpoint, verify_proof
 from stateward.ledger.record import Document, Entry, LedgerAuditRecord
-from stateward.ledger.repair import Step, Verdict, repair, verify
-from stateward.ledger.schedule import Housekeeping, next_midnight
+from stateward.ledger.repair import Step, repair
+from stateward.ledger.schedule import Housekeeping, last_time, next_midnight, next_time
 from stateward.ledger.states import (
     LITERATURE,
     LedgerState,
@@ -26,9 +36,11 @@ from stateward.ledger.states import (
     valid_next_states,
 )
 from stateward.ledger.summary import Durations, Summary
+from stateward.ledger.verify import Verdict, verify
 
 __all__ = [
     "LITERATURE",
+    "Delivery",
     "DeltaPart",
     "Document",
     "Durations",
@@ -36,6 +48,8 @@ __all__ = [
     "Finding",
     "Housekeeping",
     "ImportDoor",
+    "Keeper",
+    "Keeping",
     "Ledger",
     "LedgerAuditRecord",
     "LedgerDamaged",
@@ -44,16 +58,25 @@ __all__ = [
     "LedgerMismatch",
     "LedgerPoisoned",
     "LedgerState",
+    "Outbox",
     "Proof",
+    "Signer",
     "SnapshotPart",
     "Step",
     "Summary",
     "Verdict",
+    "Verifier",
+    "check_signature",
     "is_retryable",
     "is_signed_by",
     "is_terminal",
+    "last_time",
+    "new_key",
     "next_midnight",
+    "next_time",
     "parse_checkpoint",
+    "read_signer",
+    "read_verifier",
     "repair",
     "valid_next_states",
     "verify",

@@ -14,8 +14,10 @@ the bad one was already durable. `HEAD` says the same for the last group. See `d
 Nothing here touches a disk.
 """
 
+import re
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import count, takewhile
 
 GENESIS = b"0" * 32
 SEAL_START = b',"h":"'
@@ -23,6 +25,10 @@ SEAL_END = b'"}\n'
 DIGITS = 32
 SEAL_BYTES = len(SEAL_START) + DIGITS + len(SEAL_END)
 """The seal with the newline."""
+_NUMBERS = re.compile(rb',"seq":([0-9]+),"n":[0-9]+,"h":"[0-9a-f]{32}"\}\n')
+"""The end of a line; nothing else in it can look like this, for no line has a newline in it."""
+_CLOSED = SEAL_END[:-1]
+_UNSEALED = SEAL_BYTES - 1
 PREVIOUS_BYTES = DIGITS + len(SEAL_END)
 """How far before the start of a line the digits begin that it is chained to."""
 
@@ -39,6 +45,18 @@ def check(line: bytes, previous: bytes) -> bytes | None:
     return head if line[-SEAL_BYTES:] == SEAL_START + head + SEAL_END else None
 
 
+def sound(data: bytes, previous: bytes) -> list[bytes]:
+    """The lines at the start of `data` that continue the chain, with their newlines: `check` for many, written out."""
+    lines: list[bytes] = []
+    for text in data.split(b"\n")[:-1]:
+        head = sha256(previous + text[:-_UNSEALED]).hexdigest()[:DIGITS].encode()
+        if text[-_UNSEALED:] != SEAL_START + head + _CLOSED:
+            break
+        lines.append(text + b"\n")
+        previous = head
+    return lines
+
+
 def place_of(line: bytes) -> tuple[int, int] | None:
     """`seq` and `n` of a line, read from its end; None if it does not end as lines do."""
     start = line.rfind(b',"seq":', max(0, len(line) - SEAL_BYTES - 64))
@@ -46,6 +64,19 @@ def place_of(line: bytes) -> tuple[int, int] | None:
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         return None
     return int(parts[0]), int(parts[1])
+
+
+def numbered(lines: list[bytes], seq: int) -> list[bytes]:
+    """Those at the start whose numbers go on from `seq`."""
+    found = _NUMBERS.findall(b"".join(lines))
+    if list(map(int, found)) == list(range(seq, seq + len(lines))):
+        return lines
+    return [
+        line
+        for line, _ in takewhile(
+            lambda each: (place_of(each[0]) or (-1,))[0] == each[1], zip(lines, count(seq))
+        )
+    ]
 
 
 def consistent_after(tail: bytes, *, first_bad: int) -> Iterator[tuple[int, int, int]]:

@@ -14,8 +14,9 @@ durable lines alone. Then the ledger refuses to open and says where: `repair` de
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import accumulate, count, takewhile
 from pathlib import Path
 from struct import iter_unpack
 
@@ -24,12 +25,13 @@ import msgspec
 from stateward.ledger import chain
 from stateward.ledger.disk import Disk
 from stateward.ledger.errors import Finding, LedgerDamaged
-from stateward.ledger.index import SUFFIX, Footer, Index, IndexDamaged, pair
+from stateward.ledger.index import SUFFIX, Footer, Index, IndexDamaged, short_hash
 from stateward.ledger.manifest import GZ, DeltaPart
-from stateward.ledger.record import KEY_START, Line, decode_line, quoted
+from stateward.ledger.record import KEY_START, Line, decode_line, decode_lines, quoted
 from stateward.ledger.summary import Summary
 
 FOLD_LINES = 512
+HASHES_MAX = 65_536
 READ_BYTES = 1 << 20
 LINE_BYTES_FIRST = 4096
 LINE_BYTES_MAX = 1 << 30
@@ -44,6 +46,7 @@ class Delta:
         self.path = folder / part.file
         self._salt = salt
         self._salt_bytes = salt.encode()
+        self._hashes: dict[str, bytes] = {}
         self.fd = self._index_fd = -1
         try:
             self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -57,12 +60,11 @@ class Delta:
     def _reset(self) -> None:
         self.index = Index()
         self.summary = Summary()
-        self.tail: dict[str, Line] = {}
+        self.tail: dict[str, int] = {}
         self.pending: list[tuple[str, int]] = []
         self.covered = self.end = 0
         self.chain = self.part.chain.encode()
         self.seq = self.part.first_seq - 1
-        self.last: Line | None = None
 
     def _damaged(
         self, sentence: str, byte: int | None = None, seq: int | None = None
@@ -100,12 +102,16 @@ class Delta:
 
     def torn_bytes(self, durable_seq: int) -> bytes:
         """What stands behind the last good line. Raises `LedgerDamaged` if it had ever been durable."""
-        size = os.fstat(self.fd).st_size
-        tail = os.pread(self.fd, max(0, size - self.end), self.end)
-        proof = classify(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
-        if proof:
-            raise self._damaged(proof, self.end, self.seq + 1)
-        return tail
+        while True:
+            size = os.fstat(self.fd).st_size
+            tail = os.pread(self.fd, max(0, size - self.end), self.end)
+            proof = classify(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
+            if not proof:
+                return tail
+            seq = self.seq
+            self.refresh()  # a writer at work may have added good lines since we looked: those are no proof
+            if self.seq == seq:
+                raise self._damaged(proof, self.end, self.seq + 1)
 
     # Reading on
 
@@ -114,32 +120,20 @@ class Delta:
         control: list[Line] = []
         limit = self.part.last_seq
         while limit is None or self.seq < limit:
-            group = self._sound(self._chunk())
-            if not group:
+            texts = chain.sound(self._chunk(), self.chain)
+            lines = decode_lines(b"".join(texts))
+            if [line.seq for line in lines] != list(range(self.seq + 1, self.seq + 1 + len(lines))):
+                lines = _numbered(lines, self.seq)
+            if not lines:
                 break
-            self.take(group)
-            control += [line for line, _, _ in group if not line.doc_id]
+            ids = [line.doc_id for line in lines]
+            head = texts[len(lines) - 1][-chain.PREVIOUS_BYTES : -3].decode()
+            self.take(ids, list(map(len, texts[: len(lines)])), lines, seq=lines[-1].seq, head=head)
+            if "" in ids:
+                control += [line for line in lines if not line.doc_id]
             if len(self.pending) >= 8 * FOLD_LINES:
                 self.fold(None)
         return control
-
-    def _sound(self, data: bytes) -> list[tuple[Line, bytes, bytes]]:
-        """The lines at the start of `data` that continue the chain, as the writer's groups have them."""
-        group: list[tuple[Line, bytes, bytes]] = []
-        head, seq, start = self.chain, self.seq, 0
-        check, find, decode = chain.check, data.find, decode_line
-        while end := find(b"\n", start) + 1:
-            text = data[start:end]
-            after = check(text, head)
-            if after is None:
-                break
-            line = decode(text)
-            seq += 1
-            if line.seq != seq:
-                break
-            group.append((line, text, after))
-            head, start = after, end
-        return group
 
     def _chunk(self) -> bytes:
         size = READ_BYTES
@@ -149,24 +143,35 @@ class Delta:
                 return data
             size *= 8
 
-    def take(self, group: list[tuple[Line, bytes, bytes]]) -> None:
-        """Count lines that are durable; each comes with its text and the head of the chain after it."""
-        end, tail, pending = self.end, self.tail, self.pending
-        for line, text, _ in group:
-            doc_id = line.doc_id
-            tail[doc_id] = line
-            pending.append((doc_id, end))
-            end += len(text)
-        self.summary.add([line for line, _, _ in group])
-        self.last, _, self.chain = group[-1]
-        self.end, self.seq = end, self.last.seq
+    def take(
+        self, ids: list[str], sizes: list[int], lines: Sequence[Line], *, seq: int, head: str
+    ) -> None:
+        """Count lines that are durable: their documents, their bytes, what they say; `head` is that of the chain."""
+        end = self.end
+        if len(ids) == 1:
+            self.tail[ids[0]] = end
+            self.pending.append((ids[0], end))
+            self.end = end + sizes[0]
+        else:
+            ends = list(accumulate(sizes, initial=end))
+            self.end = ends.pop()
+            self.tail.update(zip(ids, ends, strict=True))
+            self.pending += zip(ids, ends, strict=True)
+        self.summary.add(lines)
+        self.chain, self.seq = head.encode(), seq
+
+    @property
+    def last(self) -> Line | None:
+        """The last line, or None if there is none."""
+        if not self.end:
+            return None
+        return decode_line(self.line_at(self._break_before(self.end - 1, 0)))
 
     def fold(self, disk: Disk | None) -> None:
         """Make a table of the tail; with a `disk`, keep it beside the delta."""
         if not self.pending:
             return
-        salt = self._salt_bytes
-        pairs = [pair(quoted(doc_id), salt, offset) for doc_id, offset in self.pending]
+        hashes, offsets = self._hashed(), [offset for _, offset in self.pending]
         footer = Footer(
             covered=self.end,
             seq=self.seq,
@@ -177,7 +182,7 @@ class Delta:
         )
         is_kept = disk is not None and all(place >= 0 for place, _ in self.index.places)
         try:
-            written = self.index.add(pairs, footer, is_kept=is_kept)
+            written = self.index.add(hashes, offsets, footer, is_kept=is_kept)
         except IndexDamaged:
             self.rebuild()
             return
@@ -188,13 +193,28 @@ class Delta:
         elif disk is not None:
             self._keep(disk, footer)
 
+    def _hashed(self) -> list[bytes]:
+        """The hashes of the tail's documents, line by line; one is worked out only once in a while."""
+        known, salt = self._hashes, self._salt_bytes
+        if len(known) > HASHES_MAX:
+            known.clear()
+        ids = [doc_id for doc_id, _ in self.pending]
+        found = list(map(known.get, ids))
+        if None in found:
+            for doc_id in self.tail:
+                if doc_id not in known:
+                    known[doc_id] = short_hash(quoted(doc_id), salt)
+            found = list(map(known.get, ids))
+        return found  # type: ignore[return-value]
+
     def _keep(self, disk: Disk, footer: Footer) -> None:
         """Write an index anew whose tables were made in memory, because the file was of no use."""
-        pairs = [
-            each for table in self.index.tables for (each,) in iter_unpack("16s", table.pairs())
-        ]
+        pairs = sorted(
+            each for table in self.index.tables for each in iter_unpack(">8sQ", table.pairs())
+        )
+        hashes, offsets = [each[0] for each in pairs], [each[1] for each in pairs]
         self.index = Index()
-        self._append_index(disk, self.index.add(pairs, footer, is_kept=True))
+        self._append_index(disk, self.index.add(hashes, offsets, footer, is_kept=True))
 
     def _append_index(self, disk: Disk, written: bytes) -> None:
         if self._index_fd < 0:
@@ -220,9 +240,9 @@ class Delta:
 
     def latest(self, doc_id: str, key: bytes, hashed: int) -> Line | None:
         """The document's last line here, or None."""
-        line = self.tail.get(doc_id)
-        if line is not None:
-            return line
+        tail_at = self.tail.get(doc_id)
+        if tail_at is not None:
+            return decode_line(self.line_at(tail_at))
         try:
             for offset in self.index.find(hashed):
                 text = self.line_at(offset)
@@ -316,6 +336,14 @@ class Delta:
         self.close()
 
 
+def _numbered(lines: list[Line], seq: int) -> list[Line]:
+    """Those at the start whose numbers go on after `seq`."""
+    return [
+        line
+        for line, _ in takewhile(lambda each: each[0].seq == each[1], zip(lines, count(seq + 1)))
+    ]
+
+
 def classify(tail: bytes, *, first_bad: int, durable_seq: int) -> str | None:
     """Why the bad bytes were once durable, as a sentence; None: nothing says so, it is a torn tail."""
     if durable_seq >= first_bad:
@@ -346,18 +374,21 @@ def checked_lines(
     """The lines of a text, each checked against the chain. Raises `LedgerDamaged` at the first bad one."""
     rest = b""
     for data in chunks:
-        lines = (rest + data).split(b"\n")
-        rest = lines.pop()
-        for text in lines:
-            line = text + b"\n"
-            head = chain.check(line, previous)
-            if head is None or (seq is not None and (chain.place_of(line) or (-1,))[0] != seq):
-                sentence = "the line is not as it was sealed"
-                raise LedgerDamaged([Finding(file=name, byte=start, seq=seq, sentence=sentence)])
-            yield line
-            previous = head
-            start += len(line)
-            seq = None if seq is None else seq + 1
+        text = rest + data if rest else data
+        end = text.rfind(b"\n") + 1
+        lines = chain.sound(text[:end] if end < len(text) else text, previous)
+        if seq is not None:
+            lines = chain.numbered(lines, seq)
+            seq += len(lines)
+        if lines:
+            size = sum(map(len, lines))
+            previous = lines[-1][-chain.PREVIOUS_BYTES : -3]
+            start, end = start + size, end - size
+        yield from lines
+        if end:
+            sentence = "the line is not as it was sealed"
+            raise LedgerDamaged([Finding(file=name, byte=start, seq=seq, sentence=sentence)])
+        rest = text[text.rfind(b"\n") + 1 :]
     if rest:
         raise LedgerDamaged(
             [Finding(file=name, byte=start, seq=seq, sentence="the last line is not complete")]
@@ -383,5 +414,5 @@ def decoded(text: bytes) -> Line | None:
     """The line, or None if it is none."""
     try:
         return decode_line(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None

@@ -28,8 +28,9 @@ import sys
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from operator import add
 from pathlib import Path
 
 import msgspec
@@ -47,8 +48,9 @@ _FOOT_MAGIC = b"SWFOOT01"
 _TRAILER = struct.Struct("=QQ8s")
 _HEAD_WORDS = 5
 SIEVE_BITS = 16
-WIDE_SIEVE_BYTES = 1 << 19
+WIDE_SIEVE_BYTES = 1 << 21
 WIDE_MASK = WIDE_SIEVE_BYTES - 1
+"""The sieve over all tables that this process made is one byte a hash, for it is written for every line."""
 
 
 class IndexDamaged(Exception):
@@ -97,11 +99,7 @@ class Table:
         self._checked = bytearray(pages)
 
     def find(self, hashed: int) -> Iterator[int]:
-        """The offsets of the lines whose ids have this hash, newest first."""
-        if self.sieve_mask >= 0 and not (
-            self.sieve[hashed >> 3 & self.sieve_mask] >> (hashed & 7) & 1
-        ):
-            return
+        """The offsets of the lines whose ids have this hash, newest first; ask `may_hold` first."""
         words = self._words
         page = bisect_right(words, hashed, self._directory, self._crcs) - self._directory - 1
         while page >= 0:
@@ -113,6 +111,11 @@ class Table:
             if place >= low:
                 return
             page -= 1  # the same hash may go on at the end of the page before
+
+    def may_hold(self, hashed: int) -> bool:
+        """Whether the sieve lets the hash through."""
+        mask = self.sieve_mask
+        return mask < 0 or bool(self.sieve[hashed >> 3 & mask] >> (hashed & 7) & 1)
 
     def pairs(self) -> bytes:
         """Every entry as 16 bytes that sort as (hash, offset) do, checked."""
@@ -136,13 +139,8 @@ class Table:
         return low, count
 
 
-def table_bytes(pairs: Iterable[bytes], wide: bytearray) -> bytes:
-    """A table of these 16-byte entries; their hashes are noted in the `wide` sieve too."""
-    mixed = array("Q")
-    mixed.frombytes(b"".join(sorted(pairs)))
-    if sys.byteorder == "little":
-        mixed.byteswap()
-    hashes, offsets = mixed[0::2], mixed[1::2]
+def table_bytes(hashes: "array[int]", offsets: "array[int]", wide: bytearray) -> bytes:
+    """A table of these entries, sorted by hash and offset; the hashes are noted in the `wide` sieve too."""
     pages = [
         (hashes[at : at + PAGE_ENTRIES] + offsets[at : at + PAGE_ENTRIES]).tobytes()
         for at in range(0, len(hashes), PAGE_ENTRIES)
@@ -154,24 +152,38 @@ def table_bytes(pairs: Iterable[bytes], wide: bytearray) -> bytes:
     return b"".join((head, lists, *pages))
 
 
+def _sorted(hashes: Sequence[bytes], offsets: Sequence[int]) -> "tuple[array[int], array[int]]":
+    """Both columns in the order of the hashes; offsets come in rising, and stay so where hashes are equal."""
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    words = array("Q", b"".join(map(hashes.__getitem__, order)))
+    if sys.byteorder == "little":
+        words.byteswap()
+    return words, array("Q", map(offsets.__getitem__, order))
+
+
+def _split(pairs: list[bytes]) -> "tuple[array[int], array[int]]":
+    """Both columns of these 16-byte entries, sorted."""
+    mixed = array("Q", b"".join(sorted(pairs)))
+    if sys.byteorder == "little":
+        mixed.byteswap()
+    return mixed[0::2], mixed[1::2]
+
+
 def _sieve(hashes: "array[int]", wide: bytearray) -> bytes:
-    wide_mask = len(wide) - 1
+    for hashed in hashes:
+        wide[hashed & WIDE_MASK] = 1
     if len(hashes) <= PAGE_ENTRIES:
-        for hashed in hashes:
-            wide[hashed >> 3 & wide_mask] |= 1 << (hashed & 7)
         return b""
     size = 1 << (len(hashes) * SIEVE_BITS // 8 - 1).bit_length()
     sieve, mask = bytearray(size), size - 1
     for hashed in hashes:
-        place, bit = hashed >> 3, 1 << (hashed & 7)
-        sieve[place & mask] |= bit
-        wide[place & wide_mask] |= bit
+        sieve[hashed >> 3 & mask] |= 1 << (hashed & 7)
     return bytes(sieve)
 
 
-def pair(key: bytes, salt: bytes, offset: int) -> bytes:
-    """One entry for a quoted id, so that bytes sort as (hash, offset) do."""
-    return sha256(salt + key).digest()[:8] + offset.to_bytes(8, "big")
+def short_hash(key: bytes, salt: bytes) -> bytes:
+    """The same as bytes; with the eight of an offset behind them, bytes sort as (hash, offset) do."""
+    return sha256(salt + key).digest()[:8]
 
 
 def _big_endian(words: "array[int]") -> bytes:
@@ -229,23 +241,32 @@ class Index:
     def find(self, hashed: int) -> Iterator[int]:
         """The offsets of all lines with this hash, newest first."""
         tables, read = self.tables, self._read
-        if len(tables) > read and self._wide[hashed >> 3 & WIDE_MASK] >> (hashed & 7) & 1:
-            for place in range(len(tables) - 1, read - 1, -1):
-                yield from tables[place].find(hashed)
-        for place in range(read - 1, -1, -1):
-            yield from tables[place].find(hashed)
+        is_new = len(tables) > read and self._wide[hashed & WIDE_MASK]
+        for table in reversed(tables if is_new else tables[:read]):
+            if table.may_hold(hashed):
+                yield from table.find(hashed)
 
-    def add(self, pairs: list[bytes], footer: Footer, *, is_kept: bool) -> bytes:
+    def add(
+        self, hashes: Sequence[bytes], offsets: Sequence[int], footer: Footer, *, is_kept: bool
+    ) -> bytes:
         """Take in the entries of newer lines; the bytes to append to the file, if it is to be kept."""
         tables, places = list(self.tables), list(self.places)
-        while len(run := _run(tables, len(pairs))) >= (1 << LEVEL_BITS) - 1:
-            if len(pairs) + sum(table.entries for table in run) > MERGE_ENTRIES_MAX:
+        pairs: list[bytes] = []
+        entries = len(hashes)
+        while len(run := _run(tables, entries)) >= (1 << LEVEL_BITS) - 1:
+            if entries + sum(table.entries for table in run) > MERGE_ENTRIES_MAX:
                 break
             for table in run:
                 pairs.extend(each for (each,) in struct.iter_unpack("16s", table.pairs()))
+                entries += table.entries
             del tables[-len(run) :], places[-len(run) :]
+        if pairs:
+            pairs += map(add, hashes, (offset.to_bytes(8, "big") for offset in offsets))
+            columns = _split(pairs)
+        else:
+            columns = _sorted(hashes, offsets)
         self._wide = self._wide or bytearray(WIDE_SIEVE_BYTES)
-        data = table_bytes(pairs, self._wide)
+        data = table_bytes(*columns, self._wide)
         self._read = min(self._read, len(tables))
         tables.append(Table(memoryview(data).cast("Q")))
         places.append((self.file_size if is_kept else -1, len(data)))

@@ -18,15 +18,14 @@ The directory (each file's format stands at the top of its module):
     delta-2025-10-03.jsonl.gz       what a snapshot covers, packed
     ARCHIVE.jsonl                   older stretches of the log, and tombstones of removed ones  manifest
     checkpoint-2025-10-04.txt       the root over all lines, signed or not                      merkle
+    handover/                       checkpoints on their way to places elsewhere                handover
 
 All but the `.idx` files and HEAD are plain JSON or text (or that, gzipped); those two are derived or a hint.
 """
 
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -39,47 +38,40 @@ from stateward.core.model import Fields
 from stateward.ledger import merkle, upkeep
 from stateward.ledger.disk import Disk, put, wall_clock
 from stateward.ledger.errors import Finding, LedgerDamaged, LedgerError, LedgerMismatch
+from stateward.ledger.group import Group
+from stateward.ledger.keeper import ORIGIN, Keeper, Keeping
+from stateward.ledger.making import Change
 from stateward.ledger.manifest import HEAD, DeltaPart, SnapshotPart, date_label
-from stateward.ledger.merkle import Proof, Span, leaf_hash
+from stateward.ledger.questions import Questions
 from stateward.ledger.rebuild import is_ledger
 from stateward.ledger.record import (
     IMPORT_CLOSED,
     IMPORT_OPENED,
     METADATA_BYTES_MAX,
     ROLLED_BACK,
-    Document,
     Entry,
     LedgerAuditRecord,
-    Line,
     audit_record,
-    check_doc_id,
     check_text,
-    document,
 )
-from stateward.ledger.repair import Verdict, validate, verify
 from stateward.ledger.schedule import Housekeeping
 from stateward.ledger.states import LITERATURE, Graph
-from stateward.ledger.summary import Durations, Summary
 from stateward.ledger.upkeep import DELTA_BYTES_MAX, SNAPSHOTS_KEPT, Progress, no_progress
 from stateward.ledger.view import View, read_head
-from stateward.ledger.writer import ANY_MACHINE, Change, Durability, Writer, create
+from stateward.ledger.writer import ANY_MACHINE, Durability, Writer, create
 
-POLL_S = 0.005
 LEGACY_NAMES = ("ledger.jsonl",)
 REASON_CHARS_MAX = 1024
 
 
-class Ledger:
+class Ledger(Questions):
     """A ledger directory, open. Make one with `Ledger.open`."""
 
     def __init__(
         self, view: View, writer: Writer | None, graph: Graph | None, clock: Callable[[], float]
     ) -> None:
-        self._view = view
-        self._writer = writer
-        self._graph = graph
-        self._clock = clock
-        self._mutex = writer.mutex if writer is not None else threading.RLock()
+        super().__init__(view, writer, graph, clock)
+        self._keeper: Keeper | None = None
         self._snapshots_kept = SNAPSHOTS_KEPT
         self._delta_bytes_max = DELTA_BYTES_MAX
 
@@ -96,6 +88,7 @@ class Ledger:
         delta_bytes_max: int = DELTA_BYTES_MAX,
         metadata_bytes_max: int = METADATA_BYTES_MAX,
         partial: bool = False,
+        keeping: Keeping | None = None,
         disk: Disk | None = None,
     ) -> "Ledger":
         """Open a ledger, or make one where there is none.
@@ -103,6 +96,7 @@ class Ledger:
         `machine` is the graph that moves are checked against; None is a ledger that only mirrors another
         log. `durability="os"` leaves it to the kernel when bytes reach the disk: a power cut may then cost
         the last ones. `partial` answers from deltas alone when their base is lost, and marks every answer.
+        `keeping` compacts it each night and hands its checkpoints over, in a thread of its own (see `keeper`).
         """
         folder = Path(path)
         graph = Graph(machine) if machine is not None else None
@@ -132,6 +126,8 @@ class Ledger:
             ledger._check_machine()
             if not read_only:
                 ledger._complete()
+            if keeping is not None:
+                ledger._keep(keeping)
         except BaseException:
             ledger.close()
             raise
@@ -166,50 +162,15 @@ class Ledger:
         if self._view.base is not None and not self._view.base.has_index:
             self._view.base.write_index(writer.disk)
 
+    def _keep(self, keeping: Keeping) -> None:
+        writer = self._the_writer()
+        self._keeper = Keeper(self, keeping, clock=self._clock, disk=writer.disk)
+        self._keeper.start()
+
     def _the_writer(self) -> Writer:
         if self._writer is None:
             raise InvalidRequest(f"{self._view.folder} was opened with read_only=True")
         return self._writer
-
-    @property
-    def path(self) -> Path:
-        """The directory."""
-        return self._view.folder
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What had to be done or used instead of what, in sentences; empty when all was well."""
-        return tuple(self._view.notes)
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether answers come from deltas without their base."""
-        return self._view.is_partial
-
-    @property
-    def last_seq(self) -> int:
-        """The seq of the newest line."""
-        with self._looking():
-            return self._view.active.seq
-
-    @property
-    def head(self) -> str:
-        """The head of the chain after the newest line."""
-        with self._looking():
-            return self._view.active.chain.decode()
-
-    @property
-    def machine(self) -> Machine | None:
-        """The machine that moves are checked against; None where another log is mirrored."""
-        return self._graph.machine if self._graph is not None else None
-
-    def files(self) -> list[tuple[Path, int | None]]:
-        """The files of the log, oldest first; of the one that is written to, also how many of its bytes count."""
-        with self._looking() as view:
-            active = view.active
-            parts = [part for part in view.parts() if not part.is_removed]
-            paths = [view.folder / part.file for part in parts if part.last_seq is not None]
-            return [*((path, None) for path in paths), (active.path, active.end)]
 
     # Writing
 
@@ -247,7 +208,7 @@ class Ledger:
             metadata={} if metadata is None else metadata,
             actor=actor,
         )
-        return audit_record(self._append([entry])[0][1])
+        return audit_record(self._append([entry]).texts[0])
 
     def record_many(self, changes: Iterable[Entry | Change]) -> int:
         """Move many documents in one durable group, in order; the number. All are checked before any is written.
@@ -255,9 +216,9 @@ class Ledger:
         A change is (document, state[, adapter[, metadata]]) or an `Entry`.
         """
         group = list(changes)
-        return len(self._append(group)) if group else 0
+        return len(self._append(group).ids) if group else 0
 
-    def _append(self, entries: Sequence[Entry | Change]) -> list[tuple[Line, bytes, bytes]]:
+    def _append(self, entries: Sequence[Entry | Change]) -> Group:
         if self._graph is None:
             raise InvalidRequest(f"{self.path} only mirrors another log; use mirror()")
         writer = self._the_writer()
@@ -326,116 +287,6 @@ class Ledger:
                 )
                 writer.commit(closed.seq)
 
-    # Asking
-
-    @contextmanager
-    def _looking(self) -> Iterator[View]:
-        """The view, up to date, with nobody changing it meanwhile."""
-        with self._mutex:
-            if self._writer is None:
-                self._view.refresh()
-            else:
-                self._writer.check_usable()
-            yield self._view
-
-    def _shown(self, name: str) -> str:
-        return self._graph.state(name) if self._graph is not None else name
-
-    def state(self, doc_id: str) -> str | None:
-        """The document's state (a `LedgerState` for the literature machine), or None if nobody knows it."""
-        check_doc_id(doc_id)
-        with self._looking() as view:
-            line = view.line(doc_id)
-        return None if line is None else self._shown(line.new_state)
-
-    def document(self, doc_id: str) -> Document | None:
-        """All that is known about where the document is now."""
-        check_doc_id(doc_id)
-        with self._looking() as view:
-            line = view.line(doc_id)
-        return None if line is None else self._document(line)
-
-    def _document(self, line: Line) -> Document:
-        found = document(line, is_partial=self._view.is_partial)
-        return replace(found, state=self._shown(found.state))
-
-    def next_states(self, doc_id: str) -> tuple[str, ...]:
-        """Where this very document may go now."""
-        if self._graph is None:
-            return ()
-        with self._looking() as view:
-            line = view.line(doc_id)
-        names = self._graph.next(line) if line else (self._graph.machine.initial,)
-        return tuple(map(self._shown, names))
-
-    def history(self, doc_id: str) -> list[LedgerAuditRecord]:
-        """Every change of the document, oldest first; also those that were rolled back or archived."""
-        check_doc_id(doc_id)
-        with self._looking() as view:
-            return [audit_record(text) for text in view.history(doc_id)]
-
-    def documents(self, *, state: str | None = None) -> Iterator[Document]:
-        """Every document, or those in one state, sorted by the bytes of their quoted id."""
-        with self._looking() as view:
-            lines = view.lines(None if state is None else str(state))
-        for line in lines:
-            yield self._document(line)
-
-    def stuck(
-        self, *, older_than: timedelta, states: Iterable[str] | None = None
-    ) -> Iterator[Document]:
-        """Documents that have been in one state for longer than that, terminal states left out."""
-        before = self._clock() - older_than.total_seconds()
-        wanted = None if states is None else {str(state) for state in states}
-        terminal = self._graph.terminal if self._graph is not None else frozenset()
-        for each in self.documents():
-            is_wanted = each.state in wanted if wanted is not None else each.state not in terminal
-            if is_wanted and each.updated_at < before:
-                yield each
-
-    def summary(self) -> Summary:
-        """Counts, durations, adapters, error types and sources; costs the same however many documents there are."""
-        with self._looking() as view:
-            return view.summary()
-
-    def counts(self) -> dict[str, int]:
-        """How many documents are in each state that has any."""
-        return {self._shown(name): count for name, count in self.summary().counts.items() if count}
-
-    def durations(self) -> dict[str, Durations]:
-        """How long documents stayed in each state before they left it."""
-        return {self._shown(name): stays for name, stays in self.summary().durations.items()}
-
-    def records(self, *, after: int = 0) -> Iterator[LedgerAuditRecord]:
-        """Every line of the log with a greater seq, in order, each checked; the ledger's own lines too.
-
-        Stretches that were removed on purpose are left out: the numbers show it.
-        """
-        return map(audit_record, self.lines(after=after))
-
-    def lines(self, *, after: int = 0) -> Iterator[bytes]:
-        """The same as the bytes that stand in the files."""
-        with self._looking() as view:
-            return view.texts(after=after)
-
-    def follow(
-        self,
-        *,
-        after: int | None = None,
-        poll_s: float = POLL_S,
-        until: Callable[[], bool] = lambda: False,
-    ) -> Iterator[LedgerAuditRecord]:
-        """Every record after `after` (or from now on) as it is written, until `until()` says so."""
-        seq = self.last_seq if after is None else after
-        while True:
-            is_over = until()
-            for each in self.records(after=seq) if self.last_seq > seq else ():
-                yield each
-                seq = each.seq
-            if is_over:
-                return
-            time.sleep(poll_s)
-
     # Upkeep
 
     def rotate(self) -> bool:
@@ -471,22 +322,11 @@ class Ledger:
         keeping.succeeded(now)
         return made
 
-    def snapshots(self) -> list[SnapshotPart]:
-        """What can be rolled back to, newest first."""
-        with self._looking() as view:
-            return list(view.manifest.snapshots)
-
     def rollback(
         self, to: str | int, *, reason: str = "", actor: str | None = None
     ) -> SnapshotPart:
         """Make the documents of a snapshot (its date, name or seq) count again; the log keeps everything."""
         return upkeep.rollback(self._the_writer(), to, reason=reason, actor=actor)
-
-    def archive(self) -> list[DeltaPart]:
-        """The stretches of the log that no kept snapshot needs, and the tombstones of removed ones."""
-        with self._looking() as view:
-            live = {part.first_seq for part in view.manifest.deltas}
-            return [part for part in view.parts() if part.first_seq not in live]
 
     def remove_archived(self, *, up_to: int, reason: str, execute: bool = False) -> list[DeltaPart]:
         """What removing the archive up to that seq would take away; with `execute`, it does, leaving tombstones."""
@@ -498,13 +338,14 @@ class Ledger:
     def checkpoint(
         self,
         *,
-        origin: str = "stateward.local/ledger",
+        origin: str = ORIGIN,
         sign_as: str | None = None,
         private_key: bytes | None = None,
         write: bool = True,
+        progress: Callable[[str, int], None] = lambda *_: None,
     ) -> str:
         """The root over all lines so far, as text to be kept elsewhere; also put beside the ledger by the writer."""
-        size, root = self.tree()
+        size, root = self.tree(size=self.durable_seq, progress=progress)
         text = merkle.checkpoint_text(origin, size=size, root=root)
         if private_key is not None:
             text = merkle.signed(text, name=sign_as or origin, private_key=private_key)
@@ -513,64 +354,12 @@ class Ledger:
             put(self._writer.disk, path, text.encode())
         return text
 
-    def tree(self, *, size: int | None = None) -> tuple[int, bytes]:
-        """The number of lines, and the RFC 6962 root over them (or over the first `size` of them)."""
-        span = Span()
-        with self._looking() as view:
-            pieces = self._pieces(view, whole_spans_up_to=size)
-        for piece in pieces:
-            if size is not None and span.end >= size:
-                break
-            if isinstance(piece, Span):
-                span.extend(piece)
-            else:
-                span.add(leaf_hash(piece))
-        if size is not None and span.end != size:
-            raise InvalidRequest(f"the tree over {size} lines cannot be worked out any more")
-        return span.end, span.root()
-
-    def _pieces(self, view: View, *, whole_spans_up_to: int | None) -> Iterator[Span | bytes]:
-        """The log as spans where they are known and wanted, and as lines elsewhere."""
-        limit = view.active.seq if whole_spans_up_to is None else whole_spans_up_to
-        for part in view.parts():
-            last = part.last_seq
-            if part.span is not None and last is not None and (last <= limit or part.is_removed):
-                yield Span.unpacked(part.span, start=part.first_seq - 1, end=last)
-            else:
-                yield from view.part_texts(part)
-
-    def prove(self, seq: int, *, size: int | None = None) -> Proof:
-        """That the line with this seq is in the tree of a checkpoint over `size` lines (or of all)."""
-        with self._looking() as view:
-            whole = view.active.seq if size is None else size
-            if not 1 <= seq <= whole <= view.active.seq:
-                raise InvalidRequest(
-                    f"there is no line {seq} in the first {whole} of {view.active.seq}"
-                )
-            parts = view.parts()
-        pieces = (piece for part in parts for piece in self._proving(part, seq, whole))
-        return merkle.prove(pieces, seq=seq, size=whole)
-
-    def _proving(self, part: DeltaPart, seq: int, size: int) -> Iterator[Span | bytes]:
-        if part.is_removed and part.span is not None and part.last_seq is not None:
-            yield Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq)
-        elif part.first_seq <= size:
-            yield from self._view.part_texts(part)
-
-    def verify(self, *, checkpoint: str | None = None) -> Verdict:
-        """Read every byte and say what is wrong, and where (see `repair.verify`, which needs no open ledger)."""
-        return verify(self.path, checkpoint=checkpoint)
-
-    def validate(self) -> Iterator[Finding]:
-        """Replay the log: every move against the machine, and the result against what is kept."""
-        with self._looking() as view:
-            machine = self._graph.machine if self._graph is not None else None
-        return validate(view, machine)
-
     # The end
 
     def close(self) -> None:
-        """Let go of the lock and the files."""
+        """Let go of the lock and the files; upkeep that is under way is finished first."""
+        if self._keeper is not None:
+            self._keeper.stop()
         if self._writer is not None:
             self._writer.close()
         else:
@@ -601,15 +390,19 @@ class ImportDoor:
         """Whether the writer behind the door still writes."""
         return self._writer.is_usable
 
-    def record_many(self, entries: Sequence[Entry], *, source: str | None = None) -> int:
+    def record_many(
+        self, entries: Sequence[Entry], *, source: str | None = None, is_vetted: bool = False
+    ) -> int:
         """One durable group, not checked against the graph; states must be the machine's, of whatever kind.
 
         With a `source` each line names it and its `source_seq`, and `Ledger.source_seq` says how far it came.
+        `is_vetted` says that `legacy.Reader` made the entries: it has checked their values.
         """
-        lines = self._writer.append(entries, is_checked=False, source=source) if entries else []
-        self.records += len(lines)
-        self._ledger._rotate_if_large(self._writer)
-        return len(lines)
+        if entries:
+            self._writer.append(entries, is_checked=False, is_vetted=is_vetted, source=source)
+            self.records += len(entries)
+            self._ledger._rotate_if_large(self._writer)
+        return len(entries)
 
 
 def _make_if_new(folder: Path, disk: Disk, clock: Callable[[], float], graph: Graph | None) -> None:

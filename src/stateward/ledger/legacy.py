@@ -8,7 +8,7 @@ be changed to fit is kept in the metadata under `legacy_…`. A line that cannot
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Annotated, Literal, TypeAlias
@@ -20,11 +20,16 @@ from msgspec.structs import replace
 from stateward.core.errors import DeclarationError, Fault, InvalidRequest
 from stateward.core.model import Fields, Json, clean_text
 from stateward.core.reading import convert, read_yaml
+from stateward.ledger.loose import loosely
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     ERROR_TYPE_CHARS_MAX,
+    IDS_SHORT_MAX,
+    INT_MAX,
+    INT_MIN,
     METADATA_BYTES_MAX,
     Entry,
+    PlainEntry,
     check_doc_id,
     check_metadata,
 )
@@ -53,7 +58,10 @@ _PARTS_OF_ERRORS = (
 )
 _SAFE_BYTES_MAX = METADATA_BYTES_MAX // 4
 _SAFE_BRACKETS_MAX = 40
-_MANY_DIGITS = re.compile(rb"[0-9]{18}")
+_MANY_DIGITS = b"0" * 18
+_DIGITS_ALIKE = bytes(48 if 48 <= byte < 58 else 32 for byte in range(256))
+_FLAT = frozenset({str, float, bool, type(None)})
+SHAPES_REMEMBERED_MAX = 1000
 _GAPS = re.compile(r"[\s.\-/]+")
 _decode = msgspec.json.Decoder().decode
 
@@ -197,6 +205,19 @@ class OldLine(msgspec.Struct, gc=False):
     is_time_assumed: bool
 
 
+class _Shape(msgspec.Struct, gc=False):
+    """Which names of a line's fields mean what; None where none does."""
+
+    is_quick: bool
+    loose: tuple[str, ...]
+    doc_id: str | None = None
+    state: str | None = None
+    timestamp: str | None = None
+    adapter: str | None = None
+    metadata: str | None = None
+    old_state: str | None = None
+
+
 class Reader:
     """Reads the lines of one old ledger in order; a line without a time gets that of the line before it."""
 
@@ -204,15 +225,73 @@ class Reader:
         self._mapping = mapping
         self._last_at = first_at
         self._words: dict[str, tuple[str, bool]] = {}
+        self._shapes: dict[tuple[str, ...], _Shape] = {}
 
     def line(self, text: bytes, number: int) -> OldLine:
         """What a line says. Raises `InvalidRequest` with the reason if it cannot be used."""
         try:
             fields = _decode(text)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise InvalidRequest(f"this is not JSON: {error}") from error
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            fields = loosely(text)
         if type(fields) is not dict:
             raise InvalidRequest(f"this is {_kind(fields)}, not a JSON object")
+        return self._quick(fields, text, number) or self._line(fields, text, number)
+
+    def _quick(self, fields: dict[str, Json], text: bytes, number: int) -> OldLine | None:
+        """What most lines say, in the way that most lines say it; None if this one must be looked at closely.
+
+        Programs write lines of a few shapes, so what the names mean is worked out once for each shape.
+        """
+        names = tuple(fields)
+        shape = self._shapes.get(names)
+        if shape is None:
+            shape = self._shape(names)
+        if not shape.is_quick or None in fields.values():
+            return None
+        get: Callable[..., Json] = fields.get
+        doc_id, word, at = get(shape.doc_id), get(shape.state), get(shape.timestamp)
+        adapter = get(shape.adapter, "")
+        metadata = get(shape.metadata) if shape.metadata is not None else {}
+        if (
+            type(doc_id) is not str
+            or not doc_id.isascii()
+            or not 0 < len(doc_id) < IDS_SHORT_MAX
+            or type(word) is not str
+            or (found := self._words.get(word)) is None
+            or type(at) is not float
+            or not 0.0 <= at < SECONDS_MAX
+            or type(adapter) is not str
+            or len(adapter) > ADAPTER_CHARS_MAX
+            or type(metadata) is not dict
+            or (
+                (shape.loose or len(text) > _SAFE_BYTES_MAX or not _is_flat(metadata))
+                and _may_be_too_much(text)
+            )
+        ):
+            return None
+        for name in shape.loose:
+            metadata["legacy_" + name if name in metadata else name] = fields[name]
+        state, is_mapped = found
+        if not is_mapped or state != word:
+            metadata["legacy_state"] = word
+        self._last_at = at
+        entry = PlainEntry(
+            doc_id=doc_id, state=state, adapter=adapter, timestamp=at, metadata=metadata, source_seq=number
+        )  # fmt: skip
+        before = get(shape.old_state)
+        return OldLine(entry, word, None if before is None else str(before), False)
+
+    def _shape(self, names: tuple[str, ...]) -> "_Shape":
+        known, loose = self._sorted(dict(zip(names, names, strict=True)))
+        is_quick = {"doc_id", "state", "timestamp"} <= known.keys() and _RARE.isdisjoint(known)
+        shape = _Shape(is_quick=is_quick, loose=tuple(loose))
+        for meaning in ("doc_id", "state", "timestamp", "adapter", "metadata", "old_state"):
+            setattr(shape, meaning, known.get(meaning))
+        if len(self._shapes) < SHAPES_REMEMBERED_MAX:
+            self._shapes[names] = shape
+        return shape
+
+    def _line(self, fields: dict[str, Json], text: bytes, number: int) -> OldLine:
         known, loose = self._sorted(fields)
         doc_id = _doc_id(known)
         word = _word(known)
@@ -281,11 +360,22 @@ class Reader:
         return at, False
 
 
+def _is_flat(metadata: Fields) -> bool:
+    """Whether the metadata are plain values of a usual size, which cannot be too much in a short line."""
+    for value in metadata.values():
+        if type(value) is int:
+            if not INT_MIN <= value <= INT_MAX:
+                return False
+        elif type(value) not in _FLAT:
+            return False
+    return True
+
+
 def _may_be_too_much(text: bytes) -> bool:
     """Whether the metadata of a line may be too long, too deep or hold too large a number; most lines cannot."""
-    brackets = text.count(b"[") + text.count(b"{")
-    is_large = len(text) > _SAFE_BYTES_MAX or brackets > _SAFE_BRACKETS_MAX
-    return is_large or _MANY_DIGITS.search(text) is not None
+    if len(text) > _SAFE_BYTES_MAX or _MANY_DIGITS in text.translate(_DIGITS_ALIKE):
+        return True
+    return text.count(b"[") + text.count(b"{") > _SAFE_BRACKETS_MAX
 
 
 def seconds(value: Json) -> float | None:

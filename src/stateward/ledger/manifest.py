@@ -147,7 +147,7 @@ def tombstones(folder: Path) -> list[DeltaPart]:
     for line in text.splitlines():
         try:
             found.append(_decode_part(line))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             continue
     return [part for part in _latest(found) if part.is_removed]
 

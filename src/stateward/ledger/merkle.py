@@ -15,6 +15,7 @@ Nothing here touches a disk.
 """
 
 import base64
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
@@ -198,7 +199,7 @@ def checkpoint_text(origin: str, *, size: int, root: bytes) -> str:
 def parse_checkpoint(text: str) -> tuple[str, int, bytes]:
     """Origin, number of lines and root of a checkpoint; signatures are not looked at."""
     lines = text.split("\n")
-    if len(lines) < 4 or not lines[1].isascii() or not lines[1].isdigit():
+    if len(lines) < 4 or not re.fullmatch("0|[1-9][0-9]{0,18}", lines[1]):
         raise InvalidRequest("this is no checkpoint: it has no origin, size and root")
     try:
         root = base64.b64decode(lines[2], validate=True)
@@ -211,22 +212,22 @@ def parse_checkpoint(text: str) -> tuple[str, int, bytes]:
 
 def signed(text: str, *, name: str, private_key: bytes) -> str:
     """The checkpoint with an Ed25519 signature line; `private_key` is the 32-byte seed."""
-    key = _ed25519().Ed25519PrivateKey.from_private_bytes(private_key)
+    key = ed25519_module().Ed25519PrivateKey.from_private_bytes(private_key)
     public = key.public_key().public_bytes_raw()
-    blob = _key_id(name, public) + key.sign(text.encode())
+    blob = key_id(name, public) + key.sign(text.encode())
     return f"{text}\n\u2014 {name} {base64.b64encode(blob).decode()}\n"
 
 
 def is_signed_by(checkpoint: str, *, name: str, public_key: bytes) -> bool:
     """Whether the checkpoint carries a good signature of this key."""
     text, separator, notes = checkpoint.partition("\n\n")
-    module = _ed25519()
+    module = ed25519_module()
     key = module.Ed25519PublicKey.from_public_bytes(public_key)
     for line in notes.splitlines() if separator else ():
         words = line.split(" ")
         if len(words) == 3 and words[0] == "\u2014" and words[1] == name:
             blob = base64.b64decode(words[2])
-            if blob[:KEY_ID_BYTES] == _key_id(name, public_key):
+            if blob[:KEY_ID_BYTES] == key_id(name, public_key):
                 return _verifies(key, blob[KEY_ID_BYTES:], (text + "\n").encode())
     return False
 
@@ -241,11 +242,13 @@ def _verifies(key: Any, signature: bytes, text: bytes) -> bool:  # noqa: ANN401
     return True
 
 
-def _key_id(name: str, public: bytes) -> bytes:
+def key_id(name: str, public: bytes) -> bytes:
+    """The four bytes by which the signed-note form knows a key."""
     return sha256(name.encode() + b"\n" + ED25519 + public).digest()[:KEY_ID_BYTES]
 
 
-def _ed25519() -> Any:  # noqa: ANN401 - the package may not be there
+def ed25519_module() -> Any:  # noqa: ANN401 - the package may not be there
+    """The optional package, or a sentence that says how to get it."""
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:

@@ -33,8 +33,8 @@ from stateward.ledger.legacy import Reader, StateMap
 from stateward.ledger.manifest import HEAD, LOCK, MANIFEST, date_label
 from stateward.ledger.rebuild import is_ledger
 from stateward.ledger.record import IMPORT_OPENED, Entry
-from stateward.ledger.repair import verify
 from stateward.ledger.states import LITERATURE
+from stateward.ledger.verify import verify
 
 GROUP_LINES = 8192
 COPY_BYTES = 1 << 20
@@ -344,9 +344,9 @@ class _Job:
                     if (entry.source_seq or 0) > done:
                         group.append(entry)
                         if len(group) >= GROUP_LINES:
-                            door.record_many(group, source=name)
+                            door.record_many(group, source=name, is_vetted=True)
                             group = []
-                door.record_many(group, source=name)
+                door.record_many(group, source=name, is_vetted=True)
             ledger.compact(pack=False)  # reads every line again, and checks it against the chain
             self._is_read_back = True
         return done

@@ -155,6 +155,8 @@ def _deltas(folder: Path) -> tuple[list[_Found], str | None]:
     found: list[_Found] = []
     empty: str | None = None
     for path in _names(folder, DELTA_NAME):
+        if path.suffix == GZ and not path.stat().st_size:  # an empty delta is never packed
+            raise LedgerDamaged([Finding(file=path.name, byte=0, sentence="it is empty")])
         ends = ends_of(path)
         first = decoded(ends[0]) if ends else None
         if ends is None or first is None:

@@ -24,6 +24,7 @@ from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Json
 
 DOC_ID_BYTES_MAX = 4096
+IDS_SHORT_MAX = DOC_ID_BYTES_MAX // 4
 ADAPTER_CHARS_MAX = 256
 METADATA_BYTES_MAX = 1 << 20
 METADATA_DEPTH_MAX = 50
@@ -46,8 +47,11 @@ encode_json = msgspec.json.Encoder().encode
 decode_json = msgspec.json.decode
 
 
-class Line(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
-    """A line as it is written and read, in the order of its fields on disk. Never change one."""
+class Line(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, eq=False):
+    """A line as it is written and read, in the order of its fields on disk. Never change one.
+
+    Two are the same only if they are one object: so lines can be counted without a look at what they say.
+    """
 
     doc_id: str
     old_state: str | None
@@ -149,6 +153,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     extra: Fields = {}
 
 
+class PlainEntry(Entry, frozen=True, kw_only=True, gc=False):
+    """One that says no more than document, state, adapter, metadata, time and where it comes from."""
+
+
 class Kept(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """What a snapshot keeps of a document: `"doc:1":{"state":"parsed",…}`."""
 
@@ -165,11 +173,26 @@ class Kept(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
 
 
 KNOWN = frozenset(Line.__struct_fields__) | {"h"}
-decode_line = msgspec.json.Decoder(Line).decode
-_decode_kept = msgspec.json.Decoder(Kept).decode
+_line_decoder = msgspec.json.Decoder(Line)
+decode_line = _line_decoder.decode
+decode_lines = _line_decoder.decode_lines
 
 
-def audit_record(text: bytes) -> LedgerAuditRecord:
+class _KeptLine(Line, kw_only=True):
+    """A line as a snapshot spells it: the same fields as `Kept`, under the names of a line."""
+
+    doc_id: str = ""
+    old_state: str | None = None
+    new_state: str = msgspec.field(name="state")
+    timestamp: float = msgspec.field(name="updated_at")
+    seq: int = 0
+    n: int = 1
+
+
+_decode_kept = msgspec.json.Decoder(_KeptLine).decode
+
+
+def audit_record(text: bytes | str) -> LedgerAuditRecord:
     """The record that a line holds, with the fields that this version does not know."""
     fields: Fields = decode_json(text)
     extra = {name: fields.pop(name) for name in fields.keys() - KNOWN}
@@ -206,22 +229,9 @@ def kept(line: Line) -> bytes:
 
 def from_kept(doc_id: str, text: bytes) -> Line:
     """The last line of a document, as far as a snapshot keeps it."""
-    each = _decode_kept(text)
-    return Line(
-        doc_id=doc_id,
-        old_state=None,
-        new_state=each.state,
-        timestamp=each.updated_at,
-        adapter=each.adapter,
-        metadata=each.metadata,
-        seq=each.seq,
-        n=1,
-        retry_count=each.retry_count,
-        max_retries=each.max_retries,
-        resume=each.resume,
-        error_type=each.error_type,
-        error_message=each.error_message,
-    )
+    line = _decode_kept(text)
+    line.doc_id = doc_id
+    return line
 
 
 def document(line: Line, *, is_partial: bool = False) -> Document:
@@ -323,6 +333,11 @@ def _check_unicode(text: str, what: str) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise InvalidRequest(f"{what} holds half a character (a lone surrogate)") from error
+
+
+def to_microseconds(seconds: float) -> float:
+    """Seconds to six places. The same as `round(seconds, 6)` for all that a clock says, and four times as quick."""
+    return int(seconds * 1e6 + 0.5) / 1e6 if seconds >= 0 else round(seconds, 6)
 
 
 def plain_number(value: Json, *, what: str) -> float:

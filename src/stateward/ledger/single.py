@@ -4,7 +4,8 @@
 
 The lines are those of the deltas, byte for byte, so every check of the chain holds here too. The anchor is what a
 delta alone lacks: a file that was cut between two lines looks whole without it. A delta of a ledger directory can be
-checked as well, with the manifest beside it for an anchor. Reads only, but for `export`, which writes a new file.
+checked as well, with the manifest beside it for an anchor, and so can the history that the service exports (see
+`history_file`). Reads only, but for `export`, which writes a new file.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,11 +18,12 @@ from stateward.ledger import chain
 from stateward.ledger.delta import checked_lines, classify, plain_chunks
 from stateward.ledger.disk import Disk
 from stateward.ledger.errors import Finding, LedgerDamaged
+from stateward.ledger.history_file import HistoryWalk, is_history
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.manifest import GZ, DeltaPart, read_archive, read_manifest
 from stateward.ledger.merkle import Span, leaf_hash
 from stateward.ledger.record import ROLLED_BACK, decode_line
-from stateward.ledger.repair import Verdict
+from stateward.ledger.verify import Verdict
 from stateward.ledger.view import read_head
 
 WRITE_LINES = 4096
@@ -83,7 +85,18 @@ def _write_all(ledger: Ledger, disk: Disk, fd: int, progress: Callable[[str, int
 
 
 def verify_file(path: Path, *, progress: Callable[[str, int], None] = lambda *_: None) -> Verdict:
-    """Check one file: an export against its anchor, a delta against the manifest beside it."""
+    """Check one file: an export against its anchor, a delta against the manifest beside it, or an exported history."""
+    _check_is_file(path)
+    if is_history(path):
+        history = HistoryWalk(path, progress)
+        history.run()
+        return Verdict(
+            lines=history.count,
+            snapshots=0,
+            head=history.head,
+            root="",
+            findings=tuple(history.findings),
+        )
     walk = _Walk(path, progress)
     try:
         for _ in walk.lines():
@@ -97,8 +110,20 @@ def verify_file(path: Path, *, progress: Callable[[str, int], None] = lambda *_:
     )  # fmt: skip
 
 
+def _check_is_file(path: Path) -> None:
+    if not path.is_file():
+        raise InvalidRequest(f"{path} is neither a ledger directory nor a file of one")
+
+
 def file_states(path: Path) -> dict[str, str]:
     """Where each document is at the end of a file. Raises `LedgerDamaged` if anything is wrong with it."""
+    _check_is_file(path)
+    if is_history(path):
+        history = HistoryWalk(path, lambda *_: None)
+        history.run()
+        if history.findings:
+            raise LedgerDamaged(history.findings)
+        return history.states
     walk = _Walk(path, lambda *_: None)
     rollbacks: list[tuple[int, int]] = []
     for text in walk.lines():
@@ -131,13 +156,12 @@ class _Walk:
     """One walk over a file; what is wrong with it is gathered, or raised where nothing more can be read."""
 
     def __init__(self, path: Path, progress: Callable[[str, int], None]) -> None:
-        if not path.is_file():
-            raise InvalidRequest(f"{path} is neither a ledger directory nor a file of one")
         self._path, self._progress = path, progress
         self.findings: list[Finding] = []
         self.notes: list[Finding] = []
         self.count = 0
         self.head = chain.GENESIS
+        self._head_seq = read_head(path.parent)  # before the lines are read: a writer may go on
         self._part, self._is_last = _listed(path)
         self.first_seq = self._part.first_seq if self._part else 1
         self.span = Span(self.first_seq - 1)
@@ -177,7 +201,7 @@ class _Walk:
             )
 
     def _end_of_log(self, rest: bytes, last: int) -> None:
-        why = classify(rest, first_bad=last + 1, durable_seq=read_head(self._path.parent))
+        why = classify(rest, first_bad=last + 1, durable_seq=self._head_seq)
         if why is not None:
             self._say(why, seq=last + 1)
         elif rest:
@@ -221,7 +245,7 @@ def _anchor(path: Path) -> Anchor | None:
         return None
     try:
         found = msgspec.json.decode(last, type=_AnchorLine).anchor
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return found if msgspec.json.encode(_AnchorLine(found)) + b"\n" == last else None
 

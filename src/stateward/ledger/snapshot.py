@@ -12,7 +12,7 @@ SHA-256; 256 digests in a row are hashed to one digest of the level above, until
 `root` is the SHA-256 of those. The manifest keeps the root too, so a forger must change both.
 
 Beside it stands `snapshot-….json.idx`, derived and disposable: a search tree with the same fan-out. A leaf
-holds, for 256 blocks, their digests and the first id that starts in each 4096 bytes; a node above holds the digest
+holds, for 256 blocks, their digests and the first id that starts in each 2048 bytes; a node above holds the digest
 and the first id of each of its children. Opening reads the header, the footer and the top node, however many
 documents there are.
 A look-up walks down, checks the digests on its way once, and searches one block. An answer, also the answer
@@ -28,6 +28,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -38,7 +39,7 @@ from stateward.ledger.record import encode_json
 VERSION = "1.0"
 ALGORITHM = "sha256-tree"
 BLOCK = 16_384
-STRIDE = 4096
+STRIDE = 2048
 """The index knows the first id of every stride: a look-up searches that much text."""
 FANOUT = 256
 DIGEST = 16
@@ -48,9 +49,13 @@ STATES_START = b',"states":{\n'
 FOOTER_START = b'\n},"checksum":'
 KEY_END = b'":{"state":'
 FLUSH_BLOCKS = 16
+FLUSH_BYTES = 2 * FLUSH_BLOCKS * BLOCK
 NODES_CACHED_MAX = 4096
+NODE_BYTES = 1 << 16
+"""What most nodes have at most: asked for in one go, before its pages are touched one by one."""
 QUOTE = 34
 COMMA = 44
+BREAK = 10
 INDEX = ".idx"
 INDEX_MAGIC = b"SWSNAP01"
 _NODE = struct.Struct("<IIII")
@@ -89,14 +94,21 @@ _decode_checksum = msgspec.json.Decoder(Checksum).decode
 
 
 class _Node:
-    """One node of the search tree, unpacked: digests, first ids, and where each begins."""
+    """One node of the search tree: digests, first ids, and where each begins; the last two unpacked when asked for."""
 
-    __slots__ = ("digests", "keys", "offsets")
+    __slots__ = ("_body", "_counts", "digests", "keys", "offsets")
 
-    def __init__(self, digests: bytes, keys: list[bytes], offsets: "array[int]") -> None:
-        self.digests = digests
-        self.keys = keys
-        self.offsets = offsets
+    def __init__(self, body: bytes, digests: int, keys: int) -> None:
+        self.digests = body[: digests * DIGEST]
+        self._body, self._counts = body, (digests * DIGEST, keys)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - only for the two that are not there yet
+        start, keys = self._counts
+        end = start + 8 * (keys + 1)
+        self.offsets = array("Q", self._body[start:end])
+        self.keys = self._body[end:].split(b"\n") if keys else []
+        self._body = b""
+        return getattr(self, name)
 
 
 class Snapshot:
@@ -105,12 +117,14 @@ class Snapshot:
     def __init__(self, path: Path, *, root: str | None = None) -> None:
         """Open it; with `root`, refuse any other. Raises `LedgerDamaged`."""
         self.path = path
+        self._advice = mmap.MADV_NORMAL
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             self.size = os.fstat(fd).st_size
             if not self.size:
                 raise self._damaged("the file is empty")
             self._text = mmap.mmap(fd, self.size, prot=mmap.PROT_READ)
+            self._expect(mmap.MADV_RANDOM)
         finally:
             os.close(fd)
         self._read_ends(root)
@@ -123,6 +137,12 @@ class Snapshot:
             self._use(self._rebuilt())
         self._check(0, self.start)
 
+    def _expect(self, advice: int) -> None:
+        """Tell the kernel whether single documents will be asked for, or everything: it reads ahead or not."""
+        if advice != self._advice:
+            self._text.madvise(advice)
+            self._advice = advice
+
     def _read_ends(self, root: str | None) -> None:
         break_at = self._text.find(STATES_START, 0, HEADER_BYTES_MAX)
         self.start = break_at + len(STATES_START)
@@ -134,7 +154,7 @@ class Snapshot:
             self.checksum = _decode_checksum(
                 self._text[foot + len(FOOTER_START) : self.size].rstrip(b"\n")[:-1]
             )
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._damaged(f"its header or its checksum cannot be read: {error}") from error
         self.end = foot + 2
         self.last_line_end = foot
@@ -155,11 +175,8 @@ class Snapshot:
 
     def get(self, key: bytes) -> bytes | None:
         """What the snapshot keeps of the document with this quoted id, as JSON, or None."""
-        found = self._locate(key)
-        if found[2]:
-            start, end, _ = found
-            return self._text[start + len(key) + 1 : end]
-        return None
+        start, end, is_found = self._locate(key)
+        return self._text[start + len(key) + 1 : end] if is_found else None
 
     def _locate(self, key: bytes) -> tuple[int, int, bool]:
         """(start, end, True) of the document's line; or where it would start, that again, and False."""
@@ -169,16 +186,20 @@ class Snapshot:
                 raise self._damaged("the index leads to a wrong place; delete the .idx file")
             return self.start, self.start, False
         start, limit = bucket
-        text = self._text
-        self._check(start - 1, min(limit + 1, self.end))
-        needle = b"\n" + key + b":"
-        at = text.find(needle, start - 1, limit + len(needle))
-        if at >= 0:
-            end = text.find(b"\n", at + 1)
-            if end > limit:
-                self._check(limit, end)
-            return at + 1, end - (text[end - 1] == COMMA), True
-        return self._gap(key, start, limit)
+        first, last = (start - 1) // BLOCK, limit // BLOCK
+        if first != last or not self._checked[first]:
+            self._check(start - 1, min(limit + 1, self.end))
+        # A copy, because searching in one is ten times as quick as searching in a memory map.
+        text = self._text[start - 1 : limit]
+        at = text.find(b"\n" + key + b":")
+        if at < 0:
+            return self._gap(key, start, limit)
+        end = text.find(b"\n", at + 1)
+        if end > 0:
+            return start + at, start - 1 + end - (text[end - 1] == COMMA), True
+        end = self._text.find(b"\n", limit)
+        self._check(limit, end)
+        return start + at, end - (self._text[end - 1] == COMMA), True
 
     def _gap(self, key: bytes, start: int, limit: int) -> tuple[int, int, bool]:
         """Where `key` would stand between `start` and `limit`; proves that the index led to the right block."""
@@ -197,16 +218,16 @@ class Snapshot:
     def _bucket(self, key: bytes) -> tuple[int, int] | None:
         """The stretch of text in which a line with this id would start; None: before the first one."""
         at = self._top_at
-        limit = self.last_line_end + 1
-        for level in range(self._height, -1, -1):
-            node = self._node(at)
+        nodes, level = self._nodes, self._height
+        while True:
+            node = nodes.get(at) or self._node(at)
             place = bisect_right(node.keys, key) - 1
             if place < 0:
                 return None
-            if level == 0:
-                return node.offsets[place], node.offsets[place + 1]
             at = node.offsets[place]
-        return self.start, limit  # pragma: no cover - the loop always returns
+            if level == 0:
+                return at, node.offsets[place + 1]
+            level -= 1
 
     def _node(self, at: int) -> _Node:
         node = self._nodes.get(at)
@@ -218,17 +239,15 @@ class Snapshot:
 
     def _unpacked(self, at: int) -> _Node:
         index = self._index
+        if isinstance(index, mmap.mmap):
+            page = at // mmap.PAGESIZE * mmap.PAGESIZE
+            index.madvise(mmap.MADV_WILLNEED, page, min(NODE_BYTES, len(index) - page))
         crc, digests, keys, length = _NODE.unpack_from(index, at)
         first = at + _NODE.size
-        second = first + digests * DIGEST
-        third = second + 8 * (keys + 1)
-        body = bytes(index[first : third + length])
+        body = bytes(index[first : first + digests * DIGEST + 8 * (keys + 1) + length])
         if zlib.crc32(body, zlib.crc32(index[at + 4 : first])) != crc:
             raise self._damaged("its index is damaged; delete the .idx file", at)
-        offsets = array("Q")
-        offsets.frombytes(body[second - first : third - first])
-        names = body[third - first :].split(b"\n") if keys else []
-        return _Node(body[: digests * DIGEST], names, offsets)
+        return _Node(body, digests, keys)
 
     # Checking
 
@@ -245,7 +264,10 @@ class Snapshot:
     def _check_block(self, block: int) -> None:
         leaf = self._leaf_digests(block // FANOUT)
         at = block * BLOCK
-        found = sha256(self._text[at : min(at + BLOCK, self.end)]).digest()[:DIGEST]
+        if self._advice == mmap.MADV_RANDOM:
+            self._text.madvise(mmap.MADV_WILLNEED, at, min(BLOCK, self.size - at))
+        with memoryview(self._text) as text, text[at : min(at + BLOCK, self.end)] as part:
+            found = sha256(part).digest()[:DIGEST]
         place = block % FANOUT * DIGEST
         if found != leaf[place : place + DIGEST]:
             raise self._damaged("the text is not as it was written", at)
@@ -271,6 +293,7 @@ class Snapshot:
 
     def verify(self) -> None:
         """Read all of it against its root, without the index."""
+        self._expect(mmap.MADV_NORMAL)
         with memoryview(self._text) as view, view[: self.end] as text:
             digests = [
                 sha256(text[at : at + BLOCK]).digest()[:DIGEST] for at in range(0, self.end, BLOCK)
@@ -284,6 +307,7 @@ class Snapshot:
         self, start: int | None = None, end: int | None = None
     ) -> Iterator[tuple[bytes, bytes]]:
         """(quoted id, what is kept) of every document that starts in [start, end), checked, in order."""
+        self._expect(mmap.MADV_NORMAL)
         at = self.start if start is None else start
         stop = self.last_line_end if end is None else end
         text = self._text
@@ -298,6 +322,7 @@ class Snapshot:
 
     def in_state(self, state: str) -> Iterator[tuple[bytes, bytes]]:
         """The same for the documents in one state alone: searched for, not read."""
+        self._expect(mmap.MADV_NORMAL)
         needle = KEY_END + encode_json(state)
         text, at = self._text, self.start
         while (hit := text.find(needle, at, self.last_line_end)) >= 0:
@@ -311,6 +336,7 @@ class Snapshot:
 
     def runs(self, keys: list[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
         """The text cut at these sorted ids: (start, end) of what stays, then the id that goes there."""
+        self._expect(mmap.MADV_NORMAL)
         at = self.start
         for key in keys:
             start, end, found = self._locate(key)
@@ -318,10 +344,11 @@ class Snapshot:
             at = (self._text.find(b"\n", end) + 1) if found else max(start, at)
         yield at, max(self.last_line_end + 1, at), None
 
-    def text(self, start: int, end: int) -> bytes:
-        """A stretch of the text, checked."""
+    def text(self, start: int, end: int) -> memoryview:
+        """A stretch of the text, checked; let go of it before the snapshot is closed."""
         self._check(start, end)
-        return self._text[start:end]
+        with memoryview(self._text) as view:
+            return view[start:end]
 
     # The index
 
@@ -335,7 +362,9 @@ class Snapshot:
             size = os.fstat(fd).st_size
             if size < _TOP.size:
                 return False
-            return self._use(mmap.mmap(fd, size, prot=mmap.PROT_READ))
+            index = mmap.mmap(fd, size, prot=mmap.PROT_READ)
+            index.madvise(mmap.MADV_RANDOM)
+            return self._use(index)
         finally:
             os.close(fd)
 
@@ -384,25 +413,22 @@ class IndexBuilder:
         self._at = 0
         self._ends_in_break = False
 
-    def feed(self, text: bytes | bytearray, size: int) -> None:
+    def feed(self, text: bytes, size: int) -> None:
         """The next `size` bytes of the file; `text` reaches to the end of the id that begins last in them."""
         view = memoryview(text)
         for at in range(0, size, BLOCK):
             self._digests += sha256(view[at : min(at + BLOCK, size)]).digest()[:DIGEST]
-        find = text.find
-        for at in range(0, size, STRIDE):
-            if at == 0 and self._ends_in_break:
-                self._note(text, 0)
-            elif (found := find(b"\n", max(at - 1, 0), min(at + STRIDE, size) - 1)) >= 0:
-                self._note(text, found + 1)
         view.release()
-        self._ends_in_break = text[size - 1] == 10
+        find, keys, base = text.find, self._keys, self._at
+        for at in range(0, size, STRIDE):
+            if at == 0:
+                start = 0 if self._ends_in_break else find(b"\n", 0, STRIDE - 1) + 1 or -1
+            else:
+                start = find(b"\n", at - 1, at + STRIDE - 1) + 1 or -1
+            if 0 <= start < size and text[start] == QUOTE:
+                keys.append((base + start, text[start : find(KEY_END, start) + 1]))
+        self._ends_in_break = text[size - 1] == BREAK
         self._at += size
-
-    def _note(self, text: bytes | bytearray, start: int) -> None:
-        if text[start] == QUOTE:
-            end = text.find(KEY_END, start) + 1
-            self._keys.append((self._at + start, bytes(text[start:end])))
 
     @property
     def root(self) -> str:
@@ -495,57 +521,52 @@ class SnapshotWriter:
         self._temporary = path.with_name(path.name + TEMPORARY)
         discard(disk, self._temporary)
         self._fd = disk.create(self._temporary)
-        self._out = bytearray(encode_json(header)[:-1] + STATES_START)
+        self._parts: list[bytes | memoryview] = [encode_json(header)[:-1] + STATES_START]
+        self._size = len(self._parts[0])
         self._written = 0
         self._builder = IndexBuilder()
         self._expected = header.document_count
-        self._is_first = True
+        self._separator = b""
 
     def add(self, key: bytes, kept: bytes) -> None:
         """One document."""
-        if not self._is_first:
-            self._out += b",\n"
-        self._is_first = False
-        self._out += key
-        self._out += b":"
-        self._out += kept
-        if len(self._out) > 2 * FLUSH_BLOCKS * BLOCK:
-            self._flush()
+        line = b"%b%b:%b" % (self._separator, key, kept)
+        self._separator = b",\n"
+        self.more(line)
 
-    def copy(self, lines: bytes) -> None:
+    def copy(self, lines: bytes | memoryview) -> None:
         """Whole lines of another snapshot, the last one without its comma and newline."""
-        if not self._is_first:
-            self._out += b",\n"
-        self._is_first = False
-        self._out += lines
-        if len(self._out) > 2 * FLUSH_BLOCKS * BLOCK:
-            self._flush()
+        self.more(self._separator)
+        self._separator = b",\n"
+        self.more(lines)
 
-    def more(self, text: bytes) -> None:
+    def more(self, text: bytes | memoryview) -> None:
         """The next piece of the stretch whose first piece `copy` got."""
-        self._out += text
-        if len(self._out) > 2 * FLUSH_BLOCKS * BLOCK:
+        self._parts.append(text)
+        self._size += len(text)
+        if self._size > FLUSH_BYTES:
             self._flush()
 
     def _flush(self) -> None:
         # The last line may be unfinished and its id cut off; a block is digested once its ids are whole.
-        whole = self._out.rfind(b"\n") // BLOCK * BLOCK
-        if whole > 0:
-            self._emit(whole)
+        text = b"".join(self._parts)
+        whole = text.rfind(b"\n") // BLOCK * BLOCK
+        self._emit(text, max(whole, 0))
 
-    def _emit(self, size: int) -> None:
-        self._builder.feed(self._out, size)
-        view = memoryview(self._out)
-        self._disk.write(self._fd, view[:size])
-        view.release()
-        del self._out[:size]
-        self._written += size
+    def _emit(self, text: bytes, size: int) -> None:
+        if size:
+            self._builder.feed(text, size)
+            with memoryview(text) as view, view[:size] as part:
+                self._disk.write(self._fd, part)
+            self._written += size
+        self._parts = [text[size:]]
+        self._size = len(text) - size
 
     def finish(self, *, before_publish: Callable[[], None] = lambda: None) -> str:
         """Durable under its name when this returns; the root."""
-        self._out += b"\n}"
-        end = self._written + len(self._out)
-        self._emit(len(self._out))
+        text = b"".join((*self._parts, b"\n}"))
+        end = self._written + len(text)
+        self._emit(text, len(text))
         root = self._builder.root
         self._disk.write(self._fd, _footer(end, root))
         self._disk.fsync(self._fd)
@@ -560,6 +581,7 @@ class SnapshotWriter:
 
     def abandon(self) -> None:
         """Leave nothing behind."""
+        self._parts.clear()
         if self._fd >= 0:
             self._disk.close(self._fd)
             self._fd = -1

@@ -4,8 +4,10 @@ The machine is the one truth: the enum only gives its states a type, and the que
 answered from the machine's tables. Nothing here touches a disk.
 """
 
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from importlib.resources import files
+from operator import attrgetter
 
 from stateward.core.declare import from_yaml
 from stateward.core.errors import InvalidRequest, InvalidTransition
@@ -70,6 +72,9 @@ def _known(state: str, machine: Machine) -> str:
     return str(state)
 
 
+_VALUE = attrgetter("_value_")
+
+
 class Graph:
     """A machine's moves, compiled for the ledger's question: may this document go there now?"""
 
@@ -115,6 +120,12 @@ class Graph:
                 f"{state!r} is not a LedgerState; states of old ledgers come in by migration alone"
             )
         return self.worded(state)
+
+    def names(self, states: Sequence[object]) -> Iterable[str]:
+        """The same for many."""
+        if self._enum is not None and set(map(type, states)) == {self._enum}:
+            return map(_VALUE, states)
+        return map(self.named, states)
 
     def worded(self, state: object) -> str:
         """The name of a state that an import gave as a word."""

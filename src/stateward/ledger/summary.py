@@ -10,11 +10,12 @@ Nothing here touches a disk.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from stateward.ledger.record import CONTROL, Line
+from stateward.ledger.record import Line
 
 GROWTH = 1.1
 _PER_LOG = 1 / math.log(GROWTH)
@@ -36,18 +37,21 @@ class Durations(msgspec.Struct, kw_only=True):
     max_s: float = 0.0
     buckets: dict[int, int] = {}
 
-    def add(self, stays: Sequence[float]) -> None:
-        """More stays, in seconds."""
-        self.count += len(stays)
-        self.total_s += sum(stays)
-        self.max_s = max(self.max_s, *stays)
+    def add(self, stays: Iterable[tuple[float, int]]) -> None:
+        """More stays: seconds, and how many stayed for so long."""
         buckets, log, ceil = self.buckets, math.log, math.ceil
-        for seconds in stays:
+        count, total, longest = self.count, self.total_s, self.max_s
+        for seconds, times in stays:
             if SHORTEST_S < seconds < LONGEST_S:
                 bucket = ceil(log(seconds) * _PER_LOG)
             else:
                 bucket = _FIRST if seconds <= SHORTEST_S else _LAST
-            buckets[bucket] = buckets.get(bucket, 0) + 1
+            buckets[bucket] = buckets.get(bucket, 0) + times
+            count += times
+            total += seconds * times
+            if seconds > longest:
+                longest = seconds
+        self.count, self.total_s, self.max_s = count, total, longest
 
     def merge(self, other: "Durations") -> None:
         """All stays that `other` knows."""
@@ -79,32 +83,58 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
     last_at: float = 0.0
 
     def add(self, lines: Sequence[Line]) -> None:
-        """More lines of the log, in order."""
+        """More lines of the log, in order. One that stands for many documents is there as many times."""
         self.records += len(lines)
+        if len(lines) == 1:
+            self._add(lines[0], 1)
+            return
         moves: dict[tuple[str | None, str, str], int] = {}
-        stays: dict[str, list[float]] = {}
+        stays: dict[str, list[tuple[float, int]]] = {}
         latest = self.last_at
-        for line in lines:
-            if line.doc_id == CONTROL:
+        for line, times in Counter(lines).items():
+            if not line.doc_id or line.error_type is not None:
+                self._add(line, times)
                 continue
-            move = (line.old_state, line.new_state, line.adapter)
-            moves[move] = moves.get(move, 0) + 1
-            if line.duration_seconds is not None and line.old_state is not None:
-                stays.setdefault(line.old_state, []).append(line.duration_seconds)
-            if line.error_type is not None:
-                _count(self.errors, line.error_type, 1)
-            if line.source is not None and line.source_seq is not None:
-                self.sources[line.source] = line.source_seq
+            old = line.old_state
+            move = (old, line.new_state, line.adapter)
+            moves[move] = moves.get(move, 0) + times
             if line.timestamp > latest:
                 latest = line.timestamp
-        self.last_at = latest
+            if line.duration_seconds is not None and old is not None:
+                stays.setdefault(old, []).append((line.duration_seconds, times))
+        self.last_at = max(self.last_at, latest)
+        self.sources.update(
+            {
+                line.source: line.source_seq
+                for line in lines
+                if line.source is not None and line.source_seq is not None
+            }
+        )
         for state, seconds in stays.items():
             self._stays(state).add(seconds)
         for (old, new, adapter), count in moves.items():
-            self.counts[new] = self.counts.get(new, 0) + count
-            if old is not None:
-                self.counts[old] = self.counts.get(old, 0) - count
-            _count(self.adapters, adapter, count)
+            self._move(old, new, adapter, count)
+
+    def _add(self, line: Line, times: int) -> None:
+        if not line.doc_id:
+            return
+        old = line.old_state
+        self._move(old, line.new_state, line.adapter, times)
+        if line.timestamp > self.last_at:
+            self.last_at = line.timestamp
+        if line.duration_seconds is not None and old is not None:
+            self._stays(old).add(((line.duration_seconds, times),))
+        if line.error_type is not None:
+            _count(self.errors, line.error_type, times)
+        if line.source is not None and line.source_seq is not None:
+            self.sources[line.source] = line.source_seq
+
+    def _move(self, old: str | None, new: str, adapter: str, times: int) -> None:
+        counts = self.counts
+        counts[new] = counts.get(new, 0) + times
+        if old is not None:
+            counts[old] = counts.get(old, 0) - times
+        _count(self.adapters, adapter, times)
 
     def _stays(self, state: str) -> Durations:
         stays = self.durations.get(state)

@@ -40,13 +40,15 @@ from stateward.ledger.rebuild import iso, unlisted_snapshot
 from stateward.ledger.record import ROLLED_BACK, Line, decode_line, encode_json, kept
 from stateward.ledger.snapshot import BLOCK, INDEX, VERSION, Header, Snapshot, SnapshotWriter
 from stateward.ledger.summary import Summary, total
-from stateward.ledger.view import decode_summary, overrides, text_at
+from stateward.ledger.view import decode_summary, latest, overrides, text_at
 from stateward.ledger.writer import Writer
 
 SNAPSHOTS_KEPT = 7
 DELTA_BYTES_MAX = 64 << 20
 COMPACT_LINES_MAX = 1_000_000
 """One step of a compaction holds the ids of that many lines in memory, not more."""
+TEXTS_BYTES_MAX = 64 << 20
+"""Up to there the lines themselves are held as well, which saves reading them twice."""
 COPY_BYTES = 256 * BLOCK
 GZIP_LEVEL = 6
 
@@ -193,8 +195,7 @@ def _write(
         writer.folder, "snapshot", ".json", writer.clock(),
         taken={part.file for part in writer.view.manifest.snapshots},
     )  # fmt: skip
-    places = overrides(deltas)
-    keys = sorted(places)
+    keys, text_of = _changed(deltas)
     out = SnapshotWriter(writer.disk, writer.folder / name, header)
     try:
         count = 0
@@ -202,7 +203,7 @@ def _write(
             if base is not None and end > start:
                 _copy(out, base, start, end)
             if key is not None:
-                out.add(key, kept(decode_line(text_at(deltas, places[key]))))
+                out.add(key, kept(decode_line(text_of(key))))
                 count += 1
                 if count % 4096 == 0:
                     progress("compact", count, len(keys))
@@ -222,9 +223,18 @@ def _write(
     )
 
 
+def _changed(deltas: Sequence[Delta]) -> tuple[list[bytes], Callable[[bytes], bytes]]:
+    """The sorted ids of the documents that have lines in these deltas, and how to get the last line of each."""
+    if sum(delta.end for delta in deltas) <= TEXTS_BYTES_MAX:
+        texts = latest(deltas)
+        return sorted(texts), texts.__getitem__
+    places = overrides(deltas)
+    return sorted(places), lambda key: text_at(deltas, places[key])
+
+
 def _copy(out: SnapshotWriter, base: Snapshot, start: int, end: int) -> None:
     """Whole lines of the old snapshot, in pieces; the separator after the last one is not theirs."""
-    end -= 1 if base.text(end - 2, end) != b",\n" else 2
+    end -= 1 if end > base.last_line_end else 2
     at = min(start + COPY_BYTES, end)
     out.copy(base.text(start, at))
     while at < end:

@@ -273,7 +273,12 @@ class View:
                 self.load()
                 return True
             if os.fstat(active.fd).st_size > active.end:
-                active.torn_bytes(read_head(self.folder) if self._look() == self._stamp else 0)
+                head_seq = read_head(self.folder)  # before the look: then it is of this delta
+                active.torn_bytes(head_seq if self._look() == self._stamp else 0)
+                last = active.last
+                if last is not None and not last.doc_id and last.new_state == ROLLED_BACK:
+                    self.load()
+                    return True
         return False
 
     # Questions
@@ -430,6 +435,13 @@ def overrides(deltas: Sequence[Delta]) -> dict[bytes, int]:
             place += len(text)
     places.pop(b'""', None)
     return places
+
+
+def latest(deltas: Sequence[Delta]) -> dict[bytes, bytes]:
+    """Quoted id → its last line, checked; for deltas that are short enough to be held in memory."""
+    texts = {key_of(text): text for delta in deltas for text in delta.lines()}
+    texts.pop(b'""', None)
+    return texts
 
 
 def text_at(deltas: Sequence[Delta], place: int) -> bytes:

@@ -2,11 +2,13 @@
 
 An attempt is (record, version). Its mark, its log and its items appear together, in one transaction, once:
 a second output for the same attempt is dropped. Items are kept in chunks, each a JSON array, so that a stage
-with a hundred thousand rows costs a few hundred inserts. When an event is lost on the way, the mark tells the
+with a hundred thousand rows costs a few hundred inserts; what is known of them as a whole is one more chunk, a JSON
+object that counts for none. When an event is lost on the way, the mark tells the
 clock how the attempt ended.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
 
 import msgspec
 
@@ -15,6 +17,9 @@ from stateward.core.points import Point, point
 from stateward.database import Database, Row, Table
 
 ATTEMPTS_MAX = 1000
+CHUNKS_AT_ONCE = 64
+PORTION_ROWS = 10_000
+PORTION_CHARS = 8 * 1024 * 1024
 
 OUTPUTS = Table(
     "outputs",
@@ -72,7 +77,52 @@ class Output(msgspec.Struct, frozen=True, gc=False):
     """A mark with the items that go with it, as (count, JSON array text)."""
 
     mark: Mark
-    chunks: tuple[tuple[int, str], ...] = ()
+    chunks: Iterable[tuple[int, str]] = ()
+
+
+class Stored(Sequence[str]):
+    """The chunks of an attempt where they lie: a few at a time are read, in order."""
+
+    def __init__(self, database: Database, record_id: str, version: int) -> None:
+        self._database = database
+        self._of = {"record_id": record_id, "version": version}
+
+    def __len__(self) -> int:
+        ((count,),) = self._database.rows(
+            "SELECT count(*) FROM item_chunks WHERE record_id = :record_id AND version = :version",
+            **self._of,
+        )
+        return int(str(count))
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        found = self.page(index, limit=1) if index >= 0 else []
+        if not found:
+            raise IndexError(index)
+        return found[0]
+
+    def __iter__(self) -> Iterator[str]:
+        start = 0
+        while page := self.page(start):
+            yield from page
+            start += len(page)
+
+    def page(self, start: int, *, limit: int = CHUNKS_AT_ONCE) -> list[str]:
+        """Some of them, from a number on."""
+        found = self._database.rows(
+            "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
+            f" AND chunk >= :start ORDER BY chunk LIMIT {limit}",
+            start=start,
+            **self._of,
+        )
+        return [str(data) for (data,) in found]
 
 
 class Outputs:
@@ -86,14 +136,14 @@ class Outputs:
         with self._database.unit():
             kept = self._database.insert_new(OUTPUTS, [_mark_row(each.mark) for each in outputs])
             point(Point.MARKS_WRITTEN)
-            chunks = [
+            chunks = (
                 row
                 for each, is_kept in zip(outputs, kept, strict=True)
                 if is_kept
                 for row in _chunk_rows(each)
-            ]
-            if chunks:
-                self._database.insert(ITEM_CHUNKS, chunks)
+            )
+            for rows in _portions(chunks):
+                self._database.insert(ITEM_CHUNKS, rows)
             point(Point.OUTPUTS_WRITTEN)
             return kept
 
@@ -111,13 +161,32 @@ class Outputs:
         """Every attempt at any stage of a record that ended, oldest first, with its log."""
         found = self._database.rows(
             f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
-            f" WHERE record_id = :record_id ORDER BY version LIMIT {ATTEMPTS_MAX}",
+            f" WHERE record_id = :record_id AND version >= 0 ORDER BY version LIMIT {ATTEMPTS_MAX}",
             record_id=record_id,
         )
         return [_mark(row) for row in found]
 
+    def editions(self, record_id: str) -> list[Mark]:
+        """Outputs that were made anew from what an earlier stage left, without an attempt; the newest last.
+
+        Their versions are below zero, so that they never meet the version of an attempt.
+        """
+        found = self._database.rows(
+            f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
+            " WHERE record_id = :record_id AND version < 0"
+            f" ORDER BY version DESC LIMIT {ATTEMPTS_MAX}",
+            record_id=record_id,
+        )
+        return [_mark(row) for row in found]
+
+    def stored(self, record_id: str, version: int) -> Sequence[str]:
+        """The items of an attempt, as the JSON arrays they are kept in; where they lie, if they are many."""
+        stored = Stored(self._database, record_id, version)
+        first = stored.page(0)
+        return first if len(first) < CHUNKS_AT_ONCE else stored
+
     def chunks(self, record_id: str, version: int) -> list[str]:
-        """The items of an attempt, as the JSON arrays they are kept in."""
+        """All of them at once."""
         found = self._database.rows(
             "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
             " ORDER BY chunk",
@@ -128,8 +197,19 @@ class Outputs:
 
     def items(self, record_id: str, version: int) -> Iterator[Fields]:
         """The items of an attempt, one by one."""
-        for data in self.chunks(record_id, version):
-            yield from _decode_items(data)
+        for data in self.stored(record_id, version):
+            if not data.startswith("{"):
+                yield from _decode_items(data)
+
+    def about(self, record_id: str, version: int) -> Fields:
+        """What the attempt said of its items as a whole; nothing if it said nothing."""
+        found = self._database.rows(
+            "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
+            " AND count = 0",
+            record_id=record_id,
+            version=version,
+        )
+        return _decode_facts(str(found[0][0])) if found else {}
 
 
 def ended_event(mark: Mark) -> Event:
@@ -169,12 +249,26 @@ def _mark_row(mark: Mark) -> Row:
     )
 
 
-def _chunk_rows(output: Output) -> list[Row]:
+def _portions(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Rows in portions that are many where they are small, and few where they are large."""
+    portion: list[Row] = []
+    size = 0
+    for row in rows:
+        portion.append(row)
+        size += len(str(row[-1]))
+        if size >= PORTION_CHARS or len(portion) >= PORTION_ROWS:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _chunk_rows(output: Output) -> Iterator[Row]:
     mark = output.mark
-    return [
+    return (
         (mark.record_id, mark.version, place, count, data)
         for place, (count, data) in enumerate(output.chunks)
-    ]
+    )
 
 
 def _mark(row: Row) -> Mark:

@@ -12,9 +12,12 @@ from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 
+import yaml
+
 from stateward.core.declare import from_yaml
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import Machine
+from stateward.core.model import Fields, Json
 
 BUNDLED = (
     "stateward.pipelines.statements",
@@ -35,6 +38,22 @@ def load(names: Iterable[str]) -> list[Machine]:
     for name in names:
         machines += _load(name)
     return machines
+
+
+def read_rules(path: Path) -> Fields:
+    """A file of rules, for a pipeline to make sense of; refused if it is no YAML mapping."""
+    try:
+        rules = yaml.safe_load(_text(path))
+    except yaml.YAMLError as error:
+        raise _refused(str(path), f"is no YAML: {error}") from error
+    if not isinstance(rules, dict):
+        raise _refused(str(path), "must be a mapping with a version")
+    return rules
+
+
+def read_lines(path: Path) -> list[Json]:
+    """The lines of a text file that are not empty."""
+    return [line for line in _text(path).splitlines() if line.strip()]
 
 
 def _load(name: str) -> list[Machine]:

@@ -4,19 +4,19 @@ The database is the truth; the ledger is its copy in plain files that can be rea
 far the copy came stands in the ledger itself, durable in the same group as the lines, so a mirror that died anywhere
 goes on where it was. A ledger that holds another history is refused.
 
+`keeping` compacts the ledger each night and hands its checkpoints over, in a thread beside.
 The mirror is never in the way: if it fails, it says so once, waits, and tries again; the service goes on meanwhile.
 `compare` walks through both and names the first entry in which they differ.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 
 import msgspec
 
 from stateward.core.errors import StatewardError, StoreError
 from stateward.core.model import SECOND, Fields, Json, Micros, Transition
-from stateward.ledger import Entry, Ledger, LedgerAuditRecord, LedgerLocked, LedgerMismatch
+from stateward.ledger import Entry, Keeping, Ledger, LedgerAuditRecord, LedgerLocked, LedgerMismatch
 from stateward.ledger.disk import Disk
 from stateward.ledger.record import ROLLED_BACK
 from stateward.ledger.schedule import backoff_s
@@ -98,17 +98,18 @@ class Mirror:
         ticks: Callable[[], float],
         warn: Callable[[str], None],
         batch_max: int = BATCH_MAX,
+        keeping: Keeping | None = None,
         disk: Disk | None = None,
     ) -> None:
         self._store, self._folder = store, folder
         self._clock, self._ticks, self._warn = clock, ticks, warn
         self._batch_max = batch_max
+        self._keeping = keeping
         self._disk = disk
         self._ledger: Ledger | None = None
         self._seq = 0
         self._failures = 0
         self._again_at = 0.0
-        self._compacting: Thread | None = None
 
     @property
     def wakes_in(self) -> float | None:
@@ -150,6 +151,7 @@ class Mirror:
                 machine=None,
                 clock=lambda: self._clock() / SECOND,
                 metadata_bytes_max=METADATA_BYTES_MAX,
+                keeping=self._keeping,
                 disk=self._disk,
             )
             try:
@@ -169,23 +171,8 @@ class Mirror:
         )
         self._let_go()
 
-    def compact(self) -> None:
-        """Begin a compaction beside the work, unless one is under way."""
-        if self._ledger is None or (self._compacting is not None and self._compacting.is_alive()):
-            return
-        self._compacting = Thread(target=self._compact, args=(self._ledger,), daemon=True)
-        self._compacting.start()
-
-    def _compact(self, ledger: Ledger) -> None:
-        try:
-            ledger.compact()
-        except (StatewardError, OSError) as error:
-            self._warn(f"the mirror in {self._folder} was not compacted: {error}")
-
     def _let_go(self) -> None:
         if self._ledger is not None:
-            if self._compacting is not None:
-                self._compacting.join()
             opened, self._ledger = self._ledger, None
             opened.close()
 

@@ -55,6 +55,7 @@ from stateward.runners.kit import (
     run_runner,
     tame_line,
 )
+from stateward.runners.spool import Spool
 
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -103,6 +104,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     artifact_path: str | None
     inputs: dict[str, int]
     timeout_s: float
+    options: Fields = {}
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
@@ -287,19 +289,22 @@ def serve(
     home = os.getpid()
     while (payload := channel.read()) is not None:
         order = msgspec.json.decode(payload, type=Order)
-        items = read_items(channel, order)
+        items = read_items(channel, order, scratch)
         before_job(order, limits)
         result = work(order, items, channel, limits=limits, scratch=scratch, faults=faults)
         if os.getpid() != home:  # the runner forked and both came back: one of them is enough
             os._exit(0)
         after_job()
-        channel.send(*messages(order.number, result))
+        for message in messages(order.number, result):
+            channel.send(message)
 
 
-def read_items(channel: Channel, order: Order) -> dict[str, list[bytes]]:
-    items: dict[str, list[bytes]] = {}
+def read_items(channel: Channel, order: Order, scratch: Path) -> dict[str, Spool]:
+    items: dict[str, Spool] = {}
     for stage, count in order.inputs.items():
-        items[stage] = [channel.read() or b"[]" for _ in range(count)]
+        items[stage] = Spool(lambda: scratch)
+        for _ in range(count):
+            items[stage].append(channel.read() or b"[]")
     return items
 
 
@@ -326,6 +331,7 @@ def work(
         items=items,
         scratch=scratch,
         deadline=time.monotonic() + order.timeout_s,
+        options=order.options,
     )
     return run_runner(runner, job, limits=limits, sleep=time.sleep, now=lambda: 0, log=log)
 

@@ -21,13 +21,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import BinaryIO, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar, overload
 
 import msgspec
 from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure, StageFailure, TransientFailure, UnknownName
 from stateward.core.model import Fields, Json, Micros, clean_text, to_iso
+from stateward.runners.spool import Spool
 
 KIB, MIB = 1024, 1024 * 1024
 CHUNK_ITEMS_MAX = 500
@@ -36,6 +37,7 @@ DEPTH_MAX = 100
 LABEL_CHARS_MAX = 100
 CODE_CHARS_MAX = 100
 FACTS_BYTES_MAX = 64 * KIB
+ABOUT_BYTES_MAX = 8 * MIB
 LINE_CHARS_MAX = 8 * KIB
 LINE_BYTES_MAX = 64 * KIB
 TRACEBACK_CHARS_MAX = 8 * KIB
@@ -85,9 +87,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     file_bytes: int = 1024 * MIB
     open_files: int = 256
     processes_max: int = 64
-    items_max: int = 200_000
+    items_max: int = 5_000_000
     item_bytes_max: int = MIB
-    items_bytes_max: int = 256 * MIB
+    items_bytes_max: int = 1024 * MIB
     log_bytes_max: int = MIB
     message_chars_max: int = 2000
     jobs_per_child: int = 500
@@ -108,8 +110,39 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str
     facts: Fields
     count: int
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
     log: str = ""
+
+
+class Chunks(Sequence[Chunk]):
+    """The chunks of one attempt as they come; when they are many, they lie in a file."""
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._counts: list[int] = []
+        self._spool = Spool(folder)
+
+    def append(self, count: int, data: bytes) -> None:
+        """Keep one more chunk."""
+        self._counts.append(count)
+        self._spool.append(data)
+
+    def settled(self) -> Sequence[Chunk]:
+        """All of them: as values if they are in memory, else as they lie."""
+        return self if self._spool.is_spilled else tuple(self)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Chunk]: ...
+
+    def __getitem__(self, index: int | slice) -> Chunk | list[Chunk]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        return Chunk(count=self._counts[index], data=self._spool[index].decode())
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,15 +157,27 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 Result: TypeAlias = Completed | Failed
 Item: TypeAlias = Mapping[str, object]
 Bytes: TypeAlias = bytes  # inside Job, `bytes` is a method
+S = TypeVar("S", bound=msgspec.Struct)
 ChunkText: TypeAlias = str | bytes
 
 
+class Batch(msgspec.Struct, frozen=True):
+    """Many items that a runner yields at once, as Structs: they are written together, which is quick."""
+
+    items: Sequence[msgspec.Struct]
+
+
 class Outcome(msgspec.Struct, frozen=True):
-    """Where a stage with several outcomes leads, what to remember of it, and (more) items."""
+    """Where a stage with several outcomes leads, what to remember of it, and (more) items.
+
+    `facts` are few: they stand in the history. `about` is what is to be known of the items as a whole; it is kept
+    beside them, counts for none, and is read with `job.about()`.
+    """
 
     label: str = DONE
     facts: Mapping[str, object] = {}
-    items: Iterable[Item] = ()
+    items: Iterable[Item | Batch] = ()
+    about: Mapping[str, object] = {}
 
 
 _ENDED = Outcome()
@@ -213,7 +258,8 @@ class Job:
     """What a runner is given: one attempt at one stage of one record.
 
     `attempt` is the record's version, which tells attempts apart; `retry_count` how often the stage
-    was tried before; `deadline` is on the clock of `time.monotonic`. In a test, make one by hand.
+    was tried before; `deadline` is on the clock of `time.monotonic`; `options` are what the settings say for
+    the pipeline. In a test, make one by hand.
     """
 
     def __init__(
@@ -228,12 +274,14 @@ class Job:
         items: Mapping[str, Sequence[ChunkText]] | None = None,
         scratch: Path | None = None,
         deadline: float | None = None,
+        options: Fields | None = None,
     ) -> None:
         self.record_id = record_id
         self.stage = stage
         self.attempt = attempt
         self.retry_count = retry_count
         self.labels: Mapping[str, Json] = MappingProxyType(labels or {})
+        self.options: Mapping[str, Json] = MappingProxyType(options or {})
         self.path = path
         self.deadline = deadline
         self._chunks = items or {}
@@ -255,14 +303,31 @@ class Job:
 
     def items(self, stage: str | None = None) -> Iterator[Fields]:
         """Items of an earlier stage; by default of the latest one that produced any."""
+        chunks = (chunk for chunk in self._of(stage) if not _is_about(chunk))
+        return (item for chunk in chunks for item in _decode_items(chunk))
+
+    def items_as(self, kind: type[S], stage: str | None = None) -> Iterator[S]:
+        """The same items as Structs of a kind: quicker, and checked."""
+        decode = msgspec.json.Decoder(list[kind]).decode  # type: ignore[valid-type]
+        for chunk in self._of(stage):
+            if not _is_about(chunk):
+                yield from decode(chunk)
+
+    def about(self, stage: str | None = None) -> Fields:
+        """What an earlier stage said of its items as a whole; nothing if it said nothing."""
+        about: Fields = {}
+        for chunk in self._of(stage):
+            if _is_about(chunk):
+                about = msgspec.json.decode(chunk)
+        return about
+
+    def _of(self, stage: str | None) -> Sequence[ChunkText]:
         if stage is None:
             produced = (self._chunks[name] for name in reversed([*self._chunks]))
-            chunks: Sequence[ChunkText] = next(filter(None, produced), ())
-        elif stage in self._chunks:
-            chunks = self._chunks[stage]
-        else:
+            return next(filter(None, produced), ())
+        if stage not in self._chunks:
             raise UnknownName("earlier stage", stage, self._chunks)
-        return (item for chunk in chunks for item in _decode_items(chunk))
+        return self._chunks[stage]
 
     def log(self, message: str, /, *, level: str = "info", **facts: object) -> None:
         """Write a line into the log of this attempt: a sentence and the facts that belong to it."""
@@ -397,10 +462,10 @@ def _is_too_late(job: Job, wait_s: float) -> bool:
 
 
 def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
-    basket = _Basket(limits)
+    basket = _Basket(limits, folder=lambda: job.scratch)
     outcome = _collect(runner.function(job), basket)
     facts = _checked_facts(outcome)
-    chunks = basket.chunks()
+    chunks = basket.chunks(about=_about_data(outcome))
     if basket.cleaned:
         job.log(
             f"NUL or lone surrogates were replaced in {basket.cleaned} items: no store keeps them",
@@ -445,18 +510,35 @@ def _drain(items: object, basket: "_Basket") -> object:
             item = next(iterator)
         except StopIteration as stop:
             return stop.value
-        basket.add(item)
+        if isinstance(item, Batch):
+            basket.add_batch(item.items)
+        else:
+            basket.add(item)
+
+
+def _about_data(outcome: Outcome) -> bytes:
+    """What is known of the items as a whole: an object among the arrays, which counts for no item."""
+    about = outcome.about
+    if not about:
+        return b""
+    fault = _fault(about) if isinstance(about, dict) else f" is {_kind(about)}, not a dict"
+    if fault:
+        raise _bad_outcome(f"about{fault}")
+    data, _ = encode_item(about)
+    if len(data) > ABOUT_BYTES_MAX:
+        raise _bad_outcome(f"its about has more than {ABOUT_BYTES_MAX} bytes")
+    return data
 
 
 class _Basket:
     """Items on their way into chunks, each one checked and counted against the limits."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, folder: Callable[[], Path]) -> None:
         self.count = 0
         self.cleaned = 0
         self._limits = limits
         self._bytes = 0
-        self._chunks: list[Chunk] = []
+        self._chunks = Chunks(folder)
         self._open: list[bytes] = []
         self._open_bytes = 0
 
@@ -474,9 +556,31 @@ class _Basket:
             self._refuse("OUTPUT_TOO_LARGE", "all items have more than", "items_bytes_max", "bytes")
         self._put(data)
 
-    def chunks(self) -> tuple[Chunk, ...]:
+    def add_batch(self, items: Sequence[msgspec.Struct]) -> None:
+        """Many items in one go; one by one where together they are too large, or hold what no store keeps."""
+        try:
+            data = msgspec.json.encode(items)
+        except UnicodeEncodeError:
+            data = NUL_ESCAPED
+        if len(items) > CHUNK_ITEMS_MAX or len(data) > CHUNK_BYTES_MAX or NUL_ESCAPED in data:
+            for item in items:
+                self.add(msgspec.to_builtins(item))
+            return
         self._close_chunk()
-        return tuple(self._chunks)
+        self.count += len(items)
+        if self.count > self._limits.items_max:
+            self._refuse("TOO_MANY_ITEMS", "more than", "items_max", "items")
+        self._bytes += len(data)
+        if self._bytes > self._limits.items_bytes_max:
+            self._refuse("OUTPUT_TOO_LARGE", "all items have more than", "items_bytes_max", "bytes")
+        if items:
+            self._chunks.append(len(items), data)
+
+    def chunks(self, *, about: bytes) -> Sequence[Chunk]:
+        self._close_chunk()
+        if about:
+            self._chunks.append(0, about)
+        return self._chunks.settled()
 
     def _encode(self, item: object) -> bytes:
         fault = _fault(item) if isinstance(item, dict) else f" is {_kind(item)}, not a dict"
@@ -499,8 +603,7 @@ class _Basket:
 
     def _close_chunk(self) -> None:
         if self._open:
-            data = (b"[" + b",".join(self._open) + b"]").decode()
-            self._chunks.append(Chunk(count=len(self._open), data=data))
+            self._chunks.append(len(self._open), b"[" + b",".join(self._open) + b"]")
             self._open, self._open_bytes = [], 0
 
     def _refuse(self, code: str, what: str, limit: str, unit: str) -> NoReturn:
@@ -757,6 +860,10 @@ def _lift(folder: Path, target: Path) -> None:
         folder.rename(target)
     except OSError:  # the name is taken, or an old Landlock forbids every move between folders
         shutil.rmtree(folder)
+
+
+def _is_about(chunk: ChunkText) -> bool:
+    return chunk[:1] in ("{", b"{")
 
 
 def _decode_items(chunk: ChunkText) -> list[Fields]:

@@ -35,6 +35,7 @@ from msgspec.structs import replace
 from stateward.core.model import Fields, Micros, clean_text
 from stateward.runners import child as inside
 from stateward.runners.kit import (
+    ABOUT_BYTES_MAX,
     CHUNK_BYTES_MAX,
     CHUNK_ITEMS_MAX,
     CODE_CHARS_MAX,
@@ -43,7 +44,7 @@ from stateward.runners.kit import (
     LABEL_CHARS_MAX,
     LINE_CHARS_MAX,
     NUL_ESCAPED,
-    Chunk,
+    Chunks,
     Completed,
     Failed,
     Limits,
@@ -71,6 +72,7 @@ SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
 
 _replies = msgspec.json.Decoder(inside.Reply)
 _items = msgspec.json.Decoder(list[dict[str, Any]])
+_about = msgspec.json.Decoder(dict[str, Any])
 
 
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +88,7 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     labels: Fields = {}
     artifact_path: str | None = None
     items: Mapping[str, Sequence[str]] = {}
+    options: Fields = {}
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,7 +228,12 @@ class Child:
             raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
         log = LogBook(bytes_max=self._limits.log_bytes_max, now=self._now)
         self._attempt = _Attempt(
-            order, self._limits, log, number=self._jobs_done, kill_at=self._clock() + LOAD_S_MAX
+            order,
+            self._limits,
+            log,
+            number=self._jobs_done,
+            kill_at=self._clock() + LOAD_S_MAX,
+            folder=self._scratch,
         )
         if self.layers is not None:
             self._send(self._attempt)
@@ -426,7 +434,14 @@ class _Attempt:
     """The job under way: what came of it so far, and how long it may still take."""
 
     def __init__(
-        self, order: JobOrder, limits: Limits, log: LogBook, *, number: int, kill_at: float
+        self,
+        order: JobOrder,
+        limits: Limits,
+        log: LogBook,
+        *,
+        number: int,
+        kill_at: float,
+        folder: Path,
     ) -> None:
         self.order = order
         self.log = log
@@ -437,7 +452,9 @@ class _Attempt:
         self.is_sent = False
         self._is_silent = False
         self._limits = limits
-        self._chunks: list[Chunk] = []
+        # Beside the child's own folder, which it may empty or leave without rights.
+        self._chunks = Chunks(lambda: folder.parent)
+        self._is_told = False
         self._count = 0
         self._bytes = 0
         self._partial = b""
@@ -501,6 +518,9 @@ class _Attempt:
 
     def _add(self, reply: inside.Items) -> None:
         raw = bytes(reply.items)
+        if reply.count == 0 and raw.startswith(b"{"):
+            self._add_about(raw)
+            return
         self._count += reply.count
         self._bytes += len(raw)
         most = CHUNK_BYTES_MAX if reply.count > 1 else self._limits.item_bytes_max + 2
@@ -508,7 +528,20 @@ class _Attempt:
             raise Breach("it sent a chunk that is too large")
         if self._count > self._limits.items_max or self._bytes_over():
             raise Breach("it sent more items than the limits allow")
-        self._chunks.append(Chunk(count=reply.count, data=_checked(raw, reply.count)))
+        self._chunks.append(reply.count, _checked(raw, reply.count))
+
+    def _add_about(self, raw: bytes) -> None:
+        """What is said of the items as a whole comes once, after them."""
+        if len(raw) > ABOUT_BYTES_MAX or self._is_told:
+            raise Breach("it said too much of its items as a whole")
+        try:
+            about = _about.decode(raw)
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            raise Breach(f"what it said of its items is no JSON object: {error}") from error
+        if NUL_ESCAPED in raw and cleaned(about) != about:
+            raise Breach("it sent text with NUL in it")
+        self._is_told = True
+        self._chunks.append(0, raw)
 
     def _bytes_over(self) -> bool:
         return self._bytes > self._limits.items_bytes_max + len(self._chunks) + 1
@@ -523,7 +556,7 @@ class _Attempt:
         if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
             raise Breach("it sent facts that no kit lets through")
         return Completed(
-            outcome=label, facts=done.facts, count=done.count, chunks=tuple(self._chunks)
+            outcome=label, facts=done.facts, count=done.count, chunks=self._chunks.settled()
         )
 
 
@@ -726,6 +759,7 @@ def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
             artifact_path=order.artifact_path,
             inputs={stage: len(chunks) for stage, chunks in order.items.items()},
             timeout_s=order.timeout_s,
+            options=order.options,
         )
     )
     for chunks in order.items.values():
@@ -733,18 +767,17 @@ def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
             yield chunk.encode()
 
 
-def _checked(raw: bytes, count: int) -> str:
-    """The text of a chunk that really is an array of so many JSON objects."""
+def _checked(raw: bytes, count: int) -> bytes:
+    """A chunk that really is an array of so many JSON objects."""
     try:
         items = _items.decode(raw)
-        text = raw.decode()
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise Breach(f"it sent items that are not JSON objects: {error}") from error
     if len(items) != count:
         raise Breach(f"it sent {len(items)} items as {count}")
     if NUL_ESCAPED in raw and cleaned(items) != items:
         raise Breach("it sent text with NUL in it")
-    return text
+    return raw
 
 
 def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:

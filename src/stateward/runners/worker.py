@@ -11,7 +11,7 @@ and `committed` forgets it once the transaction is durable.
 
 import selectors
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
@@ -20,11 +20,11 @@ import msgspec
 
 from stateward.bus import Bus, WorkerInfo
 from stateward.core.errors import ArtifactError, StoreError
-from stateward.core.model import Event, Micros, Work, timeout_message
+from stateward.core.model import Event, Fields, Micros, Work, timeout_message
 from stateward.core.points import Point, point
 from stateward.database import TOPIC_WORK, Database
 from stateward.outputs import Mark, Output, Outputs, ended_event
-from stateward.runners.kit import Completed, Failed, Job, Limits, Result, Runner, run_runner
+from stateward.runners.kit import Chunk, Completed, Failed, Job, Limits, Result, Runner, run_runner
 from stateward.runners.sandbox import Child, JobOrder
 from stateward.telemetry import Log
 
@@ -42,15 +42,25 @@ class Finished(msgspec.Struct, frozen=True):
     result: Result
 
 
-class Inputs(Mapping[str, list[str]]):
+class Pairs(Iterable[tuple[int, str]]):
+    """Chunks as the outputs take them, made one by one: a write that is repeated reads them again."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        return ((chunk.count, chunk.data) for chunk in self._chunks)
+
+
+class Inputs(Mapping[str, Sequence[str]]):
     """The items of the stages before, in the order in which they were completed; read when they are asked for."""
 
     def __init__(self, outputs: Outputs, work: Work) -> None:
         self._outputs = outputs
         self._work = work
 
-    def __getitem__(self, stage: str) -> list[str]:
-        return self._outputs.chunks(self._work.record_id, self._work.inputs[stage])
+    def __getitem__(self, stage: str) -> Sequence[str]:
+        return self._outputs.stored(self._work.record_id, self._work.inputs[stage])
 
     def __iter__(self) -> Iterator[str]:
         inputs = self._work.inputs
@@ -88,6 +98,7 @@ class Worker:
         sleep: Callable[[float], object],
         scratch_root: Path,
         log: Log,
+        options: Mapping[str, Fields] | None = None,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
@@ -105,6 +116,7 @@ class Worker:
         self._sleep = sleep
         self._scratch_root = scratch_root
         self._log = log
+        self._options = options or {}
         self._on_close = on_close
         self._info = WorkerInfo(
             id=name,
@@ -260,6 +272,7 @@ class Worker:
                 labels=work.labels,
                 path=self._artifact(work),
                 items=Inputs(self._outputs, work),
+                options=self._options_of(work),
             )
         except ArtifactError as error:
             return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
@@ -321,7 +334,12 @@ class Worker:
             items=dict(Inputs(self._outputs, work)),
             timeout_s=work.timeout_s,
             timeout_message=timeout_message(work.running, work.timeout_s),
+            options=self._options_of(work),
         )
+
+    def _options_of(self, work: Work) -> Fields:
+        """What the settings say for the pipeline of a runner: by the first part of its name."""
+        return self._options.get(work.runner.partition(".")[0], {})
 
     def _artifact(self, work: Work) -> Path | None:
         return None if work.artifact is None else self._artifact_path(work.artifact)
@@ -341,7 +359,7 @@ class Worker:
                 facts=result.facts,
                 log=result.log,
             )
-            return Output(mark, tuple((chunk.count, chunk.data) for chunk in result.chunks))
+            return Output(mark, Pairs(result.chunks))
         mark = Mark(
             record_id=work.record_id,
             version=work.version,

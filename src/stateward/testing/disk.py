@@ -147,6 +147,7 @@ class _File:
         self._file = file
         self.fileno: Callable[[], int] = file.fileno
         self.flush: Callable[[], None] = file.flush
+        self.close: Callable[[], None] = file.close
 
     def write(self, data: bytes) -> int:
         _fail(self._disk, "write", lambda: self._file.write(data[: len(data) // 2]))

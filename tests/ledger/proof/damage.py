@@ -6,17 +6,23 @@ everything. Either it refuses, naming a place, or every answer is that of the un
 
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
 
 import msgspec
+from msgspec.structs import replace
 
+from stateward.core.chain import Anchor, advance, seal
 from stateward.core.errors import StatewardError
+from stateward.core.model import SECOND, Transition
 from stateward.ledger import Ledger, LedgerState
+from stateward.provenance.history import transition_line
+from stateward.testing.builders import ADA, NOW, a_record
 from tests.ledger.building import DAY_S, Clock, QuickDisk, moves
 
 Answers = tuple[dict[str, str], dict[str, str], dict[str, int], list[int], list[int]]
+as_json = msgspec.json.Encoder(order="deterministic").encode
 DOCUMENTS = 9
 ODD_IDS = ('doc:"quoted"', "doc:line\nbreak", "doc:\U0001f4c4\x00", "doc:back\\slash,")
 
@@ -63,12 +69,14 @@ def build(folder: Path, *, seed: int = 3) -> None:
 
 def explore(
     scratch: Path, *, bits: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 7), step: int = 1, is_written: bool = False,
-    damages_max: int = 10**9,
+    damages_max: int = 10**9, lost: tuple[str, ...] = (),
 ) -> Report:  # fmt: skip
-    """Do every damage to every file, one at a time."""
+    """Do every damage to every file, one at a time; `lost` are files that were gone already."""
     sound, folder = scratch / "sound", scratch / "hurt"
     build(sound)
     expected = _answers(sound, is_written=False)
+    for name in lost:
+        (sound / name).unlink()
     report = Report()
     for path in sorted(sound.iterdir()):
         if path.name == "LOCK":
@@ -93,6 +101,60 @@ def explore(
             if report.damages >= damages_max:
                 return report
     return report
+
+
+def explore_file(
+    path: Path, is_found: Callable[[Path], bool], scratch: Path, *, bits: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 7),
+    step: int = 1,
+) -> Report:  # fmt: skip
+    """Do every damage to one file that proves itself (and what it needs beside it): each must be found."""
+    report = Report()
+    for hurt_path in (path, path.with_name("anchor.json")):
+        if not hurt_path.exists():
+            continue
+        data = hurt_path.read_bytes()
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.copytree(path.parent, scratch)
+        for what, hurt in _damages(data, bits, step, is_text=True):
+            if hurt == data:
+                continue
+            (scratch / hurt_path.name).write_bytes(hurt)
+            report.damages += 1
+            try:
+                if is_found(scratch / path.name):
+                    report.refused += 1
+                else:
+                    report.wrong.append(f"{hurt_path.name}, {what}: not found")
+            except Exception as error:  # noqa: BLE001 - anything else is a fault of ours
+                report.wrong.append(f"{hurt_path.name}, {what}: {error!r}")
+    return report
+
+
+def a_history(folder: Path) -> Path:
+    """A small history as a service exports it: three records, one that failed, values of every kind."""
+    anchor, lines = Anchor(), list[bytes]()
+    records = [a_record(id=f"NT_{name}") for name in ("one", "two", "three")]
+    for version, target in enumerate(("new", "reading", "read")):
+        for place, before in enumerate(records):
+            is_failed = place == 1 and target == "read"
+            status = "broken" if is_failed else target
+            entered = NOW + len(lines) * SECOND + place
+            record = replace(before, status=status, version=version, entered_at=entered)
+            transition = Transition(
+                record_id=record.id, machine=record.machine, machine_version=1,
+                source=None if version == 0 else before.status, target=status, version=version,
+                event_id=f"e{len(lines)}", at=entered, actor=ADA, trigger="read.completed", seq=anchor.count + 1,
+                metadata={"share": 0.1, "tiny": 1e-7, "word": "naïve \u2028", "none": None, "many": [1, {"x": True}]},
+            )  # fmt: skip
+            sealed, records[place] = seal(transition, record, epoch=1)
+            anchor = advance(anchor, [sealed.hash])
+            lines.append(as_json(transition_line(sealed)) + b"\n")
+    history = folder / "history" / "transitions.jsonl"
+    history.parent.mkdir(parents=True)
+    history.write_bytes(b"".join(lines))
+    ends = {"count": anchor.count, "head": anchor.head, "digest": anchor.digest}
+    history.with_name("anchor.json").write_bytes(as_json(ends) + b"\n")
+    return history
 
 
 def _copy(sound: Path, folder: Path, name: str, hurt: bytes, *, is_whole: bool) -> None:

@@ -26,6 +26,12 @@ KINDS = (
 )
 
 
+FAULTS = [
+    (code, is_persistent) for code in (errno.ENOSPC, errno.EIO) for is_persistent in (False, True)
+]
+"""Which error, and whether it stays."""
+
+
 class FailingDisk(QuickDisk):
     """Fails at the n-th call of one kind, once or from then on; half of a failing write arrives."""
 
@@ -72,20 +78,23 @@ class Report(msgspec.Struct, kw_only=True):
 
 
 def explore(
-    scratch: Path, *, nth_max: int = 60, step: int = 1, kinds: tuple[str, ...] = KINDS
-) -> Report:
-    """ENOSPC and EIO at the first calls of every kind, once and for good."""
+    scratch: Path, *, nth_max: int = 60, step: int = 1, kinds: tuple[str, ...] = KINDS, is_every: bool = False
+) -> Report:  # fmt: skip
+    """ENOSPC and EIO at the first calls of every kind, once and for good: in turn, or each at `is_every` call."""
     report = Report()
     with patch("stateward.ledger.writer.FOLD_LINES", 5):
         for kind in kinds:
             for nth in range(1, nth_max + 1, step):
-                code = errno.ENOSPC if nth % 2 else errno.EIO
-                disk = FailingDisk(kind, nth, code, is_persistent=nth % 3 == 0)
-                fault = _tried(scratch / "faulty", disk, report)
-                report.tried += 1
-                if fault is not None:
-                    report.failures.append(f"{kind} {nth}: {fault}")
-                if disk.calls < nth:
+                calls = 0
+                for code, is_persistent in FAULTS if is_every else [FAULTS[nth % len(FAULTS)]]:
+                    disk = FailingDisk(kind, nth, code, is_persistent=is_persistent)
+                    fault = _tried(scratch / "faulty", disk, report)
+                    report.tried += 1
+                    calls = disk.calls
+                    if fault is not None:
+                        name = errno.errorcode[code]
+                        report.failures.append(f"{kind} {nth}, {name}, {is_persistent}: {fault}")
+                if calls < nth:
                     break
     return report
 

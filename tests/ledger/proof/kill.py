@@ -6,14 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from stateward.ledger import Ledger, LedgerState
-from tests.ledger.building import moves
+from tests.ledger.building import walk
 
-READY_S_MAX = 20.0
+RUN_S_MAX = 30.0
+MOMENT_S = 0.01
+ACK_BYTES = 20
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -31,8 +34,8 @@ class Report(msgspec.Struct, kw_only=True):
         )
 
 
-def explore(scratch: Path, *, kills: int = 8, seed: int = 1, run_s: float = 0.35) -> Report:
-    """Kill the writer at a moment of the dice's choosing, again and again."""
+def explore(scratch: Path, *, kills: int = 8, seed: int = 1, groups_max: int = 300) -> Report:
+    """Kill the writer after as many groups as the dice say, and a moment more, again and again."""
     folder, acks = scratch / "ledger", scratch / "acks"
     Ledger.open(folder).close()
     dice = random.Random(seed)
@@ -53,7 +56,9 @@ def explore(scratch: Path, *, kills: int = 8, seed: int = 1, run_s: float = 0.35
             stdout=subprocess.DEVNULL,
         )
         try:
-            seen = _watch(reader, acks, seen, until=run_s * (0.3 + dice.random()), report=report)
+            groups = dice.randrange(1, groups_max + 1)
+            seen = _watch(reader, acks, seen, groups=groups, report=report)
+            time.sleep(dice.random() * MOMENT_S)
         finally:
             os.kill(child.pid, signal.SIGKILL)
             child.wait()
@@ -64,13 +69,14 @@ def explore(scratch: Path, *, kills: int = 8, seed: int = 1, run_s: float = 0.35
     return report
 
 
-def _watch(reader: Ledger, acks: Path, seen: int, *, until: float, report: Report) -> int:
-    """Follow while the writer writes; every line once, in order."""
-    started = time.monotonic()
-    while acks.stat().st_size == 0 and time.monotonic() < started + READY_S_MAX:
-        time.sleep(0.002)
-    end = time.monotonic() + until
-    for each in reader.follow(after=seen, poll_s=0.001, until=lambda: time.monotonic() > end):
+def _watch(reader: Ledger, acks: Path, seen: int, *, groups: int, report: Report) -> int:
+    """Follow while the writer writes so many groups; every line once, in order."""
+    end = time.monotonic() + RUN_S_MAX
+
+    def is_enough() -> bool:
+        return acks.stat().st_size >= groups * ACK_BYTES or time.monotonic() > end
+
+    for each in reader.follow(after=seen, poll_s=0.001, until=is_enough):
         if each.seq != seen + 1:
             report.failures.append(f"the reader saw {each.seq} after {seen}")
         seen = each.seq
@@ -95,20 +101,38 @@ def write(folder: Path, acks: Path, seed: int) -> None:
     dice = random.Random(seed)
     with Ledger.open(folder, snapshots_kept=2) as ledger, acks.open("ab", buffering=0) as told:
         states = {each.doc_id: str(each.state) for each in ledger.documents()}
+        source = busy(dice, states, seed)
         turn = 0
         while True:
             turn += 1
-            batch = []
-            source = moves(dice, 200 + turn, states)
-            for _, (doc_id, state) in zip(range(dice.choice([1, 1, 3, 40])), source, strict=False):
-                states[doc_id] = str(state)
-                batch.append((doc_id, LedgerState(state), "pubmed"))
-            ledger.record_many(batch)
-            told.write(b"%d\n" % ledger.last_seq)
+            size = dice.choice([1, 1, 3, 40])
+            ledger.record_many((*next(source), "pubmed") for _ in range(size))
+            told.write(b"%019d\n" % ledger.last_seq)
             if turn % 40 == 0:
                 ledger.rotate()
             if turn % 90 == 0:
                 ledger.compact()
+
+
+def busy(
+    dice: random.Random, states: dict[str, str], seed: int
+) -> Iterator[tuple[str, LedgerState]]:
+    """Endless legal moves: of documents on their way, and of new ones."""
+    moving = [doc_id for doc_id in states if walk(dice, doc_id, states) is not None]
+    count = 0
+    while True:
+        if not moving or dice.random() < 0.2:
+            count += 1
+            moving.append(f"doc:{seed}:{count}")
+        place = dice.randrange(len(moving))
+        doc_id = moving[place]
+        state = walk(dice, doc_id, states)
+        if state is None:
+            moving[place] = moving[-1]
+            moving.pop()
+        else:
+            states[doc_id] = str(state)
+            yield doc_id, state
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 import msgspec
 
 if TYPE_CHECKING:
-    from structlog.typing import FilteringBoundLogger
+    from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -25,6 +25,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     format: Format = "text"
     level: str = "warning"
     stream: TextIO | None = None
+    is_structured: bool = True
 
 
 # A program that uses Stateward as a library hears warnings, unless it chose otherwise.
@@ -36,9 +37,10 @@ def set_up(
     format: Format = "text",  # noqa: A002 - the word of the settings
     level: str = "info",
     stream: TextIO | None = None,
+    is_structured: bool = True,
 ) -> None:
-    """Make all log lines of this process look the same from now on."""
-    _choices[:] = [Choice(format=format, level=level, stream=stream)]
+    """Make all log lines of this process look the same from now on; text that is not structured is a sentence."""
+    _choices[:] = [Choice(format=format, level=level, stream=stream, is_structured=is_structured)]
 
 
 def log(role: str) -> "Log":
@@ -88,13 +90,15 @@ class Log:
         import structlog
 
         choice = self._choice or Choice()
-        renderer = (
-            structlog.processors.JSONRenderer(sort_keys=True)
-            if choice.format == "json"
-            else structlog.processors.KeyValueRenderer(
+        renderer: Processor
+        if choice.format == "json":
+            renderer = structlog.processors.JSONRenderer(sort_keys=True)
+        elif choice.is_structured:
+            renderer = structlog.processors.KeyValueRenderer(
                 key_order=["at", "level", "event"], repr_native_str=True
             )
-        )
+        else:
+            renderer = _sentence
         bound: FilteringBoundLogger = structlog.wrap_logger(
             structlog.WriteLogger(choice.stream or sys.stderr),
             processors=[
@@ -108,3 +112,14 @@ class Log:
             role=self._role,
         )
         return bound
+
+
+def _sentence(_: "WrappedLogger", __: str, line: "EventDict") -> str:
+    """A line for people: when, how important, who, and what; the facts behind it stay away."""
+    said = f"{line['at']} {line['level']} {line['role']}: {line['event']}"
+    trouble = line.get("exception")
+    return "".join(_visible(each) for each in (said if trouble is None else f"{said} | {trouble}"))
+
+
+def _visible(char: str) -> str:
+    return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,169 @@
+"""`stateward key`: who may use the HTTP door. A key is shown once, on stdout, and is kept nowhere."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.door import Door, Group, pass_door
+from stateward.cli.shown import moment, write, write_table
+
+if TYPE_CHECKING:
+    from stateward.core.model import Micros
+    from stateward.keys import ApiKey
+
+ROLES = ("viewer", "submitter", "reviewer", "operator", "admin")
+DAYS_MAX = 3650
+DAY_S = 86_400.0
+
+
+@click.group(
+    "key", cls=Group, examples=["stateward key create anna --role operator", "stateward key list"]
+)
+def key() -> None:
+    """Make, list and revoke keys of the HTTP door."""
+
+
+@key.command(
+    "create",
+    examples=[
+        "stateward key create anna --role operator",
+        "stateward key create shop --role submitter --pipeline upload --days 90 --rate 600",
+    ],
+)
+@click.argument("name")
+@click.option(
+    "--role", type=click.Choice(ROLES), required=True, help="What it may do; each can read."
+)
+@click.option(
+    "--pipeline",
+    "pipelines",
+    metavar="MACHINE",
+    multiple=True,
+    help="Only for this machine; may be given again. Otherwise for all.",
+)
+@click.option(
+    "--days",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True, max=DAYS_MAX),
+    help="How long it is valid; otherwise until it is revoked.",
+)
+@click.option(
+    "--rate",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Requests a minute; otherwise api.rate_per_minute.",
+)
+@click.option(
+    "--bytes",
+    "bytes_max",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="The largest document; otherwise limits.upload_bytes_max.",
+)
+@pass_door
+def create(
+    door: Door,
+    *,
+    name: str,
+    role: str,
+    pipelines: tuple[str, ...],
+    days: float | None,
+    rate: int | None,
+    bytes_max: int | None,
+) -> None:
+    """Make a key and show it, once.
+
+    NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets nobody
+    in without one.
+    """
+    with door.app() as app:
+        made, text = app.new_key(
+            name,
+            role=role,
+            pipelines=pipelines,
+            expires_in_s=None if days is None else days * DAY_S,
+            rate_per_minute=rate,
+            upload_bytes_max=bytes_max,
+        )
+    if door.json:
+        door.emit({"key": text, **_row(made)})
+    else:
+        write(text)
+        door.say("this is the only time it is shown; send it as `Authorization: Bearer sw_…`")
+
+
+@key.command("list", is_listing=True, examples=["stateward key list", "stateward key list --json"])
+@pass_door
+def list_(door: Door) -> None:
+    """List keys, without their secrets.
+
+    With who made them, what they may do, when they expire and when they were last used.
+    """
+    with door.app() as app:
+        found, now = app.keys.all(), app.clock()
+    if door.is_for_programs:
+        door.emit_rows({**_row(each), "is_live": each.is_live(now)} for each in found)
+        return
+    if not found:
+        door.say("there is no key; the service listens at loopback only")
+        return
+    columns = ("id", "name", "role", "pipelines", "state", "expires", "last used")
+    write_table(
+        columns,
+        [
+            (
+                each.id,
+                each.name,
+                each.role,
+                ", ".join(each.pipelines) or "all",
+                _state(each, now),
+                _moment(each.expires_at),
+                _moment(each.used_at),
+            )
+            for each in found
+        ],
+    )
+
+
+@key.command("revoke", examples=["stateward key revoke 4k2m0f8q1s3t5v7x"])
+@click.argument("key_id", metavar="ID")
+@pass_door
+def revoke(door: Door, key_id: str) -> None:
+    """Close a key, from the next request on."""
+    with door.app() as app:
+        was_open = app.keys.revoke(key_id, now=app.clock())
+    if door.json:
+        door.emit({"id": key_id, "was_open": was_open})
+    else:
+        write(f"{key_id} is revoked" if was_open else f"{key_id} was revoked before")
+
+
+def _row(each: "ApiKey") -> dict[str, object]:
+    from stateward.core.model import to_iso
+
+    def iso(at: "Micros | None") -> str | None:
+        return None if at is None else to_iso(at)
+
+    return {
+        "id": each.id,
+        "name": each.name,
+        "role": each.role,
+        "pipelines": list(each.pipelines),
+        "created_at": iso(each.created_at),
+        "created_by": each.created_by,
+        "expires_at": iso(each.expires_at),
+        "revoked_at": iso(each.revoked_at),
+        "used_at": iso(each.used_at),
+        "rate_per_minute": each.rate_per_minute,
+        "upload_bytes_max": each.upload_bytes_max,
+    }
+
+
+def _state(each: "ApiKey", now: "Micros") -> str:
+    if each.revoked_at is not None:
+        return "revoked"
+    return "live" if each.is_live(now) else "expired"
+
+
+def _moment(at: "Micros | None") -> str:
+    return "" if at is None else moment(at)

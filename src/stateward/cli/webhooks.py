@@ -1,0 +1,374 @@
+"""`stateward webhook`: who is told, what was delivered, what was not, and a receiver to try it with.
+
+A secret is shown by `add`, `show` and `rotate` and nowhere else.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.door import Door, Group, pass_door
+from stateward.cli.exits import Exit
+from stateward.cli.shown import moment, plural, write, write_table
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.core.model import Micros
+    from stateward.notices import Attempt, Delivery, State, Webhook
+
+PING_S_MAX = 75.0
+STATES = ("pending", "delivered", "dead")
+
+
+@click.group(
+    "webhook",
+    cls=Group,
+    examples=[
+        "stateward webhook add https://example.com/hook --event upload.normalized",
+        "stateward webhook dead",
+    ],
+)
+def webhook() -> None:
+    """Tell other programs when records change."""
+
+
+@webhook.command(
+    "add",
+    examples=[
+        "stateward webhook add https://example.com/hook --event upload.normalized --event upload.error",
+        "stateward webhook add https://example.com/hook --event 'upload.*' --content cloudevents",
+    ],
+)
+@click.argument("url", metavar="URL")
+@click.option(
+    "--event",
+    "events",
+    metavar="EVENT",
+    multiple=True,
+    required=True,
+    help="A status as machine.status; machine.* or * for all. May be given several times.",
+)
+@click.option(
+    "--content",
+    type=click.Choice(("standard", "cloudevents")),
+    default="standard",
+    show_default=True,
+    help="The envelope of a message.",
+)
+@pass_door
+def add(door: Door, *, url: str, events: tuple[str, ...], content: str) -> None:
+    """Add an address that is told from now on.
+
+    Its secret is made and shown: the receiver checks signatures with it, as Standard Webhooks has it.
+    """
+    from stateward.app import person
+
+    with door.app() as app:
+        made = app.notices.add(url, events=events, content=content, actor=person())
+        _show_with_secret(door, made)
+
+
+@webhook.command(
+    "list", is_listing=True, examples=["stateward webhook list", "stateward webhook list --jsonl"]
+)
+@pass_door
+def list_(door: Door) -> None:
+    """List who is told of what."""
+    with door.app() as app:
+        found = app.notices.webhooks()
+    if door.is_for_programs:
+        door.emit_rows(_plain(each) for each in found)
+        return
+    rows = [
+        (each.id, "enabled" if each.is_enabled else "disabled", ", ".join(each.events), each.url)
+        for each in found
+    ]
+    write_table(("id", "state", "events", "url"), rows)
+
+
+@webhook.command("show", examples=["stateward webhook show WH_01h2k3"])
+@click.argument("webhook_id", metavar="ID")
+@pass_door
+def show(door: Door, *, webhook_id: str) -> None:
+    """Show an endpoint with its secret."""
+    with door.app() as app:
+        _show_with_secret(door, app.notices.webhook(webhook_id))
+
+
+@webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])
+@click.argument("webhook_id", metavar="ID")
+@pass_door
+def rotate(door: Door, *, webhook_id: str) -> None:
+    """Make a new secret for an endpoint.
+
+    For a day (notices.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
+    """
+    with door.app() as app:
+        _show_with_secret(door, app.notices.rotate(webhook_id))
+
+
+@webhook.command("enable", examples=["stateward webhook enable WH_01h2k3"])
+@click.argument("webhook_id", metavar="ID")
+@pass_door
+def enable(door: Door, *, webhook_id: str) -> None:
+    """Tell an endpoint again that was disabled."""
+    with door.app() as app:
+        _show(door, app.notices.enable(webhook_id))
+
+
+@webhook.command(
+    "disable", examples=["stateward webhook disable WH_01h2k3 --reason 'moving house'"]
+)
+@click.argument("webhook_id", metavar="ID")
+@click.option("--reason", metavar="TEXT", default="", help="Why; shown with the endpoint.")
+@pass_door
+def disable(door: Door, *, webhook_id: str, reason: str) -> None:
+    """Tell an endpoint nothing for now.
+
+    What waits for it goes to the dead; enable it and replay them to deliver them after all.
+    """
+    from stateward.app import person
+
+    with door.app() as app:
+        said = f"disabled by {person()}" + (f": {reason}" if reason else "")
+        _show(door, app.notices.disable(webhook_id, reason=said))
+
+
+@webhook.command("remove", examples=["stateward webhook remove WH_01h2k3"])
+@click.argument("webhook_id", metavar="ID")
+@pass_door
+def remove(door: Door, *, webhook_id: str) -> None:
+    """Forget an endpoint and its delivery log."""
+    with door.app() as app:
+        app.notices.remove(webhook_id)
+    if door.is_for_programs:
+        door.emit({"removed": webhook_id})
+    else:
+        door.say(f"{webhook_id} is removed")
+
+
+@webhook.command("ping", examples=["stateward webhook ping WH_01h2k3"])
+@click.argument("webhook_id", metavar="ID")
+@pass_door
+def ping(door: Door, *, webhook_id: str) -> Exit:
+    """Send a test to an endpoint and show its answer."""
+    with door.app() as app:
+        sent = app.notices.ping(webhook_id)
+        _deliver(app, sent)
+        delivery, attempts = app.notices.delivery(webhook_id, sent.message_id)
+    _show_delivery(door, delivery, attempts)
+    return Exit.OK if delivery.state == "delivered" else Exit.FOUND_PROBLEMS
+
+
+def _deliver(app: "App", sent: "Delivery") -> None:
+    """Be the notifier until the message was tried once, here or by another."""
+    deadline = time.monotonic() + PING_S_MAX
+    with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
+        while time.monotonic() < deadline:
+            node.turn()
+            found, attempts = app.notices.delivery(sent.webhook_id, sent.message_id)
+            if attempts or found.state != "pending":
+                return
+            time.sleep(0.02)
+
+
+@webhook.command(
+    "log",
+    is_listing=True,
+    examples=["stateward webhook log", "stateward webhook log WH_01h2k3 --state pending"],
+)
+@click.argument("webhook_id", metavar="[ID]", required=False)
+@click.option("--record", "record_id", metavar="ID", help="Only what was told of this record.")
+@click.option("--state", type=click.Choice(STATES), help="Only what is so.")
+@click.option("--message", "message_id", metavar="ID", help="One message, with all its attempts.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@pass_door
+def log(
+    door: Door,
+    *,
+    webhook_id: str | None,
+    record_id: str | None,
+    state: "State | None",
+    message_id: str | None,
+    limit: int,
+) -> None:
+    """Show what was delivered, newest first."""
+    with door.app() as app:
+        if message_id is None:
+            found = app.notices.deliveries(
+                webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
+            )
+            _list_deliveries(door, found)
+            return
+        if webhook_id is None:
+            raise click.UsageError("name the endpoint too: stateward webhook log ID --message ID")
+        delivery, attempts = app.notices.delivery(webhook_id, message_id)
+    if door.jsonl:
+        door.emit_rows([_plain_delivery(delivery, attempts)])
+    else:
+        _show_delivery(door, delivery, attempts)
+
+
+@webhook.command("dead", is_listing=True, examples=["stateward webhook dead"])
+@click.argument("webhook_id", metavar="[ID]", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@pass_door
+def dead(door: Door, *, webhook_id: str | None, limit: int) -> None:
+    """List what could not be delivered."""
+    with door.app() as app:
+        found = app.notices.deliveries(webhook_id=webhook_id, state="dead", limit=limit)
+    _list_deliveries(door, found)
+
+
+@webhook.command(
+    "replay",
+    examples=[
+        "stateward webhook replay --dead",
+        "stateward webhook replay WH_01h2k3 --message msg_UL_01h2k3_4",
+        "stateward webhook replay WH_01h2k3 --since 2026-01-31T00:00:00Z",
+    ],
+)
+@click.argument("webhook_id", metavar="[ID]", required=False)
+@click.option("--message", "message_id", metavar="ID", help="Only this message.")
+@click.option("--dead", "is_dead", is_flag=True, help="Only what could not be delivered.")
+@click.option(
+    "--since", metavar="TIME", help="Only what is as new as this, such as 2026-01-31T00:00:00Z."
+)
+@pass_door
+def replay(
+    door: Door, *, webhook_id: str | None, message_id: str | None, is_dead: bool, since: str | None
+) -> None:
+    """Deliver messages again, under the same ids.
+
+    They are signed with the secrets of now. A running notifier sends them; see `stateward webhook log`.
+    """
+    with door.app() as app:
+        count = app.notices.replay(
+            webhook_id=webhook_id,
+            message_id=message_id,
+            state="dead" if is_dead else None,
+            since=None if since is None else _moment(since),
+        )
+    if door.is_for_programs:
+        door.emit({"replayed": count})
+    else:
+        write(f"{plural(count, 'message')} will be delivered again")
+
+
+def _moment(text: str) -> "Micros":
+    from stateward.core.model import from_iso
+
+    try:
+        return from_iso(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}", param_hint="--since") from None
+
+
+@webhook.command("listen", examples=["stateward webhook listen --port 9000 --count 1"])
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=9000, show_default=True)
+@click.option("--secret", envvar="WEBHOOK_SECRET", help="Check signatures with this whsec_ secret.")
+@click.option("--count", type=click.IntRange(1), help="End after so many messages.")
+@click.option("--answer", type=click.IntRange(200, 599), default=204, show_default=True)
+@pass_door
+def listen(
+    door: Door, *, host: str, port: int, secret: str | None, count: int | None, answer: int
+) -> None:
+    """Receive messages and print them, to try things out.
+
+    It says of each whether its signature is right. With --answer 500 it shows what retries look like.
+    """
+    from stateward.cli.listening import receive
+
+    receive(door, host=host, port=port, secret=secret, count=count, answer=answer)
+
+
+# What is shown
+
+
+def _plain(each: "Webhook") -> dict[str, object]:
+    from stateward.core.model import to_iso
+
+    return {
+        "id": each.id,
+        "url": each.url,
+        "events": each.events,
+        "content": each.content,
+        "is_enabled": each.is_enabled,
+        "disabled_reason": each.disabled_reason,
+        "origin": each.origin,
+        "created_at": to_iso(each.created_at),
+    }
+
+
+def _show_with_secret(door: Door, each: "Webhook") -> None:
+    _show(door, each, secret=each.secret)
+
+
+def _show(door: Door, each: "Webhook", *, secret: str | None = None) -> None:
+    told = _plain(each) | ({} if secret is None else {"secret": secret})
+    if door.is_for_programs:
+        door.emit(told)
+        return
+    for key, value in told.items():
+        if value is not None:
+            shown = ", ".join(each.events) if key == "events" else value
+            write(f"{key:12} {shown}")
+
+
+def _plain_delivery(each: "Delivery", attempts: "list[Attempt] | None" = None) -> dict[str, object]:
+    import msgspec
+
+    from stateward.core.model import to_iso
+
+    told: dict[str, object] = {
+        "message_id": each.message_id,
+        "webhook_id": each.webhook_id,
+        "type": each.type,
+        "record_id": each.record_id,
+        "state": each.state,
+        "attempts": each.attempts,
+        "status": each.status,
+        "error": each.error,
+        "created_at": to_iso(each.created_at),
+        "next_at": None if each.due_at is None else to_iso(each.due_at),
+        "ended_at": None if each.ended_at is None else to_iso(each.ended_at),
+    }
+    if attempts is not None:
+        told["body"] = msgspec.Raw(each.body.encode())
+        told["log"] = [msgspec.structs.asdict(one) | {"at": to_iso(one.at)} for one in attempts]
+    return told
+
+
+def _list_deliveries(door: Door, found: "list[Delivery]") -> None:
+    if door.is_for_programs:
+        door.emit_rows(_plain_delivery(each) for each in found)
+        return
+    rows = [
+        (
+            moment(each.created_at),
+            each.state,
+            each.attempts,
+            each.status or "",
+            each.type,
+            each.message_id,
+            each.webhook_id,
+            each.error or "",
+        )
+        for each in found
+    ]
+    write_table(("at", "state", "tries", "answer", "event", "message", "webhook", "why"), rows)
+
+
+def _show_delivery(door: Door, delivery: "Delivery", attempts: "list[Attempt]") -> None:
+    if door.is_for_programs:
+        door.emit(_plain_delivery(delivery, attempts))
+        return
+    write(f"{delivery.message_id} to {delivery.webhook_id}: {delivery.state}")
+    write(f"  {delivery.body}")
+    for each in attempts:
+        answer = each.error or f"answered {each.status}"
+        write(f"  {moment(each.at)}  attempt {each.attempt}  {each.duration_ms} ms  {answer}")
+        if each.response_body:
+            write(f"    {each.response_body}")

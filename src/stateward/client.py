@@ -1,0 +1,486 @@
+"""The HTTP API as Python: typed, synchronous, patient.
+
+    from stateward.client import Client
+
+    with Client("http://127.0.0.1:8420") as client:
+        sent = client.upload("january.csv", source_type="bank_csv")
+        print(client.wait(sent.upload_id).status)
+
+Lists are iterators that fetch page after page. What may be repeated is repeated: a server that is busy or away is
+asked again after the time it names, or after a growing one; a POST carries an `Idempotency-Key`, so it is done once
+however often it is sent. Everything else that goes wrong is an `ApiProblem` with the problem in it.
+"""
+
+import io
+import random  # noqa: TID251 - a client rolls its own dice: how long it waits decides nothing
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal, NoReturn, Self, TypeVar
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+
+from stateward import wire
+from stateward.core.errors import StatewardError
+from stateward.core.model import Fields
+
+TRIES_MAX = 5
+PAUSE_S = 0.25
+PAUSE_MAX_S = 8.0
+RETRY_AFTER_MAX_S = 60.0
+TIMEOUT_S = 30.0
+POLL_S = 20.0
+AGAIN = frozenset({429, 502, 503, 504})
+
+T = TypeVar("T")
+Source = Path | str | bytes | IO[bytes]
+
+
+class ApiProblem(StatewardError):
+    """A request that the server did not do; `problem` says why."""
+
+    def __init__(self, problem: wire.Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.detail)
+
+    @property
+    def kind(self) -> str:
+        """The word that names the problem, such as `duplicate`."""
+        return self.problem.type.removeprefix(wire.PROBLEM_PREFIX)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.problem.status
+
+
+class ServerUnreachable(StatewardError):
+    """No answer came, however often it was asked for."""
+
+
+class Client:
+    """A connection to a Stateward service."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        tries: int = TRIES_MAX,
+    ) -> None:
+        headers = {"Accept": "application/json", "User-Agent": "stateward-client"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
+        self._url = url.rstrip("/")
+        self._tries = max(1, tries)
+        self._http = httpx2.Client(
+            base_url=self._url, headers=headers, timeout=timeout_s, follow_redirects=False
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"Client({self._url!r})"
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._http.close()
+
+    # Sending
+
+    def upload(
+        self,
+        source: Source,
+        *,
+        source_type: str = "auto",
+        name: str | None = None,
+        priority: int | str | None = None,
+        labels: Mapping[str, str] | None = None,
+        reason: str | None = None,
+        on_duplicate: Literal["refuse", "return"] = "return",
+        idempotency_key: str | None = None,
+    ) -> wire.Submitted:
+        """Send a statement. Bytes that are there already give their upload, unless they are to be refused."""
+        fields = _fields(
+            source_type=source_type, name=name, priority=priority, reason=reason, labels=labels
+        )
+        return self._send("/uploads", source, fields, on_duplicate, idempotency_key, wire.Submitted)
+
+    def submit(
+        self,
+        source: Source,
+        *,
+        machine: str,
+        source_type: str | None = None,
+        name: str | None = None,
+        priority: int | str | None = None,
+        labels: Mapping[str, str] | None = None,
+        reason: str | None = None,
+        on_duplicate: Literal["refuse", "return"] = "return",
+        idempotency_key: str | None = None,
+    ) -> wire.RecordOpened:
+        """Send a document to any machine."""
+        fields = _fields(
+            pipeline=machine,
+            source_type=source_type,
+            name=name,
+            priority=priority,
+            reason=reason,
+            labels=labels,
+        )
+        return self._send(
+            "/records", source, fields, on_duplicate, idempotency_key, wire.RecordOpened
+        )
+
+    def _send(
+        self,
+        path: str,
+        source: Source,
+        fields: dict[str, str],
+        on_duplicate: str,
+        key: str | None,
+        type_: type[T],
+    ) -> T:
+        headers = {"Idempotency-Key": key or _new_key()}
+        with _opened(source) as (filename, file):
+            start = file.tell() if file.seekable() else None
+
+            def send() -> httpx2.Response:
+                if start is not None:
+                    file.seek(start)
+                return self._http.post(
+                    path,
+                    params={"on_duplicate": on_duplicate},
+                    data=fields,
+                    files={"file": (filename, file, "application/octet-stream")},
+                    headers=headers,
+                )
+
+            return _read(self._patiently(send, can_repeat=start is not None), type_)
+
+    # Looking
+
+    def get_upload(self, upload_id: str) -> wire.Upload:
+        """One upload."""
+        return self._get(f"/uploads/{_part(upload_id)}", wire.Upload)
+
+    def uploads(
+        self,
+        q: str | None = None,
+        *,
+        status: Iterable[str] = (),
+        source_type: Iterable[str] = (),
+        limit: int = 200,
+    ) -> Iterator[wire.Upload]:
+        """Uploads that match, newest first."""
+        params = _params(q=q, status=list(status), source_type=list(source_type), limit=limit)
+        return self._pages("/uploads", params, wire.UploadPage, lambda page: page.items)
+
+    def record(self, record_id: str) -> wire.Record:
+        """One record."""
+        return self._get(f"/records/{_part(record_id)}", wire.Record)
+
+    def records(
+        self, q: str | None = None, *, status: Iterable[str] = (), limit: int = 200
+    ) -> Iterator[wire.Record]:
+        """Records that match, newest first."""
+        params = _params(q=q, status=list(status), limit=limit)
+        return self._pages("/records", params, wire.RecordPage, lambda page: page.items)
+
+    def wait(self, record_id: str, *, timeout_s: float = 300.0) -> wire.Record:
+        """Wait until a record has ended or rests; the record as it then is, at the latest after the time."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(0.0, min(POLL_S, deadline - time.monotonic()))
+            record = self._get(
+                f"/records/{_part(record_id)}", wire.Record, params={"wait": f"{left:.3f}s"}
+            )
+            if record.is_at_rest or time.monotonic() >= deadline:
+                return record
+
+    def history(self, record_id: str) -> Iterator[wire.Transition]:
+        """What happened to a record, oldest first."""
+        path = f"/records/{_part(record_id)}/history"
+        return self._pages(path, {}, wire.History, lambda page: page.items)
+
+    def items(self, record_id: str, *, kind: str | None = None) -> Iterator[Fields]:
+        """The rows that a stage produced."""
+        path = f"/records/{_part(record_id)}/items"
+        return self._pages(path, _params(kind=kind), wire.ItemPage, lambda page: page.items)
+
+    def log(self, record_id: str, stage: str) -> wire.StageLog:
+        """What was written while a stage ran."""
+        return self._get(f"/records/{_part(record_id)}/logs/{_part(stage)}", wire.StageLog)
+
+    def explain(self, record_id: str) -> wire.Why:
+        """Why a record is where it is."""
+        return self._get(f"/records/{_part(record_id)}/explain", wire.Why)
+
+    def counts(self, q: str | None = None) -> list[wire.StatusCount]:
+        """Records by machine and status."""
+        return self._get("/counts", wire.Counts, params=_params(q=q)).items
+
+    def errors(self) -> list[wire.ErrorGroup]:
+        """Errors by cause."""
+        return self._get("/errors", wire.Errors).items
+
+    def machines(self) -> list[wire.MachineSummary]:
+        """The machines in force."""
+        return self._get("/machines", wire.Machines).items
+
+    def machine(self, name: str) -> wire.MachineDetail:
+        """A machine with its states, stages and transitions."""
+        return self._get(f"/machines/{_part(name)}", wire.MachineDetail)
+
+    def graph(self, name: str) -> str:
+        """A machine as SVG."""
+        return self._patiently(lambda: self._http.get(f"/machines/{_part(name)}/graph.svg")).text
+
+    def pauses(self) -> list[wire.Pause]:
+        """What is paused."""
+        return self._get("/pauses", wire.Pauses).items
+
+    def events(
+        self, *, after: int | None = None, machine: str | None = None
+    ) -> Iterator[wire.Transition]:
+        """Every change of status from now on, or from after a place in the log; it comes back if it is cut."""
+        seq = after
+        while True:
+            headers = {"Accept": "text/event-stream"}
+            if seq is not None:
+                headers["Last-Event-ID"] = str(seq)
+            try:
+                with self._http.stream(
+                    "GET",
+                    "/events/stream",
+                    params=_params(machine=machine),
+                    headers=headers,
+                    timeout=httpx2.Timeout(TIMEOUT_S, read=2 * POLL_S),
+                ) as answer:
+                    if answer.status_code >= 400:
+                        answer.read()
+                        _raise(answer)
+                    for line in answer.iter_lines():
+                        if line.startswith("data: "):
+                            event = msgspec.json.decode(line[6:], type=wire.Transition)
+                            seq = event.seq
+                            yield event
+            except httpx2.TransportError:
+                if seq is None:
+                    raise
+            time.sleep(PAUSE_S)
+
+    # Acting
+
+    def retry(
+        self,
+        record_id: str,
+        *,
+        reason: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> wire.Record:
+        """Try a failed record again; with a version, only if it is still that one."""
+        return self._act(record_id, "retry", reason, version, idempotency_key)
+
+    def cancel(
+        self,
+        record_id: str,
+        *,
+        reason: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> wire.Record:
+        """Stop a record where it is; with a version, only if it is still that one."""
+        return self._act(record_id, "cancel", reason, version, idempotency_key)
+
+    def _act(
+        self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
+    ) -> wire.Record:
+        headers = {} if version is None else {"If-Match": f'"{version}"'}
+        path = f"/records/{_part(record_id)}/{verb}"
+        return self._post(path, wire.Ask(reason=reason), wire.Record, headers=headers, key=key)
+
+    def batch(
+        self,
+        action: Literal["retry", "cancel"],
+        *,
+        query: str | None = None,
+        ids: Iterable[str] = (),
+        reason: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> wire.Batch:
+        """Begin a bulk action, or with `dry_run` only count what it would concern."""
+        asked = wire.BatchRequest(
+            action=action, query=query, ids=tuple(ids), reason=reason, dry_run=dry_run
+        )
+        return self._post("/batches", asked, wire.Batch, key=idempotency_key)
+
+    def get_batch(self, batch_id: str) -> wire.Batch:
+        """How far a bulk action is."""
+        return self._get(f"/batches/{_part(batch_id)}", wire.Batch)
+
+    def batches(self) -> Iterator[wire.Batch]:
+        """Bulk actions, newest first."""
+        return self._pages("/batches", {}, wire.BatchPage, lambda page: page.items)
+
+    def abort_batch(self, batch_id: str) -> wire.Batch:
+        """Stop a bulk action."""
+        return self._post(f"/batches/{_part(batch_id)}/abort", None, wire.Batch)
+
+    def pause(
+        self, machine: str, *, stage: str | None = None, reason: str | None = None
+    ) -> wire.Paused:
+        """Stop handing out work of a machine or of a stage."""
+        asked = wire.PauseRequest(stage=stage, reason=reason)
+        return self._post(f"/machines/{_part(machine)}/pause", asked, wire.Paused)
+
+    def resume(self, machine: str, *, stage: str | None = None) -> wire.Paused:
+        """Hand out work again."""
+        asked = wire.PauseRequest(stage=stage)
+        return self._post(f"/machines/{_part(machine)}/resume", asked, wire.Paused)
+
+    # Carrying
+
+    def _get(self, path: str, type_: type[T], *, params: Mapping[str, Any] | None = None) -> T:
+        return _read(self._patiently(lambda: self._http.get(path, params=params or {})), type_)
+
+    def _post(
+        self,
+        path: str,
+        document: object,
+        type_: type[T],
+        *,
+        headers: Mapping[str, str] | None = None,
+        key: str | None = None,
+    ) -> T:
+        sent = {
+            "Idempotency-Key": key or _new_key(),
+            "Content-Type": "application/json",
+            **(headers or {}),
+        }
+        content = b"" if document is None else msgspec.json.encode(document)
+        return _read(
+            self._patiently(lambda: self._http.post(path, content=content, headers=sent)), type_
+        )
+
+    def _pages(self, path: str, params: Mapping[str, Any], type_: Any, rows: Any) -> Iterator[Any]:  # noqa: ANN401
+        cursor: str | None = None
+        while True:
+            page = self._get(path, type_, params={**params, **_params(cursor=cursor)})
+            yield from rows(page)
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def _patiently(
+        self,
+        send: Callable[[], httpx2.Response],
+        *,
+        can_repeat: bool = True,
+    ) -> httpx2.Response:
+        """Send until there is an answer that another try would not better."""
+        for number in range(1, self._tries + 1):
+            is_last = number == self._tries or not can_repeat
+            try:
+                answer = send()
+            except httpx2.TransportError as error:
+                if is_last:
+                    raise ServerUnreachable(
+                        f"no answer from {self._url} ({type(error).__name__}); see that the service runs: stateward up"
+                    ) from error
+                time.sleep(_pause(number, None))
+                continue
+            is_worth_it = answer.status_code in AGAIN or _kind(answer) == "in-progress"
+            if answer.status_code < 400:
+                return answer
+            if is_last or not is_worth_it:
+                _raise(answer)
+            time.sleep(_pause(number, answer.headers.get("Retry-After")))
+        raise AssertionError("unreachable")
+
+
+def _pause(number: int, retry_after: str | None) -> float:
+    """How long to wait before the next try: what the server says, else twice as long each time, with jitter."""
+    if retry_after is not None and retry_after.isdecimal():
+        return min(float(retry_after), RETRY_AFTER_MAX_S)
+    longest = min(PAUSE_S * 2 ** (number - 1), PAUSE_MAX_S)
+    jitter: float = random.random()  # noqa: S311 - no secret
+    return longest / 2 * (1 + jitter)
+
+
+def _new_key() -> str:
+    return uuid.uuid4().hex  # noqa: TID251 - a client names its own requests
+
+
+def _read(answer: httpx2.Response, type_: type[T]) -> T:
+    try:
+        return msgspec.json.decode(answer.content, type=type_)
+    except msgspec.MsgspecError as error:
+        raise ServerUnreachable(
+            f"{answer.request.url.copy_with(query=None)} gave an answer that is none of Stateward's: {error}"
+        ) from error
+
+
+def _kind(answer: httpx2.Response) -> str:
+    problem = _problem(answer)
+    return "" if problem is None else problem.type.removeprefix(wire.PROBLEM_PREFIX)
+
+
+def _problem(answer: httpx2.Response) -> wire.Problem | None:
+    if answer.headers.get("Content-Type", "").partition(";")[0] != wire.PROBLEM_JSON:
+        return None
+    try:
+        return msgspec.json.decode(answer.content, type=wire.Problem)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _raise(answer: httpx2.Response) -> NoReturn:
+    problem = _problem(answer)
+    if problem is None:
+        said = (
+            f"the server answered {answer.status_code}, not as Stateward does; look at its address"
+        )
+        problem = wire.Problem(type="about:blank", title="", status=answer.status_code, detail=said)
+    raise ApiProblem(problem)
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[tuple[str, IO[bytes]]]:
+    if isinstance(source, bytes):
+        yield "document", io.BytesIO(source)
+    elif isinstance(source, str | Path):
+        with Path(source).open("rb") as file:
+            yield Path(source).name, file
+    else:
+        yield Path(str(getattr(source, "name", "document"))).name, source
+
+
+def _fields(
+    *, labels: Mapping[str, str] | None, priority: int | str | None, **given: str | None
+) -> dict[str, str]:
+    fields = {key: value for key, value in given.items() if value is not None}
+    if priority is not None:
+        fields["priority"] = str(priority)
+    return {**fields, **{f"label.{key}": value for key, value in (labels or {}).items()}}
+
+
+def _params(**given: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a parameter may be
+    return {key: value for key, value in given.items() if value not in (None, [])}
+
+
+def _part(text: str) -> str:
+    """A part of a path: what is in it stays in it."""
+    return quote(text, safe="")

@@ -1,0 +1,66 @@
+"""Signatures by the rules of Standard Webhooks 1.0: `v1`, HMAC-SHA256 over `{id}.{timestamp}.{body}`.
+
+A secret is written `whsec_` and 24 to 64 bytes in base64, one for each endpoint. While a secret is replaced, notices
+are signed with the new and the old one, so that no receiver has to change at the same moment as we do.
+"""
+
+import base64
+import hmac
+from collections.abc import Sequence
+from hashlib import sha256
+
+from stateward.core.errors import InvalidRequest
+
+SECRET_START = "whsec_"  # noqa: S105 - the form of a secret, not one
+KEY_BYTES = 32
+KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
+
+
+def secret_of(key: bytes) -> str:
+    """A key as it is written down."""
+    return SECRET_START + base64.b64encode(key).decode()
+
+
+def key_of(secret: str) -> bytes:
+    """The bytes of a secret; what is no secret is refused, and not repeated."""
+    start, text = secret[: len(SECRET_START)], secret[len(SECRET_START) :]
+    try:
+        key = base64.b64decode(text, validate=True)
+    except ValueError:
+        key = b""
+    if start != SECRET_START or not KEY_BYTES_MIN <= len(key) <= KEY_BYTES_MAX:
+        raise InvalidRequest(
+            f"a webhook secret is {SECRET_START} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64; this is "
+            "none: leave it out, and one is made"
+        )
+    return key
+
+
+def signed_headers(
+    message_id: str, *, second: int, body: bytes, secrets: Sequence[str]
+) -> dict[str, str]:
+    """The three headers by which a receiver knows us: the id, the time of this attempt, a signature for each secret."""
+    text = f"{message_id}.{second}.".encode() + body
+    signatures = [
+        base64.b64encode(hmac.new(key_of(secret), text, sha256).digest()).decode()
+        for secret in secrets
+    ]
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(second),
+        "webhook-signature": " ".join(f"v1,{each}" for each in signatures),
+    }
+
+
+def is_signed(
+    headers: dict[str, str], body: bytes, *, secret: str, now_s: int, slack_s: int = 300
+) -> bool:
+    """Whether a receiver that has the secret may believe a notice; its time may be off by `slack_s`."""
+    second = headers.get("webhook-timestamp", "")
+    if not (second.isascii() and second.isdecimal()) or abs(now_s - int(second)) > slack_s:
+        return False
+    right = signed_headers(
+        headers.get("webhook-id", ""), second=int(second), body=body, secrets=[secret]
+    )["webhook-signature"]
+    given = headers.get("webhook-signature", "").split()
+    return any(hmac.compare_digest(each.encode(), right.encode()) for each in given)

@@ -1,0 +1,264 @@
+"""CAMT.052, 053 and 054 of any version: XML of ISO 20022, by the names of its elements, whatever their namespace.
+
+No entity is resolved and no document type is read: a file that declares one is refused. An entry is a row, as it is a
+line of the account; what a batch entry holds stays with it.
+"""
+
+import re
+from collections.abc import Iterator
+from io import BytesIO
+
+from lxml import etree
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.source import Source
+
+_DECLARES = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+GROUPS = frozenset({"Stmt", "Rpt", "Ntfctn"})
+DEPTH_MAX = 100
+OPENING, CLOSING = ("OPBD", "PRCD"), ("CLBD",)
+TERMS = Terms(
+    date_order="ymd",
+    decimal=".",
+    sign="marks",
+    why={
+        "date_order": "dates of XML begin with the year",
+        "decimal": "amounts of XML use a point",
+        "sign": "CdtDbtInd says whether money came or went, reversals too",
+    },
+)
+
+
+def read(source: Source) -> Reading:
+    """One section for each statement, report or notification."""
+    raw = source.raw()
+    if _DECLARES.search(raw[:65536]) or _declares_wide(source):
+        raise FatalFailure(
+            "the file declares XML entities or a document type, which no bank does; it is not read",
+            code="XML_ENTITY",
+        )
+    problems: list[Problem] = []
+    sections = [_section(group, problems) for group in _groups(raw)]
+    if not sections:
+        raise FatalFailure(
+            "the file is XML, but it holds no statement (Stmt), report (Rpt) or notification (Ntfctn)",
+            code="NO_ROWS",
+        )
+    decisions = [*source.decisions, f"CAMT with {len(sections)} statements"]
+    return Reading(format="camt", sections=sections, problems=problems, decisions=decisions)
+
+
+def _declares_wide(source: Source) -> bool:
+    is_wide = source.encoding.startswith(("utf-16", "utf-32"))
+    return is_wide and bool(
+        _DECLARES.search(source.head.decode(source.encoding, "ignore").encode("utf-8"))
+    )
+
+
+def _groups(raw: bytes) -> Iterator[etree._Element]:
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+    )
+    try:
+        tree = etree.parse(BytesIO(raw.strip()), parser)
+    except etree.XMLSyntaxError as error:
+        code = "XML_ENTITY" if "ntity" in str(error) else "XML_CORRUPT"
+        raise FatalFailure(
+            f"the XML is damaged or cut off ({error}); download the file again", code=code
+        ) from error
+    for element in tree.iter():
+        if isinstance(element.tag, str) and _name(element) in GROUPS:
+            yield element
+
+
+def _name(element: etree._Element) -> str:
+    return str(etree.QName(element).localname)
+
+
+def _children(element: etree._Element, name: str) -> Iterator[etree._Element]:
+    return (child for child in element if isinstance(child.tag, str) and _name(child) == name)
+
+
+def _find(element: etree._Element | None, path: str) -> etree._Element | None:
+    """The first element down a path of local names; `*` is any."""
+    found = element
+    for name in path.split("/"):
+        if found is None:
+            return None
+        found = next(
+            (c for c in found if isinstance(c.tag, str) and (name == "*" or _name(c) == name)), None
+        )
+    return found
+
+
+def _text(element: etree._Element | None, *paths: str) -> str:
+    """The text at the first of these paths that has any."""
+    for path in paths:
+        found = _find(element, path)
+        if found is not None and found.text and found.text.strip():
+            return str(found.text.strip())
+    return ""
+
+
+def _section(group: etree._Element, problems: list[Problem]) -> Section:
+    account = _find(group, "Acct")
+    balances = {
+        _text(each, "Tp/CdOrPrtry/Cd", "Tp/CdOrPrtry/Prtry", "Tp/Cd"): each
+        for each in reversed(list(_children(group, "Bal")))
+    }
+    opening = next((balances[code] for code in OPENING if code in balances), None)
+    closing = next((balances[code] for code in CLOSING if code in balances), None)
+    currency = _text(account, "Ccy") or _currency(opening) or _currency(closing)
+    rows = [row for entry in _children(group, "Ntry") if (row := _row(entry, problems))]
+    return Section(
+        account=_text(account, "Id/IBAN", "Id/Othr/Id", "Id/*", "Id"),
+        account_name=_text(account, "Nm", "Ownr/Nm"),
+        bank=_text(account, "Svcr/FinInstnId/Nm", "Svcr/FinInstnId/BICFI", "Svcr/FinInstnId/BIC"),
+        currency=currency or next((row.currency for row in rows if row.currency), ""),
+        opening=_balance(opening),
+        opening_date=_text(opening, "Dt/Dt", "Dt/DtTm"),
+        closing=_balance(closing),
+        closing_date=_text(closing, "Dt/Dt", "Dt/DtTm"),
+        period_from=_text(group, "FrToDt/FrDtTm", "FrToDt/FrDt"),
+        period_to=_text(group, "FrToDt/ToDtTm", "FrToDt/ToDt"),
+        totals=_totals(_find(group, "TxsSummry")),
+        terms=TERMS,
+        rows=rows,
+    )
+
+
+def _currency(balance: etree._Element | None) -> str:
+    amount = _find(balance, "Amt")
+    return "" if amount is None else str(amount.get("Ccy", ""))
+
+
+def _balance(balance: etree._Element | None) -> str:
+    if balance is None:
+        return ""
+    return f"{_text(balance, 'CdtDbtInd')} {_text(balance, 'Amt')}".strip()
+
+
+def _totals(summary: etree._Element | None) -> dict[str, str]:
+    paths = {
+        "count": "TtlNtries/NbOfNtries",
+        "credits": "TtlCdtNtries/Sum",
+        "credit_count": "TtlCdtNtries/NbOfNtries",
+        "debits": "TtlDbtNtries/Sum",
+        "debit_count": "TtlDbtNtries/NbOfNtries",
+    }
+    return {name: text for name, path in paths.items() if (text := _text(summary, path))}
+
+
+def _row(entry: etree._Element, problems: list[Problem]) -> Row | None:
+    place = Place(line=int(entry.sourceline or 0))
+    amount = _find(entry, "Amt")
+    mark = _text(entry, "CdtDbtInd")
+    booked = _text(entry, "BookgDt/Dt", "BookgDt/DtTm")
+    value = _text(entry, "ValDt/Dt", "ValDt/DtTm")
+    missing = [
+        name
+        for name, text in (
+            ("Amt", _text(entry, "Amt")),
+            ("CdtDbtInd", mark),
+            ("date", booked or value),
+        )
+        if not text
+    ]
+    if missing or amount is None:
+        raw = etree.tostring(entry, encoding="unicode")[:2000]
+        said = f"an entry has no {' and no '.join(missing)}"
+        problems.append(Problem(code="ROW_UNREADABLE", message=said, place=place, raw=raw))
+        return None
+    details = [tx for holder in _children(entry, "NtryDtls") for tx in _children(holder, "TxDtls")]
+    first = details[0] if details else None
+    return Row(
+        place=place,
+        date=booked or value,
+        value_date=value,
+        description=_description(entry, details),
+        amount=_text(entry, "Amt"),
+        mark=mark,
+        currency=str(amount.get("Ccy", "")),
+        reference=_text(entry, "AcctSvcrRef", "NtryRef") or _text(first, "Refs/AcctSvcrRef"),
+        counterparty=_counterparty(first, mark) if len(details) == 1 else "",
+        more=_more(entry, details),
+        note="" if booked else "no booking date is given: the value date is used",
+    )
+
+
+def _description(entry: etree._Element, details: list[etree._Element]) -> str:
+    """What the payment says of itself; failing that, what the bank says of the entry."""
+    lines = [
+        text
+        for tx in details
+        for holder in _children(tx, "RmtInf")
+        for each in (*_children(holder, "Ustrd"), *_structured(holder))
+        if (text := (each.text or "").strip())
+    ]
+    if lines:
+        return "\n".join(lines)
+    first = details[0] if details else None
+    return _text(entry, "AddtlNtryInf") or _text(first, "AddtlTxInf")
+
+
+def _structured(holder: etree._Element) -> Iterator[etree._Element]:
+    for strd in _children(holder, "Strd"):
+        for path in ("CdtrRefInf/Ref", "CdtrRefInf/CdtrRef", "AddtlRmtInf", "RfrdDocInf/Nb"):
+            found = _find(strd, path)
+            if found is not None:
+                yield found
+
+
+def _counterparty(tx: etree._Element | None, mark: str) -> str:
+    """Who paid what came, or was paid by what went."""
+    sides = ("Dbtr", "UltmtDbtr") if mark == "CRDT" else ("Cdtr", "UltmtCdtr")
+    paths = [f"RltdPties/{side}/{rest}" for side in sides for rest in ("Nm", "Pty/Nm")]
+    return _text(tx, *paths)
+
+
+def _more(entry: etree._Element, details: list[etree._Element]) -> dict[str, str]:
+    first = details[0] if details else None
+    facts = {
+        "status": _text(entry, "Sts/Cd", "Sts"),
+        "reversal": _text(entry, "RvslInd"),
+        "bank_code": _code(_find(entry, "BkTxCd")),
+        "entry_info": _text(entry, "AddtlNtryInf"),
+        "end_to_end": _real(_text(first, "Refs/EndToEndId")) if len(details) == 1 else "",
+        "mandate": _text(first, "Refs/MndtId") if len(details) == 1 else "",
+        "batch": _batch(details) if len(details) > 1 else "",
+    }
+    if facts["status"] == "BOOK":
+        facts["status"] = ""
+    return {name: text for name, text in facts.items() if text}
+
+
+def _real(reference: str) -> str:
+    return "" if reference.upper() in ("NOTPROVIDED", "NONREF") else reference
+
+
+def _code(code: etree._Element | None) -> str:
+    domain = [
+        _text(code, "Domn/Cd"), _text(code, "Domn/Fmly/Cd"), _text(code, "Domn/Fmly/SubFmlyCd")
+    ]  # fmt: skip
+    return "/".join(part for part in domain if part) or _text(code, "Prtry/Cd")
+
+
+def _batch(details: list[etree._Element]) -> str:
+    """The payments of a batch entry, one a line: amount, end-to-end id, name."""
+    lines = []
+    for tx in details:
+        amount = _text(tx, "Amt", "AmtDtls/TxAmt/Amt", "AmtDtls/InstdAmt/Amt")
+        name = _text(
+            tx,
+            "RltdPties/Cdtr/Nm",
+            "RltdPties/Dbtr/Nm",
+            "RltdPties/Cdtr/Pty/Nm",
+            "RltdPties/Dbtr/Pty/Nm",
+        )
+        lines.append(" ".join(p for p in (amount, _text(tx, "Refs/EndToEndId"), name) if p))
+    return "\n".join(lines)

@@ -1,0 +1,407 @@
+"""Which column of a table is what: by its headings, proved by its content; by content alone where it has none."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+import msgspec
+
+from stateward.pipelines.statements import dates, headings, money
+from stateward.pipelines.statements.model import Place, Row
+
+HEADING_WITHIN = 100
+PROOF_ROWS = 200
+MOST = 0.6
+CLAIMED = 0.3  # a heading needs less proof than content alone
+NONE = -1
+MONEY = ("amount", "debit", "credit", "balance")
+
+Cells = Sequence[str]
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a table by their role; -1 is none. A row is read with one empty cell after its last."""
+
+    width: int
+    body_at: int
+    headings: tuple[str, ...]
+    is_headed: bool
+    date: int = NONE
+    value_date: int = NONE
+    description: int = NONE
+    amount: int = NONE
+    debit: int = NONE
+    credit: int = NONE
+    mark: int = NONE
+    balance: int = NONE
+    currency: int = NONE
+    reference: int = NONE
+    counterparty: int = NONE
+    account: int = NONE
+    decisions: tuple[str, ...] = ()
+
+    @property
+    def dates(self) -> tuple[int, ...]:
+        """The columns whose dates decide the order of days and months."""
+        return tuple(i for i in (self.date, self.value_date) if i >= 0)
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """The columns whose amounts decide the decimal sign."""
+        return tuple(i for i in (self.amount, self.debit, self.credit, self.balance) if i >= 0)
+
+    def maker(self) -> Callable[[int, list[str]], Row]:
+        """A quick way from cells to a row: roles without a column read the empty cell at the end."""
+        date, value, text, amount, debit, credit = (
+            self.date, self.value_date, self.description, self.amount, self.debit, self.credit,
+        )  # fmt: skip
+        mark, balance, currency, reference, party, account = (
+            self.mark, self.balance, self.currency, self.reference, self.counterparty, self.account,
+        )  # fmt: skip
+        taken = {getattr(self, role) for role in ROLES}
+        others = tuple((name, i) for i, name in enumerate(self.headings) if i not in taken)
+
+        def make(line: int, cells: list[str]) -> Row:
+            return Row(
+                place=Place(line=line),
+                date=cells[date],
+                value_date=cells[value],
+                description=cells[text],
+                amount=cells[amount],
+                debit=cells[debit],
+                credit=cells[credit],
+                mark=cells[mark],
+                balance=cells[balance],
+                currency=cells[currency],
+                reference=cells[reference],
+                counterparty=cells[party],
+                account=cells[account],
+                more={name: cells[i] for name, i in others if cells[i]},
+            )
+
+        return make
+
+    def is_heading(self, cells: Cells) -> bool:
+        """Whether a row is the heading once more."""
+        return self.is_headed and [c.strip() for c in cells[: self.width]] == [
+            h.strip() for h in self.headings
+        ]
+
+    def fit(self, cells: list[str]) -> tuple[list[str], str] | None:
+        """A row of another width, where what is missing or too much is only empty cells at its end."""
+        if len(cells) == self.width:
+            return cells, ""
+        if len(cells) > self.width:
+            extra = cells[self.width :]
+            return None if any(cell.strip() for cell in extra) else (cells[: self.width], "")
+        last = max(
+            i for i in (self.date, self.amount, self.debit, self.credit, self.mark) if i >= 0
+        )
+        if len(cells) <= last:
+            return None
+        note = f"{self.width - len(cells)} cells at the end of the row are missing"
+        return [*cells, *[""] * (self.width - len(cells))], note
+
+    def is_description_only(self, cells: Cells) -> bool:
+        """Whether nothing is in a row but more of a description."""
+        filled = [i for i, cell in enumerate(cells) if cell.strip()]
+        return filled == [self.description]
+
+    def looks_like_data(self, cells: Cells) -> bool:
+        """Whether a row of the wrong width holds a date or an amount at all."""
+        return any(dates.is_date(c) or money.is_amount(c) for c in cells if c.strip())
+
+
+ROLES = (
+    "date", "value_date", "description", "amount", "debit", "credit", "mark", "balance", "currency", "reference",
+    "counterparty", "account",
+)  # fmt: skip
+
+
+def find_layout(rows: Sequence[Cells]) -> Layout | None:
+    """The layout of a table by its first rows; None if it has no dates beside amounts."""
+    return _headed(rows) or _bare(rows)
+
+
+# With headings
+
+
+def _headed(rows: Sequence[Cells]) -> Layout | None:
+    best, at = 0, NONE
+    for number, cells in enumerate(rows[:HEADING_WITHIN]):
+        score = _heading_score(cells)
+        if score > best:
+            best, at = score, number
+    if at < 0:
+        return None
+    names = tuple(cell.strip() for cell in rows[at])
+    while (
+        len(names) > 2
+        and not names[-1]
+        and not any(len(r) >= len(names) and r[len(names) - 1].strip() for r in rows[at + 1 :])
+    ):
+        names = names[:-1]
+    width = _width(rows[at + 1 :], len(names), len(rows[at]))
+    names = (*names, *(f"column {i + 1}" for i in range(len(names), width)))[:width]
+    below = [row for row in rows[at + 1 : at + 1 + PROOF_ROWS] if len(row) == width]
+    body = [row for row in below if any(map(dates.is_date, row))] or below
+    roles = _proved_roles(names, body)
+    if roles is None:
+        return None
+    said = ", ".join(f"{names[i]!r} is {role}" for role, i in roles.items())
+    return Layout(
+        width=width,
+        body_at=at + 1,
+        headings=names,
+        is_headed=True,
+        decisions=(f"the headings stand in row {at + 1} of the table: {said}",),
+        **roles,
+    )
+
+
+def _heading_score(cells: Cells) -> int:
+    """How many roles a row names; 0 if it is no heading at all."""
+    texts = [cell.strip() for cell in cells if cell.strip()]
+    if len(texts) < 2 or any(dates.is_date(text) or money.is_amount(text) for text in texts):
+        return 0
+    roles = {headings.role_of(text) for text in texts} - {""}
+    has_date = bool(roles & {"date", "date_plain", "value_date"})
+    has_money = bool(roles & {"amount", "debit", "credit", "balance", "mark"})
+    return len(roles) if has_date and has_money else 0
+
+
+def _width(body: Sequence[Cells], named: int, printed: int) -> int:
+    """The width of the rows: that of the heading, with or without empty columns at its end."""
+    counts = Counter(len(row) for row in body if any(cell.strip() for cell in row))
+    return max((named, printed), key=lambda width: (counts[width], width == named))
+
+
+def _proved_roles(names: Sequence[str], body: Sequence[Cells]) -> dict[str, int] | None:
+    """The roles that headings claim and content does not deny."""
+    claimed: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        role = headings.role_of(name)
+        if role:
+            claimed.setdefault(_by_content(role, [row[index] for row in body]), []).append(index)
+    roles = {role: indexes[0] for role, indexes in claimed.items() if role in ROLES}
+    if "date" not in roles:
+        spare = claimed.get("date_plain") or claimed.get("value_date")
+        if not spare:
+            return None
+        roles["date"] = spare[0]
+        if roles.get("value_date") == spare[0]:
+            del roles["value_date"]
+    if "amount" not in roles and not {"debit", "credit"} & roles.keys():
+        return None
+    return _settled(roles, claimed, body)
+
+
+def _settled(
+    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+) -> dict[str, int]:
+    """One way to say the amount: two columns, or one; and the fullest of several descriptions."""
+    if "amount" in roles and {"debit", "credit"} <= roles.keys():
+        if _filled(body, roles["amount"]) >= MOST:
+            del roles["debit"], roles["credit"]
+        else:
+            del roles["amount"]
+    elif "amount" in roles:
+        for role in ("debit", "credit"):
+            roles.pop(role, None)
+    if "amount" not in roles:
+        roles.pop("mark", None)
+    texts = claimed.get("description", [])
+    if len(texts) > 1:
+        roles["description"] = max(texts, key=lambda i: (_filled(body, i) >= MOST, -texts.index(i)))
+    if "description" not in roles and "counterparty" in roles:
+        roles["description"] = roles["counterparty"]
+    return roles
+
+
+def _by_content(role: str, column: Cells) -> str:
+    """The role of a column whose content may say otherwise than its heading."""
+    filled = [cell.strip() for cell in column if cell.strip()]
+    if not filled:
+        is_free = role in ("debit", "credit", "description", "balance", "value_date")
+        return role if is_free or not column else "empty"
+    are_dates = _share(filled, dates.is_date)
+    are_amounts = _share(filled, money.is_amount)
+    if role in ("date", "date_plain", "value_date"):
+        if are_dates >= CLAIMED:
+            return role
+        return "amount" if are_amounts >= MOST and "." in "".join(filled) else "text"
+    if role in MONEY:
+        if are_amounts >= CLAIMED and are_dates < MOST:
+            return role
+        if role in ("debit", "credit", "amount") and _are_marks(filled):
+            return "mark"
+        return "value_date" if are_dates >= MOST else "text"
+    if role == "mark":
+        if _are_marks(filled):
+            return "mark"
+        return "amount" if are_amounts >= MOST else "text"
+    if role == "currency":
+        return role if _share(filled, lambda t: len(t) == 3 and t.isalpha()) >= MOST else "text"
+    return role
+
+
+def _are_marks(filled: Cells) -> bool:
+    return _share(filled, lambda text: money.mark_sign(text) != 0) >= 0.95
+
+
+def _share(texts: Cells, test: Callable[[str], bool]) -> float:
+    return sum(map(test, texts)) / len(texts) if texts else 0.0
+
+
+def _filled(body: Sequence[Cells], index: int) -> float:
+    return _share([row[index] for row in body], lambda text: bool(text.strip()))
+
+
+# Without headings
+
+
+def _bare(rows: Sequence[Cells]) -> Layout | None:
+    data = [row for row in rows if _is_data(row)]
+    if not data:
+        return None
+    ((width, _),) = Counter(len(row) for row in data).most_common(1)
+    body = [row for row in data if len(row) == width][:PROOF_ROWS]
+    first = next(i for i, row in enumerate(rows) if _is_data(row))
+    above = rows[first - 1] if first else ()
+    is_headed = len(above) == width and not any(money.is_amount(c) for c in above if c.strip())
+    names = (
+        tuple(c.strip() for c in above)
+        if is_headed
+        else tuple(f"column {i + 1}" for i in range(width))
+    )
+    columns = [[row[i] for row in body] for i in range(width)]
+    roles = _roles_by_content(columns)
+    if roles is None:
+        return None
+    said = ", ".join(f"column {i + 1} is {role}" for role, i in roles.items())
+    return Layout(
+        width=width,
+        body_at=first,
+        headings=names,
+        is_headed=False,
+        decisions=(f"no headings are known; by content, {said}",),
+        **roles,
+    )
+
+
+def _is_data(cells: Cells) -> bool:
+    texts = [cell for cell in cells if cell.strip()]
+    return len(texts) >= 3 and any(map(dates.is_date, texts)) and any(map(_is_money, texts))
+
+
+def _is_money(text: str) -> bool:
+    """An amount that is no bare number of an account, a check or a year."""
+    return (
+        money.is_amount(text)
+        and not dates.is_date(text)
+        and (any(c in text for c in ".,") or not text.strip().isdigit())
+    )
+
+
+def _roles_by_content(columns: Sequence[Cells]) -> dict[str, int] | None:
+    filled = [[c.strip() for c in column if c.strip()] for column in columns]
+    days = [i for i, f in enumerate(filled) if f and _share(f, dates.is_date) >= MOST]
+    if not days:
+        return None
+    sums = _money_columns(columns, filled, days)
+    if not sums:
+        return None
+    roles = {"date": days[0], **_money_roles(columns, sums)}
+    if len(days) > 1:
+        roles["value_date"] = days[1]
+    taken = {*days, *sums}
+    rest = [i for i in range(len(columns)) if i not in taken and filled[i]]
+    for i in rest:
+        if "mark" not in roles and _are_marks(filled[i]) and "amount" in roles:
+            roles["mark"] = i
+        elif (
+            "currency" not in roles
+            and _share(filled[i], lambda t: len(t) == 3 and t.isupper()) == 1
+        ):
+            roles["currency"] = i
+    texts = [i for i in rest if i not in roles.values() and _share(filled[i], _is_words) >= MOST]
+    if texts:
+        roles["description"] = max(
+            texts, key=lambda i: sum(c.isalpha() for t in filled[i] for c in t)
+        )
+    return roles
+
+
+def _are_codes(column: Cells) -> bool:
+    return _share(column, lambda text: len(text.strip()) == 3 and text.strip().isupper()) == 1
+
+
+def _is_words(text: str) -> bool:
+    return sum(c.isalpha() for c in text) >= 2
+
+
+def _money_columns(
+    columns: Sequence[Cells], filled: Sequence[Cells], days: Sequence[int]
+) -> list[int]:
+    """The columns of amounts; those without any decimals only where no other column has them."""
+    found = [
+        i for i, f in enumerate(filled) if f and i not in days and _share(f, money.is_amount) >= 0.9
+    ]
+    with_decimals = [i for i in found if any(c in text for text in filled[i] for c in ".,")]
+    zero_or_money = [
+        i for i in found if i in with_decimals or set(filled[i]) <= {"0", "0.00", "0,00"}
+    ]
+    return zero_or_money if with_decimals else found
+
+
+def _money_roles(columns: Sequence[Cells], sums: Sequence[int]) -> dict[str, int]:
+    """Amount, or debit and credit, and the balance: the pair that excludes itself, the chain that holds."""
+    if len(sums) == 1:
+        return {"amount": sums[0]}
+    for left, right in pairwise(sums):
+        if _is_either_or(columns[left], columns[right]):
+            rest = [i for i in sums if i not in (left, right)]
+            found = {"debit": left, "credit": right}
+            if rest:
+                found["balance"] = rest[-1]
+            return found
+    full = [i for i in sums if _share(columns[i], lambda text: bool(text.strip())) == 1]
+    if len(full) >= 2:
+        for amount in full:
+            for balance in full:
+                if amount != balance and _chains(columns[amount], columns[balance]):
+                    return {"amount": amount, "balance": balance}
+        signed = [i for i in full if any(_is_signed(text) for text in columns[i])]
+        amount = signed[0] if signed else full[0]
+        rest = [i for i in full if i > amount]
+        return {"amount": amount, "balance": rest[-1]} if rest else {"amount": amount}
+    return {"amount": full[0] if full else sums[-1]}
+
+
+def _is_either_or(left: Cells, right: Cells) -> bool:
+    """Whether of two columns each row has one: the other is empty or zero."""
+    zeros = {"", "0", "0.00", "0,00", "0.0", "-", "-0.00"}
+    pairs = [(a.strip() in zeros, b.strip() in zeros) for a, b in zip(left, right, strict=True)]
+    return all(a != b for a, b in pairs) and (any(a for a, _ in pairs) and any(b for _, b in pairs))
+
+
+def _is_signed(text: str) -> bool:
+    read = money.read(text) or money.read(text, ",")
+    return read is not None and read.value < 0
+
+
+def _chains(amounts: Cells, balances: Cells) -> bool:
+    """Whether the balances follow from the amounts, in either direction and by either sign."""
+    decimal = money.vote_decimal([*amounts, *balances]).decimal
+    a = [money.amount(text, decimal) for text in amounts]
+    b = [money.amount(text, decimal) for text in balances]
+    if len(a) < 2 or None in a or None in b:
+        return False
+    steps: list[tuple[Decimal, Decimal, Decimal]] = [
+        (b[i + 1] - b[i], a[i + 1], a[i])  # type: ignore[operator, misc]
+        for i in range(len(a) - 1)
+    ]
+    down = all(abs(step) == abs(after) for step, after, _ in steps)
+    up = all(abs(step) == abs(before) for step, _, before in steps)
+    return down or up

@@ -1,0 +1,132 @@
+"""A row's printed strings as values, by the terms of its section. Pure; used to decide and to convert.
+
+`signed` is one rule for every format: money in is positive, money out is negative.
+"""
+
+import re
+from datetime import date, timedelta
+from decimal import Decimal
+
+from stateward.pipelines.statements import dates, money
+from stateward.pipelines.statements.model import Row, Section, Terms
+
+SIGNS = (
+    "printed", "flipped", "columns", "columns_signed", "columns_swapped", "marks", "marks_else_debit",
+    "marks_else_credit",
+)  # fmt: skip
+
+
+DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
+YEAR = timedelta(days=364)
+
+
+class Unreadable(ValueError):
+    """A printed text that is not what its column says; the message names it."""
+
+
+def signed(row: Row, terms: Terms) -> Decimal:
+    """The amount of a row, positive for money in; `Unreadable` if it has none that can be trusted."""
+    if terms.sign == "printed" and terms.decimal == "." and money.is_plain(row.amount):
+        return Decimal(row.amount)
+    if terms.sign.startswith("columns"):
+        return _from_columns(row, terms)
+    read = _money(row.amount, terms.decimal, "amount")
+    if terms.sign == "printed":
+        sign = money.mark_sign(read.mark) if read.mark else 0
+        return abs(read.value) * sign if sign else read.value
+    if terms.sign == "flipped":
+        # A mark beside an amount of a card says credit (in) or debit (out) by itself.
+        sign = money.mark_sign(read.mark or row.mark)
+        return abs(read.value) * sign if sign else -read.value
+    return _from_mark(row, read, terms)
+
+
+def balance(text: str, terms: Terms) -> Decimal | None:
+    """A printed balance, negative where its mark or sign says so; None where none is printed."""
+    if not text.strip():
+        return None
+    value = _money_signed(text, terms.decimal, "balance")
+    if terms.balances == "owed" and not money.mark_sign(
+        _money(text, terms.decimal, "balance").mark
+    ):
+        return -value
+    return value
+
+
+def booked(text: str, terms: Terms, *, period: tuple[date, date] | None = None) -> date:
+    """A printed date; one without a year is completed from the period. `Unreadable` if it cannot be."""
+    day: date | None
+    if DAY_MONTH.fullmatch(text):  # in a column of dates, 02.10 is the second of October
+        text += "."
+    if dates.has_year(text) or period is None:
+        day = dates.read(text, terms.date_order or "dmy", terms.era)
+    else:
+        day = dates.complete(text, terms.date_order or "dmy", start=period[0], end=period[1])
+    if day is None:
+        raise Unreadable(f"{text!r} is not a date" if text.strip() else "there is no date")
+    return day
+
+
+def period_of(section: Section) -> tuple[date, date] | None:
+    """The days that a section says it covers, from its period or its balances' dates."""
+    start = _day(section.period_from or section.opening_date, section.terms)
+    end = _day(section.period_to or section.closing_date, section.terms)
+    # With one end printed, a year on its other side is all that can be said.
+    if start is None and end is not None:
+        start = end - YEAR
+    elif end is None and start is not None:
+        end = start + YEAR
+    if start is None or end is None:
+        return None
+    return (start, end) if start <= end else (end, start)
+
+
+def _day(text: str, terms: Terms) -> date | None:
+    return dates.read(text, terms.date_order or "dmy", terms.era) if text else None
+
+
+def _from_columns(row: Row, terms: Terms) -> Decimal:
+    debit = _filled(row.debit, terms.decimal, "debit")
+    credit = _filled(row.credit, terms.decimal, "credit")
+    if debit is None and credit is None:
+        raise Unreadable("it has neither a debit nor a credit")
+    if debit and credit:
+        raise Unreadable(f"it has both a debit {row.debit!r} and a credit {row.credit!r}")
+    out, come = debit or money.ZERO, credit or money.ZERO
+    if terms.sign == "columns_signed":
+        return out + come
+    return out - come if terms.sign == "columns_swapped" else come - out
+
+
+def _from_mark(row: Row, read: money.Money, terms: Terms) -> Decimal:
+    mark = read.mark or row.mark
+    if mark:
+        sign = money.mark_sign(mark)
+        if not sign:
+            raise Unreadable(f"the mark {mark!r} beside its amount is unknown")
+        # A negative amount under a mark is a correction of that kind of entry.
+        return read.value * sign
+    if terms.sign == "marks_else_debit":
+        return -read.value
+    return read.value
+
+
+def _filled(text: str, decimal: str, what: str) -> Decimal | None:
+    if not text.strip() or text.strip() in ("-", "–", "—"):
+        return None
+    return _money(text, decimal, what).value
+
+
+def _money_signed(text: str, decimal: str, what: str) -> Decimal:
+    value = money.amount(text, decimal)
+    if value is None:
+        raise Unreadable(f"the {what} {text!r} is not an amount")
+    return value
+
+
+def _money(text: str, decimal: str, what: str) -> money.Money:
+    read = money.read(text, decimal)
+    if read is None:
+        shown = f"the {what} {text!r} is not an amount" if text.strip() else f"there is no {what}"
+        raise Unreadable(shown)
+    return read

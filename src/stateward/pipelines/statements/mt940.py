@@ -1,0 +1,309 @@
+"""MT940 and MT942: tags of SWIFT in lines of text, as banks write them.
+
+A file is cut into statements at each `:20:` first, because balances belong to one of them. A line of type 61 is one
+transaction, the 86 after it says what it was for. What fits no rule becomes a problem with its line; nothing is
+left out in silence.
+"""
+
+import re
+from calendar import monthrange
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.source import Source
+
+_TAG = re.compile(r"^\s{0,2}:([0-9]{2}[A-Z]?|NS):(.*)$")
+_END = re.compile(r"^-\}?\s*(?:\{.*)?$|^-(?:XXX)?\s*$")
+_LINE = re.compile(
+    r"(?P<value>[0-9]{6})(?P<entry>[0-9]{4})?(?P<mark>R[CD]|E[CD]|[CD])(?P<funds>[A-Z])?\s?"
+    r"(?P<amount>[0-9][0-9.,]*)\s?(?P<type>[A-Z][A-Z0-9]{3})?(?P<rest>.*)",
+    re.DOTALL,
+)
+_BALANCE = re.compile(
+    r"\s*(?P<mark>[CD])R?\s?(?P<date>[0-9]{6})(?P<currency>[A-Z]{3})(?P<amount>[0-9][0-9.,]*)\s*"
+)
+_TOTAL = re.compile(r"\s*(?P<count>[0-9]+)(?P<currency>[A-Z]{3})(?P<amount>[0-9][0-9.,]*)\s*")
+_SUBFIELD = re.compile(r"[?>]([0-9]{2})")
+_SEPA = re.compile(r"(EREF|KREF|MREF|CRED|DEBT|COAM|OAMT|SVWZ|ABWA|ABWE|IBAN|BIC)\+")
+_SLASHED = re.compile(
+    r"/(BENM|ORDP|NAME|REMI|EREF|IBAN|BIC|TRTP|RTRN|MARF|CSID|PREF|ISDT|ADDR|PURP|ULTD|ULTB|SVCL)/"
+)
+_CURRENCY_TAIL = re.compile(r"^(.*?)\s*([A-Z]{3})$")
+OPENING, CLOSING = ("60F", "60M"), ("62F", "62M")
+KNOWN = frozenset({"20", "21", "25", "25P", "28", "28C", "60F", "60M", "61", "62F", "62M", "64", "65", "86", "34F",
+                   "13", "13D", "90C", "90D", "NS"})  # fmt: skip
+
+
+class Field(NamedTuple):
+    """A tag with its text, over as many lines as it has, and the line it begins on."""
+
+    tag: str
+    text: str
+    line: int
+
+
+def read(source: Source) -> Reading:
+    """One section for each `:20:`."""
+    problems: list[Problem] = []
+    decisions = list(source.decisions)
+    sections = [
+        _section(fields, source, problems, decisions) for fields in _statements(source.text())
+    ]
+    if not sections:
+        raise FatalFailure("the file has tags of SWIFT, but no statement in it", code="NO_ROWS")
+    decisions.append(f"MT940 with {len(sections)} statements, cut at each :20:")
+    return Reading(format="mt940", sections=sections, problems=problems, decisions=decisions)
+
+
+def _statements(text: str) -> Iterator[list[Field]]:
+    statement: list[Field] = []
+    for field in _fields(text):
+        if field.tag == "20" and any(each.tag != "20" for each in statement):
+            yield statement
+            statement = []
+        statement.append(field)
+    if statement:
+        yield statement
+
+
+def _fields(text: str) -> Iterator[Field]:
+    tag, lines, begun = "", list[str](), 0
+    for number, line in enumerate(_lines(text), start=1):
+        found = _TAG.match(line)
+        if found or _END.match(line) or line.startswith("{"):
+            if tag:
+                yield Field(tag, "\n".join(lines).rstrip("\n"), begun)
+            tag = ""
+            inner = re.search(r"\{4:\s*:([0-9]{2}[A-Z]?):(.*)$", line)
+            found = found or inner
+            if found:
+                tag, lines, begun = found[1], [found[2]], number
+        elif tag:
+            lines.append(line)
+    if tag:
+        yield Field(tag, "\n".join(lines).rstrip("\n"), begun)
+
+
+def _lines(text: str) -> list[str]:
+    return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _section(
+    fields: list[Field], source: Source, problems: list[Problem], decisions: list[str]
+) -> Section:
+    first = {field.tag: field.text.strip() for field in reversed(fields)}
+    account, currency = _account(first.get("25") or first.get("25P", ""))
+    opening = _balance(fields, OPENING, problems)
+    closing = _balance(fields[::-1], CLOSING, problems)
+    rows = list(_rows(fields, problems))
+    totals = _totals(first)
+    if opening and not closing:
+        said = "the statement has an opening balance but no closing one: the file may be cut off"
+        problems.append(Problem(code="FILE_CUT", message=said, place=Place(line=fields[-1].line)))
+    decisions += [
+        f"the tag :{field.tag}: at line {field.line} is not read"
+        for field in fields
+        if field.tag not in KNOWN
+    ]
+    return Section(
+        account=account or source.hints.account,
+        currency=(opening or closing or {}).get("currency", "")
+        or currency
+        or source.hints.currency,
+        opening=_printed(opening),
+        opening_date=(opening or {}).get("date", ""),
+        closing=_printed(closing),
+        closing_date=(closing or {}).get("date", ""),
+        totals=totals,
+        terms=TERMS,
+        rows=rows,
+    )
+
+
+TERMS = Terms(
+    date_order="ymd",
+    decimal=",",
+    sign="marks",
+    why={
+        "date_order": "SWIFT dates begin with the year",
+        "decimal": "SWIFT amounts use a comma",
+        "sign": "C and D stand before the amount; R before them reverses",
+    },
+)
+
+
+def _account(text: str) -> tuple[str, str]:
+    """The account, and the currency that some banks glue to it."""
+    text = text.split("\n")[0].strip()
+    found = _CURRENCY_TAIL.match(text)
+    is_glued = found is not None and found[1][-1:].isdigit()
+    return (found[1], found[2]) if found and is_glued else (text, "")
+
+
+def _balance(
+    fields: list[Field], tags: tuple[str, ...], problems: list[Problem]
+) -> dict[str, str] | None:
+    for field in fields:
+        if field.tag in tags:
+            found = _BALANCE.match(field.text)
+            if found:
+                return found.groupdict()
+            said = f"the balance :{field.tag}: cannot be read"
+            place = Place(line=field.line)
+            problems.append(
+                Problem(code="BALANCE_UNREADABLE", message=said, place=place, raw=field.text)
+            )
+    return None
+
+
+def _printed(balance: dict[str, str] | None) -> str:
+    return f"{balance['mark']} {_comma(balance['amount'])}" if balance else ""
+
+
+def _totals(first: dict[str, str]) -> dict[str, str]:
+    totals = {}
+    for tag, kind in (("90D", "debit"), ("90C", "credit")):
+        if found := _TOTAL.match(first.get(tag, "")):
+            totals[f"{kind}s"] = _comma(found["amount"])
+            totals[f"{kind}_count"] = found["count"]
+    return totals
+
+
+def _rows(fields: list[Field], problems: list[Problem]) -> Iterator[Row]:
+    """Each 61 with the 86 that follow it, up to whatever else comes."""
+    line: Field | None = None
+    details: list[str] = []
+    for field in [*fields, Field("end", "", 0)]:
+        if line is not None and field.tag == "86":
+            details.append(field.text)
+            continue
+        if line is not None:
+            row = _row(line, details, problems)
+            if row is not None:
+                yield row
+        line, details = (field, []) if field.tag == "61" else (None, [])
+
+
+def _row(field: Field, details: list[str], problems: list[Problem]) -> Row | None:
+    place = Place(line=field.line)
+    found = _LINE.match(field.text.strip())
+    if found is None:
+        said = "a line :61: cannot be read"
+        problems.append(Problem(code="ROW_UNREADABLE", message=said, place=place, raw=field.text))
+        return None
+    rest, _, extra = found["rest"].partition("\n")
+    reference, _, bank_reference = rest.partition("//")
+    value, note = _possible(found["value"])
+    booked, note_2 = _possible(_booked(found["value"], found["entry"]))
+    printed = "\n".join(text.strip("\n") for text in details)
+    parsed = _details(printed)
+    more = {
+        "line": field.text.split("\n")[0],
+        "type": found["type"] or "",
+        "customer_reference": "" if reference.strip() == "NONREF" else reference.strip(),
+        "supplement": extra.strip(),
+        **{
+            name: text for name, text in parsed.items() if name not in ("counterparty", "reference")
+        },
+    }
+    return Row(
+        place=place,
+        date=booked,
+        value_date=value,
+        description=printed or extra.strip(),
+        amount=_comma(found["amount"]),
+        mark=found["mark"],
+        reference=parsed.get("reference", "") or _real(bank_reference),
+        counterparty=parsed.get("counterparty", ""),
+        more={name: text for name, text in more.items() if text},
+        note=note or note_2,
+    )
+
+
+def _real(reference: str) -> str:
+    text = reference.strip()
+    return "" if text in ("NONREF", "NOTPROVIDED") else text
+
+
+def _comma(text: str) -> str:
+    """SWIFT writes 620,3 and 6800, and never groups; a point is somebody's comma."""
+    return text.replace(".", ",") if text.count(".") == 1 and "," not in text else text
+
+
+def _booked(value: str, entry: str | None) -> str:
+    """The entry date, with the year of the value date or the one beside it."""
+    if not entry or not value[2:].isdigit():
+        return value
+    year = int(value[:2])
+    apart = int(entry[:2]) - int(value[2:4])
+    if apart > 6:
+        year -= 1
+    elif apart < -6:
+        year += 1
+    return f"{year % 100:02d}{entry}"
+
+
+def _possible(text: str) -> tuple[str, str]:
+    """A date as printed; banks that count 30 days a month print 30 February, which is its last day."""
+    year, month, day = 2000 + int(text[:2]), int(text[2:4]), int(text[4:6])
+    if 1 <= month <= 12 and 28 < day <= 31:
+        last = monthrange(year, month)[1]
+        if day > last:
+            return (
+                f"{text[:4]}{last:02d}",
+                f"the date {text} is no day: read as the last of its month",
+            )
+    return text, ""
+
+
+def _details(text: str) -> dict[str, str]:
+    """What an 86 says, in the three ways that banks structure it; nothing where it is plain text."""
+    if _SUBFIELD.search(text[:12]):
+        return _subfields(text)
+    flat = text.replace("\n", "")
+    if _SLASHED.search(flat):
+        return _slashed(flat)
+    if _SEPA.match(flat):
+        return _sepa(flat)
+    return {}
+
+
+def _subfields(text: str) -> dict[str, str]:
+    """German banks: 171?00type?20purpose…?30bank?31account?32name."""
+    pieces = _SUBFIELD.split(text.replace("\n", ""))
+    fields: dict[str, list[str]] = {}
+    for number, value in zip(pieces[1::2], pieces[2::2], strict=False):
+        fields.setdefault(number, []).append(value)
+    purpose = [fields[f"{n}"] for n in (*range(20, 30), *range(60, 64)) if f"{n}" in fields]
+    joined = "".join(value for values in purpose for value in values)
+    found = _sepa(joined) if _SEPA.search(joined) else {"purpose": joined}
+    names = [value for n in ("32", "33") for value in fields.get(n, [])]
+    found["counterparty"] = "".join(names).strip() or found.get("counterparty", "")
+    found["booking_text"] = "".join(fields.get("00", [])).strip()
+    found["counterparty_account"] = "".join(fields.get("31", [])).strip()
+    return found
+
+
+def _sepa(text: str) -> dict[str, str]:
+    pieces = _SEPA.split(text)
+    fields = {name: value.strip() for name, value in zip(pieces[1::2], pieces[2::2], strict=False)}
+    purpose = fields.get("SVWZ") or pieces[0].strip()
+    found = {"purpose": purpose, "reference": _real(fields.get("EREF", ""))}
+    found["mandate"] = fields.get("MREF", "")
+    return found
+
+
+def _slashed(text: str) -> dict[str, str]:
+    pieces = _SLASHED.split(text)
+    fields: dict[str, str] = {}
+    for name, value in zip(pieces[1::2], pieces[2::2], strict=False):
+        if value.strip(" /"):
+            fields.setdefault(name, value.strip(" /"))
+    return {
+        "purpose": fields.get("REMI", "").removeprefix("USTD//").strip("/"),
+        "reference": _real(fields.get("EREF", "")),
+        "counterparty": fields.get("NAME", ""),
+        "counterparty_account": fields.get("IBAN", ""),
+    }

@@ -1,0 +1,272 @@
+"""OFX and QFX: SGML (1.x) and XML (2.x), as banks write them, not as the standard says.
+
+One scanner for both: tags in order, values up to the next tag. End tags may be missing, values may hold a bare `&`
+or `<`, headers may lie about the encoding, elements may be in any order. No entity but the five of XML and
+numbers is resolved, and no external one ever.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape, unescape
+from typing import NamedTuple
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.source import Source
+
+TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9.]*)\s*(/?)>")
+_ENTITY = re.compile(r"<!ENTITY|<!DOCTYPE[^>]*\[", re.IGNORECASE)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_CHARSET = re.compile(rb"CHARSET:\s*([\w-]+)", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w-]+)[\"']", re.IGNORECASE)
+
+STATEMENTS = frozenset({"STMTRS", "CCSTMTRS", "INVSTMTRS"})
+# Aggregates whose end closes something of ours; elements inside others of the same name are not mixed up.
+AGGREGATES = frozenset({
+    "STMTTRN", "BANKACCTFROM", "CCACCTFROM", "INVACCTFROM", "BANKACCTTO", "CCACCTTO", "LEDGERBAL", "AVAILBAL",
+    "BANKTRANLIST", "INVTRANLIST", "CURRENCY", "ORIGCURRENCY", "PAYEE", "STATUS", "FI", "SONRS", "STMTTRNRS",
+    "CCSTMTTRNRS", "INVSTMTTRNRS", "OFX", "INVBANKTRAN", "INVBAL", "BALLIST", "BAL",
+}) | STATEMENTS  # fmt: skip
+INVESTMENTS = frozenset({
+    "BUYDEBT", "BUYMF", "BUYOPT", "BUYOTHER", "BUYSTOCK", "CLOSUREOPT", "INCOME", "INVEXPENSE", "JRNLFUND",
+    "JRNLSEC", "MARGININTEREST", "REINVEST", "RETOFCAP", "SELLDEBT", "SELLMF", "SELLOPT", "SELLOTHER", "SELLSTOCK",
+    "SPLIT", "TRANSFER",
+})  # fmt: skip
+AGGREGATES |= INVESTMENTS
+KNOWN = frozenset({"DTPOSTED", "TRNAMT", "FITID", "NAME", "MEMO", "VALUEDATE", "CURRENCY"})
+NAMES = {"1252": "cp1252", "8859-1": "cp1252", "ISO-8859-1": "cp1252", "NONE": "", "UTF-8": "utf-8"}
+
+
+class Token(NamedTuple):
+    """A tag, the value after it, and the line it stands on."""
+
+    name: str
+    is_end: bool
+    value: str
+    line: int
+
+
+def read(source: Source) -> Reading:
+    """Every statement of every account, bank, card or investment cash."""
+    text = _decoded(source)
+    if _ENTITY.search(text[:65536]):
+        raise FatalFailure(
+            "the file declares XML entities, which no bank does; it is not read", code="XML_ENTITY"
+        )
+    text = _CDATA.sub(lambda found: escape(found[1]), text)
+    problems: list[Problem] = []
+    sections = _sections(_tokens(text), problems)
+    if not sections:
+        raise FatalFailure(
+            "the file is OFX, but it holds no account statement (only a sign-on or a list of accounts); "
+            "download the transactions",
+            code="NO_ROWS",
+        )
+    decisions = [*source.decisions, f"OFX with {len(sections)} statements"]
+    return Reading(format="ofx", sections=sections, problems=problems, decisions=decisions)
+
+
+def _decoded(source: Source) -> str:
+    """The text by the declared encoding if that reads all of it, else by its bytes: many headers lie."""
+    raw = source.raw()
+    if source.encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"):
+        return raw.decode(source.encoding, "replace")
+    found = _XML_ENCODING.search(raw[:4096]) or _CHARSET.search(raw[:4096])
+    declared = found[1].decode("ascii").upper() if found else ""
+    name = NAMES.get(declared, declared)
+    try:
+        return raw.decode(name or source.encoding)
+    except (LookupError, UnicodeDecodeError):
+        return raw.decode(source.encoding, "replace")
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    start = text.upper().find("<OFX>")
+    position = max(start, 0)
+    line = text.count("\n", 0, position) + 1
+    tags = list(TAG.finditer(text, position))
+    for index, tag in enumerate(tags):
+        end = tags[index + 1].start() if index + 1 < len(tags) else len(text)
+        line += text.count("\n", position, tag.start())
+        position = tag.start()
+        value = "" if tag[1] or tag[3] else _value(text[tag.end() : end])
+        yield Token(tag[2].upper(), bool(tag[1]), value, line)
+
+
+def _value(raw: str) -> str:
+    """A value as a person would see it; entities inside entities, as some banks send, too."""
+    text = unescape(raw) if "&" in raw else raw
+    if "&" in text and ";" in text:
+        text = unescape(text)
+    return text.strip()
+
+
+class _Statement:
+    """One statement while its tags go by."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.rows: list[Row] = []
+        self.investments = 0
+
+
+class _Scan:
+    """The state of one pass over the tags."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.found: list[_Statement] = []
+        self.bank = ""
+        self._problems = problems
+        self._inside: list[str] = []
+        self._fields: dict[str, str] | None = None
+        self._line = 0
+
+    def take(self, token: Token) -> None:
+        if token.is_end:
+            self._end(token.name)
+        elif token.name in AGGREGATES:
+            self._begin(token)
+        elif self._fields is not None:
+            _row_field(self._fields, self._inside, token)
+        elif self.found:
+            _fact(self.found[-1].facts, self._inside, token)
+        elif token.name == "ORG":
+            self.bank = token.value
+
+    def _begin(self, token: Token) -> None:
+        if token.name == "STMTTRN":
+            self._finish()  # where the end tag of the one before is missing
+            self._fields, self._line = {}, token.line
+        elif token.name in STATEMENTS:
+            self._finish()
+            self.found.append(_Statement())
+        elif token.name in INVESTMENTS and self.found:
+            self.found[-1].investments += 1
+        self._inside.append(token.name)
+
+    def _end(self, name: str) -> None:
+        if name == "STMTTRN":
+            self._finish()
+        _leave(self._inside, name)
+
+    def close(self) -> None:
+        if self._fields is not None:
+            said = "the file ends inside a transaction; download it again"
+            self._problems.append(
+                Problem(code="FILE_CUT", message=said, place=Place(line=self._line))
+            )
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._fields is not None and self.found:
+            _add_row(self.found[-1], self._fields, self._line, self._problems)
+            _leave(self._inside, "STMTTRN")
+        self._fields = None
+
+
+def _sections(tokens: Iterator[Token], problems: list[Problem]) -> list[Section]:
+    scan = _Scan(problems)
+    for token in tokens:
+        scan.take(token)
+    scan.close()
+    for each in scan.found:
+        if each.investments:
+            said = f"{each.investments} purchases, sales and incomes of securities are not read: only cash is"
+            problems.append(Problem(code="INVESTMENTS_NOT_READ", message=said))
+    return [_section(each, scan.bank) for each in scan.found]
+
+
+def _leave(inside: list[str], name: str) -> None:
+    """Close an aggregate, and with it those inside that were never closed."""
+    if name in inside:
+        del inside[len(inside) - 1 - inside[::-1].index(name) :]
+
+
+def _row_field(fields: dict[str, str], inside: list[str], token: Token) -> None:
+    holder = inside[-1]
+    if holder == "STMTTRN":
+        fields.setdefault(token.name, token.value)
+    elif holder in ("CURRENCY", "ORIGCURRENCY") and token.name == "CURSYM":
+        fields.setdefault(holder, token.value)
+    elif holder == "CURRENCY" and token.name == "CURRATE":
+        fields.setdefault("CURRATE", token.value)
+    elif holder == "PAYEE" and token.name == "NAME":
+        fields.setdefault("NAME", token.value)
+    elif token.name == "ACCTID":
+        fields.setdefault("ACCTTO", token.value)
+
+
+def _fact(facts: dict[str, str], inside: list[str], token: Token) -> None:
+    holder = inside[-1] if inside else ""
+    if holder in STATEMENTS or holder in ("BANKTRANLIST", "INVTRANLIST"):
+        facts.setdefault(token.name, token.value)
+    elif holder in ("BANKACCTFROM", "CCACCTFROM", "INVACCTFROM", "LEDGERBAL"):
+        facts.setdefault(
+            f"{holder[-9:]}.{token.name}" if holder == "LEDGERBAL" else token.name, token.value
+        )
+
+
+def _add_row(
+    statement: _Statement, fields: dict[str, str], line: int, problems: list[Problem]
+) -> None:
+    place = Place(line=line)
+    missing = [name for name in ("DTPOSTED", "TRNAMT") if not fields.get(name)]
+    if missing:
+        problems.append(
+            Problem(
+                code="ROW_UNREADABLE",
+                message=f"a transaction has no {' and no '.join(missing)}",
+                place=place,
+                raw=" ".join(f"<{name}>{value}" for name, value in fields.items()),
+            )
+        )
+        return
+    name, memo = fields.get("NAME", ""), fields.get("MEMO", "")
+    statement.rows.append(
+        Row(
+            place=place,
+            date=fields["DTPOSTED"],
+            value_date=fields.get("VALUEDATE", ""),
+            description=_described(name, memo),
+            amount=fields["TRNAMT"],
+            currency=fields.get("CURRENCY", ""),
+            reference=fields.get("FITID", ""),
+            counterparty=name,
+            more={key: value for key, value in fields.items() if key not in KNOWN and value},
+        )
+    )
+
+
+def _described(name: str, memo: str) -> str:
+    """Name and memo, without saying twice what the memo begins with: names are cut at 32 characters."""
+    if not name or not memo:
+        return name or memo
+    if memo.startswith(name):
+        return memo
+    return name if name.startswith(memo) else f"{name}\n{memo}"
+
+
+def _section(statement: _Statement, bank: str) -> Section:
+    facts, rows = statement.facts, statement.rows
+    texts = [row.amount for row in rows]
+    has_comma = any("," in text for text in texts)
+    has_point = any("." in text for text in texts)
+    decimal = "," if has_comma and not has_point else "."
+    why = {
+        "date_order": "OFX dates begin with the year",
+        "decimal": "amounts are written with a comma"
+        if decimal == ","
+        else "OFX amounts use a point",
+        "sign": "OFX amounts carry their sign",
+    }
+    return Section(
+        account=facts.get("ACCTID", ""),
+        bank=bank or facts.get("BROKERID", ""),
+        currency=facts.get("CURDEF", ""),
+        closing=facts.get("LEDGERBAL.BALAMT", ""),
+        closing_date=facts.get("LEDGERBAL.DTASOF", ""),
+        period_from=facts.get("DTSTART", ""),
+        period_to=facts.get("DTEND", ""),
+        terms=Terms(date_order="ymd", decimal=decimal, why=why),
+        rows=rows,
+    )

@@ -1,0 +1,63 @@
+"""What the settings and the labels of a record say to the two stages."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import Json
+from stateward.pipelines.statements.source import Bounds, Hints
+from stateward.runners.kit import Job
+
+# A source type is a name for hints. `auto` has none; `credit_card` says whose account it is, not its format.
+SOURCE_TYPES: dict[str, dict[str, Json]] = {
+    "auto": {},
+    "bank_pdf": {"format": "pdf"},
+    "bank_csv": {"format": "csv"},
+    "bank_xlsx": {"format": "sheet"},
+    "bank_ofx": {"format": "ofx"},
+    "bank_qif": {"format": "qif"},
+    "bank_mt940": {"format": "mt940"},
+    "bank_camt": {"format": "camt"},
+    "credit_card": {"is_card": True},
+}
+# Labels of a record that are hints too: `stateward submit --label date_order=dmy`.
+LABELS = ("date_order", "decimal", "currency", "account")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """The section `statements` of the settings, as it reaches a runner."""
+
+    ambiguous_dates: Literal["flag", "fail"] = "flag"
+    date_order: str = ""
+    inflated_bytes_max: int = Bounds().inflated_bytes_max
+    pages_max: int = Bounds().pages_max
+    source_types: dict[str, dict[str, Json]] = {}
+    rules: dict[str, Json] = {}
+    passwords: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, job: Job) -> "Options":
+        """Those of a job."""
+        return msgspec.convert(dict(job.options), cls)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What a file may cost."""
+        return Bounds(inflated_bytes_max=self.inflated_bytes_max, pages_max=self.pages_max)
+
+    def hints(self, labels: Mapping[str, Json]) -> tuple[Hints, str]:
+        """The hints of a source type and of labels, and a sentence if the type is unknown."""
+        known = SOURCE_TYPES | self.source_types
+        name = str(labels.get("source_type") or "auto")
+        said = "" if name in known else f"the source type {name!r} is unknown and says nothing"
+        given: dict[str, Json] = {"date_order": self.date_order, **known.get(name, {})}
+        given |= {key: str(labels[key]) for key in LABELS if labels.get(key)}
+        try:
+            given |= {"source_type": name, "passwords": list(self.passwords)}
+            return msgspec.convert(given, Hints), said
+        except msgspec.ValidationError as error:
+            raise FatalFailure(
+                f"the source type {name!r} cannot be used: {error}", code="BAD_HINT"
+            ) from error

@@ -1,0 +1,408 @@
+"""Statements printed as text PDFs, read by where their words stand; no bank has a template.
+
+`pages` gives words with their places, `lines` puts them into lines, `columns` finds the headings of tables and
+what stands under them, `rows` makes rows, `facts` reads what a statement says of itself, and `decide` chooses how
+the strings are to be read, by which choice adds up. Here they are put together.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.statements.model import Place, Problem, Reading, Section
+from stateward.pipelines.statements.pdf import facts as told
+from stateward.pipelines.statements.pdf import vocabulary as say
+from stateward.pipelines.statements.pdf.columns import Heading, heading_at, measure, parts_of, worth
+from stateward.pipelines.statements.pdf.damage import damaged_parts
+from stateward.pipelines.statements.pdf.decide import Tried, decide
+from stateward.pipelines.statements.pdf.fields import Parsed, parse_line
+from stateward.pipelines.statements.pdf.guess import guess_heading
+from stateward.pipelines.statements.pdf.lines import Line, lines_of
+from stateward.pipelines.statements.pdf.manner import Manner, manner_of
+from stateward.pipelines.statements.pdf.pages import Limits, Page, read_pages, require_text
+from stateward.pipelines.statements.pdf.rows import (
+    Builder,
+    Fact,
+    direction_of,
+    missing_dates,
+    title_text,
+)
+from stateward.pipelines.statements.pdf.tokens import date_at, has_decimals
+from stateward.pipelines.statements.pdf.ways import Story
+
+__all__ = ["Limits", "read_pdf"]
+
+SAME_PLACE = 4.0  # points: headings of one table on two pages stand so close
+CONTEXT_MAX = 8  # lines above a heading that may be its title
+UNREAD_SHOWN_MAX = 20
+RAW_CHARS_MAX = 200
+ROW_WORDS_MAX = 30
+
+
+class Table(msgspec.Struct):
+    """A heading and the lines below it, up to the next heading."""
+
+    heading: Heading
+    lines: list[Line]
+    above: list[Line]
+    parts: list[tuple[Heading, list[Parsed]]] = []  # side by side, if there are several
+    manner: Manner = Manner(False, 0.0)
+
+
+def read_pdf(path: Path, *, password: str | None = None, limits: Limits | None = None) -> Reading:
+    """A statement, or several, in one PDF."""
+    pages = list(read_pages(path, password=password, limits=limits or Limits()))
+    require_text(pages)
+    lines, margin = lines_of(pages)
+    reading = _Document(pages, lines, margin).reading()
+    if damaged := damaged_parts(path):
+        said = f"{damaged} parts of the file are damaged, so text may be missing; download it again"
+        reading.problems.append(Problem(code="PDF_DAMAGED", message=said))
+    return reading
+
+
+class _Document:
+    """One file being put together."""
+
+    def __init__(self, pages: Sequence[Page], lines: list[list[Line]], margin: list[Line]) -> None:
+        self._pages = len(pages)
+        self._unreadable = [page.number for page in pages if page.is_picture]
+        self._lines = [line for page in lines for line in page]
+        self._margin = margin
+        self._tables = _tables(lines) or _guessed(self._lines)
+        self._builder = Builder()
+        self._accounts: list[str] = []
+        self._starts: list[tuple[int, int]] = []  # page and line where each section begins
+        self._left_out: set[tuple[int, int]] = set()
+        self._decisions: list[str] = []
+        self._problems: list[Problem] = []
+
+    def reading(self) -> Reading:
+        """Everything, decided."""
+        self._build()
+        if not self._builder.sections:
+            return self._without_rows()
+        taken = {at for rows in self._builder.sections for row in rows for at in row.lines}
+        free = [
+            line for line in self._margin + self._lines if (line.page, line.number) not in taken
+        ]
+        sections = [self._section(number, free) for number in range(len(self._builder.sections))]
+        self._report_unread(free)
+        self._report_pictures()
+        return Reading(
+            format="pdf", sections=sections, problems=self._problems, decisions=self._decisions
+        )
+
+    def _without_rows(self) -> Reading:
+        """A statement of a month in which nothing happened: what it opens with, it closes with."""
+        lines = [*self._lines, *self._margin]
+        found = told.facts_of(lines, 0)
+        story = Story([], found, [], told.period_of(lines), told.card_strength(lines))
+        tried = decide(story)
+        if not tried.is_sound:
+            raise FatalFailure(
+                f"no table of transactions was found on the {self._pages} pages; if this is a statement, export it"
+                " as CSV and tell us which bank prints it so",
+                code="NO_TABLE",
+            )
+        self._accounts.append("")
+        self._decisions.append(
+            "no transaction is printed, and the statement closes with what it opens with"
+        )
+        return Reading(
+            format="pdf",
+            sections=[self._made(0, story, tried, lines, [])],
+            problems=self._problems,
+            decisions=self._decisions,
+        )
+
+    def _build(self) -> None:
+        builder = self._builder
+        _share_measures(self._tables)
+        for table in self._tables:
+            context = [*table.above, *builder.context][-CONTEXT_MAX:]
+            if self._is_left_out(table, context):
+                continue
+            self._begin(table, context)
+            titles = [title_text(line.text) for line in context]
+            named = table.heading.columns[0].text
+            builder.begin_table(direction_of(named) or direction_of(*reversed(titles)))
+            for part, parsed in table.parts:
+                builder.add(part, parsed, table.manner)
+        builder.finish()
+
+    def _is_left_out(self, table: Table, context: Sequence[Line]) -> bool:
+        """Tables of what is not booked, or of balances alone."""
+        titles = (title_text(line.text) for line in reversed(context))
+        title = next((title for title in titles if say.NOT_BOOKED_BOOK.found(title)), "")
+        if not title and table.heading.has(say.MOVES):
+            return False
+        why = f"its title is {title!r}" if title else "it has no column of amounts"
+        self._decisions.append(f"the table on page {table.heading.page} was left out: {why}")
+        self._left_out |= {(line.page, line.number) for line in table.lines}
+        return True
+
+    def _begin(self, table: Table, context: Sequence[Line]) -> None:
+        """A new section if the lines above the table name another account."""
+        account = told.account_of(context)
+        start = (table.heading.page, table.heading.start + 1)
+        for line in context:
+            if account and told.account_of([line]) == account:
+                start = (line.page, line.number)
+                break
+        builder = self._builder
+        if not builder.sections:
+            builder.begin_section()
+            self._accounts.append(account)
+            self._starts.append(start)
+        elif account and told.account_key(account) != told.account_key(self._accounts[-1]):
+            if self._accounts[-1] or builder.sections[-1]:
+                builder.begin_section()
+                self._accounts.append(account)
+                self._starts.append(start)
+            else:
+                self._accounts[-1] = account
+
+    def _section(self, number: int, free: Sequence[Line]) -> Section:
+        entries = self._builder.sections[number]
+        is_only = len(self._builder.sections) == 1
+        own = list(free) if is_only else [line for line in free if self._owner(line) == number]
+        shared = [] if is_only else [line for line in free if self._owner(line) < 0]
+        in_table = [fact for fact in self._builder.facts if fact.section == number]
+        known = {(fact.page, fact.line) for fact in in_table}
+        own_facts = [f for f in told.facts_of(own, number) if (f.page, f.line) not in known]
+        story = Story(
+            entries,
+            sorted(in_table + own_facts, key=lambda fact: (fact.page, fact.line)),
+            told.facts_of(shared, -1),
+            self._period(own, shared),
+            told.card_strength(own),
+            told.is_bank(own),
+            _is_thai(self._lines),
+            any(table.heading.is_guessed for table in self._tables),
+        )
+        return self._made(number, story, decide(story), own, shared)
+
+    def _owner(self, line: Line) -> int:
+        """The section in whose part of the file a line stands; -1 if before the first."""
+        at = (line.page, line.number)
+        return sum(start <= at for start in self._starts) - 1 if line.number else -1
+
+    def _period(self, own: Sequence[Line], shared: Sequence[Line]) -> told.Period:
+        """The period told above the first table; else anywhere."""
+        first = self._tables[0].heading
+        every = sorted(
+            [*shared, *own], key=lambda line: not line.number
+        )  # what pages repeat comes last
+        head = [
+            line
+            for line in every
+            if not line.number or (line.page, line.number) <= (first.page, first.start)
+        ]
+        for lines in (own, head) if shared else (head, own):
+            period = told.period_of(lines)
+            if period.is_told:
+                return period
+        period = told.period_of(head)
+        return period if period.end else told.period_of(every)
+
+    def _made(
+        self, number: int, story: Story, tried: Tried, own: Sequence[Line], shared: Sequence[Line]
+    ) -> Section:
+        texts = [text for entry in story.entries for text in entry.money.values()]
+        self._doubt(tried)
+        return Section(
+            account=self._accounts[number] or told.first_account([*own, *shared]),
+            currency=told.currency_of([*own, *shared], texts),
+            opening=tried.opening.value if tried.opening else "",
+            closing=tried.closing.value if tried.closing else "",
+            opening_date=tried.opening.date if tried.opening else "",
+            closing_date=tried.closing.date if tried.closing else "",
+            period_from=story.period.start,
+            period_to=story.period.end,
+            totals=_totals(story.facts),
+            terms=tried.terms,
+            rows=tried.rows,
+        )
+
+    def _doubt(self, tried: Tried) -> None:
+        """Say what the arithmetic of a section cannot vouch for."""
+        if not tried.rows and not tried.is_sound:
+            said = "a table was found, but no row in it could be read"
+            self._problems.append(Problem(code="TABLE_UNREAD", message=said))
+        if tried.doubt:
+            first = tried.rows[0].place if tried.rows else Place()
+            self._problems.append(Problem(code="SIGN_UNPROVEN", message=tried.doubt, place=first))
+        for entry in missing_dates(tried.entries):
+            self._problems.append(
+                Problem(
+                    code="DATE_MISSING",
+                    message="the row has no date, though its table prints one for every row; that of the row above"
+                    " was taken",
+                    place=Place(entry.page, entry.line),
+                    raw=" ".join(entry.texts)[:RAW_CHARS_MAX],
+                )
+            )
+
+    def _report_unread(self, free: Sequence[Line]) -> None:
+        """Lines that look like rows and are in none."""
+        facts = {(fact.page, fact.line) for fact in self._builder.facts}
+        count = 0
+        for line in free:
+            at = (line.page, line.number)
+            if not line.number or at in self._left_out or at in facts or not _looks_like_row(line):
+                continue
+            count += 1
+            if count <= UNREAD_SHOWN_MAX:
+                self._problems.append(
+                    Problem(
+                        code="ROW_UNREAD",
+                        message="the line has a date and an amount but stands in no table that was read",
+                        place=Place(*at),
+                        raw=line.text[:RAW_CHARS_MAX],
+                    )
+                )
+
+    def _report_pictures(self) -> None:
+        for number in self._unreadable:
+            self._problems.append(
+                Problem(
+                    code="PAGE_UNREADABLE",
+                    message="the page is a picture without text: what is on it was not read",
+                    place=Place(number),
+                )
+            )
+
+
+def _looks_like_row(line: Line) -> bool:
+    """A date at the very left and an amount at the very right."""
+    token = date_at(line.words, 0)
+    amounts = [found for found in line.money if has_decimals(found.text)]
+    if token is None or not amounts or len(line.words) > ROW_WORDS_MAX:
+        return False
+    text = say.plain(line.text)
+    is_label = any(book.found(text) for book in say.BALANCE_BOOKS.values())
+    return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label
+
+
+def _totals(facts: Sequence[Fact]) -> dict[str, str]:
+    """Printed totals, where each is printed once or always the same."""
+    totals: dict[str, set[str]] = {}
+    for fact in facts:
+        if fact.kind in say.TOTAL_BOOKS:
+            totals.setdefault(fact.kind, set()).add(fact.value)
+    return {kind: values.pop() for kind, values in totals.items() if len(values) == 1}
+
+
+def _is_thai(lines: Sequence[Line]) -> bool:
+    return any("\u0e00" <= letter <= "\u0e7f" for line in lines[:200] for letter in line.text)
+
+
+def _tables(pages: list[list[Line]]) -> list[Table]:
+    tables: list[Table] = []
+    above: list[Line] = []
+    for lines in pages:
+        at = 0
+        while at < len(lines):
+            heading = _heading(lines, at)
+            if heading is None:
+                (tables[-1].lines if tables else above).append(lines[at])
+                at += 1
+                continue
+            tables.append(Table(heading, [], above if not tables else []))
+            above = []
+            at = heading.end
+    return tables
+
+
+def _guessed(lines: list[Line]) -> list[Table]:
+    """The one table of a file without any heading that is known, from its first row on."""
+    heading = guess_heading(lines)
+    if heading is None:
+        return []
+    start = (heading.page, heading.start)
+    at = next(number for number, line in enumerate(lines) if (line.page, line.number) > start)
+    return [Table(heading, lines[at:], lines[:at])]
+
+
+def _heading(lines: list[Line], at: int) -> Heading | None:
+    """The heading at a line, with the lines that repeat it in another language."""
+    heading = heading_at(lines, at)
+    if heading is None:
+        return None
+    if heading.end > at + 1:
+        later = heading_at(lines, at + 1)
+        if later is not None and _is_as_good(later, heading):
+            return None  # the first line was only above it
+    while (again := heading_at(lines, heading.end)) is not None and again.roles == heading.roles:
+        heading.end = again.end
+    return heading
+
+
+def _is_as_good(later: Heading, heading: Heading) -> bool:
+    """Whether a heading says as much without its first line."""
+    if worth(later.columns) < worth(heading.columns):
+        return False
+    names = {column.text for column in later.columns}
+    return not any(
+        say.is_exact_heading(column.text) and column.text not in names
+        for column in heading.columns
+        if any(column.text.endswith(" " + name) for name in names)
+    )
+
+
+def _share_measures(tables: Sequence[Table]) -> None:
+    """Measure the columns of tables that are set alike together: one page may have a single row."""
+    groups: list[list[Table]] = []
+    for table in tables:
+        for group in groups:
+            if _is_alike(group[0].heading, table.heading):
+                group.append(table)
+                break
+        else:
+            groups.append([table])
+    for group in groups:
+        heading = group[0].heading
+        measure(heading, [line for table in group for line in table.lines])
+        for table in group:
+            table.heading.columns = heading.columns
+            table.heading.is_guessed = heading.is_guessed
+            table.heading.has_cents = heading.has_cents
+            table.heading.has_day_months = heading.has_day_months
+            table.parts = [
+                (part, [parse_line(part, line) for line in lines])
+                for part, lines in _side_by_side(table)
+            ]
+        everything = [one for table in group for _, parsed in table.parts for one in parsed]
+        manner = manner_of(everything)
+        for table in group:
+            table.manner = manner
+
+
+def _is_alike(one: Heading, other: Heading) -> bool:
+    return one.roles == other.roles and all(
+        abs(a.x0 - b.x0) < SAME_PLACE and abs(a.x1 - b.x1) < SAME_PLACE
+        for a, b in zip(one.columns, other.columns, strict=True)
+    )
+
+
+def _side_by_side(table: Table) -> Iterator[tuple[Heading, list[Line]]]:
+    """A table as it is, or each of the tables that stand side by side under one heading."""
+    parts = parts_of(table.heading)
+    if len(parts) == 1:
+        yield table.heading, table.lines
+        return
+    starts = [part.columns[0].x0 - 6 for part in parts] + [float("inf")]
+    for number, part in enumerate(parts):
+        left = starts[number] if number else float("-inf")
+        yield part, list(_clipped(table.lines, left, starts[number + 1]))
+
+
+def _clipped(lines: Sequence[Line], left: float, right: float) -> Iterator[Line]:
+    for line in lines:
+        words = [word for word in line.words if left <= word.x0 < right]
+        if words and not say.SUM_BOOK.begins(say.plain(line.text)):
+            text = " ".join(word.text for word in words)
+            yield Line(line.page, line.number, line.base, line.height, words, text)

@@ -1,0 +1,322 @@
+"""What a statement says of itself outside its rows: balances, totals, period, account, and whether it is a card.
+
+A value stands behind its label on the same line, or under it. Nothing is chosen here: every balance found is kept,
+and the arithmetic of the rows says which one it was.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from stateward.pipelines.statements import dates
+from stateward.pipelines.statements.pdf import vocabulary as say
+from stateward.pipelines.statements.pdf.lines import Cell, Line, cells_of
+from stateward.pipelines.statements.pdf.rows import DATED, Fact, owed
+from stateward.pipelines.statements.pdf.tokens import CODES, Token, dates_in, has_decimals
+
+LABEL_WORDS_MAX = 12
+TITLE_WORDS_MAX = 8
+PERIOD_WORDS_MAX = 18
+UNDER_LINES_MAX = 3
+UNDER_GAP_MAX = 3.2  # of the height
+ACCOUNT_DIGITS_MIN = 5
+
+_LEAST = re.compile(
+    r"\b(?:minimum|minimal\w*|mindest\w*|minimo|minima|min|asgari|limit|available|past|average|overdue)\b"
+)
+_IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b")
+_NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
+_MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
+_FIGURES = re.compile(r"[0-9]+(?:[.,'’ ][0-9]+)*")
+STRONG_CARD = (
+    "minim", "mindest", "asgari", "due date", "lagsta belopp", "pago para no generar", "最低", "到期", "ขั้นต่ำ",
+)  # fmt: skip
+
+
+class Period(msgspec.Struct):
+    """The first and the last day, as printed; either may be missing."""
+
+    start: str = ""
+    end: str = ""
+    is_told: bool = False  # labelled as the period
+
+
+def facts_of(lines: Sequence[Line], section: int) -> list[Fact]:
+    """Balances, totals and counts that lines print with a label."""
+    found: list[Fact] = []
+    for at, line in enumerate(lines):
+        found.extend(_line_facts(lines, at, line, section))
+    return found
+
+
+def _line_facts(lines: Sequence[Line], at: int, line: Line, section: int) -> Iterator[Fact]:
+    cells = cells_of(line)
+    money = [token for token in line.money if _is_value(token)]
+    labels = [(cell, *_label(cell, line)) for cell in cells]
+    for number, (cell, kind, phrase, date) in enumerate(labels):
+        if not kind:
+            continue
+        ends = [other.x0 for other, other_kind, *_ in labels[number + 1 :] if other_kind]
+        end = min(ends, default=float("inf"))
+        value = _behind(money, cell, end, kind) or _under(lines, at, cell, kind)
+        if value:
+            value = owed(value, say.plain(cell.text)) if kind not in say.TOTAL_BOOKS else value
+            yield Fact(kind, value, phrase, line.page, line.number, date, section)
+
+
+def _is_value(token: Token) -> bool:
+    return (
+        has_decimals(token.text)
+        or token.text.strip("-+()").isdigit()
+        or "," in token.text
+        or "." in token.text
+        or "'" in token.text
+    )
+
+
+def _label(cell: Cell, line: Line) -> tuple[str, str, str]:
+    """The kind of fact that a cell is the label of, its phrase, and the date in it."""
+    words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
+    text = say.plain(cell.text)
+    if len(words) > LABEL_WORDS_MAX:
+        return "", "", ""
+    found = dates_in(words)
+    date = next((token.text for token in found if dates.has_year(token.text)), "")
+    if _LEAST.search(text) or say.NOT_BOOKED_BOOK.found(text):
+        return "", "", ""
+    for kind, book in say.TOTAL_BOOKS.items():
+        if phrase := book.found(text):
+            return kind, phrase, date
+    for kind in (say.OPENING, say.CLOSING):
+        if phrase := say.BALANCE_BOOKS[kind].found(text):
+            return kind, phrase, date
+    if date and (phrase := say.DATED_BALANCE_BOOK.begins(text)):
+        return DATED, phrase, date
+    return "", "", ""
+
+
+def _behind(money: Iterable[Token], cell: Cell, end: float, kind: str) -> str:
+    """The first amount behind a label, before the next label; one with decimals before one without."""
+    found = [token for token in money if cell.x0 < token.x0 < end]
+    if kind in _COUNTS:
+        return next((token.text for token in found if token.text.isdigit()), "")
+    for token in found:
+        if has_decimals(token.text):
+            return token.text
+    return next(
+        (token.text for token in found if token.x0 > cell.x1 and not _is_year(token.text)), ""
+    )
+
+
+_COUNTS = (say.COUNT, say.DEBIT_COUNT, say.CREDIT_COUNT)
+
+
+def _is_year(text: str) -> bool:
+    return len(text) == 4 and text.isdigit() and text[:2] in ("19", "20", "25")
+
+
+def _under(lines: Sequence[Line], at: int, cell: Cell, kind: str) -> str:
+    """The amount under a label, as summaries in boxes print it."""
+    for line in lines[at + 1 : at + 1 + UNDER_LINES_MAX]:
+        if line.page != lines[at].page or line.base - lines[at].base > UNDER_GAP_MAX * line.height:
+            return ""
+        for token in line.money:
+            is_under = min(token.x1, cell.x1) - max(token.x0, cell.x0) > 0
+            if is_under and (has_decimals(token.text) or kind in _COUNTS):
+                return token.text
+    return ""
+
+
+def period_of(lines: Sequence[Line]) -> Period:
+    """The period that lines tell; else the two dates of one line; else the date of the statement.
+
+    The lines come in the order of trust: what stands above the first table before what stands below it.
+    """
+    told = [pair for line in lines if (pair := _pair(line))]
+    labelled = [pair for pair in told if pair.is_told]
+    if labelled or told:
+        return (labelled or told)[0]
+    return _from_to(lines) or _month(lines) or Period("", _statement_date(lines))
+
+
+def _pair(line: Line) -> Period | None:
+    found = [token for token in dates_in(line.words) if _is_full(token.text)]
+    text = say.plain(line.text)
+    is_told = bool(say.PERIOD_BOOK.found(text))
+    if (
+        len(found) == 2
+        and found[1].start - found[0].end <= 3
+        and len(line.words) <= PERIOD_WORDS_MAX
+    ):
+        if found[0].end == found[1].start and not is_told:
+            return None  # two columns of dates
+        return Period(found[0].text, found[1].text, is_told)
+    if len(found) == 1 and is_told:
+        return _half_year(line, found[0])
+    return None
+
+
+def _half_year(line: Line, last: Token) -> Period | None:
+    """`1 March to 31 March 2025`: the first date takes the year of the second."""
+    before = [
+        token for token in dates_in(line.words[: last.start]) if not dates.has_year(token.text)
+    ]
+    if not before:
+        return None
+    return Period(before[-1].text, last.text, True)
+
+
+def _from_to(lines: Sequence[Line]) -> Period | None:
+    """A first and a last day on lines of their own: `From: …` and `To: …`."""
+    start = end = ""
+    for line in lines:
+        found = [token for token in dates_in(line.words) if _is_full(token.text)]
+        if len(found) != 1 or len(line.words) > 8:
+            continue
+        words = set(say.plain(line.text).split())
+        if not start and words & say.FROM:
+            start = found[0].text
+        elif start and not end and words & say.TO:
+            end = found[0].text
+    return Period(start, end, True) if start and end else None
+
+
+def _month(lines: Sequence[Line]) -> Period | None:
+    """`March 2025` as a title: the whole month."""
+    for line in lines:
+        found = _MONTH_YEAR.search(line.text)
+        if not found or len(line.words) > TITLE_WORDS_MAX or dates_in(line.words):
+            continue
+        month = dates.MONTHS.get(dates.fold(found[1]))
+        if month:
+            year = int(found[2])
+            year -= dates.BUDDHIST if year >= dates.BUDDHIST_FROM else 0
+            last = 31 if month in (1, 3, 5, 7, 8, 10, 12) else 30 if month != 2 else 28
+            return Period(f"{year}-{month:02}-01", f"{year}-{month:02}-{last}", True)
+    return None
+
+
+def _statement_date(lines: Sequence[Line]) -> str:
+    """The date of a statement: a labelled one first, then any full date that stands alone."""
+    alone = ""
+    for line in lines:
+        full = [token for token in dates_in(line.words) if _is_full(token.text)]
+        if not full or len(line.words) > LABEL_WORDS_MAX:
+            continue
+        if say.STATEMENT_DATE_BOOK.found(say.plain(line.text)):
+            return full[0].text
+        alone = alone or full[0].text
+    return alone
+
+
+def _is_full(text: str) -> bool:
+    return dates.has_year(text) and not text.isdigit()
+
+
+def account_of(lines: Iterable[Line]) -> str:
+    """The number of the account that lines name last, or ""."""
+    found = ""
+    for line in lines:
+        if number := _account(line):
+            found = number
+    return found
+
+
+def first_account(lines: Iterable[Line]) -> str:
+    """The number of the account that lines name first, or ""."""
+    return next((number for line in lines if (number := _account(line))), "")
+
+
+def _account(line: Line) -> str:
+    if len(line.words) > LABEL_WORDS_MAX + 4:
+        return ""
+    if iban := _IBAN.search(line.text):
+        return _iban(iban[0])
+    if not say.ACCOUNT_BOOK.found(say.plain(line.text)):
+        return ""
+    taken = {at for token in dates_in(line.words) for at in range(token.start, token.end)}
+    text = " ".join(word.text for at, word in enumerate(line.words) if at not in taken)
+    for found in _NUMBER.finditer(text):
+        number = found[0].strip(" .-")
+        if sum(
+            c.isdigit() or c in "Xx*•" for c in number
+        ) >= ACCOUNT_DIGITS_MIN and not has_decimals(number):
+            return number
+    return ""
+
+
+def _iban(text: str) -> str:
+    """An IBAN without a currency that happens to follow it."""
+    parts = text.split()
+    while len(parts) > 1 and parts[-1].isalpha():
+        parts.pop()
+    return " ".join(parts)
+
+
+def account_key(number: str) -> str:
+    """An account number as it is compared: its letters and digits."""
+    return "".join(c for c in number.upper() if c.isalnum())
+
+
+def card_strength(lines: Sequence[Line]) -> int:
+    """How sure it is that this is a card: 0 no, 1 maybe (its name, a limit), 2 yes (a least payment, a due date).
+
+    Prose does not count: banks offer cards on the statements of accounts.
+    """
+    strength = 0
+    for at, line in enumerate(lines):
+        text = say.plain(_FIGURES.sub(" ", line.text))
+        phrase = say.CARD_BOOK.found(text) if len(text.split()) <= TITLE_WORDS_MAX else ""
+        if not phrase:
+            continue
+        below = lines[at + 1] if at + 1 < len(lines) else line
+        has_value = any(map(_has_value, (line, below)))
+        is_strong = any(word in phrase for word in STRONG_CARD)
+        if has_value and is_strong:
+            return 2
+        if has_value or text.startswith(phrase):
+            strength = 1
+    return strength
+
+
+def _has_value(line: Line) -> bool:
+    return any(has_decimals(token.text) for token in line.money) or bool(dates_in(line.words))
+
+
+def is_bank(lines: Iterable[Line]) -> bool:
+    """Whether words of bank accounts are printed, in lines that are no prose."""
+    return any(
+        len(line.words) <= LABEL_WORDS_MAX and bool(say.BANK_BOOK.found(say.plain(line.text)))
+        for line in lines
+    )
+
+
+def currency_of(lines: Iterable[Line], texts: Iterable[str]) -> str:
+    """The currency printed with the amounts, else the one that the lines name most."""
+    counts: dict[str, int] = {}
+    for text in texts:
+        for word in re.findall(r"[A-Z]{3}|[^\w\s.,'()+-]", text):
+            code = _SYMBOLS.get(word, word if word in CODES else "")
+            if code:
+                counts[code] = counts.get(code, 0) + 1
+    if not counts:
+        for line in lines:
+            for word in re.findall(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]", line.text):
+                code = _SYMBOLS.get(word, word if word in CODES else "")
+                if code:
+                    counts[code] = counts.get(code, 0) + 1
+    return max(counts, key=lambda code: counts[code]) if counts else ""
+
+
+_SYMBOLS = {
+    "€": "EUR",
+    "£": "GBP",
+    "₹": "INR",
+    "฿": "THB",
+    "₩": "KRW",
+    "₽": "RUB",
+    "₺": "TRY",
+    "₫": "VND",
+    "₪": "ILS",
+}

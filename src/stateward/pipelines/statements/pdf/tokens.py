@@ -1,0 +1,188 @@
+"""Dates and amounts among the words of a line, by their shape alone; where they stand is for `columns` to judge."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from stateward.pipelines.statements import dates, money
+from stateward.pipelines.statements.pdf.pages import Word
+
+CACHE_MAX = 1 << 16
+DATE_WORDS_MAX = 5
+MONEY_WORDS_MAX = 5
+WORD_GAP = 0.85  # of the height: words of one amount or one date stand no further apart
+SIGN_GAP = 1.1  # a currency or a mark may stand a little further off
+MARK_CHARS_MAX = 3  # longer ones are words of a text that follows
+DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
+CHARS_MAX = 32
+FOOTNOTES = "*†‡"  # behind an amount they point to a note
+
+CODES = frozenset(
+    "AED ARS AUD BGN BHD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JOD JPY KES KRW KWD"
+    " KZT MAD MXN MYR NGN NOK NZD OMR PEN PHP PKR PLN QAR RMB RON RSD RUB SAR SEK SGD THB TND TRY TWD UAH USD UYU"
+    " VND ZAR".split()
+)
+
+_DIGIT = re.compile(r"[0-9]")
+_DECIMALS = re.compile(r"[.,][0-9]{2,3}[^0-9]*$")
+_CENTS = re.compile(r"[.,][0-9]{2}[^0-9]*$")
+_EDGES = money.MINUS + "+()"
+
+
+class Token(msgspec.Struct, gc=False):
+    """Words `start` up to `end` of a line, read together."""
+
+    text: str
+    x0: float
+    x1: float
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def is_date(text: str) -> bool:
+    """Whether a text is a date where a date is expected: there, `12.05` is one."""
+    return len(text) <= CHARS_MAX and (
+        bool(dates.orders(text)) or (_is_day_month(text) and bool(dates.orders(text + ".")))
+    )
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def is_money(text: str) -> bool:
+    """Whether a text is an amount by either decimal sign."""
+    return len(text) <= CHARS_MAX and bool(_DIGIT.search(text)) and money.is_amount(text)
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def has_decimals(text: str) -> bool:
+    """Whether an amount prints decimals: few numbers do that are not money."""
+    return bool(_DECIMALS.search(text))
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def has_cents(text: str) -> bool:
+    """Whether an amount prints two decimals, which no mark of thousands can be taken for."""
+    return bool(_CENTS.search(text))
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def is_beside_money(text: str) -> bool:
+    """Whether a word can belong to an amount without being one: a sign, a currency, a mark."""
+    bare = text.strip(_EDGES)
+    low = bare.casefold()
+    return (
+        not low
+        or low in money.SYMBOLS
+        or (low.rstrip(".") in money.MARKS and len(low) <= MARK_CHARS_MAX)
+        or bare in CODES
+    )
+
+
+def date_at(words: Sequence[Word], start: int) -> Token | None:
+    """The longest date that begins with a word."""
+    first = words[start]
+    if not (_DIGIT.search(first.text) or dates.fold(first.text.strip(".,")) in _DATE_NAMES):
+        return None
+    best = None
+    text = ""
+    for end in range(start + 1, min(start + DATE_WORDS_MAX, len(words)) + 1):
+        word = words[end - 1]
+        if end > start + 1:
+            last = words[end - 2]
+            if word.x0 - last.x1 > WORD_GAP * (last.bottom - last.top):
+                break
+        text = f"{text} {word.text}" if text else word.text
+        bare = text.rstrip(",:;)" + FOOTNOTES)
+        if (
+            best is not None
+            and ":" not in word.text
+            and dates.parts(bare) == dates.parts(best.text)
+        ):
+            break  # more words, but not more of a date
+        if is_date(bare):
+            best = Token(bare, first.x0, word.x1, start, end)
+        if text[-1] in ":;)" and best is not None and best.end == end:
+            break
+    return best
+
+
+def dates_in(words: Sequence[Word]) -> list[Token]:
+    """Every date of a line, from left to right."""
+    found: list[Token] = []
+    at = 0
+    while at < len(words):
+        token = date_at(words, at)
+        if token is not None:
+            found.append(token)
+        at = token.end if token else at + 1
+    return found
+
+
+def money_in(words: Sequence[Word], start: int = 0) -> list[Token]:
+    """Every amount of a line, the widest that its words make; numbers without decimals too."""
+    found: list[Token] = []
+    at = start
+    while at < len(words):
+        token = _money_at(words, at)
+        if token is not None:
+            found.append(token)
+        at = token.end if token else at + 1
+    return found
+
+
+def _money_at(words: Sequence[Word], start: int) -> Token | None:
+    first = words[start]
+    is_figure = bool(_DIGIT.search(first.text))
+    if not is_figure and not is_beside_money(first.text):
+        return None
+    best = None
+    text = ""
+    for end in range(start + 1, min(start + MONEY_WORDS_MAX, len(words)) + 1):
+        word = words[end - 1]
+        if end > start + 1 and not _goes_on(words[end - 2], word):
+            break
+        if not _DIGIT.search(word.text) and not _may_follow(text, word.text):
+            break
+        figure = word.text.rstrip(FOOTNOTES)
+        text = f"{text} {figure}" if text else figure
+        if is_money(text) and _is_figured(text, words, start, end):
+            best = Token(text, first.x0, word.x1, start, end)
+    return best
+
+
+def _may_follow(text: str, word: str) -> bool:
+    """Whether a word without figures can go on an amount: one sign, one currency, one mark at most."""
+    if not is_beside_money(word):
+        return False
+    if not _DIGIT.search(text):
+        return True
+    bare = word.strip(_EDGES)
+    is_currency = bare in CODES or bare.casefold() in money.SYMBOLS
+    has_currency = any(
+        part.strip(_EDGES) in CODES or part.strip(_EDGES).casefold() in money.SYMBOLS
+        for part in text.split()
+    )
+    return not (is_currency and (has_currency or word[0] in _EDGES))
+
+
+def _is_figured(text: str, words: Sequence[Word], start: int, end: int) -> bool:
+    """Figures of several words are thousands: `1 234,56`, and not `4411 27.00`."""
+    figures = [word.text for word in words[start:end] if _DIGIT.search(word.text)]
+    return len(figures) == 1 or not (has_decimals(figures[0]) or len(figures[0].lstrip("-+(")) > 3)
+
+
+def _goes_on(last: Word, word: Word) -> bool:
+    gap = word.x0 - last.x1
+    height = last.bottom - last.top
+    if _DIGIT.search(last.text) and _DIGIT.search(word.text):
+        return gap <= 0.5 * height
+    return gap <= SIGN_GAP * height
+
+
+def _is_day_month(text: str) -> bool:
+    return DAY_MONTH.fullmatch(text) is not None
+
+
+_DATE_NAMES = frozenset(dates.MONTHS) | dates.WEEKDAYS | {"le", "el", "am", "den"}

@@ -1,0 +1,161 @@
+"""QIF: lines of one letter and a value, records that end with `^`. Nothing in it says how dates are ordered.
+
+Bank, cash, card and asset registers are read; splits stay with their transaction; investment and list blocks are
+named in the log and not read as transactions.
+"""
+
+import re
+from collections.abc import Iterator
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.statements import dates, money
+from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.source import Source
+
+REGISTERS = frozenset({"bank", "cash", "ccard", "oth a", "oth l", "invoice", "credit card"})
+OPENING = re.compile(r"^\s*opening balance\s*$", re.IGNORECASE)
+Record = list[tuple[int, str, str]]
+
+
+def read(source: Source) -> Reading:
+    """One section for each register of each account."""
+    problems: list[Problem] = []
+    decisions = list(source.decisions)
+    blocks = list(_blocks(source.text(), problems, decisions))
+    if not blocks:
+        raise FatalFailure(
+            "the QIF file holds no register of transactions (bank, cash or card)", code="NO_ROWS"
+        )
+    sections = [_section(source, account, records, problems) for account, records in blocks]
+    return Reading(format="qif", sections=sections, problems=problems, decisions=decisions)
+
+
+def _blocks(
+    text: str, problems: list[Problem], decisions: list[str]
+) -> Iterator[tuple[str, list[Record]]]:
+    """Each register with the account it belongs to."""
+    account = ""
+    for kind, records, is_cut in _raw_blocks(text):
+        if is_cut:
+            problems.append(_cut(records[-1]))
+        if kind == "account":
+            names = [value for _, letter, value in records[-1] if letter == "N"]
+            account = names[0].strip() if names else account
+        elif kind in REGISTERS:
+            yield account, records
+        else:
+            decisions.append(
+                f"the block of type {kind!r} at line {records[0][0][0]} holds no statement: "
+                f"its {len(records)} records are not read"
+            )
+
+
+def _raw_blocks(text: str) -> Iterator[tuple[str, list[Record], bool]]:
+    """The kind of each block that is not empty, its records, and whether its last one is cut off."""
+    kind, records, record = "bank", list[Record](), Record()
+    for number, line in enumerate(_lines(text), start=1):
+        if line.startswith("!"):
+            if records or record:
+                yield kind, [*records, record] if record else records, bool(record)
+            records, record = [], []
+            kind = _kind(line, kind)
+        elif line.startswith("^"):
+            if record:
+                records.append(record)
+            record = []
+        elif line.strip():
+            record.append((number, line[0].upper(), line[1:]))
+    if records or record:
+        yield kind, [*records, record] if record else records, bool(record)
+
+
+def _kind(line: str, before: str) -> str:
+    name = line[1:].strip().casefold()
+    if name.startswith("type:"):
+        return name[5:].strip()
+    return "account" if name == "account" else before
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff").split("\n")
+
+
+def _cut(record: Record) -> Problem:
+    return Problem(
+        code="FILE_CUT",
+        message="the last transaction is not ended by ^: the file may be cut off",
+        place=Place(line=record[0][0]),
+    )
+
+
+def _section(
+    source: Source, account: str, records: list[Record], problems: list[Problem]
+) -> Section:
+    rows: list[Row] = []
+    opening = opening_date = ""
+    for record in records:
+        fields = {letter: value.strip() for _, letter, value in reversed(record)}
+        if OPENING.match(fields.get("P", "")) and not rows:
+            opening, opening_date = fields.get("T", fields.get("U", "")), fields.get("D", "")
+            account = account or fields.get("L", "").strip("[]")
+            continue
+        row = _row(record, fields, problems)
+        if row is not None:
+            rows.append(row)
+    hints = source.hints
+    vote = dates.vote_order(
+        [row.date for row in rows],
+        usual=hints.date_order,
+        why_usual="the source type says so",
+    )
+    decimal = money.vote_decimal([row.amount for row in rows], usual=hints.decimal or ".")
+    if not decimal.is_sure:
+        problems.append(Problem(code="AMBIGUOUS_AMOUNTS", message=decimal.why))
+    return Section(
+        account=account or hints.account,
+        currency=hints.currency,
+        opening=opening,
+        opening_date=opening_date,
+        terms=Terms(
+            date_order=vote.order,
+            decimal=decimal.decimal,
+            era=vote.era,
+            why={
+                "date_order": vote.why,
+                "decimal": decimal.why,
+                "sign": "QIF amounts carry their sign",
+            },
+        ),
+        rows=rows,
+    )
+
+
+def _row(record: Record, fields: dict[str, str], problems: list[Problem]) -> Row | None:
+    place = Place(line=record[0][0])
+    amount = fields.get("T") or fields.get("U", "")
+    if not amount or not fields.get("D"):
+        what = "date" if amount else "amount"
+        raw = "\n".join(f"{letter}{value}" for _, letter, value in record)
+        problems.append(
+            Problem(
+                code="ROW_UNREADABLE", message=f"a transaction has no {what}", place=place, raw=raw
+            )
+        )
+        return None
+    payee, memo = fields.get("P", ""), fields.get("M", "")
+    more = {name: fields[letter] for letter, name in MORE.items() if fields.get(letter)}
+    splits = [value.strip() for _, letter, value in record if letter in "SE$"]
+    if splits:
+        more["splits"] = "\n".join(splits)
+    return Row(
+        place=place,
+        date=fields["D"],
+        description=payee if not memo or memo == payee else f"{payee}\n{memo}" if payee else memo,
+        amount=amount,
+        reference="",
+        counterparty=payee,
+        more=more,
+    )
+
+
+MORE = {"L": "category", "N": "number", "C": "cleared", "A": "address"}

@@ -1,0 +1,156 @@
+"""`stateward ledger checkpoint`, `new-key` and `keep`: what leaves the machine, and what happens at night."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from stateward.cli.exits import Exit
+from stateward.ledger import Ledger, LedgerState
+from tests.cli.calling import Shell, arguments
+from tests.ledger.building import Clock
+from tests.ledger.receiver import receiving
+
+DEADLINE_S = 30.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A ledger of yesterday with two lines."""
+    with Ledger.open(tmp_path / "ledger", clock=Clock(time.time() - 86_400)) as ledger:
+        for number in (1, 2):
+            ledger.record(f"doc:{number}", LedgerState.PENDING)
+    return tmp_path / "ledger"
+
+
+def test_a_signed_checkpoint_is_handed_over_and_verified_with_the_public_half(
+    shell: Shell, folder: Path, tmp_path: Path
+) -> None:
+    key, shelf = tmp_path / "key", tmp_path / "shelf"
+    shelf.mkdir()
+    made = shell.json("ledger", "new-key", "example.org/l", "--out", str(key))
+
+    with receiving() as receiver:
+        done = shell.json(
+            "ledger", "checkpoint", str(folder), "--sign-with", str(key), "--hand-over", str(shelf),
+            "--hand-over", receiver.url,
+        )  # fmt: skip
+    (kept,) = shelf.iterdir()
+    args = ("ledger", "verify", str(folder), "--checkpoint", str(kept), "--signed-by")
+    good = shell(*args, made["public"])
+    other = shell(
+        *args, shell.json("ledger", "new-key", "example.org/l", "--out", str(key) + "2")["public"]
+    )
+
+    assert key.stat().st_mode & 0o077 == 0
+    assert key.read_text().startswith("PRIVATE+KEY+example.org/l+")
+    assert receiver.bodies == [kept.read_text()] == [done["checkpoint"]]
+    assert [each["handed"] for each in done["handed_over"]] == [1, 1]
+    assert good.exit_code == 0
+    assert (other.exit_code, "no good signature of example.org/l" in other.stdout) == (1, True)
+
+
+def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
+    shell: Shell, folder: Path
+) -> None:
+    with receiving(500) as receiver:
+        first = shell("ledger", "checkpoint", str(folder), "--hand-over", receiver.url)
+        shell("ledger", "append", str(folder), "doc:3", "pending")
+        second = shell("ledger", "checkpoint", str(folder), "--hand-over", receiver.url)
+
+    assert (first.exit_code, second.exit_code) == (Exit.FOUND_PROBLEMS, Exit.OK)
+    assert "has not got 1 checkpoint: it answered 500" in first.stderr
+    assert "has all checkpoints; 2 of them now" in second.stderr
+    assert [body.splitlines()[1] for body in receiver.bodies] == ["2", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["checkpoint", "{}", "--hand-over", "ftp://x/y"], Exit.REFUSED, "name a folder, or an http"),
+        (["checkpoint", "{}", "--hand-over", "{}/x"], Exit.REFUSED, "is inside the ledger"),
+        (["checkpoint", "{}", "--origin", "two words"], Exit.REFUSED, "an origin is one word"),
+        (["checkpoint", "{}", "--sign-with", "{}/HEAD"], Exit.REFUSED, "no key to sign with"),
+        (["checkpoint", "{}", "--sign-with", "{}/none"], Exit.REFUSED, "No such file"),
+        (["checkpoint", "{}", "--hand-over", "http://x", "--webhook-secret", "{}/HEAD"], Exit.REFUSED, "whsec_"),
+        (["new-key", "x", "--out", "{}/HEAD"], Exit.REFUSED, "is there already"),
+        (["new-key", "two words", "--out", "{}/new"], Exit.REFUSED, "one word"),
+        (["keep", "{}", "--at", "24:00"], Exit.REFUSED, "no time of day"),
+        (["keep", "{}", "--zone", "Mars/Base"], Exit.REFUSED, "no time zone"),
+        (["keep", "{}/nowhere", "--once"], Exit.REFUSED, "is not a ledger"),
+        (["keep", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
+        (["verify", "{}", "--signed-by", "x"], Exit.USAGE, "--checkpoint"),
+        (["verify", "{}", "--checkpoint", "{}/HEAD"], Exit.REFUSED, "this is no checkpoint"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_a_sentence(
+    shell: Shell, folder: Path, args: list[str], code: Exit, words: str
+) -> None:
+    done = shell("ledger", *(arg.replace("{}", str(folder)) for arg in args))
+
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert words in done.stderr
+
+
+def test_once_compacts_hands_over_and_ends(shell: Shell, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "shelf").mkdir()
+    args = ("ledger", "keep", str(folder), "--once", "--hand-over", str(tmp_path / "shelf"))
+
+    done = shell.json(*args)
+    again = shell.json(*args)
+
+    assert (done["snapshot"]["documents"], done["not_compacted"]) == (2, None)
+    assert (again["snapshot"], again["handed_over"][0]["handed"]) == (None, 0)
+    assert len(list((tmp_path / "shelf").iterdir())) == 1
+    assert len(list(folder.glob("checkpoint-*.txt"))) == 1
+
+
+def test_beside_a_writer_it_only_hands_over_and_says_so(
+    shell: Shell, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "shelf").mkdir()
+    with Ledger.open(folder):
+        done = shell(
+            "ledger", "keep", str(folder), "--once", "--hand-over", str(tmp_path / "shelf")
+        )
+
+    assert done.exit_code == 0
+    assert f"not compacted: {folder} is being written by process {os.getpid()}" in done.stderr
+    assert len(list((tmp_path / "shelf").iterdir())) == 1
+
+
+def test_it_stays_makes_up_for_the_night_it_missed_and_ends_when_told(folder: Path) -> None:
+    with receiving() as receiver:
+        command = arguments(
+            "ledger", "keep", str(folder), "--zone", "UTC", "--hand-over", receiver.url, "--json"
+        )
+        keeper = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert keeper.stdout is not None
+        night = json.loads(keeper.stdout.readline())
+        keeper.send_signal(signal.SIGTERM)
+        code = keeper.wait(DEADLINE_S)
+        keeper.stdout.close()
+
+    assert night["snapshot"]["last_seq"] == 2
+    assert len(receiver.bodies) == 1
+    assert code == 0
+
+
+def test_an_exported_history_is_verified_and_read_as_a_file(demo: Shell, tmp_path: Path) -> None:
+    demo("export", "history", "--out", str(tmp_path / "history"))
+    path = tmp_path / "history" / "transitions.jsonl"
+
+    sound = demo.json("ledger", "verify", str(path))
+    states = demo.json("ledger", "state", str(path))
+    path.write_bytes(path.read_bytes().replace(b"person:", b"parson:", 1))
+    changed = demo("ledger", "verify", str(path))
+    refused = demo("ledger", "state", str(path))
+
+    assert (sound["is_sound"], sound["lines"]) == (True, demo.json("verify")["transitions"])
+    assert states == {each["id"]: each["status"] for each in demo.json("list", "")}
+    assert (changed.exit_code, "was changed after it was written" in changed.stdout) == (1, True)
+    assert refused.exit_code == Exit.REFUSED

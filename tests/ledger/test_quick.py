@@ -1,0 +1,208 @@
+"""The quick ways must say what the slow ones say: groups of moves, lines in bulk, lines of old ledgers."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stateward.core.errors import InvalidRequest, InvalidTransition
+from stateward.ledger import Ledger, LedgerState, chain
+from stateward.ledger.group import are_plain
+from stateward.ledger.legacy import Reader, StateMap
+from stateward.ledger.record import encode_json, to_microseconds
+from tests.ledger.building import START, Clock, a_ledger, moves, states_of
+
+PENDING, FETCHING, FETCHED = LedgerState.PENDING, LedgerState.FETCHING, LedgerState.FETCHED
+
+
+def texts(ledger: Ledger) -> list[dict[str, Any]]:
+    """Every line of the log without its place in a group and its hash."""
+    found = [json.loads(text) for text in ledger.lines()]
+    return [{k: v for k, v in line.items() if k not in ("n", "h")} for line in found]
+
+
+def known(ledger: Ledger) -> object:
+    """The summary, without the last bits of its sums."""
+    found = ledger.summary()
+    stays = {
+        state: (each.count, round(each.total_s, 6), each.max_s, each.buckets)
+        for state, each in found.durations.items()
+    }
+    return stays, found.counts, found.adapters, found.errors, found.records, found.last_at
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_group_says_what_its_moves_say_one_by_one(tmp_path: Path, seed: int) -> None:
+    dice, clock, states = random.Random(seed), Clock(), dict[str, str]()
+    with (
+        a_ledger(tmp_path / "many", clock=clock) as many,
+        a_ledger(tmp_path / "one", clock=clock) as one,
+    ):
+        for _ in range(8):
+            group = []
+            for doc_id, state in moves(dice, 12, states):
+                states[doc_id] = state
+                group.append((doc_id, state, dice.choice(["pubmed", "arχiv"])))
+                if len(group) == 20:
+                    break
+            many.record_many(group)
+            for each in group:
+                one.record_many([each])
+            clock.tick(dice.random())
+
+        assert texts(many) == texts(one)
+        assert known(many) == known(one)
+        assert states_of(many) == states_of(one) == states
+        assert many.verify().is_sound
+
+
+IDS = [
+    f"doc:{number}" for number in range(8)
+] + ['a "quoted" one', "back\\slash", "new\nline", "nul\0", "\x7f", "ümläut", "emoji 🦉"]  # fmt: skip
+
+
+def test_ids_that_json_spells_otherwise_come_back_as_they_were(tmp_path: Path) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record_many([(each, PENDING, "x") for each in IDS])
+        ledger.record_many([(each, FETCHING, "x") for each in IDS])
+
+        assert {each: ledger.state(each) for each in IDS} == dict.fromkeys(IDS, FETCHING)
+        assert ledger.verify().is_sound
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+def test_plain_ids_are_those_that_json_leaves_alone(ids: list[str]) -> None:
+    is_plain = all(each and encode_json(each) == b'"%b"' % each.encode() for each in ids)
+
+    assert not are_plain(ids) or is_plain
+    assert are_plain(ids) or not all(each and each.isalnum() and each.isascii() for each in ids)
+
+
+WRONG: list[tuple[Sequence[Any], type[Exception]]] = [
+    (("doc:1", FETCHED, "x"), InvalidTransition),
+    (("doc:1", "fetching", "x"), InvalidRequest),
+    (("", PENDING, "x"), InvalidRequest),
+    ((7, PENDING, "x"), InvalidRequest),
+    (("doc:99", PENDING, ["x"]), InvalidRequest),
+    (("doc:99", PENDING, "x" * 1000), InvalidRequest),
+]
+
+
+@pytest.mark.parametrize(("wrong", "error"), WRONG)
+def test_a_wrong_move_in_a_group_leaves_nothing_behind(
+    tmp_path: Path, wrong: tuple[Any, ...], error: type[Exception]
+) -> None:
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record_many([(f"doc:{number}", PENDING, "x") for number in range(20)])
+        size = ledger.last_seq
+        group: list[Any] = [(f"doc:{number}", FETCHING, "x") for number in range(2, 20)]
+
+        with pytest.raises(error):
+            ledger.record_many([*group, ("doc:50", PENDING, "x"), wrong])
+
+        assert ledger.last_seq == size
+        assert ledger.state("doc:50") is None
+        assert ledger.record_many(group) == len(group)
+        assert ledger.state("doc:2") == FETCHING
+        assert ledger.verify().is_sound
+
+
+def test_a_document_may_move_twice_in_one_group(tmp_path: Path) -> None:
+    others = [(f"doc:{number}", PENDING, "x") for number in range(10)]
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record_many([("it", PENDING, "x"), *others, ("it", FETCHING, "x")])
+
+        assert [each.new_state for each in ledger.history("it")] == ["pending", "fetching"]
+        assert ledger.counts() == {PENDING: 10, FETCHING: 1}
+
+
+def sealed(count: int) -> list[bytes]:
+    lines, head = [], chain.GENESIS
+    for number in range(count):
+        body = b'{"doc_id":"doc:%d","seq":%d,"n":1' % (number, number + 1)
+        line, head = chain.seal(body, head)
+        lines.append(line)
+    return lines
+
+
+@given(
+    st.integers(0, 6), st.integers(0, 10_000), st.sampled_from(["flip", "cut", "drop", "double"])
+)
+def test_lines_checked_in_bulk_are_those_that_are_good_one_by_one(
+    count: int, place: int, damage: str
+) -> None:
+    lines = sealed(count)
+    data = bytearray(b"".join(lines))
+    at = place % (len(data) + 1)
+    if damage == "flip" and at < len(data):
+        data[at] ^= 1
+    elif damage == "cut":
+        del data[at:]
+    elif damage == "drop":
+        del data[at : at + 1]
+    else:
+        data[at:at] = data[at : at + 7]
+
+    good: list[bytes] = []
+    head, rest = chain.GENESIS, bytes(data)
+    while (end := rest.find(b"\n") + 1) and (after := chain.check(rest[:end], head)) is not None:
+        good.append(rest[:end])
+        head, rest = after, rest[end:]
+
+    assert chain.sound(bytes(data), chain.GENESIS) == good
+
+
+def test_numbers_are_checked_line_by_line() -> None:
+    lines = sealed(5)
+
+    assert chain.numbered(lines, 1) == lines
+    assert chain.numbered(lines, 2) == []
+    assert chain.numbered([*lines[:2], lines[3]], 1) == lines[:2]
+
+
+OLD_LINES = st.fixed_dictionaries(
+    {},
+    optional={
+        "doc_id": st.sampled_from(["doc:1", "", "ümläut", 7]),
+        "id": st.just("doc:2"),
+        "state": st.sampled_from(["pending", "DONE", "odd", "", None]),
+        "old_state": st.sampled_from(["pending", None]),
+        "timestamp": st.sampled_from([1.7e9, 1, "yesterday", None, -1.0]),
+        "adapter": st.sampled_from(["pubmed", "x" * 300, 5]),
+        "metadata": st.sampled_from(
+            [{}, {"pages": 3}, {"n": 2**70}, {"deep": [1, {"er": 2}]}, "text"]
+        ),
+        "": st.just(1),
+        "pages": st.just(4),
+        "error": st.just("late"),
+    },
+)
+
+
+@given(st.lists(OLD_LINES, max_size=6))
+def test_the_quick_reader_of_old_lines_says_what_the_slow_one_says(lines: list[Any]) -> None:
+    quick, slow = (Reader(StateMap(), first_at=START) for _ in range(2))
+    slow._quick = lambda *_: None  # type: ignore[method-assign]
+
+    for number, line in enumerate(lines, 1):
+        text = json.dumps(line).encode()
+        assert outcome(quick, text, number) == outcome(slow, text, number)
+
+
+def outcome(reader: Reader, text: bytes, number: int) -> object:
+    try:
+        old = reader.line(text, number)
+    except InvalidRequest as error:
+        return str(error)
+    fields = {name: getattr(old.entry, name) for name in old.entry.__struct_fields__}
+    return fields, old.word, old.said_before, old.is_time_assumed
+
+
+@given(st.integers(0, 2 * 10**15))
+def test_microseconds_are_those_of_round(micros: int) -> None:
+    assert to_microseconds(micros / 1e6) == round(micros / 1e6, 6)

@@ -1,0 +1,135 @@
+"""Real HTTP servers that take notices, and can be told to be bad at it."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
+
+from standardwebhooks.webhooks import Webhook as Verifier
+
+
+class Post(NamedTuple):
+    """What came in."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+
+class Answer(NamedTuple):
+    """What to say to a post."""
+
+    status: int = 204
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    wait_s: float = 0.0
+
+
+class Receiver:
+    """Keeps what it is given; answers each post with the next of `answers`, and then always with `then`."""
+
+    def __init__(self, *answers: Answer | int, then: Answer | int = 204) -> None:
+        self.answers = list(answers)
+        self.then = then
+        self.posts: list[Post] = []
+        self.url = ""
+
+    def answer(self) -> Answer:
+        said = self.answers.pop(0) if self.answers else self.then
+        return Answer(said) if isinstance(said, int) else said
+
+    @property
+    def ids(self) -> list[str]:
+        return [each.id for each in self.posts]
+
+    def verified(self, secret: str) -> int:
+        """How many posts the independent library believes; it raises for the first that it does not."""
+        for post in self.posts:
+            Verifier(secret).verify(post.body, post.headers)
+        return len(self.posts)
+
+
+@contextmanager
+def receiving(
+    *answers: Answer | int,
+    then: Answer | int = 204,
+    wrap: Callable[[socket.socket], socket.socket] | None = None,
+) -> Iterator[Receiver]:
+    """A receiver at an address of its own; `wrap` puts TLS around it."""
+    receiver = Receiver(*answers, then=then)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            size = int(self.headers["Content-Length"])
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            receiver.posts.append(Post(self.path, headers, self.rfile.read(size)))
+            answer = receiver.answer()
+            time.sleep(answer.wait_s)
+            self.send_response(answer.status)
+            for name, value in answer.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def handle(self) -> None:
+            with suppress(OSError):  # who posted has left
+                super().handle()
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    if wrap is not None:
+        server.socket = wrap(server.socket)
+    scheme = "http" if wrap is None else "https"
+    receiver.url = f"{scheme}://127.0.0.1:{server.server_port}/hook"
+    with served(server):
+        yield receiver
+
+
+@contextmanager
+def served(server: ThreadingHTTPServer) -> Iterator[None]:
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def saying(talk: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that does what `talk` does with each connection, for those that do not speak HTTP; its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=converse, args=(connection,), daemon=True).start()
+
+    def converse(connection: socket.socket) -> None:
+        with connection:
+            try:
+                connection.recv(65_536)
+                talk(connection)
+            except OSError:
+                pass
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    finally:
+        listener.close()

@@ -1,0 +1,118 @@
+"""Whether a statement adds up."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from stateward.pipelines.statements.reconcile import Line, Reconciler, reconcile
+
+
+def lines(*pairs: tuple[str, str | None]) -> list[Line]:
+    return [
+        Line(Decimal(amount), None if balance is None else Decimal(balance))
+        for amount, balance in pairs
+    ]
+
+
+def test_opening_and_sum_make_closing() -> None:
+    verdict = reconcile(lines(("-10", None), ("4", None)), opening=Decimal(20), closing=Decimal(14))
+
+    assert verdict.is_reconciled
+
+
+def test_a_difference_is_named() -> None:
+    verdict = reconcile(lines(("-10", None)), opening=Decimal(20), closing=Decimal(14))
+
+    assert verdict.status == "differs"
+    assert verdict.difference == "-4"
+    assert "opening + sum = closing fails: 10 where 14 was expected" in str(verdict)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        [("5", "15"), ("-3", "12"), ("1", "13")],
+        [("1", "13"), ("-3", "12"), ("5", "15")],
+        [("5", None), ("-3", "12"), ("1", None), ("1", "14")],
+    ],
+    ids=["oldest first", "newest first", "end of day only"],
+)
+def test_a_chain_of_balances_holds(chain: list[tuple[str, str | None]]) -> None:
+    assert reconcile(lines(*chain)).is_reconciled
+
+
+def test_a_broken_chain_says_where() -> None:
+    verdict = reconcile(lines(("5", "15"), ("-3", "12"), ("1", "99"), ("1", "100")))
+
+    assert verdict.status == "differs"
+    assert "row 3" in str(verdict)
+
+
+def test_without_anything_printed_nothing_is_proven() -> None:
+    verdict = reconcile(lines(("5", None), ("7", None)))
+
+    assert verdict.status == "unchecked"
+    assert not verdict.is_reconciled
+
+
+@pytest.mark.parametrize(
+    ("totals", "is_right"),
+    [
+        ({"debits": "3", "credits": "6"}, True),
+        ({"debits": "-3"}, True),
+        ({"count": "3", "debit_count": "1", "credit_count": "2"}, True),
+        ({"debits": "4"}, False),
+        ({"count": "4"}, False),
+    ],
+)
+def test_printed_totals_and_counts_are_checked(totals: dict[str, str], is_right: bool) -> None:
+    verdict = reconcile(
+        lines(("5", "15"), ("-3", "12"), ("1", "13")),
+        totals={name: Decimal(text) for name, text in totals.items()},
+    )
+
+    assert verdict.is_reconciled is is_right
+
+
+def test_dates_far_outside_the_period_are_a_failure() -> None:
+    book = Reconciler(
+        opening=Decimal(0), closing=Decimal(5), period=(date(2024, 1, 1), date(2024, 1, 31))
+    )
+    book.add(Decimal(5), None, date(2567, 1, 5))
+
+    assert book.verdict().status == "differs"
+    assert "2567-01-05" in str(book.verdict())
+
+
+def test_a_row_that_could_not_be_read_counts_for_the_printed_number() -> None:
+    book = Reconciler(totals={"count": Decimal(2)})
+    book.add(Decimal(5))
+    book.skip()
+
+    assert book.verdict().checks[0].holds
+
+
+@given(
+    opening=some.integers(-(10**9), 10**9),
+    cents=some.lists(some.integers(-(10**7), 10**7).filter(bool), min_size=2, max_size=700),
+    is_backward=some.booleans(),
+)
+def test_a_true_chain_holds_and_one_changed_amount_breaks_it(
+    opening: int, cents: list[int], is_backward: bool
+) -> None:
+    rows, balance = [], Decimal(opening) / 100
+    for each in cents:
+        balance += Decimal(each) / 100
+        rows.append(Line(Decimal(each) / 100, balance))
+    ordered = rows[::-1] if is_backward else rows
+    start, end = Decimal(opening) / 100, balance
+
+    assert reconcile(ordered, opening=start, closing=end).is_reconciled
+
+    place = len(ordered) // 2
+    wrong = Line(ordered[place].amount + Decimal("0.01"), ordered[place].balance)
+    changed = [*ordered[:place], wrong, *ordered[place + 1 :]]
+    assert reconcile(changed, opening=start, closing=end).status == "differs"
