@@ -415,7 +415,7 @@ def _pause(number: int, retry_after: str | None) -> float:
     """How long to wait before the next try: what the server says, else twice as long each time, with jitter."""
     if retry_after is not None and retry_after.isdecimal():
         return min(float(retry_after), RETRY_AFTER_MAX_S)
-    longest = min(PAUSE_S * 2 ** (number - 1), PAUSE_MAX_S)
+    longest = min(PAUSE_S * float(2 ** (number - 1)), PAUSE_MAX_S)
     jitter: float = random.random()  # noqa: S311 - no secret
     return longest / 2 * (1 + jitter)
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import resources
+from ipaddress import ip_network
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias, get_args
@@ -997,11 +998,24 @@ def _impossible_notices(notices: NoticeSettings) -> _Wrong:
     if notices.smtp_url is not None and not _has_host(notices.smtp_url, "smtp", "smtps"):
         said = "smtp_url must have the form smtp://user:password@host:port (or smtps://)"
         yield ("notices", "smtp_url"), said
+    for place, allowed in enumerate(notices.webhook_allow):
+        if not _is_place(allowed):
+            said = "must be a host, *.domain, address or network (such as 10.0.0.0/8), not"
+            path = ("notices", "webhook_allow", place)
+            yield path, f"an allowed place {said} {reading.shown(allowed)}"
     if notices.public_url is not None and not _is_plain_address(notices.public_url):
         yield ("notices", "public_url"), f"public_url must be {_PLAIN_ADDRESS}"
     if (notices.admin_email is None) != (notices.smtp_url is None):
         lone = "admin_email" if notices.smtp_url is None else "smtp_url"
         yield ("notices", lone), "admin_email and smtp_url are needed together"
+
+
+def _is_place(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return re.fullmatch(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", text) is not None
+    return True
 
 
 def _has_host(url: str, *schemes: str) -> bool:

@@ -49,13 +49,13 @@ class Door:
         name: str = "january.csv",
         path: str = "/uploads",
         headers: Mapping[str, str] | None = None,
-        **fields: str,
+        **fields: Any,  # noqa: ANN401 - texts
     ) -> httpx2.Response:
         """A document, as a browser's form sends it."""
         data = {"source_type": "bank_csv", **fields} if path.startswith("/uploads") else fields
         return self.post(path, files={"file": (name, content)}, data=data, headers=headers or {})
 
-    def sent(self, content: bytes = STATEMENT, **fields: str) -> str:
+    def sent(self, content: bytes = STATEMENT, **fields: Any) -> str:  # noqa: ANN401 - texts
         """The id of an upload that was taken."""
         answer = self.send(content, **fields)
         assert answer.status_code == 201, answer.text
@@ -78,7 +78,7 @@ def settings_at(folder: Path, *, store_url: str | None = None, **api: Any) -> Se
     if store_url is not None:
         environ["STATEWARD_STORE_URL"] = store_url
     settings = Settings.load(environ=environ)
-    return replace(settings, api=replace(settings.api, port=0, **api))
+    return replace(settings, api=replace(settings.api, **{"port": 0, **api}))
 
 
 @contextmanager

@@ -375,10 +375,6 @@ def test_what_was_promised_is_kept_when_the_service_is_stopped(tmp_path: Path) -
     settings = settings_at(tmp_path / "data")
     taken: list[str] = []
     with serving(settings) as door:
-        sending = threading.Thread(
-            target=lambda: [taken.append(door.sent(STATEMENT + b"x;%d\n" % n)) for n in range(5)]
-        )
-        sending.start()
-        sending.join()
+        taken += [door.sent(STATEMENT + b"x;%d\n" % number) for number in range(5)]
     with serving(settings) as door:
         assert {each["upload_id"] for each in door.get("/uploads").json()["items"]} == set(taken)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +129,7 @@ def test_a_history_says_who_what_and_its_hash(worked: Door) -> None:
         "queued_for_parse", "parsing", "parsed", "normalizing", "normalized",
     ]  # fmt: skip
     assert [each["version"] for each in history] == [0, 1, 2, 3, 4]
-    assert all(
-        later["prev_hash"] == earlier["hash"]
-        for earlier, later in zip(history, history[1:], strict=False)
-    )
+    assert all(later["prev_hash"] == earlier["hash"] for earlier, later in pairwise(history))
     assert [each for page in pages for each in page["items"]] == history
 
 

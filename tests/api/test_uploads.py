@@ -2,6 +2,7 @@
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -101,7 +102,9 @@ def test_missing_fields_are_named(shared: Door) -> None:
 def test_an_unknown_value_is_refused_with_those_that_there_are(
     shared: Door, field: str, value: str, among: str
 ) -> None:
-    answer = shared.send(**{field: value})
+    fields: dict[str, Any] = {field: value}
+
+    answer = shared.send(**fields)
 
     assert (answer.status_code, problem(answer)) == (422, "unknown-value")
     assert among in answer.json()["allowed"]
@@ -216,7 +219,8 @@ def test_a_name_is_a_label_and_never_a_path(door: Door) -> None:
 
 
 def test_labels_and_reason_reach_the_record_and_its_history(door: Door) -> None:
-    upload_id = door.sent(**{"label.client": "42", "reason": "monthly"})
+    fields: dict[str, Any] = {"label.client": "42", "reason": "monthly"}
+    upload_id = door.sent(**fields)
 
     record = door.get(f"/records/{upload_id}").json()
     (first,) = door.get(f"/uploads/{upload_id}/history").json()["items"]

@@ -55,6 +55,7 @@ CALLS: dict[str, str] = {
     "export history": "export history --out {new}",
     "doctor": "doctor",
     "bench": "bench --only ours --store sqlite --records 5",
+    "eval statements": "eval statements {inbox}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",
@@ -81,13 +82,18 @@ CALLS: dict[str, str] = {
     "ledger prune-backups": "ledger prune-backups {ledger}",
     "ledger bench": "ledger bench --documents 20",
     "up": "up --until-idle",
+    "duplicates": "duplicates",
     "watch": "watch {inbox} --once",
     "rebuild": "rebuild {ok}",
+    "key create": "key create anna --role viewer",
+    "key list": "key list",
+    "key revoke": "key revoke {key}",
     "settings show": "settings show",
     "settings reference": "settings reference",
     "demo": "demo",
 }
 STAYING = {
+    "api",
     "coordinator",
     "worker",
     "notifier",
@@ -185,6 +191,8 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
         if "{webhook}" in CALLS[path]:  # nobody is told there: it is not a public address
             made = demo.json("webhook", "add", "https://localhost/hook", "--event", "*")
             names["webhook"] = made["id"]
+        if "{key}" in CALLS[path]:
+            names["key"] = demo.json("key", "create", "bert", "--role", "viewer")["id"]
         return CALLS[path].format(**names).split()
 
     return fill

@@ -213,5 +213,10 @@ def test_of_several_records_each_transaction_comes_once(shell: Shell, tmp_path: 
         shell("submit", str(tmp_path / name), "--wait")
 
     done = shell("items", *shell.ids(), "--unique")
+    (twice,) = shell.json("duplicates")
+    table = shell("duplicates")
 
     assert len(done.stdout.splitlines()) == 2
+    assert (twice["description"], twice["first"], twice["again"]) == ("x", *shell.ids()[::-1])
+    assert "1 item in more than one record" in table.stderr
+    assert shell("duplicates", "status:error").stderr == "no item stands twice\n"

@@ -106,9 +106,9 @@ def test_an_app_kills_its_process_at_the_point_it_was_given(
     before = install(None)
     try:
         with App(Settings.load(environ=environ)) as app:
-            app.submit(b"a;b\n1;2\n")
+            app.submit(b"Date;Text;Amount\n2026-01-05;a;-1,00\n")
             assert killed == []
-            app.submit(b"a;b\n3;4\n")
+            app.submit(b"Date;Text;Amount\n2026-01-05;b;-1,00\n")
     finally:
         install(before)
 

@@ -15,7 +15,7 @@ from stateward.settings import CRASH_AT, Settings
 from stateward.testing.checker import Seen, check, read_export
 from stateward.testing.simulation.shapes import plain
 
-DOCUMENTS = [f"a;b\n{number};x\n".encode() for number in range(3)]
+DOCUMENTS = [f"Date;Text;Amount\n2026-01-05;{number};-1,00\n".encode() for number in range(3)]
 
 
 def stateward(data: Path, *arguments: str, crash_at: str = "") -> subprocess.CompletedProcess[str]:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli import cli
+from stateward.cli.exits import Exit
 from stateward.core.errors import InvalidRequest
 from stateward.pipelines.statements.evaluate import Found, compare, evaluate
 from stateward.pipelines.statements.truths import TrueRow, Truth, truth_of
@@ -209,3 +210,9 @@ def test_a_snapshot_of_actual_is_read(tmp_path: Path) -> None:
 
     assert told is not None
     assert [(row.date, row.amount) for row in told.rows] == [("2019-01-23", Decimal(-30))]
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    result = run(str(tmp_path / "nowhere"))
+
+    assert result.exit_code == Exit.REFUSED

@@ -1,5 +1,6 @@
 """Amounts as banks print them, and nothing that is not one."""
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -146,7 +147,7 @@ def test_an_amount_is_written_with_the_decimals_of_its_currency(
     assert money.exact(Decimal(value), currency) == text
 
 
-SHAPES = {
+SHAPES: dict[str, tuple[str, Callable[[Decimal], str]]] = {
     "plain": (".", lambda v: f"{v:.2f}"),
     "english": (".", lambda v: f"{v:,.2f}"),
     "german": (",", lambda v: f"{v:,.2f}".translate(str.maketrans(",.", ".,"))),

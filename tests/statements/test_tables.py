@@ -40,6 +40,16 @@ def test_central_european_letters_are_not_taken_for_western_signs(tmp_path: Path
     assert "żółć" in read.canonicals[0]["description"]
 
 
+def test_a_few_damaged_bytes_do_not_turn_utf8_into_a_code_page(tmp_path: Path) -> None:
+    rows = "".join(f"2026-01-{day:02},Müller Bäckerei,-{day}.00\n" for day in range(1, 9)).encode()
+
+    read = read_bytes(tmp_path, b"Date,Description,Amount\n" + rows + b"2026-01-10,Caf\xe9,-1.00\n")
+
+    assert read.canonicals[0]["description"] == "Müller Bäckerei"
+    assert read.canonicals[-1]["description"] == "Caf\ufffd"
+    assert "nearly all of it" in read.log
+
+
 def test_the_first_line_may_name_the_delimiter(tmp_path: Path) -> None:
     read = read_bytes(tmp_path, "sep=;\n" + PLAIN.replace(",", ";"))
 

@@ -72,11 +72,9 @@ async def create(
 
 
 def _dry_run(app: App, caller: Caller, data: wire.BatchRequest) -> Answer:
-    by_status, applied, refused = bulk.foreseen(
-        app, data.action, text=data.query, ids=data.ids, machines=caller.machines
-    )
+    found = bulk.foreseen(app, data.action, text=data.query, ids=data.ids, machines=caller.machines)
     now = to_iso(app.clock())
-    matched = sum(by_status.values())
+    matched = sum(found.by_status.values())
     document = wire.Batch(
         id=None,
         version=0,
@@ -87,10 +85,10 @@ def _dry_run(app: App, caller: Caller, data: wire.BatchRequest) -> Answer:
         reason=data.reason,
         expected=matched,
         matched=matched,
-        applied=applied,
-        refused=refused,
-        by_status=by_status,
-        examples={},
+        applied=found.applied,
+        refused=found.refused,
+        by_status=found.by_status,
+        examples=found.examples,
         created_at=now,
         updated_at=now,
     )

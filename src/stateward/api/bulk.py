@@ -4,8 +4,10 @@ So a bulk action can be watched, stopped, and gone on with by any process after 
 twice. The query is frozen when it begins; a query that asks for nothing in particular is refused.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from stateward.api.problems import Refusal
@@ -23,6 +25,8 @@ from stateward.requests import Batch
 
 STEP_RECORDS = 200
 EXAMPLES_MAX = 5
+EXAMPLES_AMONG = 100
+APPLIED, IMPOSSIBLE, STALE = "applied", "impossible", "stale"
 PREFIX = "BA"
 EVENTS = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
 
@@ -46,28 +50,49 @@ def checked(app: App, text: str | None, ids: Sequence[str]) -> Query | None:
     return query
 
 
+class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bulk action would meet now."""
+
+    by_status: dict[str, int]
+    applied: int
+    refused: dict[str, int]
+    examples: dict[str, list[str]]
+
+
 def foreseen(
     app: App, verb: Verb, *, text: str | None, ids: Sequence[str], machines: Sequence[str]
-) -> tuple[dict[str, int], int, dict[str, int]]:
-    """What a bulk action would meet: records by status, how many it would move, how many it would not."""
+) -> Foreseen:
+    """What a bulk action would do: one count, however many records it concerns."""
     query = checked(app, text, ids)
     if query is None:
-        found = _named(app, ids, machines)
-        pairs: dict[tuple[str, str], int] = {}
-        for record in found:
-            pairs[record.machine, record.status] = pairs.get((record.machine, record.status), 0) + 1
+        some = _named(app, ids, machines)
+        pairs: Mapping[tuple[str, str], int] = Counter((each.machine, each.status) for each in some)
     else:
         pairs = app.count(within(query, machines))
-    by_status: dict[str, int] = {}
-    applied, refused = 0, 0
+        some = app.find(within(query, machines), limit=EXAMPLES_AMONG)
+    by_status: Counter[str] = Counter()
+    applied = refused = 0
     for (machine, status), count in pairs.items():
-        by_status[status] = by_status.get(status, 0) + count
-        own = app.catalogue.newest.get(machine)
-        if own is not None and (status, EVENTS[verb]) in own.rules:
+        by_status[status] += count
+        if _would(app, verb, machine, status):
             applied += count
         else:
             refused += count
-    return by_status, applied, {"impossible": refused} if refused else {}
+    examples: dict[str, list[str]] = {}
+    for record in some:
+        became = APPLIED if _would(app, verb, record.machine, record.status) else IMPOSSIBLE
+        examples.setdefault(became, []).append(record.id)
+    return Foreseen(
+        by_status=dict(by_status),
+        applied=applied,
+        refused={IMPOSSIBLE: refused} if refused else {},
+        examples={key: found[:EXAMPLES_MAX] for key, found in examples.items()},
+    )
+
+
+def _would(app: App, verb: Verb, machine: str, status: str) -> bool:
+    own = app.catalogue.newest.get(machine)
+    return own is not None and (status, EVENTS[verb]) in own.rules
 
 
 def begin(
@@ -177,10 +202,10 @@ def _counted(
     applied = batch.applied
     for record, answer in zip(records, answers, strict=True):
         if isinstance(answer, StatewardError):
-            became = "stale" if isinstance(answer, ConcurrentModification) else "impossible"
+            became = STALE if isinstance(answer, ConcurrentModification) else IMPOSSIBLE
             refused[became] = refused.get(became, 0) + 1
         else:
-            became = "applied"
+            became = APPLIED
             applied += 1
         shown = examples.setdefault(became, [])
         if len(shown) < EXAMPLES_MAX:

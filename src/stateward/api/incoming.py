@@ -128,7 +128,8 @@ class Reception:
     async def _receive(self, parser: PushMultipartParser) -> None:
         with parser:
             idle_s = self._service.settings.api.idle_seconds
-            async for piece, self._is_whole in pieces(self._request, idle_s=idle_s):
+            async for piece, is_last in pieces(self._request, idle_s=idle_s):
+                self._is_whole = is_last
                 for event in parser.parse(piece) if piece else ():
                     await self._take(event)
         await self._write_block()

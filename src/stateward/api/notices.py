@@ -348,8 +348,8 @@ async def deliveries(
         if webhook_id is not None:
             _seen(app, caller, webhook_id)
         found = app.notices.deliveries(
-            webhook_id=webhook_id,
-            record_id=record_id,
+            webhook_id=None if webhook_id is None else _clean(webhook_id),
+            record_id=None if record_id is None else _clean(record_id),
             state=wanted,
             after=None if at is None else _place(at),
             limit=rows + 1,
@@ -387,7 +387,7 @@ async def delivery(
 
     def look(app: App) -> Answer:
         _seen(app, caller, webhook_id)
-        found, attempts = app.notices.delivery(webhook_id, message_id)
+        found, attempts = app.notices.delivery(_clean(webhook_id), _clean(message_id))
         return views.answered(_delivery_view(found, attempts))
 
     return reply(await service_of(request).quick.ask(look))
@@ -415,7 +415,10 @@ async def replay(
             raise Refusal("forbidden", "name the webhook: the key does not cover all machines")
         state: State | None = data.state
         return app.notices.replay(
-            webhook_id=data.webhook_id, message_id=data.message_id, state=state, since=since
+            webhook_id=None if data.webhook_id is None else _clean(data.webhook_id),
+            message_id=None if data.message_id is None else _clean(data.message_id),
+            state=state,
+            since=since,
         )
 
     def answer(_: App, count: int) -> Answer:
@@ -433,6 +436,11 @@ def _moment(text: str | None) -> Micros | None:
         raise InvalidRequest(f"since: {clean_text(str(error), chars_max=200)}") from None
 
 
+def _clean(given: str) -> str:
+    """An id that any database can look for."""
+    return clean_text(given, chars_max=ID_CHARS_MAX)
+
+
 def _covers(caller: Caller, webhook: Webhook) -> bool:
     """Whether all that a webhook is told of is the caller's business."""
     if not caller.machines:
@@ -441,7 +449,7 @@ def _covers(caller: Caller, webhook: Webhook) -> bool:
 
 
 def _seen(app: App, caller: Caller, webhook_id: str) -> Webhook:
-    webhook = app.notices.webhook(clean_text(webhook_id, chars_max=ID_CHARS_MAX))
+    webhook = app.notices.webhook(_clean(webhook_id))
     if not _covers(caller, webhook):
         raise UnknownName("webhook", clean_text(webhook_id, chars_max=80))
     return webhook

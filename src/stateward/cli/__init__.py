@@ -12,6 +12,7 @@ from stateward.cli.benching import bench
 from stateward.cli.configuration import settings
 from stateward.cli.demo import demo
 from stateward.cli.door import Root, hold_streams
+from stateward.cli.duplicating import duplicates
 from stateward.cli.evaluating import eval_
 from stateward.cli.keys import key
 from stateward.cli.ledger import ledger
@@ -32,7 +33,10 @@ below, and --json, may stand before or after the command.
 
 # In the order in which people meet them.
 COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
-    ("Documents", (submit, watch, status, list_, history, explain, logs, items, errors, counts)),
+    (
+        "Documents",
+        (submit, watch, status, list_, history, explain, logs, items, duplicates, errors, counts),
+    ),
     ("Actions", (retry, cancel, pause, resume, rebuild)),
     ("Machines", (machine,)),
     ("Notices", (webhook,)),

@@ -32,20 +32,21 @@ def eval_() -> None:
     cls=Command,
     examples=["stateward eval statements samples/", "stateward eval statements samples/ --json"],
 )
-@click.argument(
-    "folder", type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path)
-)
+@click.argument("folder", type=click.Path(path_type=Path))
 @pass_door
 def statements(door: Door, *, folder: Path) -> Exit:
-    """Read every statement of FOLDER and compare it with its truth.
+    """Compare the statements of FOLDER with their truth.
 
-    The truth of NAME.pdf stands beside it as NAME.truth.json, with a list `transactions` of date, amount and,
-    where they are known, balance and description. A statement is exact only if every row is. It ends with 1 if
-    any statement is wrong and nothing says so.
+    Each is read by both stages, as `submit` would have it read, but nothing is kept. The truth of NAME.pdf stands
+    beside it as NAME.truth.json, with a list `transactions` of date, amount and, where they are known, balance and
+    description. A statement is exact only if every row is. It ends with 1 if any is wrong and nothing says so.
     """
     from stateward.app import steady_clock
+    from stateward.core.errors import InvalidRequest
     from stateward.pipelines.statements.evaluate import evaluate
 
+    if not folder.is_dir():
+        raise InvalidRequest(f"{folder} is no folder; name one that holds statements")
     result = evaluate(folder, now=steady_clock, tell=lambda name: door.progress(f"reading {name}"))
     if door.is_for_programs:
         door.emit(_document(result))

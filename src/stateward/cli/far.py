@@ -29,9 +29,9 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.machine import Machine
-from stateward.core.model import Fields, Record, Transition, from_iso
+from stateward.core.model import NOTES, Fields, Record, Transition, from_iso
 from stateward.core.query import Query, check_names, parse_query
-from stateward.core.view import Explanation, sentence
+from stateward.core.view import Explanation, sentence, view
 from stateward.outputs import Mark
 from stateward.settings import ServerSettings
 from stateward.store import ErrorGroup
@@ -119,16 +119,12 @@ class FarApp:
     def view(self, record: Record) -> Fields:
         """A record as the server showed it."""
         found = self._found[record.id]
-        fields = msgspec.to_builtins(found)
-        disclosed = fields.pop("disclosed")
-        del fields["is_at_rest"]
-        keys = list(fields)
-        at = keys.index("priority")
-        return {
-            **{key: fields[key] for key in keys[:at]},
-            **disclosed,
-            **{key: fields[key] for key in keys[at:]},
-        }
+        machine = self.catalogue.newest[record.machine]
+        fields = {**msgspec.to_builtins(found), **found.disclosed}
+        known = [key for key in view(machine, record) if key not in machine.disclose]
+        at = known.index("error_message") + 1
+        ordered = [*known[:at], *found.disclosed, *known[at:]]
+        return {key: fields[key] for key in ordered}
 
     def is_at_rest(self, record: Record) -> bool:
         """Whether nothing will happen to a record until a person acts."""
@@ -356,7 +352,7 @@ def _record(found: wire.Record, machine: Machine) -> Record:
         rest=found.rest,
         replaces=found.replaces,
         labels=found.labels,
-        fields=found.disclosed,
+        fields={**found.disclosed, **({NOTES: found.notes} if found.notes else {})},
         outputs={stage: place for place, stage in enumerate(made, 1)},
     )
 

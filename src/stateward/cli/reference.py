@@ -20,7 +20,7 @@ NOTICE = "<!-- Made by `python -m stateward.cli.reference docs/reference`; do no
 
 def pages() -> dict[str, str]:
     """Every generated page, by its file name."""
-    return {"cli.md": cli_page(), "settings.md": settings_page()}
+    return {"cli.md": cli_page(), "metrics.md": metrics_page(), "settings.md": settings_page()}
 
 
 def cli_page() -> str:
@@ -108,6 +108,26 @@ def settings_page() -> str:
     ]
     table = "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *rows])
     return f"# Settings\n\n{NOTICE}\n\n{intro}\n\n{table}\n"
+
+
+def metrics_page() -> str:
+    """Every metric as a page."""
+    from stateward.tallies import BUCKETS_S
+    from stateward.telemetry.metrics import METRICS
+
+    intro = (
+        "What `GET /metrics` tells; how to use it is in [Watch it with Prometheus](../how-to/monitor.md). `{machine}` "
+        "is the name of a machine: `upload_processing_duration_seconds`. Which machines are told of, and by which of "
+        "`source_type`, `status` and `retry_count`, is said in their settings. Durations have the buckets "
+        f"{', '.join(f'{each:g}' for each in BUCKETS_S)} s. Values of `source_type` and `error_code` that come after "
+        "the first 50 and 200 of a machine are `other`."
+    )
+    rows = [
+        f"| `{each.name}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels)} | {_cell(each.help)} |"
+        for each in METRICS
+    ]
+    table = "\n".join(["| metric | kind | labels | meaning |", "|---|---|---|---|", *rows])
+    return f"# Metrics\n\n{NOTICE}\n\n{intro}\n\n{table}\n"
 
 
 def _code(text: str) -> str:

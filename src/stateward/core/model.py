@@ -22,7 +22,9 @@ SECOND: Micros = 1_000_000
 PRIORITY_MIN, PRIORITY_MAX, PRIORITY_NORMAL = 1, 10, 5
 AUTHORITY = "coordinator"
 SKIPPED = "skipped"
-TRACE = "trace"  # the W3C traceparent of whoever opened a record; it goes with everything that follows
+TRACE = (
+    "trace"  # the W3C traceparent of whoever opened a record; it goes with everything that follows
+)
 NOTES = "notes"  # the fact by which a stage tells a person what to look at; the record shows it
 
 COORDINATOR = "coordinator"

@@ -5,118 +5,14 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
-import msgspec
-
 from stateward.pipelines.statements import dates, headings, money
-from stateward.pipelines.statements.model import Place, Row
+from stateward.pipelines.statements.layout import NONE, ROLES, Cells, Layout
 
 HEADING_WITHIN = 100
 PROOF_ROWS = 200
 MOST = 0.6
 CLAIMED = 0.3  # a heading needs less proof than content alone
-NONE = -1
 MONEY = ("amount", "debit", "credit", "balance")
-
-Cells = Sequence[str]
-
-
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of a table by their role; -1 is none. A row is read with one empty cell after its last."""
-
-    width: int
-    body_at: int
-    headings: tuple[str, ...]
-    is_headed: bool
-    date: int = NONE
-    value_date: int = NONE
-    description: int = NONE
-    amount: int = NONE
-    debit: int = NONE
-    credit: int = NONE
-    mark: int = NONE
-    balance: int = NONE
-    currency: int = NONE
-    reference: int = NONE
-    counterparty: int = NONE
-    account: int = NONE
-    decisions: tuple[str, ...] = ()
-
-    @property
-    def dates(self) -> tuple[int, ...]:
-        """The columns whose dates decide the order of days and months."""
-        return tuple(i for i in (self.date, self.value_date) if i >= 0)
-
-    @property
-    def amounts(self) -> tuple[int, ...]:
-        """The columns whose amounts decide the decimal sign."""
-        return tuple(i for i in (self.amount, self.debit, self.credit, self.balance) if i >= 0)
-
-    def maker(self) -> Callable[[int, list[str]], Row]:
-        """A quick way from cells to a row: roles without a column read the empty cell at the end."""
-        date, value, text, amount, debit, credit = (
-            self.date, self.value_date, self.description, self.amount, self.debit, self.credit,
-        )  # fmt: skip
-        mark, balance, currency, reference, party, account = (
-            self.mark, self.balance, self.currency, self.reference, self.counterparty, self.account,
-        )  # fmt: skip
-        taken = {getattr(self, role) for role in ROLES}
-        others = tuple((name, i) for i, name in enumerate(self.headings) if i not in taken)
-
-        def make(line: int, cells: list[str]) -> Row:
-            return Row(
-                place=Place(line=line),
-                date=cells[date],
-                value_date=cells[value],
-                description=cells[text],
-                amount=cells[amount],
-                debit=cells[debit],
-                credit=cells[credit],
-                mark=cells[mark],
-                balance=cells[balance],
-                currency=cells[currency],
-                reference=cells[reference],
-                counterparty=cells[party],
-                account=cells[account],
-                more={name: cells[i] for name, i in others if cells[i]},
-            )
-
-        return make
-
-    def is_heading(self, cells: Cells) -> bool:
-        """Whether a row is the heading once more."""
-        return self.is_headed and [c.strip() for c in cells[: self.width]] == [
-            h.strip() for h in self.headings
-        ]
-
-    def fit(self, cells: list[str]) -> tuple[list[str], str] | None:
-        """A row of another width, where what is missing or too much is only empty cells at its end."""
-        if len(cells) == self.width:
-            return cells, ""
-        if len(cells) > self.width:
-            extra = cells[self.width :]
-            return None if any(cell.strip() for cell in extra) else (cells[: self.width], "")
-        last = max(
-            i for i in (self.date, self.amount, self.debit, self.credit, self.mark) if i >= 0
-        )
-        if len(cells) <= last:
-            return None
-        note = f"{self.width - len(cells)} cells at the end of the row are missing"
-        return [*cells, *[""] * (self.width - len(cells))], note
-
-    def is_description_only(self, cells: Cells) -> bool:
-        """Whether nothing is in a row but more of a description."""
-        filled = [i for i, cell in enumerate(cells) if cell.strip()]
-        return filled == [self.description]
-
-    def looks_like_data(self, cells: Cells) -> bool:
-        """Whether a row of the wrong width holds a date or an amount at all."""
-        return any(dates.is_date(c) or money.is_amount(c) for c in cells if c.strip())
-
-
-ROLES = (
-    "date", "value_date", "description", "amount", "debit", "credit", "mark", "balance", "currency", "reference",
-    "counterparty", "account",
-)  # fmt: skip
 
 
 def find_layout(rows: Sequence[Cells]) -> Layout | None:
@@ -174,7 +70,9 @@ def _heading_score(cells: Cells) -> int:
 def _width(body: Sequence[Cells], named: int, printed: int) -> int:
     """The width of the rows: that of the heading, with or without empty columns at its end."""
     counts = Counter(len(row) for row in body if any(cell.strip() for cell in row))
-    return max((named, printed), key=lambda width: (counts[width], width == named))
+    usual = max(counts, key=lambda width: counts[width]) if counts else named
+    wide = max(named, usual)  # some banks end rows, but not the heading, with a delimiter
+    return max((named, printed, wide), key=lambda width: (counts[width], width == named))
 
 
 def _proved_roles(names: Sequence[str], body: Sequence[Cells]) -> dict[str, int] | None:
@@ -184,7 +82,11 @@ def _proved_roles(names: Sequence[str], body: Sequence[Cells]) -> dict[str, int]
         role = headings.role_of(name)
         if role:
             claimed.setdefault(_by_content(role, [row[index] for row in body]), []).append(index)
-    roles = {role: indexes[0] for role, indexes in claimed.items() if role in ROLES}
+    roles = {role: indexes[0] for role, indexes in claimed.items() if role in (*ROLES, "status")}
+    if "description" not in roles and "description_weak" in claimed:
+        roles["description"] = claimed["description_weak"][0]
+    if "date" in roles and claimed.get("date_plain"):
+        roles["other_date"] = claimed["date_plain"][0]
     if "date" not in roles:
         spare = claimed.get("date_plain") or claimed.get("value_date")
         if not spare:
@@ -201,6 +103,13 @@ def _settled(
     roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
 ) -> dict[str, int]:
     """One way to say the amount: two columns, or one; and the fullest of several descriptions."""
+    amounts = claimed.get("amount", [])
+    if len(amounts) > 1 and "balance" in roles:
+        after = [row[roles["balance"]] for row in body]
+        chained = [i for i in amounts if _chains([row[i] for row in body], after)]
+        roles["amount"] = chained[0] if chained else roles["amount"]
+    if "account" in roles and not _is_own_account([row[roles["account"]] for row in body]):
+        del roles["account"]
     if "amount" in roles and {"debit", "credit"} <= roles.keys():
         if _filled(body, roles["amount"]) >= MOST:
             del roles["debit"], roles["credit"]
@@ -217,6 +126,13 @@ def _settled(
     if "description" not in roles and "counterparty" in roles:
         roles["description"] = roles["counterparty"]
     return roles
+
+
+def _is_own_account(column: Cells) -> bool:
+    """Whether a column names accounts of one's own: always filled, with few values; not that of the others."""
+    filled = [cell.strip() for cell in column if cell.strip()]
+    few = max(2, len(column) // 5)
+    return len(filled) >= len(column) * 0.9 and len(set(filled)) <= few
 
 
 def _by_content(role: str, column: Cells) -> str:

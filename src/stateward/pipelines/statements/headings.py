@@ -24,6 +24,7 @@ class Words(NamedTuple):
     columns: dict[str, str]
     facts: dict[str, str]
     day_first: dict[str, str]
+    card: frozenset[str]
 
 
 @cache
@@ -31,7 +32,8 @@ def words() -> Words:
     """Read once. Where two roles claim the same words, the one that stands first keeps them."""
     data = yaml.safe_load((files(__package__) / "headings.yaml").read_text("utf-8"))
     languages = {word: name for name, listed in data["day_first"].items() for word in listed}
-    return Words(_table(data["columns"]), _table(data["facts"]), languages)
+    card = frozenset(map(plain, data["card"]))
+    return Words(_table(data["columns"]), _table(data["facts"]), languages, card)
 
 
 def _table(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -55,7 +57,12 @@ def role_of(heading: str) -> str:
     if not heading or len(heading) > HEADING_CHARS_MAX:
         return ""
     table = words().columns
-    for text in (heading, _IN_BRACKETS.sub(" ", heading), heading.split("/")[0]):
+    for text in (
+        heading,
+        _IN_BRACKETS.sub(" ", heading),
+        heading.split("/")[0],
+        heading.rstrip("0123456789 "),
+    ):
         if (found := table.get(plain(text))) is not None:
             return found
     text = plain(heading)
@@ -74,6 +81,11 @@ def fact_of(text: str) -> str:
         if (found := table.get(" ".join(parts[:length]))) is not None:
             return found
     return ""
+
+
+def is_card(headings: Sequence[str]) -> bool:
+    """Whether a heading is one that only statements of a card have."""
+    return any(plain(text) in words().card for text in headings)
 
 
 def day_first_language(headings: Sequence[str]) -> str:

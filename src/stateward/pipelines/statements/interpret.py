@@ -26,8 +26,10 @@ class Unreadable(ValueError):
 
 def signed(row: Row, terms: Terms) -> Decimal:
     """The amount of a row, positive for money in; `Unreadable` if it has none that can be trusted."""
-    if terms.sign == "printed" and terms.decimal == "." and money.is_plain(row.amount):
-        return Decimal(row.amount)
+    if terms.sign == "printed":
+        quick = money.plain(row.amount, terms.decimal)
+        if quick is not None:
+            return quick
     if terms.sign.startswith("columns"):
         return _from_columns(row, terms)
     read = _money(row.amount, terms.decimal, "amount")

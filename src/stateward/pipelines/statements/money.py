@@ -46,6 +46,10 @@ EXPONENTS = {
 }
 
 _PLAIN = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,6})?", re.ASCII)
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3}){1,5}(?:\.[0-9]{1,6})?", re.ASCII)
+_PLAIN_COMMA = re.compile(
+    r"[+-]?(?:[0-9]{1,18}|[0-9]{1,3}(?:\.[0-9]{3}){1,5})(?:,[0-9]{1,6})?", re.ASCII
+)
 _FIGURE = re.compile(
     rf"(?P<figure>[0-9](?:[0-9.,{APOSTROPHES}{BLANKS}]*[0-9])?[.,]?|[.,][0-9]+)", re.ASCII
 )
@@ -58,6 +62,8 @@ _COMMA = re.compile(
     rf"(?:[0-9]+|[0-9]{{1,3}}(?:(?P<s>[.{APOSTROPHES}{BLANKS}])[0-9]{{3}})(?:(?P=s)[0-9]{{3}})*)?(?:,[0-9]*)?",
     re.ASCII,
 )
+_GROUPING = dict.fromkeys(map(ord, APOSTROPHES + BLANKS))
+_KEEP = {".": {**_GROUPING, ord(","): None}, ",": {**_GROUPING, ord("."): None, ord(","): "."}}
 _SIGNED_EDGE = re.compile(rf"[{MINUS}+]")
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _ANY_BLANK = re.compile(rf"[{BLANKS}\t]+")
@@ -73,8 +79,9 @@ class Money(NamedTuple):
 
 def amount(text: str, decimal: str = ".") -> Decimal | None:
     """The signed value of a printed amount, marks (CR, DR) applied; None if it is not one."""
-    if decimal == "." and _PLAIN.fullmatch(text):
-        return Decimal(text)
+    quick = plain(text, decimal)
+    if quick is not None:
+        return quick
     money = read(text, decimal)
     if money is None:
         return None
@@ -85,8 +92,9 @@ def amount(text: str, decimal: str = ".") -> Decimal | None:
 @lru_cache(maxsize=CACHE_MAX)
 def read(text: str, decimal: str = ".") -> Money | None:
     """An amount in its parts. `(12.00)`, `12.00-` and `−12.00` are negative; a mark is not applied."""
-    if decimal == "." and _PLAIN.fullmatch(text):
-        return Money(Decimal(text))
+    quick = plain(text, decimal)
+    if quick is not None:
+        return Money(quick)
     parts = _parts(text)
     if parts is None:
         return None
@@ -96,9 +104,15 @@ def read(text: str, decimal: str = ".") -> Money | None:
     return Money(-value if parts.is_negative else value, parts.mark, parts.currency)
 
 
-def is_plain(text: str) -> bool:
-    """Whether a text is a number just as a program writes it: `-12.50`."""
-    return _PLAIN.fullmatch(text) is not None
+def plain(text: str, decimal: str) -> Decimal | None:
+    """A number with nothing around it, grouped in thousands or not: the usual case, and the quick one."""
+    if decimal == ".":
+        if _PLAIN.fullmatch(text):
+            return Decimal(text)
+        return Decimal(text.replace(",", "")) if _GROUPED.fullmatch(text) else None
+    if _PLAIN_COMMA.fullmatch(text):
+        return Decimal(text.replace(".", "").replace(",", "."))
+    return None
 
 
 def is_amount(text: str) -> bool:
@@ -180,7 +194,7 @@ def _parts(text: str) -> _Parts | None:
     if "(" in before and ")" in after:
         before, after = before.replace("(", "", 1), after.replace(")", "", 1)
         negatives += 1
-    negatives += sum(edge.count(sign) for edge in (before, after) for sign in MINUS)
+    negatives += sum(c in MINUS for c in before + after)
     if negatives > 1:
         return None
     mark = currency = ""
@@ -215,7 +229,7 @@ def _value(figure: str, decimal: str) -> Decimal | None:
     shape = _DOT if decimal == "." else _COMMA
     if len(figure) > 2 * DIGITS_MAX or shape.fullmatch(figure) is None:
         return None
-    digits = "".join(c for c in figure if c.isdigit() or c == decimal).replace(",", ".")
+    digits = figure.translate(_KEEP[decimal])
     if len(digits) > DIGITS_MAX or digits == ".":
         return None
     return Decimal(digits)

@@ -32,7 +32,11 @@ NOTES_MAX = 20
 ID_BYTES = 12
 MESSAGES = frozenset({"mt940", "camt"})
 WITH_IDS = frozenset({"ofx", "camt", "csv", "xlsx"})  # where a reference is one transaction's own
-PENDING = frozenset({"PDNG", "INFO", "FUTR"})
+# What banks write of an entry that is not booked: not yet, or never to be.
+PENDING = frozenset({
+    "PDNG", "INFO", "FUTR", "PENDING", "VORGEMERKT", "EN ATTENTE", "PENDIENTE", "IN ATTESA", "AUTHORISED", "AUTHORIZED",
+    "DECLINED", "REVERTED", "FAILED", "CANCELLED", "CANCELED", "REJECTED", "DENIED",
+})  # fmt: skip
 
 
 class Canonical(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -131,10 +135,10 @@ class Book:
             self._sum(part, account, currency).skip()
             return None
         more = row.more
-        is_pending = bool(more) and more.get("status", "") in PENDING
+        is_pending = bool(more) and more.get("status", "").upper() in PENDING
         if not is_pending:
             self._sum(part, account, currency).add(amount, after, day)
-        printed = (more.get("purpose") if more else "") or row.description
+        printed = (more.get("purpose") if more else "") or row.description or row.counterparty
         description = self._rules.description(printed)
         exact = money.exact(amount, currency)
         key = f"{account}\x1f{shown or row.date}\x1f{exact}\x1f{currency}\x1f{row.description}"

@@ -33,9 +33,10 @@ def _pdf(source: Source) -> Reading:
             reading.decisions[:0] = source.decisions
             return reading
     tried = len(source.hints.passwords)
+    said = f"none of the {tried} known ones opens it" if tried else "none is known here"
     raise FatalFailure(
-        f"the PDF is locked with a password, and none of the {tried} in statements.passwords opens it; add the right "
-        "one there and retry",
+        f"the PDF is locked with a password, and {said}; put it into the file that statements.passwords names, then "
+        "retry",
         code="PDF_ENCRYPTED",
     )
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from stateward.pipelines.statements import interpret, money
-from stateward.pipelines.statements.columns import Layout
+from stateward.pipelines.statements import headings, interpret, money
+from stateward.pipelines.statements.layout import Layout
 from stateward.pipelines.statements.model import Row, Terms
 from stateward.pipelines.statements.reconcile import Line, Verdict, reconcile
 from stateward.pipelines.statements.source import Hints
@@ -28,6 +28,8 @@ def decide_sign(layout: Layout, rows: Sequence[Cells], terms: Terms, hints: Hint
     """The rule for the signs of a table."""
     if hints.sign:
         return Sign(hints.sign, "the source type says so")
+    if headings.is_card(layout.headings):
+        hints = msgspec.structs.replace(hints, is_card=True)
     make = layout.maker()
     body = [make(0, [*cells, ""]) for cells in rows if len(cells) == layout.width]
     if layout.amount < 0:

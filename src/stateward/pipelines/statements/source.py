@@ -100,6 +100,8 @@ class Source:
         bad = self._not_utf8()
         if bad is None:
             return "utf-8", "all of it can be read so"
+        if _is_mostly_utf8(bad):
+            return "utf-8", "nearly all of it can be read so; bytes that cannot are shown as \ufffd"
         return _legacy(bad)
 
     def _not_utf8(self) -> bytes | None:
@@ -135,6 +137,13 @@ def _wide(head: bytes) -> str:
     if not any(head[0:400:2]):
         return "utf-16-be"
     return "utf-16-le" if not any(head[1:400:2]) else ""
+
+
+def _is_mostly_utf8(sample: bytes) -> bool:
+    """Whether a text is UTF-8 in which a few bytes were damaged: no code page makes so many pairs by chance."""
+    text = sample.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    return sum(c >= "\x80" for c in text) - bad > 3 * bad
 
 
 def _legacy(sample: bytes) -> tuple[str, str]:

@@ -5,14 +5,15 @@ leave something open, all are looked at once more. Whatever contradicts a decisi
 it and so becomes a problem: nothing is re-interpreted on the way. A row that is no transaction is named in the log.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements import dates, headings, money
-from stateward.pipelines.statements.columns import Layout, find_layout
+from stateward.pipelines.statements.columns import find_layout
+from stateward.pipelines.statements.layout import Layout
 from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
 from stateward.pipelines.statements.signs import decide_sign
 from stateward.pipelines.statements.source import Source
@@ -26,7 +27,7 @@ Lines = Callable[[], Iterator[Line]]
 
 
 class Table:
-    """One table while it is read. `lines` starts it anew: it is called twice at most."""
+    """One table while it is read. `lines` starts it anew: it is called three times at most."""
 
     def __init__(self, lines: Lines, source: Source, reading: Reading) -> None:
         self._lines = lines
@@ -52,6 +53,8 @@ class Table:
         facts = self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
         facts = {**opening, **facts}
+        if facts.get("account"):  # then a column of accounts is that of the others
+            layout = msgspec.structs.replace(layout, account=-1)
         rows = self._rows(layout, terms, chain(body, stream))
         hints = self._source.hints
         return Section(
@@ -78,10 +81,12 @@ class Table:
         )
         order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
         decimal = money.vote_decimal(_column(body, layout.amounts), usual=hints.decimal or ".")
-        if not is_whole and (not order.order or not decimal.is_sure):
-            every = [line for line in self._lines() if len(line[1]) >= layout.width]
-            order = dates.vote_order(_column(every, layout.dates), usual=usual, why_usual=why_usual)
-            decimal = money.vote_decimal(_column(every, layout.amounts), usual=hints.decimal or ".")
+        if not is_whole and not order.order:
+            every = _column(self._lines(), layout.dates)
+            order = dates.vote_order(every, usual=usual, why_usual=why_usual)
+        if not is_whole and not decimal.is_sure:
+            every = _column(self._lines(), layout.amounts)
+            decimal = money.vote_decimal(every, usual=hints.decimal or ".")
         if not decimal.is_sure and not hints.decimal:
             self._reading.problems.append(Problem(code="AMBIGUOUS_AMOUNTS", message=decimal.why))
         terms = Terms(date_order=order.order, decimal=decimal.decimal, era=order.era)
@@ -193,7 +198,13 @@ class Table:
             return self._ragged(layout, line, cells)
         cells, note = fitted
         cells = [*cells, ""]
-        is_dated, is_filled = dates.is_date(cells[layout.date]), _is_filled(layout, cells)
+        is_filled = _is_filled(layout, cells)
+        if is_filled and not cells[layout.date].strip() and dates.is_date(cells[layout.other_date]):
+            note = (
+                f"the date is that of {layout.headings[layout.other_date]!r}: no other is printed"
+            )
+            cells[layout.date] = cells[layout.other_date]
+        is_dated = dates.is_date(cells[layout.date])
         if is_dated and is_filled:
             return msgspec.structs.replace(layout.maker()(line, cells), note=note)
         if found := labelled(cells):
@@ -300,7 +311,7 @@ def _is_filled(layout: Layout, cells: Sequence[str]) -> bool:
     return any(cells[i].strip() for i in (layout.amount, layout.debit, layout.credit))
 
 
-def _column(lines: Sequence[Line], indexes: Sequence[int]) -> Iterator[str]:
+def _column(lines: Iterable[Line], indexes: Sequence[int]) -> Iterator[str]:
     return (
         cells[index]
         for _, cells in lines

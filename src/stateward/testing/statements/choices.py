@@ -37,7 +37,7 @@ CHANCES = {
     "is_newest_first": 0.15, "is_blank_date": 0.2, "is_day_line": 0.06, "has_value_date": 0.35, "has_reference": 0.15,
     "has_carried": 0.3, "has_totals": 0.3, "has_watermark": 0.2, "has_outside": 0.15, "has_noise": 0.8,
     "repeats_heads": 0.8, "is_over_new_year": 0.15, "is_torn": 0.25, "is_doubled": 0.06, "has_big_mark": 0.06,
-    "is_turned": 0.05, "has_counts": 0.1, "has_star": 0.05,
+    "is_turned": 0.05, "has_counts": 0.1, "has_star": 0.05, "has_numbers": 0.85,
 }  # fmt: skip
 
 
@@ -85,6 +85,7 @@ class Choice(msgspec.Struct, kw_only=True):
     tells: str = "period"  # or "date": only the date of the statement
     labels: str = "plain"  # or "dated": balances told by their dates
     has_counts: bool = False
+    has_numbers: bool = True  # accounts are told by their number, and not only by their name
     has_star: bool = False  # a footnote mark behind some amounts
 
 

@@ -25,12 +25,15 @@ class Press(Sheet):
         """The whole file."""
         self._new_page()
         self._front(accounts)
-        for number, account in enumerate(accounts):
+        for at, account in enumerate(accounts):
             self._account = account
             if len(accounts) > 1:
                 self._room(8)
                 self._y += 14
-                self._say(40, f"{account.name}  {self._tongue.account} {account.number}", bold=1)
+                number = (
+                    f"  {self._tongue.account} {account.number}" if self._choice.has_numbers else ""
+                )
+                self._say(40, account.name + number, bold=1)
                 self._y += 4
                 self._summary(account)
             if self._choice.kind == "table":
@@ -39,7 +42,7 @@ class Press(Sheet):
                 for title, moves in groups_of(account):
                     self._titled(title, moves)
             self._y += 10
-            if number + 1 == len(accounts):
+            if at + 1 == len(accounts):
                 self._tail(account)
                 self._notes()
         return self._paper.pdf()

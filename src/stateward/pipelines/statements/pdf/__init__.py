@@ -27,6 +27,7 @@ from stateward.pipelines.statements.pdf.rows import (
     Fact,
     direction_of,
     missing_dates,
+    opening_of,
     title_text,
 )
 from stateward.pipelines.statements.pdf.tokens import date_at, has_decimals
@@ -145,25 +146,44 @@ class _Document:
         return True
 
     def _begin(self, table: Table, context: Sequence[Line]) -> None:
-        """A new section if the lines above the table name another account."""
+        """A new section if the lines above the table name another account, or open with another balance."""
         account = told.account_of(context)
-        start = (table.heading.page, table.heading.start + 1)
-        for line in context:
-            if account and told.account_of([line]) == account:
-                start = (line.page, line.number)
-                break
         builder = self._builder
         if not builder.sections:
-            builder.begin_section()
-            self._accounts.append(account)
-            self._starts.append(start)
+            self._open_section(account, table, context)
         elif account and told.account_key(account) != told.account_key(self._accounts[-1]):
             if self._accounts[-1] or builder.sections[-1]:
-                builder.begin_section()
-                self._accounts.append(account)
-                self._starts.append(start)
+                self._open_section(account, table, context)
             else:
                 self._accounts[-1] = account
+        elif not account and builder.sections[-1] and self._opens_anew(table, context):
+            self._open_section("", table, context)
+
+    def _open_section(self, account: str, table: Table, context: Sequence[Line]) -> None:
+        start = (table.heading.page, table.heading.start + 1)
+        named = [line for line in context if account and told.account_of([line]) == account]
+        if named or account == "":
+            first = named[0] if named else next(iter(context), None)
+            start = (first.page, first.number) if first is not None and self._starts else start
+        self._builder.begin_section()
+        self._accounts.append(account)
+        self._starts.append(start)
+
+    def _opens_anew(self, table: Table, context: Sequence[Line]) -> bool:
+        """Whether a balance opens the table that nothing before it closed with: no page is turned, an account is."""
+        number = len(self._builder.sections) - 1
+        first = [one for _, parsed in table.parts for one in parsed[:2]]
+        opening = {f.value for f in told.facts_of(context, number) if f.kind == say.OPENING}
+        opening |= {value for one in first if (value := opening_of(one))}
+        known = {fact.value for fact in self._builder.facts if fact.section == number}
+        known.add(self._builder.sections[-1][-1].money.get(say.BALANCE, ""))
+        if not opening or opening & known:
+            return False
+        start, end = self._starts[-1], (table.heading.page, table.heading.start)
+        above = [line for line in self._lines if start <= (line.page, line.number) < end]
+        inside = {(line.page, line.number) for line in context}
+        told_before = [line for line in above if (line.page, line.number) not in inside]
+        return opening.isdisjoint(fact.value for fact in told.facts_of(told_before, number))
 
     def _section(self, number: int, free: Sequence[Line]) -> Section:
         entries = self._builder.sections[number]

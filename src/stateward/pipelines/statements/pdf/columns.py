@@ -33,6 +33,7 @@ CENTS_MIN = 0.7  # share of figures with two decimals from which on others are n
 DATE_NEAR = 22.0  # points: how far from its heading a date may begin
 EDGE_NEAR = 3.0  # points: figures whose edges are this close are in one column
 REACH_MAX = 70.0  # points: a figure further than this from every heading is in none
+MEASURED_MAX = 800  # lines of a table that are enough to measure it
 UNDER_MIN = 0.25  # share of what stands under a name that says what it means
 TEXT_GAP = 0.75  # of the height: a figure this close behind a word is part of the text
 

@@ -18,6 +18,7 @@ from stateward.pipelines.statements.pdf.ways import Story, Way, ways_of
 from stateward.pipelines.statements.reconcile import Line, reconcile
 
 DOUBTS_MAX = 6
+VOTERS_MAX = 2000  # rows that are enough to see the decimal sign
 SEQUENCE_MIN = 4  # days that must follow each other before that says how they are written
 DAYS_LATE = 10  # a booking may lie so far outside the period that its statement tells
 
@@ -79,7 +80,8 @@ def _left(story: Story, dropped: frozenset[int]) -> Story:
 
 
 def _terms(story: Story) -> Terms:
-    texts = [text for entry in story.entries for text in entry.money.values()]
+    step = len(story.entries) // VOTERS_MAX + 1
+    texts = [text for entry in story.entries[::step] for text in entry.money.values()]
     texts += [fact.value for fact in story.facts + story.shared]
     decimal = money.vote_decimal(texts)
     printed = [entry.date for entry in story.entries]
@@ -89,7 +91,7 @@ def _terms(story: Story) -> Terms:
     chosen, why = order.order, order.why
     era = order.era or (dates.BUDDHIST if story.is_thai and _has_short_years(printed) else 0)
     if not chosen or not _fits(printed, chosen, story.period, era):
-        chosen, why = _order_by_period(printed, story.period, order, era)
+        chosen, era, why = _order_by_period(printed, story.period, order, era)
     return Terms(
         date_order=chosen,
         decimal=decimal.decimal,
@@ -105,13 +107,15 @@ def _has_short_years(printed: Iterable[str]) -> bool:
 
 def _order_by_period(
     printed: Sequence[str], period: Period, vote: dates.Vote, era: int
-) -> tuple[str, str]:
-    """The one order in which all dates lie in the period and follow each other; the vote if there is none."""
-    fits = [order for order in dates.ORDERS if _fits(printed, order, period, era)]
-    if len(fits) == 1:
-        said = {"dmy": "day first", "mdy": "month first", "ymd": "year first"}[fits[0]]
-        return fits[0], f"{said}: only so do the dates follow each other inside the period"
-    return vote.order, vote.why
+) -> tuple[str, int, str]:
+    """The one order (and era) in which all dates lie in the period; the vote if there is none."""
+    for tried in (era, dates.BUDDHIST) if not era else (era,):
+        fits = [order for order in dates.ORDERS if _fits(printed, order, period, tried)]
+        if len(fits) == 1:
+            said = {"dmy": "day first", "mdy": "month first", "ymd": "year first"}[fits[0]]
+            why = f"{said}: only so do the dates follow each other inside the period"
+            return fits[0], tried, why
+    return vote.order, era, vote.why
 
 
 def _fits(printed: Sequence[str], order: str, period: Period, era: int) -> bool:

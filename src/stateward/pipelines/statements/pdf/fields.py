@@ -24,7 +24,7 @@ TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
 
 
-class Parsed(msgspec.Struct):
+class Parsed(msgspec.Struct, gc=False):
     """One line in its columns."""
 
     line: Line

@@ -38,7 +38,7 @@ class Cell(msgspec.Struct, gc=False):
     x1: float
 
 
-class Line(msgspec.Struct):
+class Line(msgspec.Struct, gc=False):
     """One line of one page, its words from left to right."""
 
     page: int

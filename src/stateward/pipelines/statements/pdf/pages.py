@@ -241,12 +241,33 @@ def _words(letters: str, glyphs: _Glyphs, view: _View) -> Iterator[Word]:
     straight = -math.radians(view.turn)  # angles are told clockwise
     run, last = 0, None
     for token in _TOKEN.finditer(letters):
-        for word in _word(token[0], token.start(), glyphs, view, straight):
+        text, start = token[0], token.start()
+        plain = _plain_word(text, start, glyphs, view) if not view.turn else None
+        for word in (plain,) if plain else _word(text, start, glyphs, view, straight):
             if last is None or not _follows(last, word):
                 run += 1
             word.run = run
             last = word
             yield word
+
+
+def _plain_word(text: str, start: int, glyphs: _Glyphs, view: _View) -> Word | None:
+    """A word in the one case that nearly all are: several straight glyphs, close together, within the page."""
+    count = len(text)
+    if count == 1:
+        return None
+    left, bottom, first_right, top = glyphs.box(start)
+    last_left, last_bottom, right, last_top = glyphs.box(start + count - 1)
+    # Glyphs whose boxes stand in a row are straight; asking each for its angle takes longer than all the rest.
+    if bottom != last_bottom or top != last_top or last_left <= left:
+        return None
+    if right - left > WIDTH_MAX * count * (top - bottom):
+        return None
+    x0, y0, x1, y1 = view.box
+    if not (x0 <= left and right <= x1 and y0 <= bottom and top <= y1):
+        return None
+    base = glyphs.base(start, (left, bottom, first_right, top))[1]
+    return Word(text, left - x0, y1 - top, right - x0, y1 - bottom, y1 - base, 0)
 
 
 def _follows(last: Word, word: Word) -> bool:

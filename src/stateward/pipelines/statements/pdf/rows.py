@@ -37,7 +37,7 @@ _NOISE = re.compile(r"[\W\d_]+")
 DATED = "dated"  # the kind of a balance of which only the date is told
 
 
-class Fact(msgspec.Struct):
+class Fact(msgspec.Struct, gc=False):
     """A printed balance, total or count, with its label and the date in its line."""
 
     kind: str
@@ -49,7 +49,7 @@ class Fact(msgspec.Struct):
     section: int = -1  # the section in whose lines it stands; -1: before the first
 
 
-class Entry(msgspec.Struct):
+class Entry(msgspec.Struct, gc=False):
     """A row as it is being put together."""
 
     page: int
@@ -374,6 +374,13 @@ def _balance_label(text: str) -> tuple[str, str]:
         if phrase := book.begins(text):
             return kind, phrase
     return "", ""
+
+
+def opening_of(one: Parsed) -> str:
+    """The balance that a line says a table opens with; "" if it says none."""
+    text = _LEADING_FIGURES.sub("", say.plain(one.text))
+    kind, _ = _balance_label(text)
+    return one.money.get(say.BALANCE) or any_money(one) if kind == say.OPENING else ""
 
 
 def owed(value: str, text: str) -> str:

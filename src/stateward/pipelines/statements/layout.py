@@ -1,0 +1,116 @@
+"""The columns of a table by their role, and how a row is made of its cells. What they are is found in `columns`."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from stateward.pipelines.statements import dates, money
+from stateward.pipelines.statements.model import Place, Row
+
+NONE = -1
+Cells = Sequence[str]
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a table by their role; -1 is none. A row is read with one empty cell after its last."""
+
+    width: int
+    body_at: int
+    headings: tuple[str, ...]
+    is_headed: bool
+    date: int = NONE
+    value_date: int = NONE
+    description: int = NONE
+    amount: int = NONE
+    debit: int = NONE
+    credit: int = NONE
+    mark: int = NONE
+    balance: int = NONE
+    currency: int = NONE
+    reference: int = NONE
+    counterparty: int = NONE
+    account: int = NONE
+    status: int = NONE
+    other_date: int = NONE
+    decisions: tuple[str, ...] = ()
+
+    @property
+    def dates(self) -> tuple[int, ...]:
+        """The columns whose dates decide the order of days and months."""
+        return tuple(i for i in (self.date, self.value_date) if i >= 0)
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """The columns whose amounts decide the decimal sign."""
+        return tuple(i for i in (self.amount, self.debit, self.credit, self.balance) if i >= 0)
+
+    def maker(self) -> Callable[[int, list[str]], Row]:
+        """A quick way from cells to a row: roles without a column read the empty cell at the end."""
+        date, value, text, amount, debit, credit = (
+            self.date, self.value_date, self.description, self.amount, self.debit, self.credit,
+        )  # fmt: skip
+        mark, balance, currency, reference, party, account = (
+            self.mark, self.balance, self.currency, self.reference, self.counterparty, self.account,
+        )  # fmt: skip
+        taken = {getattr(self, role) for role in ROLES}
+        others = tuple(
+            ("status" if i == self.status else name, i)
+            for i, name in enumerate(self.headings)
+            if i not in taken
+        )
+
+        def make(line: int, cells: list[str]) -> Row:
+            return Row(
+                place=Place(line=line),
+                date=cells[date],
+                value_date=cells[value],
+                description=cells[text],
+                amount=cells[amount],
+                debit=cells[debit],
+                credit=cells[credit],
+                mark=cells[mark],
+                balance=cells[balance],
+                currency=cells[currency],
+                reference=cells[reference],
+                counterparty=cells[party],
+                account=cells[account],
+                more={name: cells[i] for name, i in others if cells[i]},
+            )
+
+        return make
+
+    def is_heading(self, cells: Cells) -> bool:
+        """Whether a row is the heading once more."""
+        return self.is_headed and [c.strip() for c in cells[: self.width]] == [
+            h.strip() for h in self.headings
+        ]
+
+    def fit(self, cells: list[str]) -> tuple[list[str], str] | None:
+        """A row of another width, where what is missing or too much is only empty cells at its end."""
+        if len(cells) == self.width:
+            return cells, ""
+        if len(cells) > self.width:
+            extra = cells[self.width :]
+            return None if any(cell.strip() for cell in extra) else (cells[: self.width], "")
+        last = max(
+            i for i in (self.date, self.amount, self.debit, self.credit, self.mark) if i >= 0
+        )
+        if len(cells) <= last:
+            return None
+        note = f"{self.width - len(cells)} cells at the end of the row are missing"
+        return [*cells, *[""] * (self.width - len(cells))], note
+
+    def is_description_only(self, cells: Cells) -> bool:
+        """Whether nothing is in a row but more of a description."""
+        filled = [i for i, cell in enumerate(cells) if cell.strip()]
+        return filled == [self.description]
+
+    def looks_like_data(self, cells: Cells) -> bool:
+        """Whether a row of the wrong width holds a date or an amount at all."""
+        return any(dates.is_date(c) or money.is_amount(c) for c in cells if c.strip())
+
+
+ROLES = (
+    "date", "value_date", "description", "amount", "debit", "credit", "mark", "balance", "currency", "reference",
+    "counterparty", "account",
+)  # fmt: skip

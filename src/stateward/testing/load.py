@@ -1,0 +1,286 @@
+"""`make load`: uploads over HTTP at a steady rate, on PostgreSQL, with every role in a process of its own.
+
+It sends small statements, reads some of them meanwhile, waits until all have ended, and counts: what was lost, how long
+each took from its arrival to its end, how long answers took, how much memory the processes needed. What it found goes
+to a page of the documentation, as it was.
+"""
+
+import argparse
+import http.client
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import msgspec
+from psycopg.conninfo import conninfo_to_dict
+
+from stateward.app import App
+from stateward.settings import Settings
+from stateward.testing.postgres import cluster
+
+SENDERS = 12
+LOOK_EVERY_S = 0.02
+END_S = 300.0
+BOUNDARY = b"stateward-load"
+HEADERS = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY.decode()}"}
+SETTINGS = """profile: enterprise
+data: data
+store: {{url: "{url}"}}
+worker: {{processes: {processes}}}
+api: {{port: 0, rate_per_minute: 10000000, burst: 1000000}}
+upload_record: {{logging: {{level: warning}}}}
+"""
+
+
+class Figures(msgspec.Struct, kw_only=True):
+    """What was measured."""
+
+    rate: float
+    seconds: float
+    sent: int = 0
+    refused: int = 0
+    ended: int = 0
+    failed: int = 0
+    lost: int = 0
+    sending_s: float = 0.0
+    post_ms: list[float] = []
+    get_ms: list[float] = []
+    end_ms: list[float] = []
+    memory_mib: dict[str, tuple[int, int]] = {}
+
+
+def run(*, rate: float, seconds: float, processes: int) -> Figures:
+    """Send that many a second for that long, and count."""
+    figures = Figures(rate=rate, seconds=seconds, post_ms=[], get_ms=[], end_ms=[], memory_mib={})
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stateward-load-")))
+        server = stack.enter_context(cluster())
+        config = folder / "stateward.yaml"
+        url = _url(server.dsn(server.create_database()))
+        config.write_text(SETTINGS.format(url=url, processes=processes))
+        settings = Settings.load(config, environ={})
+        with App(settings):
+            pass  # the tables are there before the roles come
+        roles = {
+            role: stack.enter_context(_process(config, role))
+            for role in ("api", "coordinator", "worker")
+        }
+        port = int(roles["api"][1].rpartition(":")[2])
+        _wait_until_ready(port)
+        before = {role: _memory_mib(child.pid) for role, (child, _) in roles.items()}
+        _send(figures, port)
+        with App(settings) as app:
+            _wait_until_ended(app, figures)
+            _count(app, figures)
+        figures.memory_mib = {
+            role: (before[role], _memory_mib(child.pid)) for role, (child, _) in roles.items()
+        }
+    return figures
+
+
+def _url(dsn: str) -> str:
+    parts = conninfo_to_dict(dsn)
+    where = {key: str(value) for key, value in parts.items() if key not in ("user", "dbname")}
+    return f"postgresql://{parts['user']}@/{parts['dbname']}?{urlencode(where)}"
+
+
+@contextmanager
+def _process(config: Path, role: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [sys.executable, "-m", "stateward", "--config", str(config), role]
+    log = config.parent / f"{role}.log"
+    with log.open("w") as stream, subprocess.Popen(command, stderr=stream, text=True) as child:
+        try:
+            deadline = time.monotonic() + 30
+            while not log.read_text():
+                assert time.monotonic() < deadline, f"{role} says nothing"
+                time.sleep(0.05)
+            said = re.search(r"at (http://\S+)", log.read_text())
+            yield child, said[1] if said else ""
+        finally:
+            child.send_signal(signal.SIGTERM)
+            child.wait(30)
+
+
+def _wait_until_ready(port: int) -> None:
+    deadline = time.monotonic() + 30
+    while _ask(port, "GET", "/readyz")[0] != 200:
+        assert time.monotonic() < deadline, "the service is not ready"
+        time.sleep(0.1)
+
+
+def _ask(port: int, method: str, path: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+# Sending
+
+
+def _send(figures: Figures, port: int) -> None:
+    count = round(figures.rate * figures.seconds)
+    lock, ids, ending = threading.Lock(), list[str](), threading.Event()
+    following = iter(range(count))
+    began = time.monotonic()
+
+    def send() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while True:
+            with lock:
+                number = next(following, None)
+            if number is None:
+                return connection.close()
+            time.sleep(max(0.0, began + number / figures.rate - time.monotonic()))
+            at = time.perf_counter()
+            connection.request("POST", "/uploads", body=_form(number), headers=HEADERS)
+            answer = connection.getresponse()
+            document = answer.read()
+            took = (time.perf_counter() - at) * 1000
+            with lock:
+                figures.post_ms.append(took)
+                if answer.status == 201:
+                    figures.sent += 1
+                    ids.append(msgspec.json.decode(document)["upload_id"])
+                else:
+                    figures.refused += 1
+
+    def look() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while not ending.wait(LOOK_EVERY_S):
+            if ids:
+                at = time.perf_counter()
+                connection.request("GET", f"/uploads/{ids[-1]}")
+                connection.getresponse().read()
+                figures.get_ms.append((time.perf_counter() - at) * 1000)
+        connection.close()
+
+    senders = [threading.Thread(target=send) for _ in range(SENDERS)]
+    looker = threading.Thread(target=look)
+    for thread in (*senders, looker):
+        thread.start()
+    for thread in senders:
+        thread.join()
+    figures.sending_s = time.monotonic() - began
+    ending.set()
+    looker.join()
+
+
+def _form(number: int) -> bytes:
+    rows = b"".join(
+        b"2026-01-%02d;-%d,%02d;Shop %d\n" % (day, number % 997 + 1, day, number)
+        for day in range(1, 11)
+    )
+    return (
+        b'--%b\r\nContent-Disposition: form-data; name="source_type"\r\n\r\nbank_csv\r\n'
+        b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%d.csv"\r\n\r\n'
+        b"date;amount;text\n%b\r\n--%b--\r\n"
+    ) % (BOUNDARY, BOUNDARY, number, rows, BOUNDARY)
+
+
+# Counting
+
+
+def _wait_until_ended(app: App, figures: Figures) -> None:
+    deadline = time.monotonic() + END_S
+    while time.monotonic() < deadline:
+        counts = app.store.counts()
+        ended = sum(n for (_, status), n in counts.items() if status in ("normalized", "error"))
+        if ended >= figures.sent:
+            return
+        time.sleep(0.5)
+
+
+def _count(app: App, figures: Figures) -> None:
+    counts = app.store.counts()
+    figures.ended = counts.get(("upload", "normalized"), 0)
+    figures.failed = counts.get(("upload", "error"), 0)
+    figures.lost = figures.sent - sum(counts.values())
+    found = app.database.rows(
+        "SELECT t.at - r.created_at FROM transitions t JOIN records r ON r.id = t.record_id"
+        " WHERE t.target = 'normalized'"
+    )
+    figures.end_ms = [int(str(took)) / 1000 for (took,) in found]
+
+
+def _memory_mib(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmRSS"))) // 1024
+
+
+# Telling
+
+
+def page(figures: Figures) -> str:
+    """The page of what was found."""
+    memory = ", ".join(f"{role} {a} → {b}" for role, (a, b) in figures.memory_mib.items())
+    rows = [
+        ("asked for", f"{figures.rate:g} uploads/s for {figures.seconds:g} s"),
+        (
+            "sent",
+            f"{figures.sent} in {figures.sending_s:.1f} s ({figures.sent / figures.sending_s:.1f}/s)",
+        ),
+        ("refused at the door", str(figures.refused)),
+        ("ended `normalized`", str(figures.ended)),
+        ("ended `error`", str(figures.failed)),
+        ("lost", str(figures.lost)),
+        ("from arrival to `normalized`", _spread(figures.end_ms)),
+        ("`POST /uploads`", _spread(figures.post_ms)),
+        ("`GET /uploads/{id}` meanwhile", _spread(figures.get_ms)),
+        ("memory (MiB resident, before → after)", memory),
+    ]
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows)
+    load = os.getloadavg()
+    return (
+        "# Under load\n\n<!-- Made by `make load`; do not edit. -->\n\n"
+        "`make load` sends small CSV statements (ten rows each) over HTTP at a steady rate to `stateward api`, with "
+        "`stateward coordinator` and `stateward worker` beside it, each a process of its own, on a PostgreSQL of its "
+        "own with full durability. Client, database and service share one machine.\n\n"
+        f"This run: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; the load average "
+        f"of the machine was {load[0]:.1f} at its end, other work included.\n\n"
+        f"| | |\n|---|---|\n{table}\n"
+    )
+
+
+def _spread(values: Sequence[float]) -> str:
+    if not values:
+        return "nothing measured"
+    ordered = sorted(values)
+
+    def at(share: float) -> float:
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    return f"p50 {at(0.5):,.0f} ms, p95 {at(0.95):,.0f} ms, p99 {at(0.99):,.0f} ms, most {ordered[-1]:,.0f} ms"
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Uploads at a steady rate, on PostgreSQL.")
+    parser.add_argument("--rate", type=float, default=100.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--page", type=Path)
+    asked = parser.parse_args()
+    figures = run(rate=asked.rate, seconds=asked.seconds, processes=asked.processes)
+    text = page(figures)
+    if asked.page is not None:
+        asked.page.write_text(text, "utf-8")
+    sys.stdout.write(text)
+    sys.exit(1 if figures.lost or figures.refused else 0)
+
+
+if __name__ == "__main__":
+    main()

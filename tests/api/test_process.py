@@ -1,0 +1,116 @@
+"""The service as a process of its own: it says where it listens, stays small, and ends when it is told to."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+MIB = 1024 * 1024
+LARGE = 96 * MIB
+
+
+@contextmanager
+def process(data: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A command that stays, and the address that it says."""
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("STATEWARD_")}
+    command = [sys.executable, "-m", "stateward", "--data", str(data), *args]
+    with subprocess.Popen(
+        command, env=environ, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stderr is not None
+        said = re.search(r"at (http://\S+)", child.stderr.readline())
+        try:
+            yield child, said[1] if said else ""
+        finally:
+            child.kill()
+
+
+def body() -> Iterator[bytes]:
+    yield b'--x\r\nContent-Disposition: form-data; name="source_type"\r\n\r\nbank_csv\r\n'
+    yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+    piece = b"2026-01-02;-12,50;Coffee\n" * 2600
+    for _ in range(LARGE // len(piece)):
+        yield piece
+    yield b"\r\n--x--\r\n"
+
+
+def test_a_large_document_costs_no_memory(tmp_path: Path) -> None:
+    with process(tmp_path / "data", "api", "--port", "0") as (child, url):
+        headers = {"Content-Type": "multipart/form-data; boundary=x"}
+        httpx2.post(f"{url}/uploads", files={"file": b"a;b\n"}, data={"source_type": "bank_csv"})
+        before = peak_bytes(child.pid)
+
+        answer = httpx2.post(f"{url}/uploads", content=body(), headers=headers, timeout=60)
+
+        assert answer.status_code == 201, answer.text
+        assert peak_bytes(child.pid) - before < 24 * MIB
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(20) == 0
+
+
+def peak_bytes(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) * 1024
+
+
+def test_up_serves_too_and_works_what_it_is_sent(tmp_path: Path) -> None:
+    with process(tmp_path / "data", "up", "--port", "0") as (child, url):
+        sent = httpx2.post(
+            f"{url}/uploads",
+            files={"file": b"date;amount;text\n2026-01-02;-1,00;Tea\n"},
+            data={"source_type": "bank_csv"},
+            timeout=20,
+        ).json()
+        ended = httpx2.get(f"{url}/uploads/{sent['upload_id']}?wait=30s", timeout=40).json()
+
+        assert ended["status"] == "normalized"
+        assert httpx2.get(f"{url}/readyz", timeout=20).json()["status"] == "ready"
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(20) == 0
+
+
+@pytest.mark.parametrize("role", ["api", "up"])
+def test_an_open_address_is_refused_with_the_way_to_a_key(tmp_path: Path, role: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "stateward",
+        "--data",
+        str(tmp_path),
+        role,
+        "--host",
+        "0.0.0.0",  # noqa: S104 - that it is refused is the point
+    ]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert done.returncode == 4
+    assert "make one with `stateward key create NAME --role admin`" in done.stderr
+
+
+def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [
+            sys.executable,
+            "-m",
+            "stateward",
+            "--data",
+            str(tmp_path),
+            "api",
+            "--port",
+            port,
+        ]
+
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert done.returncode == 4
+    assert f"cannot listen at 127.0.0.1 port {port}" in done.stderr

@@ -1,0 +1,161 @@
+"""The command line with --server: the same words, the same documents and the same exit codes as beside the database."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from stateward.cli import cli
+from tests.api.doors import Door, serving, settings_at, statement
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_set_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONFIG", "PROFILE", "DATA", "STORE_URL", "SERVER", "KEY"):
+        monkeypatch.delenv(f"STATEWARD_{name}", raising=False)
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """A service with two uploads that ended and one that failed; tests only look at it."""
+    with serving(settings_at(tmp_path_factory.mktemp("far"))) as found:
+        for number in range(2):
+            found.sent(statement(number), name=f"file-{number}.csv")
+        found.sent(b"date;amount;text\nno date;no amount;x\n", name="broken.csv")
+        found.work()
+        yield found
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[Door]:
+    with serving(settings_at(tmp_path / "data")) as found:
+        yield found
+
+
+def far(door: Door, *args: str, **how: Any) -> Result:  # noqa: ANN401 - click's own words
+    return CliRunner().invoke(cli, ["--server", door.url, *args], **how)
+
+
+def near(door: Door, *args: str) -> Result:
+    return CliRunner().invoke(cli, ["--data", str(door.app.settings.data_path), *args])
+
+
+def ids(door: Door) -> list[str]:
+    return [each.id for each in door.app.find(door.app.query(""))]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["list"],
+        ["list", "--json"],
+        ["list", "status:error", "--jsonl"],
+        ["list", "--limit", "1"],
+        ["status", "{id}"],
+        ["status", "{id}", "--json"],
+        ["history", "{id}"],
+        ["history", "{id}", "--jsonl"],
+        ["explain", "{id}", "--json"],
+        ["logs", "{id}", "--jsonl"],
+        ["logs", "{id}", "--stage", "parse", "--json"],
+        ["items", "{id}", "--stage", "normalize"],
+        ["items", "{id}", "--json"],
+        ["errors"],
+        ["counts", "--json"],
+        ["counts", "status:error"],
+        ["status", "UL_nothing"],
+        ["history", "UL_nothing", "--json"],
+        ["list", "status:parsnig"],
+        ["list", "--status", "parsnig"],
+        ["logs", "{id}", "--stage", "prase"],
+        ["retry", "{id}"],
+        ["cancel", "--query", "status:normalized", "--dry-run"],
+        ["retry", "--query", "", "--yes"],
+    ],
+)
+def test_what_is_said_from_afar_is_what_is_said_nearby(worked: Door, args: list[str]) -> None:
+    newest = next(each for each in ids(worked) if worked.app.record(each).status == "normalized")
+    written = [arg.replace("{id}", newest) for arg in args]
+
+    there, here = far(worked, *written), near(worked, *written)
+
+    assert (there.exit_code, there.stdout) == (here.exit_code, here.stdout)
+    assert there.stderr == here.stderr
+
+
+def test_documents_are_sent_and_waited_for_from_afar(door: Door, tmp_path: Path) -> None:
+    file = tmp_path / "january.csv"
+    file.write_bytes(statement(1))
+
+    sent = far(
+        door, "submit", str(file), "--source-type", "bank_csv", "--label", "client=42", "--json"
+    )
+    again = far(door, "submit", "-", "--name", "piped.csv", "--json", input=statement(1))
+    refused = far(
+        door, "submit", str(tmp_path / "nothing.csv"), str(file), "--source-type", "bank_cvs"
+    )
+    door.work()
+    waited = far(door, "submit", str(file), "--wait", "--timeout", "20")
+
+    (row,) = json.loads(sent.stdout)
+    assert (sent.exit_code, row["outcome"], row["status"]) == (0, "new", "queued_for_parse")
+    assert json.loads(again.stdout)[0]["id"] == row["id"]
+    assert json.loads(again.stdout)[0]["outcome"] == "duplicate"
+    assert refused.exit_code == 4
+    assert "there is no source type 'bank_cvs'" in refused.stderr
+    assert (waited.exit_code, "ended in normalized" in waited.stderr) == (0, True)
+    assert door.app.record(row["id"]).labels["client"] == "42"
+
+
+def test_actions_from_afar_are_done_and_kept_with_their_key(door: Door) -> None:
+    _, key = door.app.new_key("anna", role="operator")
+    for number in range(3):
+        door.app.submit(statement(number), labels={"source_type": "bank_csv"})
+    first = ids(door)[0]
+    environ = {"STATEWARD_KEY": key, "STATEWARD_SERVER": door.url}
+
+    one = CliRunner().invoke(cli, ["cancel", first, "--reason", "by mistake"], env=environ)
+    many = CliRunner().invoke(
+        cli, ["cancel", "--query", "machine:upload", "--yes", "--json"], env=environ
+    )
+    paused = CliRunner().invoke(cli, ["pause", "upload", "--stage", "parse"], env=environ)
+    resumed = CliRunner().invoke(
+        cli, ["resume", "upload", "--stage", "parse", "--json"], env=environ
+    )
+    without = far(door, "list")
+
+    assert (one.exit_code, "→ error (cancel.requested" in one.stdout) == (0, True), one.stderr
+    assert json.loads(many.stdout)["applied"] == 2
+    assert many.exit_code == 4  # the first was refused
+    assert (paused.exit_code, json.loads(resumed.stdout)["was_paused"]) == (0, True)
+    assert door.app.history(first)[-1].actor.startswith("person:anna@")
+    assert (without.exit_code, "STATEWARD_KEY" in without.stderr) == (4, True)
+
+
+def test_what_needs_the_database_says_so(worked: Door) -> None:
+    for args in (["verify"], ["key", "list"]):
+        done = far(worked, *args)
+
+        assert done.exit_code == 4
+        assert "works on the database itself" in done.stderr
+
+
+def test_a_server_that_is_not_there_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stateward.client.time.sleep", lambda _: None)
+
+    done = CliRunner().invoke(cli, ["--server", "http://127.0.0.1:9", "list"])
+
+    assert done.exit_code == 6
+    assert "stateward up" in done.stderr
+
+
+@pytest.mark.parametrize("server", ["ftp://x", "nothing", "http://user:password@host"])
+def test_an_address_that_is_none_is_refused(server: str) -> None:
+    done = CliRunner().invoke(cli, ["--server", server, "list"])
+
+    assert done.exit_code == 4
+    assert "url must be http or https" in done.stderr
+    assert "password" not in done.stderr

@@ -1,0 +1,261 @@
+"""What ships for operators is true: units and containers call commands that exist, dashboards and alerts ask for
+metrics that are told."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from stateward.cli import cli
+from stateward.settings import Settings
+from stateward.telemetry.metrics import METRICS
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+COMPOSE = DEPLOY / "container" / "compose.yaml"
+CONTAINERFILE = DEPLOY / "container" / "Containerfile"
+RULES = DEPLOY / "prometheus" / "rules.yaml"
+ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
+DASHBOARD = DEPLOY / "grafana" / "stateward.json"
+PROMTOOL = shutil.which("promtool")
+SYSTEMD = shutil.which("systemd-analyze")
+
+# Words of PromQL, and what Prometheus itself adds.
+WORDS = {
+    "sum", "max", "by", "rate", "increase", "delta", "histogram_quantile", "label_values", "up", "job", "le",
+    "instance", "__rate_interval",
+}  # fmt: skip
+
+
+def read(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds
+    return yaml.safe_load(path.read_text("utf-8"))
+
+
+def is_a_command(words: list[str]) -> bool:
+    """Whether the command line takes this."""
+    context = cli.make_context("stateward", list(words), resilient_parsing=True)
+    left = [*context._protected_args, *context.args]
+    name, command, rest = cli.resolve_command(context, left)
+    assert isinstance(command, click.Command)
+    command.make_context(name, rest, parent=context, resilient_parsing=False)
+    return True
+
+
+# Roles
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_starts_a_role_that_there_is(unit: Path) -> None:
+    (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text("utf-8"), re.MULTILINE)
+    program, *words = shlex.split(line.replace("%i", "8420"))
+
+    assert program.endswith("/stateward")
+    assert is_a_command(words)
+
+
+def test_there_is_a_unit_for_every_role() -> None:
+    roles = {unit.stem.removeprefix("stateward").strip("-@") for unit in UNITS}
+
+    assert roles == {"", "api", "coordinator", "worker", "notifier"}
+
+
+@pytest.mark.skipif(SYSTEMD is None, reason="systemd is not installed")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_systemd_understands_a_unit(unit: Path, tmp_path: Path) -> None:
+    text = unit.read_text("utf-8").replace("/opt/stateward/.venv/bin/stateward", "/bin/true")
+    copied = tmp_path / unit.name.replace("@", "@1")
+    copied.write_text(text)
+
+    done = subprocess.run(
+        [str(SYSTEMD), "verify", "--man=no", str(copied)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    complaints = [line for line in done.stderr.splitlines() if copied.name in line]
+    assert complaints == []
+
+
+def test_every_container_runs_a_role_that_there_is() -> None:
+    services = read(COMPOSE)["services"]
+    ours = {name: each for name, each in services.items() if each.get("image") == "stateward"}
+
+    assert ours.keys() == {"api", "coordinator", "worker", "notifier"}
+    assert all(is_a_command(each["command"]) for each in ours.values())
+    assert all(each["cap_drop"] == ["ALL"] for each in ours.values())
+
+
+def test_what_compose_mounts_and_names_is_there() -> None:
+    document = read(COMPOSE)
+    volumes = document["volumes"].keys()
+    for service in document["services"].values():
+        for mount in service.get("volumes", ()):
+            source = mount.split(":")[0]
+            is_file = source.startswith(".")
+            assert (COMPOSE.parent / source).exists() if is_file else source in volumes
+        for port in service.get("ports", ()):
+            assert port.startswith("127.0.0.1:")
+    build = document["x-stateward"]["build"]
+    assert (COMPOSE.parent / build["context"]).resolve() == ROOT
+    assert (ROOT / build["dockerfile"]).samefile(CONTAINERFILE)
+
+
+def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() -> None:
+    text = CONTAINERFILE.read_text("utf-8")
+    copied = [
+        word
+        for line in re.findall(r"^COPY (?!--)(.*) \S+$", text, re.MULTILINE)
+        for word in line.split()
+    ]
+    locks = re.findall(r"-r (requirements/\S+)", text)
+
+    assert {"src", "requirements", "pyproject.toml"} <= set(copied)
+    assert all((ROOT / each).exists() for each in [*copied, *locks])
+    assert "--require-hashes" in text
+    assert re.search(r"^USER \d+$", text, re.MULTILINE)
+    assert re.search(r'^ENTRYPOINT \["stateward"\]$', text, re.MULTILINE)
+
+
+def test_the_settings_that_ship_are_right() -> None:
+    environ = {"STATEWARD_STORE_URL": "postgresql://stateward:x@db/stateward"}
+
+    settings = Settings.load(DEPLOY / "stateward.yaml", environ=environ)
+
+    assert settings.profile == "enterprise"
+    assert settings.machine("upload").metrics.enabled
+    assert "api" in settings.api.hosts
+    exposed = re.findall(r"^EXPOSE (\d+)$", CONTAINERFILE.read_text("utf-8"), re.MULTILINE)
+    assert exposed == [str(settings.api.port)]
+
+
+# Numbers
+
+
+def series() -> dict[str, set[str]]:
+    """Every series that can be asked for, with its labels."""
+    found: dict[str, set[str]] = {}
+    for metric in METRICS:
+        name, labels = metric.named("upload"), set(metric.labels)
+        if metric.kind == "histogram":
+            found |= {
+                f"{name}_bucket": labels | {"le"},
+                f"{name}_sum": labels,
+                f"{name}_count": labels,
+            }
+        else:
+            found[name] = labels
+    return found
+
+
+def recorded() -> dict[str, str]:
+    return {
+        each["record"]: each["expr"] for group in read(RULES)["groups"] for each in group["rules"]
+    }
+
+
+def alerts() -> list[dict[str, Any]]:
+    return [each for group in read(ALERTS)["groups"] for each in group["rules"]]
+
+
+def panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
+    return found
+
+
+def expressions() -> Iterator[tuple[str, str]]:
+    """Every question to Prometheus in these files, with where it stands."""
+    yield from recorded().items()
+    yield from ((each["alert"], each["expr"]) for each in alerts())
+    for panel in panels():
+        yield from ((panel["title"], target["expr"]) for target in panel["targets"])
+    for variable in json.loads(DASHBOARD.read_text("utf-8"))["templating"]["list"]:
+        if variable["type"] == "query":
+            yield variable["name"], variable["query"]["query"]
+
+
+def names_in(expression: str) -> set[str]:
+    """Metrics and labels of an expression: its words without texts, numbers, durations and PromQL's own."""
+    bare = re.sub(r'"[^"]*"', "", expression)
+    bare = re.sub(r"\[[^\]]*\]", "", bare)
+    return {word for word in re.findall(r"[a-zA-Z_][a-zA-Z0-9_:]*", bare) if word not in WORDS}
+
+
+@pytest.mark.parametrize(("where", "expression"), list(expressions()))
+def test_a_question_is_about_metrics_and_labels_that_there_are(where: str, expression: str) -> None:
+    known = series()
+    asked = names_in(expression)
+
+    metrics = {name for name in asked if name in known}
+    rules = {name for name in asked if name in recorded()}
+    labels = asked - metrics - rules
+    of_rules = {
+        label for name in rules for label in names_in(recorded()[name]) if label not in known
+    }
+    allowed = {label for name in metrics for label in known[name]} | of_rules
+    assert metrics or rules or "up{" in expression, f"{where} asks for nothing that is told"
+    assert labels <= allowed, f"{where} names {labels - allowed}"
+
+
+def test_what_was_promised_can_be_seen_and_rings() -> None:
+    shown = {panel["title"] for panel in panels()}
+    rings = {each["alert"] for each in alerts()}
+
+    assert {
+        "p95 in each status", "Retry rate", "Timeout rate", "Queue depth by priority", "Stuck records",
+        "Normalized within 60 s (1 h)", "Records by status", "Transition latency", "Webhook attempts by outcome",
+    } <= shown  # fmt: skip
+    assert {
+        "StatewardSlowStatus", "StatewardRetryRate", "StatewardTimeoutRate", "StatewardQueueDepth",
+        "StatewardStuckRecords", "StatewardSlaMissed", "StatewardWebhooksDead",
+    } <= rings  # fmt: skip
+
+
+def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
+    for alert in alerts():
+        assert alert["labels"]["severity"] in {"critical", "warning"}
+        assert alert["for"]
+        assert alert["annotations"]["summary"]
+        assert len(alert["annotations"]["description"]) > 30
+
+
+def test_the_panels_of_the_dashboard_do_not_lie_on_each_other() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in panels():
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert place["x"] + place["w"] <= 24
+        assert not cells & taken
+        taken |= cells
+    assert len({panel["id"] for panel in panels()}) == len(panels())
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "rules", "rules.yaml", "alerts.yaml"],
+        ["test", "rules", "alerts_test.yaml"],
+        ["check", "config", "--syntax-only", "prometheus.yml"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_promtool_agrees(words: list[str]) -> None:
+    done = subprocess.run(
+        [str(PROMTOOL), *words], cwd=RULES.parent, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr

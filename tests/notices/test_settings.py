@@ -1,0 +1,60 @@
+"""What the settings say of notices: read from where they stand, refused where they cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.core.errors import DeclarationError
+from stateward.settings import Settings
+
+
+def load(tmp_path: Path, text: str) -> Settings:
+    config = tmp_path / "own.yaml"
+    config.write_text(text)
+    return Settings.load(config, environ={})
+
+
+def test_files_are_counted_from_the_file_that_names_them(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        "notices: {ca_file: ca.pem}\nupload_record: {webhooks: {endpoints: "
+        "[{url: 'https://a.example/', events: [error], secret_file: keys/a.secret}]}}",
+    )
+
+    (endpoint,) = settings.machine("upload").webhooks
+    assert settings.notices.ca_file == str(tmp_path / "ca.pem")
+    assert endpoint.secret_file == str(tmp_path / "keys" / "a.secret")
+
+
+def test_the_waits_of_a_delivery_last_a_day() -> None:
+    waits = Settings.load(environ={}).notices.webhook_backoff_seconds
+
+    assert 23 * 3600 < sum(waits) < 25 * 3600
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("notices: {webhook_allow: ['10.0.0.1/8']}", "an allowed place must be a host"),
+        ("notices: {webhook_allow: ['http://a']}", "an allowed place must be a host"),
+        ("notices: {webhook_allow: ['*']}", "an allowed place must be a host"),
+        ("notices: {webhook_ports: [0]}", "webhook_ports"),
+        ("notices: {webhook_timeout_seconds: 0}", "webhook_timeout_seconds"),
+        ("notices: {mail_on: [everything]}", "mail_on"),
+        ("notices: {public_url: 'stateward.example.com'}", "public_url must be"),
+        ("notices: {admin_email: a@b.c}", "are needed together"),
+        ("upload_record: {webhooks: {endpoints: [{url: x, events: [error]}]}}", "url must be"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(DeclarationError, match=sentence) as refusal:
+        load(tmp_path, text)
+
+    assert "own.yaml:1" in str(refusal.value)
+
+
+@pytest.mark.parametrize("place", ["internal-api", "*.corp.example", "10.0.0.0/8", "::1", "A_b.c."])
+def test_places_of_ones_own_can_be_allowed(tmp_path: Path, place: str) -> None:
+    assert load(tmp_path, f"notices: {{webhook_allow: ['{place}']}}").notices.webhook_allow == (
+        place,
+    )
