@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.api import described
+from stateward.api.door import is_loopback
 from stateward.api.pages import operations
-from stateward.api.server import check_address, is_loopback
+from stateward.api.server import check_address
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.keys import RIGHTS, ROLES, key_parts
 from tests.api.doors import Door, problem, serving, settings_at, statement

@@ -271,3 +271,18 @@ def test_pages_are_no_longer_than_the_settings_say(tmp_path: Path) -> None:
             door.sent(b"a;b\n1;%d\n" % number)
 
         assert len(door.get("/uploads?limit=100").json()["items"]) == 2
+
+
+def test_no_more_is_under_way_than_the_settings_say(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path / "data", requests_max=1)) as door:
+        upload_id = door.sent()
+        waiting = threading.Thread(target=lambda: door.get(f"/uploads/{upload_id}?wait=1s"))
+        waiting.start()
+        time.sleep(0.3)
+        busy = door.get("/uploads")
+        waiting.join()
+        later = door.get("/uploads")
+
+    assert (busy.status_code, problem(busy)) == (503, "unavailable")
+    assert busy.headers["retry-after"] == "1"
+    assert later.status_code == 200

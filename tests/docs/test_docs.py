@@ -152,7 +152,9 @@ def codes() -> Iterator[str]:
     for room in ROOMS_WITH_CODES:
         place = SOURCES / room
         for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            if "statements" in file.parts:  # full of words of SWIFT and OFX; their own test looks at code="…"
+            if (
+                "statements" in file.parts
+            ):  # full of words of SWIFT and OFX; their own test looks at code="…"
                 continue
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -14,6 +14,7 @@ from stateward.notices.mail import Mailbox, Mailer, composed
 from tests.notices.certificates import Authority
 from tests.notices.conftest import Hands, Maker, deliver, on_each_store
 from tests.notices.postbox import taking_mail
+from tests.notices.receivers import receiving
 
 BOX = Mailbox(
     sender="stateward@example.com",
@@ -350,3 +351,20 @@ def test_when_news_is_gathered(
 
     assert [len(each) for each in planned_mails] == mails
     assert later == (None if later_s is None else NOW + later_s * SECOND)
+
+
+def test_an_address_that_is_gone_is_mailed_without_its_path(
+    make_app: Maker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with taking_mail() as box, receiving(then=410) as receiver:
+        app = make_app(mailing(box.port, ", webhook_allow: [127.0.0.1]"))
+        url = receiver.url + "?token=geheim"
+        app.notices.add(url, events=["*"], actor="person:ann")
+        app.coordinator.open([Opening(machine="upload", actor="person:ann")] * 3)
+
+        deliver(app)
+
+    (mail,) = box.mails
+    assert "webhook trouble" in mail["Subject"]
+    assert "it answered 410: gone" in mail.get_content()
+    assert "geheim" not in mail.get_content() + capfd.readouterr().err

@@ -59,6 +59,17 @@ def test_a_missing_end_tag_costs_no_transaction(tmp_path: Path) -> None:
     assert read_bytes(tmp_path, ofx(rows)).amounts == ["-1.00", "-2.00"]
 
 
+def test_the_end_of_the_list_ends_a_transaction_that_was_not_ended(tmp_path: Path) -> None:
+    rows = ofx_row() + ofx_row("-2.00").replace("</STMTTRN>", "")
+
+    read = read_bytes(
+        tmp_path, ofx(rows).replace("</BANKTRANLIST>", "</BANKTRANLIST></OFX><NAME>Other")
+    )
+
+    assert read.amounts == ["-1.00", "-2.00"]
+    assert read.canonicals[1]["description"] == "Shop"
+
+
 def test_a_memo_that_goes_on_where_the_name_was_cut_is_not_said_twice(tmp_path: Path) -> None:
     more = "<FITID>1<NAME>DIVIDEND EARNED FOR PERIOD OF 03<MEMO>DIVIDEND EARNED FOR PERIOD OF 03/01/2026"
 

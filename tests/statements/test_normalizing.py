@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from stateward.pipelines.statements.rules import Rules, rules_of, shipped
-from tests.statements.reading import read_bytes
+from stateward.runners.kit import Completed
+from tests.statements.reading import read_bytes, rows_of, run
 
 HEAD = "Date,Description,Amount,Currency,Balance,Account\n"
 JANUARY = (
@@ -50,6 +51,24 @@ def test_new_rules_change_names_and_never_ids(tmp_path: Path) -> None:
     assert [row["merchant"] for row in after.canonicals] == ["My Café"] * 3
     assert [row["id"] for row in after.canonicals] == [row["id"] for row in before.canonicals]
     assert "by rules mine-2+1" in after.log
+
+
+def test_an_order_of_dates_that_is_given_later_is_used_when_rows_are_made_anew(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "statement"
+    path.write_text("Date,Description,Amount\n01/02/2026,a,-1.00\n")
+    parsed = run("upload.parse", path)
+    assert isinstance(parsed, Completed)
+    chunks = {"parse": [chunk.data for chunk in parsed.chunks]}
+
+    open_ = run("upload.normalize", path, items=chunks)
+    told = run("upload.normalize", path, None, {"date_order": "dmy"}, items=chunks)
+
+    assert [row["date"] for row in rows_of(open_)] == [None]
+    assert [row["date"] for row in rows_of(told)] == ["2026-02-01"]
+    assert "AMBIGUOUS_DATES" in str(open_.facts)  # type: ignore[union-attr]
+    assert "AMBIGUOUS_DATES" not in str(told.facts)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,12 @@ from typing import Any
 
 from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
-from litestar.types import ControllerRouterHandler
+from litestar.types import ASGIApp, ControllerRouterHandler, Receive, Scope, Send
 from msgspec import UNSET
 
 from stateward.api import batches, documents, events, health, machines, records, uploads
 from stateward.api.description import Document, describe
+from stateward.api.desks import overloaded
 from stateward.api.door import OPTIONS, RIGHTS, OptionsAsked, guard, reply
 from stateward.api.incoming import ClientGone
 from stateward.api.problems import Refusal, refusal_of
@@ -49,6 +50,7 @@ def make_app(settings: Settings, *, open_app: Callable[[], App]) -> Litestar:
     app = Litestar(
         route_handlers=_routes(),
         guards=[guard],
+        middleware=[_bounded(service)],
         lifespan=[lifespan],
         openapi_config=None,
         logging_config=None,
@@ -61,6 +63,24 @@ def make_app(settings: Settings, *, open_app: Callable[[], App]) -> Litestar:
     app.state.described = described
     _check_rights(app)
     return app
+
+
+def _bounded(service: Service) -> Callable[[ASGIApp], ASGIApp]:
+    """No more requests under way than the settings say."""
+
+    def around(app: ASGIApp) -> ASGIApp:
+        async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
+            if service.requests >= service.settings.api.requests_max:
+                raise overloaded()
+            service.requests += 1
+            try:
+                await app(scope, receive, send)
+            finally:
+                service.requests -= 1
+
+        return bounded
+
+    return around
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The threads behind the door: one that writes, two that read, one that waits for the disk.
+"""The threads behind the door: one that writes, two that read, a few that wait for the disk.
 
 Each is one thread with one connection and one queue; no request waits for a pool. The writer takes all that has come
 meanwhile and commits it together, so that one durable commit serves many requests; what it did is told to the

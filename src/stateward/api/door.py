@@ -7,6 +7,7 @@ the web that a browser shows is not let in by that, whatever address it found. N
 
 import base64
 import binascii
+import ipaddress
 import re
 from collections.abc import Sequence
 from hashlib import sha256
@@ -132,11 +133,21 @@ def _methods(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
     return sorted({*found, OPTIONS})
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host.lower() in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def check_host(service: Service, host: str) -> None:
     """Refuse a name that is not ours: a page of the web may have had it point here."""
     own = service.settings.api
     name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
-    is_local = own.host in LOOPBACK
+    is_local = is_loopback(own.host)
     if not is_local and not own.hosts:
         return  # without a key nobody gets in there
     if name.lower() not in {*LOOPBACK, own.host.lower(), *(each.lower() for each in own.hosts)}:
@@ -164,7 +175,7 @@ async def _caller(
             "a key is needed: send it as `Authorization: Bearer sw_…`",
             headers=challenge,
         )
-    if service.settings.api.host not in LOOPBACK:
+    if not is_loopback(service.settings.api.host):
         raise Refusal(
             "unauthenticated", "there is no key yet: stateward key create", headers=challenge
         )

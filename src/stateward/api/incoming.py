@@ -70,7 +70,10 @@ class Reception:
         self._fields: dict[str, str] = {}
         self._filename: str | None = None
         self._incoming: Incoming | None = None
+        self._has_file = False
+        self._porter = service.porter()
         self._block = bytearray()
+        self._size = 0
         self._part: str | None = None
         self._text = bytearray()
         self._is_whole = False
@@ -81,7 +84,7 @@ class Reception:
     async def __aexit__(self, *_: object) -> None:
         incoming = self._incoming
         if incoming is not None:
-            await self._service.intake.ask(lambda _: incoming.drop())
+            await self._porter.ask(lambda _: incoming.drop())
 
     async def form(self) -> Form:
         """Take it all in, check it, and keep the document."""
@@ -132,7 +135,6 @@ class Reception:
                 self._is_whole = is_last
                 for event in parser.parse(piece) if piece else ():
                     await self._take(event)
-        await self._write_block()
 
     async def _take(self, event: MultipartSegment | bytes | bytearray | None) -> None:
         if isinstance(event, MultipartSegment):
@@ -161,17 +163,13 @@ class Reception:
                 "invalid-request",
                 f"there is no field {clean_text(name, chars_max=80)!r}; there are: {known}",
             )
-        if name in self._fields or (name == FILE and self._incoming is not None):
+        if name in self._fields or (name == FILE and self._has_file):
             raise Refusal(
                 "invalid-request", f"the field {clean_text(name, chars_max=80)} comes twice"
             )
         if name == FILE:
-            self._filename = segment.filename
+            self._filename, self._has_file = segment.filename, True
             self._check_names()  # those that came before it, so that nobody sends 2 GB in vain
-            bytes_max = self._bytes_max
-            self._incoming = await self._service.intake.ask(
-                lambda app: app.artifacts.receive(bytes_max=bytes_max)
-            )
 
     def _end(self) -> None:
         if self._part is not None and self._part != FILE:
@@ -183,22 +181,24 @@ class Reception:
         self._part = None
 
     async def _write_block(self) -> None:
-        incoming, block = self._incoming, bytes(self._block)
+        block = bytes(self._block)
         self._block.clear()
-        if incoming is None or not block:
-            return
-        try:
-            await self._service.intake.ask(lambda _: incoming.write(block))
-        except StatewardError as error:
-            if incoming.size > self._bytes_max:
-                raise self._too_large() from error
-            raise
+        self._size += len(block)
+        if self._size > self._bytes_max:
+            raise self._too_large()
+        if self._incoming is None:
+            bytes_max = self._bytes_max
+            self._incoming = await self._porter.ask(
+                lambda app: app.artifacts.receive(bytes_max=bytes_max)
+            )
+        incoming = self._incoming
+        await self._porter.ask(lambda _: incoming.write(block))
 
     # Checking
 
     async def _finish(self) -> Form:
         missing = [name for name in self._required if name != FILE and not self._fields.get(name)]
-        if self._incoming is None:
+        if not self._has_file:
             missing.insert(0, FILE)
         if missing:
             faults = [FieldFault(field=name, sentence="this field is needed") for name in missing]
@@ -206,14 +206,15 @@ class Reception:
                 "missing-fields", f"fields are missing: {', '.join(missing)}", errors=faults
             )
         self._check_names()
-        incoming = self._incoming
-        assert incoming is not None  # noqa: S101 - or it was among the missing
-        if incoming.size == 0:
+        incoming, block = self._incoming, bytes(self._block)
+        if self._size + len(block) > self._bytes_max:
+            raise self._too_large()
+        if not self._size + len(block):
             fault = FieldFault(field=FILE, sentence="the document is empty")
             raise Refusal("invalid-request", "the document is empty", errors=[fault])
         machine, source_type = self._pipeline, self._fields.get("source_type", "")
-        artifact = await self._service.intake.ask(
-            lambda app: _kept(app, incoming, machine=machine, source_type=source_type)
+        artifact = await self._porter.ask(
+            lambda app: _kept(app, incoming, block, machine=machine, source_type=source_type)
         )
         labels = {
             key.removeprefix(LABEL): value
@@ -275,8 +276,14 @@ class Reception:
             return
 
 
-def _kept(app: App, incoming: Incoming, *, machine: str, source_type: str) -> Artifact:
-    """Keep a document, if its content is what its source type says."""
+def _kept(
+    app: App, incoming: Incoming | None, block: bytes, *, machine: str, source_type: str
+) -> Artifact:
+    """Keep a document whose last block this is; mostly it is the only one, and all is done in one go."""
+    if incoming is None:
+        with app.artifacts.receive(bytes_max=len(block)) as only:
+            return _kept(app, only, block, machine=machine, source_type=source_type)
+    incoming.write(block)
     incoming.flush()
     wanted = app.source_types(machine).get(source_type, "")
     try:

@@ -5,7 +5,6 @@ stop finishes what is under way; streams and long waits end at once.
 """
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Callable
 from threading import Event, Thread
@@ -14,7 +13,7 @@ from typing import Self
 import uvicorn
 
 from stateward.api import make_app
-from stateward.api.door import LOOPBACK
+from stateward.api.door import is_loopback
 from stateward.app import App
 from stateward.core.errors import InvalidRequest
 from stateward.settings import Settings
@@ -114,16 +113,6 @@ def check_address(settings: Settings, *, has_key: bool) -> None:
             f"keys must not cross a network in the open: to listen at {own.host}, name api.tls_certificate and "
             "api.tls_key, or say api.behind_tls_proxy: true if a proxy speaks TLS in front of it"
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host.lower() in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listening(settings: Settings) -> socket.socket:

@@ -16,6 +16,7 @@ from stateward.database import TOPIC_CHANGES
 from stateward.settings import Settings
 
 CARE_EVERY_S = 60.0
+PORTERS = 4
 TROUBLE_PAUSE_S = 2.0
 MINUTE_S = 60.0
 
@@ -29,8 +30,8 @@ class Service:
     broad: Desk
     """Reads that may take longer: lists, histories, items."""
 
-    intake: Desk
-    """Waits for the disk: writes and syncs what is uploaded."""
+    porters: list[Desk]
+    """Wait for the disk: each upload has one of them, which writes and syncs it. The disk syncs several at once."""
 
     writer: Writer
     hub: Hub
@@ -60,8 +61,12 @@ class Service:
         assert isinstance(desks[2], Writer) and self.quick.app is not None  # noqa: S101, PT018 - made just now
         self.writer = desks[2]
         quick_app = self.quick.app
-        self.intake = Desk("intake", open_app=lambda: quick_app, is_borrowed=True)
-        self.intake.opened()
+        self.porters = [
+            Desk(f"porter-{number}", open_app=lambda: quick_app, is_borrowed=True)
+            for number in range(PORTERS)
+        ]
+        for porter in self.porters:
+            porter.opened()
         self.hub = Hub(quick_app.database.bell(TOPIC_CHANGES))
         self.is_open = True
         self._spawn(self._care())
@@ -76,8 +81,13 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._note_use()
-        for desk in (self.writer, self.intake, self.broad, self.quick):
+        for desk in (*self.porters, self.writer, self.broad, self.quick):
             desk.close()
+
+    def porter(self) -> Desk:
+        """Who takes the next upload in; they take turns."""
+        self.porters.append(self.porters.pop(0))
+        return self.porters[-1]
 
     def used(self, key_id: str) -> None:
         """Note that a key was used; it is written once a minute."""

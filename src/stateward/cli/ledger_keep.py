@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -329,7 +328,6 @@ def _until_told() -> Iterator[Event]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-        sys.stderr.flush()
 
 
 COMMANDS: tuple[click.Command, ...] = (checkpoint, new_key, keep)

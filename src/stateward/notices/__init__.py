@@ -6,11 +6,12 @@ doors ask. Nothing in here writes a status, and nothing waits for a receiver but
 """
 
 from stateward.notices.addresses import Allowed, Refused
+from stateward.notices.deliveries import Attempt, Delivery, State
 from stateward.notices.desk import Desk
 from stateward.notices.endpoints import Endpoints, Webhook
 from stateward.notices.letters import Letters
 from stateward.notices.notifier import Mailing, Notifier
-from stateward.notices.outbox import Attempt, Delivery, Outbox, State
+from stateward.notices.outbox import Outbox
 
 __all__ = [
     "Allowed",

@@ -7,11 +7,12 @@ from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Micros
 from stateward.database import Database
 from stateward.notices.addresses import Allowed, Lookup, look_up
+from stateward.notices.deliveries import Attempt, Delivery, State
 from stateward.notices.endpoints import PREFIX, Declared, Endpoints, Webhook
 from stateward.notices.mail import Mailbox, Mailer
 from stateward.notices.messages import CONTENTS, PING, Content, ping_of
 from stateward.notices.notifier import Mailing, Notifier
-from stateward.notices.outbox import Attempt, Delivery, Outbox, State
+from stateward.notices.outbox import Outbox
 from stateward.notices.sending import Sender
 from stateward.settings import NoticeSettings, Settings
 from stateward.telemetry import Log

@@ -161,7 +161,7 @@ def _facts(letter: Letter) -> list[str]:
         ),
         "retries": facts.get("retry_count"),
         "review": facts.get("review"),
-        "url": facts.get("url"),
+        "host": facts.get("url"),
         "since": to_iso(letter.created_at),
     }
     return [

@@ -11,14 +11,16 @@ from email.message import EmailMessage
 
 import msgspec
 
-from stateward.core.model import SECOND, Fields, Micros
-from stateward.database import Database, Row
+from stateward.core.model import SECOND, Micros
+from stateward.database import Database
+from stateward.notices.concerns import Concerns
 from stateward.notices.crew import Crew
+from stateward.notices.deliveries import Delivery, Sent
 from stateward.notices.endpoints import Endpoints, Webhook
-from stateward.notices.letters import Letter, Letters, Topic, letter_id, planned
+from stateward.notices.letters import Letter, Letters, planned
 from stateward.notices.mail import Mailbox, Mailer, composed
 from stateward.notices.messages import CONTENT_TYPES
-from stateward.notices.outbox import BATCH_MAX, Delivery, Outbox, Sent, news_of
+from stateward.notices.outbox import BATCH_MAX, Outbox
 from stateward.notices.sending import Sender
 from stateward.notices.signing import signed_headers
 from stateward.notices.watching import ended_attempts
@@ -29,16 +31,10 @@ from stateward.telemetry.tracing import Spans
 
 LOOK_EVERY_S = 1.0
 PACE_S = 0.02  # one transaction serves all that happened meanwhile
-EFFECTS_MAX = 500
-OVERDUE_MAX = 200
 PRUNE_EVERY_S = 3600.0
 LEASE_S = 10.0  # beyond the timeout of a post: a process that died is overtaken after that
-SHARE = 4  # no endpoint takes more than a quarter of the places
-TIMEOUT = "TIMEOUT"
+SHARE = 0.75  # of the places are for those that wait, evenly; the rest is for who comes next
 USER_AGENT = "stateward-webhook/1"
-
-_TOPICS: dict[str, Topic] = {"exhausted": "exhausted", "failed": "failed"}
-_decode_fields = msgspec.json.Decoder(Fields).decode
 
 
 class Mailing(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +80,8 @@ class Notifier:
         self._endpoints = endpoints
         self._outbox = outbox
         self._letters = Letters(database)
+        topics = frozenset() if mailing is None else mailing.topics
+        self._concerns = Concerns(database, self._letters, topics=topics)
         self._tallies = Tallies(database)
         self._sender = sender
         self._mailing = mailing
@@ -162,11 +160,9 @@ class Notifier:
         if ticks >= self._look_at:
             self._look_at = ticks + LOOK_EVERY_S
             self._look()
-        elif not self._ended:
-            if not self._is_listening:
-                return False
+        elif self._is_listening or self._ended:
             self._is_held = ticks < self._pace_at
-            if self._is_held or not self._is_due():
+            if self._is_held or not (self._ended or self._is_due()):
                 return False
         if not self._is_listening and not self._ended:
             return False
@@ -182,13 +178,12 @@ class Notifier:
     def _look(self) -> None:
         """Once a second: who listens, and what is there without a ring."""
         self._learn()
-        self._settle_effects()
+        self._concerns.settle_effects(now=self._clock())
         if not self._is_listening:
             self._skip_history()
         if self._ticks() >= self._overdue_at:
             self._overdue_at = self._ticks() + self._overdue_every_s
-            if self._mailing is not None and "stuck" in self._mailing.topics:
-                self._letters.add(self._overdue(), now=self._clock())
+            self._concerns.about_overdue(now=self._clock(), overdue_us=self._overdue_us)
         self._is_stalled = False
         self._refresh_next()
         if self._ticks() >= self._prune_at:
@@ -263,9 +258,8 @@ class Notifier:
             return 0
         self._learn()  # whoever was added before the cursor could be locked hears of it
         self._outbox.fan_out(rows, list(self._webhooks.values()), now=now)
-        self._settle_effects()
-        if self._mailing is not None and "stuck" in self._mailing.topics:
-            self._letters.add(self._stuck(rows), now=now)
+        self._concerns.settle_effects(now=now)
+        self._concerns.about_timeouts(rows, now=now)
         last = int(rows[-1][0] or 0)
         if self._spans is not None:
             self._attempts = ended_attempts(self._database, after=place, until=last)
@@ -273,90 +267,14 @@ class Notifier:
         self._seen = last if len(rows) < BATCH_MAX else -1
         return len(rows)
 
-    def _settle_effects(self) -> None:
-        """Turn effects into letters where mail is wanted, and settle them: somebody has taken them on."""
-        with self._database.unit():
-            found = self._database.rows(
-                "SELECT e.record_id, e.version, e.kind, e.payload, r.machine, e.created_at FROM effects e"
-                " LEFT JOIN records r ON r.id = e.record_id"
-                f" WHERE e.settled_at IS NULL ORDER BY e.created_at LIMIT {EFFECTS_MAX}"
-            )
-            if not found:
-                return
-            now = self._clock()
-            self._letters.add([each for row in found for each in self._letters_of(row)], now=now)
-            for record_id, version, kind, *_ in found:
-                self._database.run(
-                    "UPDATE effects SET settled_at = :now"
-                    " WHERE record_id = :id AND version = :version AND kind = :kind",
-                    now=now,
-                    id=record_id,
-                    version=version,
-                    kind=kind,
-                )
-
-    def _letters_of(self, row: Row) -> list[Letter]:
-        record_id, version, kind, payload, machine, created_at = row
-        said = _decode_fields(str(payload))
-        topic: Topic | None = "review" if kind == "ask" else _TOPICS.get(str(said.get("topic")))
-        if self._mailing is None or topic is None or topic not in self._mailing.topics:
-            return []
-        facts = said.get("facts")
-        known: Fields = facts if isinstance(facts, dict) else {"review": said.get("review")}
-        return [
-            _letter(
-                str(record_id), int(version or 0), topic, str(machine), known, int(created_at or 0)
-            )
-        ]
-
-    def _stuck(self, rows: Sequence[Row]) -> list[Letter]:
-        """A timeout is an occurrence of its own, unless it was the last straw: then that is told."""
-        found = [news_of(row) for row in rows if TIMEOUT in str(row[8])]
-        late = [each for each in found if each.metadata.get("error_code") == TIMEOUT]
-        if not late:
-            return []
-        condition, params = self._database.among(
-            "record_id", sorted({each.record_id for each in late})
-        )
-        told = {
-            (str(record_id), version)
-            for record_id, version in self._database.rows(
-                f"SELECT record_id, version FROM effects WHERE {condition} AND kind = 'notify'",
-                **params,
-            )
-        }
-        return [
-            # Named after the attempt: if it was overdue before the clock rang, that was the same occurrence.
-            _letter(each.record_id, each.version - 1, "stuck", each.machine,
-                    {**each.metadata, "status": each.target}, each.at)
-            for each in late
-            if (each.record_id, each.version) not in told
-        ]  # fmt: skip
-
-    def _overdue(self) -> list[Letter]:
-        """Records whose time came a while ago, and whom no coordinator has moved on."""
-        before = self._clock() - self._overdue_us
-        found = self._database.rows(
-            "SELECT id, version, machine, status, due_at FROM records WHERE due_at < :before"
-            f" ORDER BY due_at LIMIT {OVERDUE_MAX}",
-            before=before,
-        )
-        said = "nobody has moved it on although its time came; see that a coordinator runs"
-        return [
-            _letter(str(record_id), int(version or 0), "stuck", str(machine),
-                    {"status": str(status), "error_message": said}, int(due_at or 0))
-            for record_id, version, machine, status, due_at in found
-        ]  # fmt: skip
-
     # Sending
 
     def _take(self, *, now: Micros) -> list[tuple[Delivery, Webhook]]:
         taken: list[tuple[Delivery, Webhook]] = []
         room = self._concurrency - self._busy_with.total()
-        share = max(1, self._concurrency // SHARE)
-        for webhook_id in sorted(
-            self._outbox.waited_for(now), key=lambda each: self._busy_with[each]
-        ):
+        waiting = self._outbox.waited_for(now)
+        share = max(1, int(self._concurrency * SHARE) // max(1, len(waiting)))
+        for webhook_id in sorted(waiting, key=lambda each: self._busy_with[each]):
             webhook = self._webhooks.get(webhook_id)
             if webhook is None:
                 self._outbox.bury_all(webhook_id, "the webhook is disabled", now=now)
@@ -432,7 +350,7 @@ class Notifier:
         answer, webhook = sent.answer, sent.webhook
         if not answer.is_success:
             self._log.warning(
-                f"{sent.delivery.message_id} to {webhook.url}: {answer.sentence}",
+                f"{sent.delivery.message_id} to {webhook.id}: {answer.sentence}",
                 webhook_id=webhook.id,
                 record_id=sent.delivery.record_id,
                 attempt=sent.delivery.attempts,
@@ -445,21 +363,15 @@ class Notifier:
             self._endpoints.rest(webhook.id, until)
             self._outbox.put_off(webhook.id, until=until)
         elif state == "dead":
-            self._tell_of(webhook, f"a delivery was given up: {answer.sentence}", now=now)
+            self._concerns.about_webhook(
+                webhook, f"a delivery was given up: {answer.sentence}", now=now
+            )
 
     def _end(self, webhook: Webhook, reason: str, *, now: Micros) -> None:
         self._endpoints.disable(webhook.id, reason)
         self._outbox.bury_all(webhook.id, reason, now=now)
         self._webhooks.pop(webhook.id, None)
-        self._tell_of(webhook, reason, now=now)
-
-    def _tell_of(self, webhook: Webhook, reason: str, *, now: Micros) -> None:
-        if self._mailing is not None and "webhook" in self._mailing.topics:
-            # One letter a day and endpoint: whoever looks sees all that it did not get.
-            day = now // (86_400 * SECOND)
-            facts: Fields = {"url": webhook.url, "error_message": reason, "error_code": "WEBHOOK"}
-            letter = _letter(webhook.id, day, "webhook", "webhook", facts, now)
-            self._letters.add([letter], now=now)
+        self._concerns.about_webhook(webhook, reason, now=now)
 
     def _settle_mail(self, mailed: Mailed, sums: Sums, *, now: Micros) -> None:
         is_done = self._letters.settle(mailed.letters, error=mailed.error, now=now)
@@ -469,16 +381,3 @@ class Notifier:
             self._log.warning(
                 f"a mail could not be sent: {mailed.error}", letters=len(mailed.letters)
             )
-
-
-def _letter(
-    record_id: str, version: int, topic: Topic, machine: str, facts: Fields, at: Micros
-) -> Letter:
-    return Letter(
-        id=letter_id(record_id, version, topic),
-        topic=topic,
-        record_id=record_id,
-        machine=machine,
-        facts=facts,
-        created_at=at,
-    )

@@ -7,17 +7,29 @@ process dies meanwhile, it is simply tried again then. Nothing here talks to the
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias
 
 import msgspec
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Fields, Micros
 from stateward.core.retry import spread
-from stateward.database import Database, Row, Table
+from stateward.database import Database, Row
+from stateward.notices.deliveries import (
+    ATTEMPTS,
+    DELIVERIES,
+    OUTCOMES,
+    Attempt,
+    Delivery,
+    Sent,
+    State,
+    attempt_of,
+    attempt_row,
+    delivery_of,
+    delivery_row,
+)
 from stateward.notices.endpoints import Webhook
 from stateward.notices.messages import News, body_of, wanted_by
-from stateward.notices.sending import HIDDEN, Answer
+from stateward.notices.sending import Answer
 
 FOLLOWER = "notices"
 BATCH_MAX = 1000
@@ -25,108 +37,10 @@ PAGE_MAX = 1000
 REPLAY_MAX = 10_000
 JITTER = 0.2  # of each wait, so that what failed together does not come back together
 
-State: TypeAlias = Literal["pending", "delivered", "dead"]
-
-DELIVERIES = Table(
-    "deliveries",
-    {
-        "webhook_id": "text",
-        "message_id": "text",
-        "type": "text",
-        "record_id": "text",
-        "version": "bigint",
-        "body": "text",
-        "trace": "text",
-        "created_at": "bigint",
-        "state": "text",
-        "attempts": "bigint",
-        "tries": "bigint",
-        "due_at": "bigint",
-        "ended_at": "bigint",
-        "status": "bigint",
-        "error": "text",
-    },
-    key=("webhook_id", "message_id"),
-)
-# What an attempt changes.
-OUTCOMES = Table(
-    "deliveries",
-    {
-        name: DELIVERIES.columns[name]
-        for name in (
-            "webhook_id", "message_id", "state", "attempts", "tries", "due_at", "ended_at", "status", "error",
-        )
-    },
-    key=("webhook_id", "message_id"),
-)  # fmt: skip
-ATTEMPTS = Table(
-    "delivery_attempts",
-    {
-        "webhook_id": "text",
-        "message_id": "text",
-        "attempt": "bigint",
-        "at": "bigint",
-        "duration_ms": "bigint",
-        "url": "text",
-        "address": "text",
-        "request_headers": "json",
-        "status": "bigint",
-        "error": "text",
-        "response_headers": "json",
-        "response_body": "text",
-    },
-    key=("webhook_id", "message_id", "attempt"),
-)
 _COLUMNS = ", ".join(DELIVERIES.columns)
 _NEWS = "seq, record_id, version, machine, source, target, at, trigger, metadata"
 
 _decode_fields = msgspec.json.Decoder(Fields).decode
-_decode_headers = msgspec.json.Decoder(dict[str, str]).decode
-
-
-class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """One message on its way to one endpoint. `attempts` counts all, `tries` those since it was last replayed."""
-
-    webhook_id: str
-    message_id: str
-    type: str
-    record_id: str | None
-    version: int | None
-    body: str
-    trace: str | None
-    created_at: Micros
-    state: State
-    attempts: int
-    tries: int
-    due_at: Micros | None
-    ended_at: Micros | None
-    status: int | None
-    error: str | None
-
-
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """What was sent once, and what was answered."""
-
-    attempt: int
-    at: Micros
-    duration_ms: int
-    url: str
-    address: str
-    request_headers: dict[str, str]
-    status: int | None
-    error: str
-    response_headers: dict[str, str]
-    response_body: str
-
-
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery that was tried: with which headers, when, and what came of it."""
-
-    delivery: Delivery
-    webhook: Webhook
-    at: Micros
-    headers: dict[str, str]
-    answer: Answer
 
 
 class Outbox:
@@ -176,7 +90,7 @@ class Outbox:
         made = [
             self._delivery(_with_review(news, asked), webhook, now=now) for news, webhook in matched
         ]
-        return sum(self._database.insert_new(DELIVERIES, [_row(each) for each in made]))
+        return sum(self._database.insert_new(DELIVERIES, [delivery_row(each) for each in made]))
 
     def _asked(self, record_ids: Sequence[str]) -> dict[tuple[str, int], Fields]:
         """The questions that went with these transitions."""
@@ -244,7 +158,7 @@ class Outbox:
                 msgspec.structs.replace(
                     each, attempts=each.attempts + 1, tries=each.tries + 1, due_at=until
                 )
-                for each in map(_delivery, found)
+                for each in map(delivery_of, found)
             ]
             self._write(taken, [each.attempts - 1 for each in taken])
             return taken
@@ -252,7 +166,7 @@ class Outbox:
     def settle(self, sent: Sequence[Sent], *, now: Micros) -> list[State]:
         """Write down what came of these attempts; for each, what the delivery is now."""
         outcomes = [self._outcome(each, now=now) for each in sent]
-        self._database.insert_new(ATTEMPTS, [_attempt_row(each) for each in sent])
+        self._database.insert_new(ATTEMPTS, [attempt_row(each) for each in sent])
         self._write(outcomes, [each.attempts for each in outcomes])
         return [each.state for each in outcomes]
 
@@ -339,7 +253,7 @@ class Outbox:
             **params,
             limit=min(limit, PAGE_MAX),
         )
-        return [_delivery(row) for row in found]
+        return [delivery_of(row) for row in found]
 
     def named(self, webhook_id: str, message_id: str) -> Delivery:
         """One delivery, or a clear refusal."""
@@ -350,7 +264,7 @@ class Outbox:
         )
         if not found:
             raise UnknownName("delivery", f"{message_id[:80]} to {webhook_id[:80]}")
-        return _delivery(found[0])
+        return delivery_of(found[0])
 
     def attempts(self, webhook_id: str, message_id: str) -> list[Attempt]:
         """What was sent and answered, oldest first."""
@@ -360,11 +274,11 @@ class Outbox:
             webhook=webhook_id,
             message=message_id,
         )
-        return [_attempt(row) for row in found]
+        return [attempt_of(row) for row in found]
 
     def add(self, delivery: Delivery) -> None:
         """A delivery that follows from no transition: a test."""
-        self._database.insert(DELIVERIES, [_row(delivery)])
+        self._database.insert(DELIVERIES, [delivery_row(delivery)])
 
     def replay(
         self,
@@ -457,40 +371,3 @@ def _with_review(news: News, asked: dict[tuple[str, int], Fields]) -> News:
         review=str(ask.get("review")),
         deadline=deadline if isinstance(deadline, int) else None,
     )
-
-
-def _row(delivery: Delivery) -> Row:
-    return tuple(getattr(delivery, name) for name in DELIVERIES.columns)
-
-
-def _delivery(row: Row) -> Delivery:
-    return Delivery(**dict(zip(DELIVERIES.columns, row, strict=True)))  # type: ignore[arg-type]
-
-
-def _attempt_row(sent: Sent) -> Row:
-    shown = {
-        name: HIDDEN if name == "webhook-signature" else value
-        for name, value in sent.headers.items()
-    }
-    answer = sent.answer
-    return (
-        sent.delivery.webhook_id,
-        sent.delivery.message_id,
-        sent.delivery.attempts,
-        sent.at,
-        answer.duration_ms,
-        sent.webhook.url,
-        answer.address,
-        msgspec.json.encode(shown).decode(),
-        answer.status,
-        answer.error,
-        msgspec.json.encode(answer.headers).decode(),
-        answer.body,
-    )
-
-
-def _attempt(row: Row) -> Attempt:
-    values = dict(zip(list(ATTEMPTS.columns)[2:], row, strict=True))
-    for name in ("request_headers", "response_headers"):
-        values[name] = _decode_headers(str(values[name]))  # type: ignore[assignment]
-    return Attempt(**values)  # type: ignore[arg-type]

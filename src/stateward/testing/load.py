@@ -57,14 +57,17 @@ class Figures(msgspec.Struct, kw_only=True):
     get_ms: list[float] = []
     end_ms: list[float] = []
     memory_mib: dict[str, tuple[int, int]] = {}
+    cpu_ms: dict[str, float] = {}
 
 
 def run(*, rate: float, seconds: float, processes: int) -> Figures:
     """Send that many a second for that long, and count."""
-    figures = Figures(rate=rate, seconds=seconds, post_ms=[], get_ms=[], end_ms=[], memory_mib={})
+    figures = Figures(
+        rate=rate, seconds=seconds, post_ms=[], get_ms=[], end_ms=[], memory_mib={}, cpu_ms={}
+    )
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stateward-load-")))
-        server = stack.enter_context(cluster())
+        server = stack.enter_context(cluster(is_durable=True))
         config = folder / "stateward.yaml"
         url = _url(server.dsn(server.create_database()))
         config.write_text(SETTINGS.format(url=url, processes=processes))
@@ -78,10 +81,15 @@ def run(*, rate: float, seconds: float, processes: int) -> Figures:
         port = int(roles["api"][1].rpartition(":")[2])
         _wait_until_ready(port)
         before = {role: _memory_mib(child.pid) for role, (child, _) in roles.items()}
+        spent = {role: _cpu_s(child.pid) for role, (child, _) in roles.items()}
         _send(figures, port)
         with App(settings) as app:
             _wait_until_ended(app, figures)
             _count(app, figures)
+        figures.cpu_ms = {
+            role: (_cpu_s(child.pid) - spent[role]) * 1000 / max(1, figures.sent)
+            for role, (child, _) in roles.items()
+        }
         figures.memory_mib = {
             role: (before[role], _memory_mib(child.pid)) for role, (child, _) in roles.items()
         }
@@ -100,15 +108,20 @@ def _process(config: Path, role: str) -> Iterator[tuple[subprocess.Popen[str], s
     log = config.parent / f"{role}.log"
     with log.open("w") as stream, subprocess.Popen(command, stderr=stream, text=True) as child:
         try:
-            deadline = time.monotonic() + 30
-            while not log.read_text():
-                assert time.monotonic() < deadline, f"{role} says nothing"
-                time.sleep(0.05)
-            said = re.search(r"at (http://\S+)", log.read_text())
-            yield child, said[1] if said else ""
+            yield child, _address(log) if role == "api" else ""
         finally:
             child.send_signal(signal.SIGTERM)
             child.wait(30)
+
+
+def _address(log: Path) -> str:
+    deadline = time.monotonic() + 30
+    while (said := re.search(r"at (http://\S+)\s", log.read_text())) is None:
+        assert time.monotonic() < deadline, (
+            f"the service does not say where it is: {log.read_text()}"
+        )
+        time.sleep(0.05)
+    return said[1]
 
 
 def _wait_until_ready(port: int) -> None:
@@ -221,12 +234,33 @@ def _memory_mib(pid: int) -> int:
     return int(next(line.split()[1] for line in lines if line.startswith("VmRSS"))) // 1024
 
 
+def _cpu_s(pid: int) -> float:
+    """Processor time of a process and of all below it, those that have ended included."""
+    parents: dict[int, list[int]] = {}
+    times: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended meanwhile
+        own = int(stat.parent.name)
+        parents.setdefault(int(fields[1]), []).append(own)
+        times[own] = sum(int(each) for each in fields[11:15])
+    ticks, left = 0, [pid]
+    while left:
+        one = left.pop()
+        ticks += times.get(one, 0)
+        left += parents.get(one, [])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 # Telling
 
 
 def page(figures: Figures) -> str:
     """The page of what was found."""
     memory = ", ".join(f"{role} {a} → {b}" for role, (a, b) in figures.memory_mib.items())
+    cpu = ", ".join(f"{role} {each:.1f} ms" for role, each in figures.cpu_ms.items())
     rows = [
         ("asked for", f"{figures.rate:g} uploads/s for {figures.seconds:g} s"),
         (
@@ -240,6 +274,7 @@ def page(figures: Figures) -> str:
         ("from arrival to `normalized`", _spread(figures.end_ms)),
         ("`POST /uploads`", _spread(figures.post_ms)),
         ("`GET /uploads/{id}` meanwhile", _spread(figures.get_ms)),
+        ("processor time an upload", cpu),
         ("memory (MiB resident, before → after)", memory),
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
@@ -251,19 +286,41 @@ def page(figures: Figures) -> str:
         "own with full durability. Client, database and service share one machine.\n\n"
         f"This run: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; the load average "
         f"of the machine was {load[0]:.1f} at its end, other work included.\n\n"
-        f"| | |\n|---|---|\n{table}\n"
+        f"| | |\n|---|---|\n{table}\n\n{_verdict(figures)}\n"
     )
+
+
+def _verdict(figures: Figures) -> str:
+    """The aims, and whether this run met them."""
+    aims = {
+        "100 uploads/s for 60 s": figures.rate >= 100
+        and figures.seconds >= 60
+        and figures.sent / figures.sending_s >= 99,
+        "nothing lost or refused": not (figures.lost or figures.refused or figures.failed),
+        "p99 from arrival to `normalized` under 5 s": _at(figures.end_ms, 0.99) < 5000,
+        "p99 of `GET /uploads/{id}` under 25 ms": _at(figures.get_ms, 0.99) < 25,
+    }
+    lines = [
+        f"- {aim}: {'met' if is_met else '**not met** by this run'}" for aim, is_met in aims.items()
+    ]
+    busy = sum(figures.cpu_ms.values()) * 100 / 1000
+    return (
+        "The aims, on two cores with nothing else to do:\n\n"
+        + "\n".join(lines)
+        + f"\n\nThe processor time of the three processes makes {busy:.1f} cores at 100 uploads/s, database aside."
+    )
+
+
+def _at(values: Sequence[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
 def _spread(values: Sequence[float]) -> str:
     if not values:
         return "nothing measured"
-    ordered = sorted(values)
-
-    def at(share: float) -> float:
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-    return f"p50 {at(0.5):,.0f} ms, p95 {at(0.95):,.0f} ms, p99 {at(0.99):,.0f} ms, most {ordered[-1]:,.0f} ms"
+    p50, p95, p99 = (_at(values, share) for share in (0.5, 0.95, 0.99))
+    return f"p50 {p50:,.0f} ms, p95 {p95:,.0f} ms, p99 {p99:,.0f} ms, most {max(values):,.0f} ms"
 
 
 def main() -> None:

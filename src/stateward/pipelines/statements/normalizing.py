@@ -12,6 +12,7 @@ from decimal import Decimal
 from hashlib import blake2b
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
@@ -79,8 +80,9 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def normalize(job: Job) -> Iterator[Batch]:
     """Convert the observations of a job."""
     about = msgspec.convert(job.about("parse"), About)
-    rules = rules_of(Options.of(job).rules)
-    book = Book(about, rules)
+    options = Options.of(job)
+    about = _decided(job, about, options.hints(job.labels)[0].date_order)
+    book = Book(about, rules_of(options.rules))
     batch: list[Canonical] = []
     count = 0
     for row in job.items_as(Row, "parse"):
@@ -102,6 +104,21 @@ def normalize(job: Job) -> Iterator[Batch]:
     if batch:
         yield Batch(batch)
     return book.outcome(job, count)  # type: ignore[return-value]
+
+
+def _decided(job: Job, about: About, order: str) -> About:
+    """The terms with an order of dates that a person gave since the file was parsed, where it left that open."""
+    if not order or all(section.terms.date_order for section in about.sections):
+        return about
+    job.log(f"the order of dates was left open; it is {order} now, as the settings say")
+    sections = [
+        section
+        if section.terms.date_order
+        else replace(section, terms=replace(section.terms, date_order=order))
+        for section in about.sections
+    ]
+    problems = [each for each in about.problems if each.code != "AMBIGUOUS_DATES"]
+    return replace(about, sections=sections, problems=problems)
 
 
 class Book:

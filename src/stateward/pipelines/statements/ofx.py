@@ -148,6 +148,8 @@ class _Scan:
         if name == "STMTTRN":
             self._finish()
         _leave(self._inside, name)
+        if "STMTTRN" not in self._inside:  # the end of what it stands in is its end too
+            self._finish()
 
     def close(self) -> None:
         if self._fields is not None:

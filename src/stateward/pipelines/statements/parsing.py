@@ -110,8 +110,8 @@ def _refuse_ambiguous(section: Section, reading: Reading, options: Options) -> N
         return
     why = section.terms.why.get("date_order", "the order of day and month cannot be seen")
     said = (
-        f"{why}: nothing in the file decides it. Say so with --label date_order=dmy (or mdy), or in the "
-        "settings (statements.date_order)"
+        f"{why}: nothing in the file decides it. Say so in the settings (statements.date_order: dmy or mdy), "
+        "then rebuild, or retry if it failed"
     )
     if options.ambiguous_dates == "fail":
         raise FatalFailure(said, code="AMBIGUOUS_DATES")

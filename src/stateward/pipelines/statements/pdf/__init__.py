@@ -1,26 +1,20 @@
 """Statements printed as text PDFs, read by where their words stand; no bank has a template.
 
-`pages` gives words with their places, `lines` puts them into lines, `columns` finds the headings of tables and
-what stands under them, `rows` makes rows, `facts` reads what a statement says of itself, and `decide` chooses how
-the strings are to be read, by which choice adds up. Here they are put together.
+`pages` gives words with their places, `lines` puts them into lines, `tables` finds headings and what stands under
+them, `rows` makes rows, `facts` reads what a statement says of itself, and `decide` chooses how the strings are to be
+read, by which choice adds up. Here they are put together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.model import Place, Problem, Reading, Section
 from stateward.pipelines.statements.pdf import facts as told
 from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.columns import Heading, heading_at, measure, parts_of, worth
 from stateward.pipelines.statements.pdf.damage import damaged_parts
 from stateward.pipelines.statements.pdf.decide import Tried, decide
-from stateward.pipelines.statements.pdf.fields import Parsed, parse_line
-from stateward.pipelines.statements.pdf.guess import guess_heading
 from stateward.pipelines.statements.pdf.lines import Line, lines_of
-from stateward.pipelines.statements.pdf.manner import Manner, manner_of
 from stateward.pipelines.statements.pdf.pages import Limits, Page, read_pages, require_text
 from stateward.pipelines.statements.pdf.rows import (
     Builder,
@@ -30,26 +24,16 @@ from stateward.pipelines.statements.pdf.rows import (
     opening_of,
     title_text,
 )
+from stateward.pipelines.statements.pdf.tables import Table, tables_of
 from stateward.pipelines.statements.pdf.tokens import date_at, has_decimals
 from stateward.pipelines.statements.pdf.ways import Story
 
 __all__ = ["Limits", "read_pdf"]
 
-SAME_PLACE = 4.0  # points: headings of one table on two pages stand so close
 CONTEXT_MAX = 8  # lines above a heading that may be its title
 UNREAD_SHOWN_MAX = 20
 RAW_CHARS_MAX = 200
 ROW_WORDS_MAX = 30
-
-
-class Table(msgspec.Struct):
-    """A heading and the lines below it, up to the next heading."""
-
-    heading: Heading
-    lines: list[Line]
-    above: list[Line]
-    parts: list[tuple[Heading, list[Parsed]]] = []  # side by side, if there are several
-    manner: Manner = Manner(False, 0.0)
 
 
 def read_pdf(path: Path, *, password: str | None = None, limits: Limits | None = None) -> Reading:
@@ -72,7 +56,7 @@ class _Document:
         self._unreadable = [page.number for page in pages if page.is_picture]
         self._lines = [line for page in lines for line in page]
         self._margin = margin
-        self._tables = _tables(lines) or _guessed(self._lines)
+        self._tables = tables_of(lines)
         self._builder = Builder()
         self._accounts: list[str] = []
         self._starts: list[tuple[int, int]] = []  # page and line where each section begins
@@ -121,7 +105,6 @@ class _Document:
 
     def _build(self) -> None:
         builder = self._builder
-        _share_measures(self._tables)
         for table in self._tables:
             context = [*table.above, *builder.context][-CONTEXT_MAX:]
             if self._is_left_out(table, context):
@@ -168,22 +151,31 @@ class _Document:
         self._builder.begin_section()
         self._accounts.append(account)
         self._starts.append(start)
+        for (
+            fact
+        ) in self._builder.facts:  # what was printed below the last row belongs to what comes
+            if (fact.page, fact.line) >= start:
+                fact.section = len(self._starts) - 1
 
     def _opens_anew(self, table: Table, context: Sequence[Line]) -> bool:
         """Whether a balance opens the table that nothing before it closed with: no page is turned, an account is."""
         number = len(self._builder.sections) - 1
         first = [one for _, parsed in table.parts for one in parsed[:2]]
-        opening = {f.value for f in told.facts_of(context, number) if f.kind == say.OPENING}
-        opening |= {value for one in first if (value := opening_of(one))}
-        known = {fact.value for fact in self._builder.facts if fact.section == number}
-        known.add(self._builder.sections[-1][-1].money.get(say.BALANCE, ""))
+        opening = {bare(f.value) for f in told.facts_of(context, number) if f.kind == say.OPENING}
+        opening |= {bare(value) for one in first if (value := opening_of(one))}
+        inside = {(line.page, line.number) for line in context}
+        known = {
+            bare(fact.value)
+            for fact in self._builder.facts
+            if fact.section == number and (fact.page, fact.line) not in inside
+        }
+        known.add(bare(self._builder.sections[-1][-1].money.get(say.BALANCE, "")))
         if not opening or opening & known:
             return False
         start, end = self._starts[-1], (table.heading.page, table.heading.start)
         above = [line for line in self._lines if start <= (line.page, line.number) < end]
-        inside = {(line.page, line.number) for line in context}
         told_before = [line for line in above if (line.page, line.number) not in inside]
-        return opening.isdisjoint(fact.value for fact in told.facts_of(told_before, number))
+        return opening.isdisjoint(bare(f.value) for f in told.facts_of(told_before, number))
 
     def _section(self, number: int, free: Sequence[Line]) -> Section:
         entries = self._builder.sections[number]
@@ -296,6 +288,11 @@ class _Document:
             )
 
 
+def bare(value: str) -> str:
+    """The figures of an amount: a page may write the sign of a balance otherwise than a row."""
+    return "".join(letter for letter in value if letter.isdigit())
+
+
 def _looks_like_row(line: Line) -> bool:
     """A date at the very left and an amount at the very right."""
     token = date_at(line.words, 0)
@@ -318,111 +315,3 @@ def _totals(facts: Sequence[Fact]) -> dict[str, str]:
 
 def _is_thai(lines: Sequence[Line]) -> bool:
     return any("\u0e00" <= letter <= "\u0e7f" for line in lines[:200] for letter in line.text)
-
-
-def _tables(pages: list[list[Line]]) -> list[Table]:
-    tables: list[Table] = []
-    above: list[Line] = []
-    for lines in pages:
-        at = 0
-        while at < len(lines):
-            heading = _heading(lines, at)
-            if heading is None:
-                (tables[-1].lines if tables else above).append(lines[at])
-                at += 1
-                continue
-            tables.append(Table(heading, [], above if not tables else []))
-            above = []
-            at = heading.end
-    return tables
-
-
-def _guessed(lines: list[Line]) -> list[Table]:
-    """The one table of a file without any heading that is known, from its first row on."""
-    heading = guess_heading(lines)
-    if heading is None:
-        return []
-    start = (heading.page, heading.start)
-    at = next(number for number, line in enumerate(lines) if (line.page, line.number) > start)
-    return [Table(heading, lines[at:], lines[:at])]
-
-
-def _heading(lines: list[Line], at: int) -> Heading | None:
-    """The heading at a line, with the lines that repeat it in another language."""
-    heading = heading_at(lines, at)
-    if heading is None:
-        return None
-    if heading.end > at + 1:
-        later = heading_at(lines, at + 1)
-        if later is not None and _is_as_good(later, heading):
-            return None  # the first line was only above it
-    while (again := heading_at(lines, heading.end)) is not None and again.roles == heading.roles:
-        heading.end = again.end
-    return heading
-
-
-def _is_as_good(later: Heading, heading: Heading) -> bool:
-    """Whether a heading says as much without its first line."""
-    if worth(later.columns) < worth(heading.columns):
-        return False
-    names = {column.text for column in later.columns}
-    return not any(
-        say.is_exact_heading(column.text) and column.text not in names
-        for column in heading.columns
-        if any(column.text.endswith(" " + name) for name in names)
-    )
-
-
-def _share_measures(tables: Sequence[Table]) -> None:
-    """Measure the columns of tables that are set alike together: one page may have a single row."""
-    groups: list[list[Table]] = []
-    for table in tables:
-        for group in groups:
-            if _is_alike(group[0].heading, table.heading):
-                group.append(table)
-                break
-        else:
-            groups.append([table])
-    for group in groups:
-        heading = group[0].heading
-        measure(heading, [line for table in group for line in table.lines])
-        for table in group:
-            table.heading.columns = heading.columns
-            table.heading.is_guessed = heading.is_guessed
-            table.heading.has_cents = heading.has_cents
-            table.heading.has_day_months = heading.has_day_months
-            table.parts = [
-                (part, [parse_line(part, line) for line in lines])
-                for part, lines in _side_by_side(table)
-            ]
-        everything = [one for table in group for _, parsed in table.parts for one in parsed]
-        manner = manner_of(everything)
-        for table in group:
-            table.manner = manner
-
-
-def _is_alike(one: Heading, other: Heading) -> bool:
-    return one.roles == other.roles and all(
-        abs(a.x0 - b.x0) < SAME_PLACE and abs(a.x1 - b.x1) < SAME_PLACE
-        for a, b in zip(one.columns, other.columns, strict=True)
-    )
-
-
-def _side_by_side(table: Table) -> Iterator[tuple[Heading, list[Line]]]:
-    """A table as it is, or each of the tables that stand side by side under one heading."""
-    parts = parts_of(table.heading)
-    if len(parts) == 1:
-        yield table.heading, table.lines
-        return
-    starts = [part.columns[0].x0 - 6 for part in parts] + [float("inf")]
-    for number, part in enumerate(parts):
-        left = starts[number] if number else float("-inf")
-        yield part, list(_clipped(table.lines, left, starts[number + 1]))
-
-
-def _clipped(lines: Sequence[Line], left: float, right: float) -> Iterator[Line]:
-    for line in lines:
-        words = [word for word in line.words if left <= word.x0 < right]
-        if words and not say.SUM_BOOK.begins(say.plain(line.text)):
-            text = " ".join(word.text for word in words)
-            yield Line(line.page, line.number, line.base, line.height, words, text)

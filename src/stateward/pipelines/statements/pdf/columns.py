@@ -6,7 +6,7 @@ figures are set to the right and headings are not always.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
@@ -17,6 +17,7 @@ from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
     Token,
     date_at,
+    dates_in,
     has_cents,
     has_decimals,
     is_beside_money,
@@ -33,6 +34,7 @@ CENTS_MIN = 0.7  # share of figures with two decimals from which on others are n
 DATE_NEAR = 22.0  # points: how far from its heading a date may begin
 EDGE_NEAR = 3.0  # points: figures whose edges are this close are in one column
 REACH_MAX = 70.0  # points: a figure further than this from every heading is in none
+DATE_WORDS = 8  # words at the start of a line among which its dates are
 MEASURED_MAX = 800  # lines of a table that are enough to measure it
 UNDER_MIN = 0.25  # share of what stands under a name that says what it means
 TEXT_GAP = 0.75  # of the height: a figure this close behind a word is part of the text
@@ -116,11 +118,14 @@ def parts_of(heading: Heading) -> list[Heading]:
 def measure(heading: Heading, lines: Sequence[Line]) -> None:
     """Find where the figures of each column end, from all lines below the heading."""
     _settle(heading, lines)
-    found = _under_columns(heading, [line for line in lines if _is_dated(heading, line)])
-    for at, tokens in _under_columns(heading, lines).items():
-        found.setdefault(
-            at, tokens
-        )  # where dated lines have none: dates may stand on lines of their own
+    sample = lines[:: len(lines) // MEASURED_MAX + 1]
+    found = _under_columns(heading, [line for line in sample if _is_dated(heading, line)])
+    if any(
+        at not in found for at, column in enumerate(heading.columns) if column.role in say.MONEY
+    ):
+        # Dates may stand on lines of their own, or a column may be filled rarely.
+        for at, tokens in _under_columns(heading, sample).items():
+            found.setdefault(at, tokens)
     heading.has_cents = _mostly_cents(token for tokens in found.values() for token in tokens)
     heading.has_day_months = _mostly_day_months(lines)
     for at, tokens in found.items():
@@ -138,7 +143,14 @@ def _under_columns(heading: Heading, lines: Iterable[Line]) -> dict[int, list[To
     """Figures by the number of the column whose heading they are nearest to."""
     found: dict[int, list[Token]] = {}
     for line in lines:
+        dated = {
+            at
+            for token in dates_in(line.words[:DATE_WORDS])
+            for at in range(token.start, token.end)
+        }
         for token in line.money:
+            if token.start in dated:
+                continue
             if has_decimals(token.text) or not is_in_text(token, line.words):
                 at = _nearest(heading.columns, token)
                 if at is not None:
@@ -226,13 +238,18 @@ def _near(counts: Counter[int], value: int) -> int:
     return counts[value - 1] + counts[value] + counts[value + 1]
 
 
-def place(heading: Heading, line: Line) -> dict[int, Token]:
-    """The amounts of a line by the number of their column; what is no amount of a column stays text."""
+def place(heading: Heading, line: Line, dated: Set[int]) -> dict[int, Token]:
+    """The amounts of a line by the number of their column; what is no amount of a column stays text.
+
+    `dated` are the words of its dates, which are no amounts.
+    """
     words = line.words
     placed: dict[int, tuple[float, Token]] = {}
     marks = [column for column in heading.columns if column.role == say.MARK]
     for found in line.money:
         if heading.has_cents and not has_cents(found.text):
+            continue
+        if not dated.isdisjoint(range(found.start, found.end)):
             continue
         token = _unmarked(found, words, marks) if marks else found
         at = _nearest(heading.columns, token)

@@ -51,11 +51,7 @@ def parse_line(heading: Heading, line: Line) -> Parsed:
     words = line.words
     found = _dates(heading, words)
     used = {at for token in found.values() for at in range(token.start, token.end)}
-    placed = {
-        at: token
-        for at, token in place(heading, line).items()
-        if used.isdisjoint(range(token.start, token.end))
-    }
+    placed = place(heading, line, used)
     used |= {at for token in placed.values() for at in range(token.start, token.end)}
     parsed = Parsed(line, "", "", {}, {}, "", "", "", "", "", 0.0)
     parsed.date = found[say.DATE].text if say.DATE in found else ""
