@@ -1014,7 +1014,9 @@ def _is_place(text: str) -> bool:
     try:
         ip_network(text)
     except ValueError:
-        return re.fullmatch(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", text) is not None
+        return (
+            re.fullmatch(r"(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", text) is not None
+        )
     return True
 
 

@@ -16,7 +16,7 @@ from stateward.api.pages import operations, reference
 from tests.api.doors import Door, serving, settings_at, statement
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
-EXAMPLES = 6
+EXAMPLES = 4
 # A query or a cursor that fits its pattern may still be none, a document may be no statement: that is no fault.
 LEFT_OUT = {"positive_data_acceptance", "ensure_resource_availability", "max_response_time"}
 

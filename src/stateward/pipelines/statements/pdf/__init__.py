@@ -13,12 +13,11 @@ from stateward.pipelines.statements.model import Place, Problem, Reading, Sectio
 from stateward.pipelines.statements.pdf import facts as told
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.damage import damaged_parts
-from stateward.pipelines.statements.pdf.decide import Tried, decide
+from stateward.pipelines.statements.pdf.decide import Tried, decide, totals_of
 from stateward.pipelines.statements.pdf.lines import Line, lines_of
 from stateward.pipelines.statements.pdf.pages import Limits, Page, read_pages, require_text
 from stateward.pipelines.statements.pdf.rows import (
     Builder,
-    Fact,
     direction_of,
     missing_dates,
     opening_of,
@@ -234,7 +233,7 @@ class _Document:
             closing_date=tried.closing.date if tried.closing else "",
             period_from=story.period.start,
             period_to=story.period.end,
-            totals=_totals(story.facts),
+            totals=totals_of(story.facts),
             terms=tried.terms,
             rows=tried.rows,
         )
@@ -302,15 +301,6 @@ def _looks_like_row(line: Line) -> bool:
     text = say.plain(line.text)
     is_label = any(book.found(text) for book in say.BALANCE_BOOKS.values())
     return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label
-
-
-def _totals(facts: Sequence[Fact]) -> dict[str, str]:
-    """Printed totals, where each is printed once or always the same."""
-    totals: dict[str, set[str]] = {}
-    for fact in facts:
-        if fact.kind in say.TOTAL_BOOKS:
-            totals.setdefault(fact.kind, set()).add(fact.value)
-    return {kind: values.pop() for kind, values in totals.items() if len(values) == 1}
 
 
 def _is_thai(lines: Sequence[Line]) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 
 from stateward.pipelines.statements import dates, interpret, money
 from stateward.pipelines.statements.model import Row, Terms
+from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.facts import Period
 from stateward.pipelines.statements.pdf.pairs import Known, adds, chosen, pairs_of
 from stateward.pipelines.statements.pdf.rows import Entry, Fact
@@ -149,7 +150,10 @@ def _try(story: Story, way: Way, terms: Terms) -> Tried:
     opening, closing = chosen(own, total) or chosen(shared, total) or own[0]
     is_summed = adds(opening, closing, total)
     verdict = reconcile(
-        lines, opening=opening[1] if opening else None, closing=closing[1] if closing else None
+        lines,
+        opening=opening[1] if opening else None,
+        closing=closing[1] if closing else None,
+        totals=_printed_totals(story.facts, terms),
     )
     chain = next((check for check in verdict.checks if check.name == "chain"), None)
     doubt = _doubt(way, story, lines, opening, chain is not None and chain.holds)
@@ -167,6 +171,20 @@ def _try(story: Story, way: Way, terms: Terms) -> Tried:
         story.entries,
         doubt,
     )
+
+
+def totals_of(facts: Sequence[Fact]) -> dict[str, str]:
+    """Printed totals and counts, where each is printed once or always the same."""
+    totals: dict[str, set[str]] = {}
+    for fact in facts:
+        if fact.kind in say.TOTAL_BOOKS:
+            totals.setdefault(fact.kind, set()).add(fact.value)
+    return {kind: values.pop() for kind, values in totals.items() if len(values) == 1}
+
+
+def _printed_totals(facts: Sequence[Fact], terms: Terms) -> dict[str, Decimal]:
+    read = {name: money.amount(text, terms.decimal) for name, text in totals_of(facts).items()}
+    return {name: value for name, value in read.items() if value is not None}
 
 
 def _doubt(way: Way, story: Story, lines: Sequence[Line], opening: Known, is_chained: bool) -> str:
