@@ -199,7 +199,7 @@ def test_a_key_of_a_request_that_cannot_be_one_is_refused(shared: Door, key: str
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
 
 
-def test_many_at_once_make_one_record_each_and_share_commits(door: Door) -> None:
+def test_many_at_once_make_one_record_each(door: Door) -> None:
     before = door.app.store.anchor().count
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: door.send(statement(n % 20)).status_code, range(40)))
@@ -207,6 +207,17 @@ def test_many_at_once_make_one_record_each_and_share_commits(door: Door) -> None
     assert sorted(answers) == [201] * 20 + [409] * 20
     assert door.app.store.anchor().count == before + 20
     assert door.app.verify().is_sound
+
+
+def test_what_comes_while_the_writer_waits_is_committed_together(door: Door) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        with door.app.database.unit():  # nobody else can write meanwhile
+            answers = [pool.submit(door.sent, statement(number)) for number in range(8)]
+            time.sleep(1.0)
+        ids = [answer.result() for answer in answers]
+
+    # A transaction gives all of its records one time.
+    assert len({door.app.record(each).created_at for each in ids}) <= 3
 
 
 # Bulk

@@ -225,6 +225,42 @@ def test_a_shop_called_like_a_balance_is_a_row(tmp_path: Path) -> None:
     assert not found.notes
 
 
+def test_the_user_can_say_how_days_are_written_where_the_file_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        sheet(
+            HEADING,
+            a_row("03/04/2025", "SHOP", "-10.00", "90.00"),
+            a_row("05/04/2025", "SHOP", "-5.00", "85.00"),
+            a_row("04/05/2025", "SHOP", "-5.00", "80.00"),
+        ).pdf()
+    )
+
+    (open_,) = read_pdf(path).sections
+    (said,) = read_pdf(path, date_order="mdy").sections
+
+    assert open_.terms.date_order == ""
+    assert said.terms.date_order == "mdy"
+    assert "the user says" in said.terms.why["date_order"]
+
+
+def test_who_says_that_it_is_a_card_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(
+        sheet(
+            [(40, "Date"), (110, "Description"), (-450, "Amount")],
+            [(40, "03/03/2025"), (110, "SHOP"), (-450, "10.00")],
+            [(40, "15/03/2025"), (110, "SHOP"), (-450, "5.00")],
+        ).pdf()
+    )
+
+    (account,) = read_pdf(path).sections
+    (card,) = read_pdf(path, is_card=True).sections
+
+    assert account.terms.sign == "printed"
+    assert card.terms.sign == "flipped"
+
+
 def test_days_and_months_that_nothing_tells_apart_are_not_guessed(tmp_path: Path) -> None:
     paper = sheet(
         HEADING,

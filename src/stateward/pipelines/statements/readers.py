@@ -25,7 +25,13 @@ def _pdf(source: Source) -> Reading:
     limits = Limits(pages_max=source.bounds.pages_max)
     for password in (None, *source.hints.passwords):
         try:
-            reading = read_pdf(source.path, password=password, limits=limits)
+            reading = read_pdf(
+                source.path,
+                password=password,
+                limits=limits,
+                is_card=source.hints.is_card,
+                date_order=source.hints.date_order,
+            )
         except FatalFailure as error:
             if error.code != "PDF_ENCRYPTED":
                 raise

@@ -8,8 +8,10 @@ read, by which choice adds up. Here they are put together.
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements.model import Place, Problem, Reading, Section
+from stateward.pipelines.statements.model import Place, Problem, Reading, Section, Terms
 from stateward.pipelines.statements.pdf import facts as told
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.damage import damaged_parts
@@ -33,14 +35,27 @@ CONTEXT_MAX = 8  # lines above a heading that may be its title
 UNREAD_SHOWN_MAX = 20
 RAW_CHARS_MAX = 200
 ROW_WORDS_MAX = 30
+CARD_SURE = 2  # see `facts.card_strength`
 
 
-def read_pdf(path: Path, *, password: str | None = None, limits: Limits | None = None) -> Reading:
-    """A statement, or several, in one PDF."""
+def read_pdf(
+    path: Path,
+    *,
+    password: str | None = None,
+    limits: Limits | None = None,
+    is_card: bool = False,
+    date_order: str = "",
+) -> Reading:
+    """A statement, or several, in one PDF.
+
+    The last two are what the user knows of it: that it is of a card, and how days are written where the file itself
+    does not decide it.
+    """
     pages = list(read_pages(path, password=password, limits=limits or Limits()))
     require_text(pages)
     lines, margin = lines_of(pages)
-    reading = _Document(pages, lines, margin).reading()
+    document = _Document(pages, lines, margin, is_card=is_card, date_order=date_order)
+    reading = document.reading()
     if damaged := damaged_parts(path):
         said = f"{damaged} parts of the file are damaged, so text may be missing; download it again"
         reading.problems.append(Problem(code="PDF_DAMAGED", message=said))
@@ -50,7 +65,17 @@ def read_pdf(path: Path, *, password: str | None = None, limits: Limits | None =
 class _Document:
     """One file being put together."""
 
-    def __init__(self, pages: Sequence[Page], lines: list[list[Line]], margin: list[Line]) -> None:
+    def __init__(
+        self,
+        pages: Sequence[Page],
+        lines: list[list[Line]],
+        margin: list[Line],
+        *,
+        is_card: bool,
+        date_order: str,
+    ) -> None:
+        self._is_card = is_card
+        self._date_order = date_order
         self._pages = len(pages)
         self._unreadable = [page.number for page in pages if page.is_picture]
         self._lines = [line for page in lines for line in page]
@@ -83,7 +108,7 @@ class _Document:
         """A statement of a month in which nothing happened: what it opens with, it closes with."""
         lines = [*self._lines, *self._margin]
         found = told.facts_of(lines, 0)
-        story = Story([], found, [], told.period_of(lines), told.card_strength(lines))
+        story = Story([], found, [], told.period_of(lines), self._card(lines))
         tried = decide(story)
         if not tried.is_sound:
             raise FatalFailure(
@@ -189,12 +214,26 @@ class _Document:
             sorted(in_table + own_facts, key=lambda fact: (fact.page, fact.line)),
             told.facts_of(shared, -1),
             self._period(own, shared),
-            told.card_strength(own),
+            self._card(own),
             told.is_bank(own),
             _is_thai(self._lines),
             any(table.heading.is_guessed for table in self._tables),
         )
         return self._made(number, story, decide(story), own, shared)
+
+    def _card(self, lines: Sequence[Line]) -> int:
+        """How sure it is that this is a card; who says so is believed."""
+        return CARD_SURE if self._is_card else told.card_strength(lines)
+
+    def _terms(self, terms: Terms) -> Terms:
+        """How the strings are read; what the file leaves open, the user may have said."""
+        if terms.date_order or not self._date_order:
+            return terms
+        why = {
+            **terms.why,
+            "date_order": f"{self._date_order}: so the user says, the file does not decide it",
+        }
+        return replace(terms, date_order=self._date_order, why=why)
 
     def _owner(self, line: Line) -> int:
         """The section in whose part of the file a line stands; -1 if before the first."""
@@ -234,7 +273,7 @@ class _Document:
             period_from=story.period.start,
             period_to=story.period.end,
             totals=totals_of(story.facts),
-            terms=tried.terms,
+            terms=self._terms(tried.terms),
             rows=tried.rows,
         )
 
