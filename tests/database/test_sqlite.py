@@ -7,6 +7,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import apsw
 import pytest
 
 from stateward.core.errors import StoreFull, StoreMismatch, StoreUnreachable
@@ -99,3 +100,29 @@ def test_the_pipe_of_a_listener_that_died_is_swept_away(tmp_path: Path) -> None:
 
         assert bell.wait(WAIT_S)
         assert not left_behind.exists()
+
+
+def test_a_file_that_another_process_is_just_making_is_not_taken_for_a_strangers(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "new.db"
+    others: list[SqliteDatabase] = []
+
+    def make_it_meanwhile(_: object, sql: str, __: object) -> bool:
+        if "sqlite_schema" in sql and not others:
+            others.append(None)  # type: ignore[arg-type]  # its own statements come here, too
+            others[0] = SqliteDatabase(path)
+        return True
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.exec_trace = make_it_meanwhile
+
+    apsw.connection_hooks.append(watch)
+    try:
+        database = SqliteDatabase(path)
+    finally:
+        apsw.connection_hooks.remove(watch)
+
+    assert database.check()["schema"] == others[0].check()["schema"]
+    database.close()
+    others[0].close()

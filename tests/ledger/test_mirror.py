@@ -24,7 +24,8 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 def submit(app: App, count: int, *, start: int = 0) -> None:
     for number in range(start, start + count):
-        app.submit(f"row,{number}\n".encode(), actor="person:ann")
+        statement = f"Date,Amount,Text\n2026-01-{13 + number},-1.00,row {number}\n"
+        app.submit(statement.encode(), actor="person:ann")
 
 
 class Ticks:

@@ -306,6 +306,16 @@ class SqliteDatabase:
             self._execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def _schema_version(self) -> int:
+        """How many migrations were made; all of it as of one moment, for another process may be making them."""
+        if self._connection.in_transaction:
+            return self._schema_version_now()
+        self._execute("BEGIN")
+        try:
+            return self._schema_version_now()
+        finally:
+            self._execute("COMMIT")
+
+    def _schema_version_now(self) -> int:
         ((ours,),) = self._execute("PRAGMA application_id").fetchall()
         ((tables,),) = self._execute("SELECT count(*) FROM sqlite_schema").fetchall()
         if ours != APPLICATION_ID and tables:
