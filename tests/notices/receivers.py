@@ -69,7 +69,10 @@ def receiving(
         def do_POST(self) -> None:
             size = int(self.headers["Content-Length"])
             headers = {name.lower(): value for name, value in self.headers.items()}
-            receiver.posts.append(Post(self.path, headers, self.rfile.read(size)))
+            body = self.rfile.read(size)
+            if len(body) < size:
+                return  # who posted was killed while it sent: nothing was received
+            receiver.posts.append(Post(self.path, headers, body))
             answer = receiver.answer()
             time.sleep(answer.wait_s)
             self.send_response(answer.status)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import selectors
 import signal
@@ -297,7 +298,9 @@ def test_no_process_outlives_its_job(seat: Seat, runner: str) -> None:
     result = seat.completes(runner)
 
     assert is_gone_soon(only_item(result)["pid"])
-    assert said(result, "warning") == ["the runner left 1 processes; they are killed"]
+    (warning,) = said(result, "warning")
+    # The parent of a daemon may not have left yet when they are counted.
+    assert re.fullmatch("the runner left [12] processes; they are killed", warning)
     assert len(seat.spawned) == 2
 
 
