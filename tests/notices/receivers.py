@@ -110,6 +110,19 @@ def served(server: ThreadingHTTPServer) -> Iterator[None]:
         thread.join()
 
 
+def take_request(connection: socket.socket) -> None:
+    """Read all of a post: to close a connection with unread bytes would take back what was said over it."""
+    head, size, body = b"", 0, b""
+    while b"\r\n\r\n" not in head or len(body) < size:
+        piece = connection.recv(65_536)
+        if not piece:
+            return
+        head += piece
+        names, _, body = head.partition(b"\r\n\r\n")
+        lines = (line.partition(b":") for line in names.lower().split(b"\r\n"))
+        size = next((int(value) for name, _, value in lines if name == b"content-length"), 0)
+
+
 @contextmanager
 def saying(talk: Callable[[socket.socket], None]) -> Iterator[str]:
     """A server that does what `talk` does with each connection, for those that do not speak HTTP; its address."""
@@ -126,7 +139,7 @@ def saying(talk: Callable[[socket.socket], None]) -> Iterator[str]:
     def converse(connection: socket.socket) -> None:
         with connection:
             try:
-                connection.recv(65_536)
+                take_request(connection)
                 talk(connection)
             except OSError:
                 pass
