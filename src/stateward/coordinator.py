@@ -652,6 +652,7 @@ def _work(record: Record, stage: Stage, worker: str) -> Work:
         inputs=record.outputs,
         retry_count=record.retry_count,
         is_inline=stage.isolation == "inline",
+        network=stage.network,
         produces=stage.produces,
     )
 

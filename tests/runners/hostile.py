@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import json
 import mmap
 import os
 import resource
@@ -54,6 +55,25 @@ def scratch(job: Job) -> dict[str, Any]:
     Path("here").write_text("the working folder is the scratch folder")
     done = subprocess.run(["/bin/echo", "from a program"], check=True, stdout=subprocess.DEVNULL)
     return {"found": _names(job.scratch), "code": done.returncode}
+
+
+@runner("good.pay_once")
+def pay_once(job: Job) -> dict[str, Any]:
+    """Ask for something dear, keep the answer, and die the first time."""
+    answer = job.kept("answer")
+    if answer is None:
+        job.keep("answer", b"paid by " + str(job.attempt).encode() + b"\x00\xff")
+        job.keep("answer", b"what was kept first stays")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"answer": (answer or b"").hex(), "other": job.kept("other")}
+
+
+@runner("bad.keep_too_much")
+def keep_too_much(job: Job) -> None:
+    channel, message = _channel(), {"type": "keep", "number": 0, "name": "x" * 500, "data": ""}
+    payload = json.dumps(message).encode()
+    os.write(channel, len(payload).to_bytes(4, "big") + payload)
+    time.sleep(FOR_EVER_S)
 
 
 @runner("good.look")

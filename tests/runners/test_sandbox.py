@@ -19,9 +19,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from stateward.core.errors import StoreUnreachable
 from stateward.runners import child as inside
 from stateward.runners import sandbox
-from stateward.runners.kit import CHUNK_ITEMS_MAX, Completed, Failed, Limits, Result
+from stateward.runners.kit import (
+    CHUNK_ITEMS_MAX,
+    Completed,
+    Failed,
+    Limits,
+    LooseDrawer,
+    Result,
+)
 from stateward.runners.sandbox import Child, JobOrder, sandbox_layers
 
 HOSTILE = str(Path(__file__).parent / "hostile.py")
@@ -602,6 +610,40 @@ def test_a_connection_that_is_forbidden_says_so(seat: Seat) -> None:
     result = seat.fails("bad.connect")
 
     assert result.message == "PermissionError: [Errno 13] Permission denied"
+
+
+def test_what_was_kept_outlives_a_kill_and_the_first_word_stays(seat: Seat) -> None:
+    drawer = LooseDrawer()
+    child = seat.idle_child()
+
+    child.start(an_order("good.pay_once", attempt=1), drawer=drawer)
+    first = wait_for(child)
+    child = seat.idle_child()
+    child.start(an_order("good.pay_once", attempt=2), drawer=drawer)
+    second = wait_for(child)
+
+    assert isinstance(first, Failed)
+    assert first.code == "RUNNER_DIED"
+    assert isinstance(second, Completed)
+    assert only_item(second) == {"answer": b"paid by 1\x00\xff".hex(), "other": None}
+
+
+def test_a_job_whose_worker_cannot_keep_anything_fails_and_may_be_tried_again(seat: Seat) -> None:
+    class Broken(LooseDrawer):
+        def kept(self, name: str) -> bytes | None:
+            raise StoreUnreachable("the database is away")
+
+    child = seat.idle_child()
+    child.start(an_order("good.pay_once"), drawer=Broken())
+    result = wait_for(child)
+
+    assert isinstance(result, Failed)
+    assert (result.code, result.is_retryable) == ("NOT_KEPT", True)
+    seat.works()
+
+
+def test_who_asks_to_keep_what_no_kit_would_is_killed(seat: Seat) -> None:
+    assert seat.fails("bad.keep_too_much").code == "RUNNER_BROKE_PROTOCOL"
 
 
 @needs_landlock

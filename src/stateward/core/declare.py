@@ -58,6 +58,7 @@ class StageDeclared(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float | None = TIMEOUT_DEFAULT_S
     runner: str | None = None
     isolation: Literal["process", "inline"] = "process"
+    network: bool = False
     produces: str | None = None
     log: str | None = None
 
@@ -230,6 +231,7 @@ def _stage(machine: str, name: str, stage: StageDeclared) -> Stage:
         timeout_s=stage.timeout_s or TIMEOUT_DEFAULT_S,
         runner=stage.runner or f"{machine}.{name}",
         isolation=stage.isolation,
+        network=stage.network,
         produces=stage.produces,
         log_field=stage.log or f"{name}_log_ref",
     )
@@ -348,6 +350,11 @@ class _Check:
         if stage.on_error_waiting is not None and stage.enter == running:
             yield self._fault(
                 (*path, "on_error_waiting"), f"{name!r} has no state of its own for waiting"
+            )
+        if stage.network and stage.isolation == "inline":
+            yield self._fault(
+                (*path, "network"),
+                "is for the child of a stage: an inline stage has none to confine",
             )
         if stage.timeout_s is None or not 0 < stage.timeout_s <= WAIT_MAX_S:
             yield self._fault(

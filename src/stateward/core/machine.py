@@ -102,6 +102,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     isolation: Literal["process", "inline"]
     produces: str | None
     log_field: str
+    network: bool = False
 
     def route(self, outcome: str, facts: Mapping[str, Json]) -> str | None:
         """The state that this outcome leads to, or None when the stage has no such outcome."""

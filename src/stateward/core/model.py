@@ -197,6 +197,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     inputs: dict[str, int] = {}
     retry_count: int = 0
     is_inline: bool = False
+    network: bool = False
     produces: str | None = None
 
 

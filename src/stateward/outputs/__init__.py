@@ -4,9 +4,11 @@ An attempt is (record, version). Its mark, its log and its items appear together
 a second output for the same attempt is dropped. Items are kept in chunks, each a JSON array, so that a stage
 with a hundred thousand rows costs a few hundred inserts; what is known of them as a whole is one more chunk, a JSON
 object that counts for none. When an event is lost on the way, the mark tells the
-clock how the attempt ended.
+clock how the attempt ended. Beside that a stage may keep a little that outlives its attempts, such as an answer
+that was paid for.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
@@ -49,6 +51,11 @@ ITEM_CHUNKS = Table(
         "data": "text",
     },
     key=("record_id", "version", "chunk"),
+)
+KEPT = Table(
+    "kept",
+    {"record_id": "text", "stage": "text", "name": "text", "data": "text", "at": "bigint"},
+    key=("record_id", "stage", "name"),
 )
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -210,6 +217,21 @@ class Outputs:
             version=version,
         )
         return _decode_facts(str(found[0][0])) if found else {}
+
+    def keep(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
+        """Keep bytes for all attempts of a stage, durably, at once; what was kept first stays."""
+        row: Row = (record_id, stage, name, b64encode(data).decode(), at)
+        self._database.insert_new(KEPT, [row])
+
+    def kept(self, record_id: str, stage: str, name: str) -> bytes | None:
+        """What an attempt of the stage kept under a name, if any did."""
+        found = self._database.rows(
+            "SELECT data FROM kept WHERE record_id = :record_id AND stage = :stage AND name = :name",
+            record_id=record_id,
+            stage=stage,
+            name=name,
+        )
+        return b64decode(str(found[0][0])) if found else None
 
 
 def ended_event(mark: Mark) -> Event:

@@ -40,6 +40,7 @@ from typing import NoReturn, TypeAlias
 
 import msgspec
 
+from stateward.core.errors import TransientFailure
 from stateward.core.model import Fields
 from stateward.runners.kit import (
     TRACEBACK_CHARS_MAX,
@@ -148,7 +149,29 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
     is_retryable: bool
 
 
-Reply: TypeAlias = Ready | Line | Items | Done | Fault
+class Keep(msgspec.Struct, frozen=True, kw_only=True, tag="keep"):
+    """Something to keep for later attempts; the job waits until it is kept."""
+
+    number: int
+    name: str
+    data: bytes
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
+    """Asks what was kept under a name."""
+
+    number: int
+    name: str
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker's answer to `Keep` and `Look`. `trouble` says why it could do neither."""
+
+    data: bytes | None = None
+    trouble: str = ""
+
+
+Reply: TypeAlias = Ready | Line | Items | Done | Fault | Keep | Look
 
 
 def frame(payload: bytes) -> bytes:
@@ -332,8 +355,35 @@ def work(
         scratch=scratch,
         deadline=time.monotonic() + order.timeout_s,
         options=order.options,
+        drawer=WireDrawer(channel, order.number),
     )
     return run_runner(runner, job, limits=limits, sleep=time.sleep, now=lambda: 0, log=log)
+
+
+class WireDrawer:
+    """Has the worker keep things: this process can write nothing that outlives it."""
+
+    def __init__(self, channel: Channel, number: int) -> None:
+        self._channel = channel
+        self._number = number
+        self._lock = threading.Lock()
+
+    def keep(self, name: str, data: bytes) -> None:
+        self._ask(Keep(number=self._number, name=name, data=data))
+
+    def kept(self, name: str) -> bytes | None:
+        return self._ask(Look(number=self._number, name=name)).data
+
+    def _ask(self, question: Keep | Look) -> Told:
+        with self._lock:
+            self._channel.send(question)
+            payload = self._channel.read()
+        if payload is None:
+            raise TransientFailure("the worker is gone", code="NOT_KEPT")
+        told = msgspec.json.decode(payload, type=Told)
+        if told.trouble:
+            raise TransientFailure(told.trouble, code="NOT_KEPT")
+        return told
 
 
 class WireLog:

@@ -43,6 +43,8 @@ LINE_BYTES_MAX = 64 * KIB
 TRACEBACK_CHARS_MAX = 8 * KIB
 TRACEBACK_FRAMES_MAX = 40
 CLOSING_BYTES_MAX = 160
+KEPT_BYTES_MAX = 768 * KIB  # as base64 still a message that a child may send
+KEPT_NAME_CHARS_MAX = 200
 EMPTYING_ROUNDS_MAX = 1_000_000
 KEY_CHARS_SHOWN_MAX = 60
 # JSON lets these stand in a text, but many a reader takes them for the end of a line.
@@ -254,6 +256,31 @@ def _budget(level: str) -> str:
 _UNKEPT = LogBook(bytes_max=0, now=lambda: 0)  # of a job that nobody runs: it keeps no line
 
 
+class Drawer(Protocol):
+    """Where a stage keeps what must outlive its attempts."""
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep bytes durably; what was kept first stays."""
+
+    def kept(self, name: str) -> bytes | None:
+        """What was kept under a name, by this attempt or an earlier one."""
+
+
+class LooseDrawer:
+    """The drawer of a job that was made by hand: it lasts as long as the job."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep bytes; what was kept first stays."""
+        self._kept.setdefault(name, data)
+
+    def kept(self, name: str) -> bytes | None:
+        """What was kept under a name."""
+        return self._kept.get(name)
+
+
 class Job:
     """What a runner is given: one attempt at one stage of one record.
 
@@ -275,6 +302,7 @@ class Job:
         scratch: Path | None = None,
         deadline: float | None = None,
         options: Fields | None = None,
+        drawer: Drawer | None = None,
     ) -> None:
         self.record_id = record_id
         self.stage = stage
@@ -285,6 +313,7 @@ class Job:
         self.path = path
         self.deadline = deadline
         self._chunks = items or {}
+        self._drawer: Drawer = LooseDrawer() if drawer is None else drawer
         self._scratch = scratch
         self._is_borrowed = scratch is None
         self._log: Log = _UNKEPT
@@ -332,6 +361,23 @@ class Job:
     def log(self, message: str, /, *, level: str = "info", **facts: object) -> None:
         """Write a line into the log of this attempt: a sentence and the facts that belong to it."""
         self._log.write(level, message, facts)
+
+    def keep(self, name: str, data: Bytes) -> None:
+        """Keep bytes for later attempts at this stage; when this returns, no crash can lose them.
+
+        For what must not be done or paid for twice, under a name that says exactly what it answers. What was kept
+        first under a name stays.
+        """
+        if not 0 < len(name) <= KEPT_NAME_CHARS_MAX or len(data) > KEPT_BYTES_MAX:
+            raise ValueError(
+                f"cannot keep {len(data)} bytes as {name[:KEY_CHARS_SHOWN_MAX]!r}: at most {KEPT_BYTES_MAX} bytes, "
+                f"under a name of at most {KEPT_NAME_CHARS_MAX} characters"
+            )
+        self._drawer.keep(name, data)
+
+    def kept(self, name: str) -> Bytes | None:
+        """What this attempt or an earlier one kept under a name."""
+        return self._drawer.kept(name)
 
     @property
     def scratch(self) -> Path:

@@ -27,11 +27,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from stateward.core.errors import StoreError
 from stateward.core.model import Fields, Micros, clean_text
 from stateward.runners import child as inside
 from stateward.runners.kit import (
@@ -40,15 +41,19 @@ from stateward.runners.kit import (
     CHUNK_ITEMS_MAX,
     CODE_CHARS_MAX,
     FACTS_BYTES_MAX,
+    KEPT_BYTES_MAX,
+    KEPT_NAME_CHARS_MAX,
     KIB,
     LABEL_CHARS_MAX,
     LINE_CHARS_MAX,
     NUL_ESCAPED,
     Chunks,
     Completed,
+    Drawer,
     Failed,
     Limits,
     LogBook,
+    LooseDrawer,
     Result,
     cleaned,
     empty_folder,
@@ -66,6 +71,7 @@ PIPE_BYTES = READS_MAX * READ_BYTES
 SMALL_READS_MAX = 50
 PACE_S = 0.005
 FRAME_SLACK_BYTES = 256 * KIB
+QUESTIONS_MAX = 1000
 BROKE_PROTOCOL = "RUNNER_BROKE_PROTOCOL"
 # After these the process may be short of memory, half shut down, or full of files.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
@@ -131,7 +137,9 @@ class Child:
         limits: Limits,
         now: Callable[[], Micros],
         clock: Callable[[], float],
+        may_connect: bool = False,
     ) -> None:
+        self.may_connect = may_connect
         self.layers: tuple[str, ...] | None = None
         self._process = born.process
         self._wire = _Wire(born.channel, frame_bytes_max=_frame_bytes_max(limits))
@@ -167,7 +175,7 @@ class Child:
         """
         bury()
         born = _spawn(scratch_root)
-        child = cls(born, limits=limits, now=now, clock=clock)
+        child = cls(born, limits=limits, now=now, clock=clock, may_connect=network)
         hello = _hello(imports, limits=limits, is_confined=landlock, may_connect=network)
         child._wire.send([msgspec.json.encode(hello)])
         return child
@@ -222,8 +230,8 @@ class Child:
             is_written = self.wants_write and fd == self._wire.fileno()
             yield fd, selectors.EVENT_READ | (selectors.EVENT_WRITE if is_written else 0)
 
-    def start(self, order: JobOrder) -> None:
-        """Begin a job. Its time runs from when the pipelines are loaded."""
+    def start(self, order: JobOrder, *, drawer: Drawer | None = None) -> None:
+        """Begin a job. Its time runs from when the pipelines are loaded; what it keeps goes into `drawer`."""
         if self._attempt is not None or self._is_closed:
             raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
         log = LogBook(bytes_max=self._limits.log_bytes_max, now=self._now)
@@ -234,6 +242,7 @@ class Child:
             number=self._jobs_done,
             kill_at=self._clock() + LOAD_S_MAX,
             folder=self._scratch,
+            drawer=LooseDrawer() if drawer is None else drawer,
         )
         if self.layers is not None:
             self._send(self._attempt)
@@ -322,6 +331,11 @@ class Child:
             return None
         if self._attempt is None or not self._attempt.is_sent:
             raise Breach("it spoke without being asked")
+        if isinstance(reply, inside.Keep | inside.Look):
+            if self._wire.wants_write:
+                raise Breach("it asked before it had heard the whole job")
+            self._wire.send([msgspec.json.encode(self._attempt.tell(reply))])
+            return None
         result = self._attempt.take(reply)
         return None if result is None else self._finish(self._attempt, result)
 
@@ -426,6 +440,9 @@ class Child:
         return int(status)
 
 
+_Answer: TypeAlias = inside.Line | inside.Items | inside.Done | inside.Fault
+
+
 class Breach(Exception):
     """A child did not keep to the protocol."""
 
@@ -442,6 +459,7 @@ class _Attempt:
         number: int,
         kill_at: float,
         folder: Path,
+        drawer: Drawer,
     ) -> None:
         self.order = order
         self.log = log
@@ -451,6 +469,8 @@ class _Attempt:
         self.resume_at = -math.inf
         self.is_sent = False
         self._is_silent = False
+        self._drawer = drawer
+        self._questions = 0
         self._limits = limits
         # Beside the child's own folder, which it may empty or leave without rights.
         self._chunks = Chunks(lambda: folder.parent)
@@ -481,7 +501,23 @@ class _Attempt:
             return inside.NOT_LOADED, f"the pipelines were not loaded within {LOAD_S_MAX:g} s"
         return "TIMEOUT", self.order.timeout_message
 
-    def take(self, reply: inside.Reply) -> Result | None:
+    def tell(self, question: inside.Keep | inside.Look) -> inside.Told:
+        """Keep something for the stage of this job, or say what was kept."""
+        self._questions += 1
+        data = question.data if isinstance(question, inside.Keep) else b""
+        is_small = 0 < len(question.name) <= KEPT_NAME_CHARS_MAX and len(data) <= KEPT_BYTES_MAX
+        if question.number != self.number or not is_small or self._questions > QUESTIONS_MAX:
+            raise Breach("it asked to keep what no kit lets through")
+        name = clean_text(question.name, chars_max=KEPT_NAME_CHARS_MAX)
+        try:
+            if isinstance(question, inside.Look):
+                return inside.Told(data=self._drawer.kept(name))
+            self._drawer.keep(name, data)
+        except StoreError as error:
+            return inside.Told(trouble=f"it could not be kept: {error}")
+        return inside.Told()
+
+    def take(self, reply: inside.Ready | _Answer) -> Result | None:
         """Believe a message after checking it; the result if it is the last one."""
         if isinstance(reply, inside.Ready):
             raise Breach("it said twice that it was ready")

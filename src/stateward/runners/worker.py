@@ -73,6 +73,23 @@ class Inputs(Mapping[str, Sequence[str]]):
         return stage in self._work.inputs
 
 
+class StageDrawer:
+    """What a stage of a record keeps beyond its attempts, in the database."""
+
+    def __init__(self, outputs: Outputs, work: Work, clock: Callable[[], Micros]) -> None:
+        self._outputs = outputs
+        self._of = (work.record_id, work.stage)
+        self._clock = clock
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep bytes durably, before this returns."""
+        self._outputs.keep(*self._of, name, data, at=self._clock())
+
+    def kept(self, name: str) -> bytes | None:
+        """What was kept under a name."""
+        return self._outputs.kept(*self._of, name)
+
+
 class Worker:
     """All attempts of one process."""
 
@@ -273,6 +290,7 @@ class Worker:
                 path=self._artifact(work),
                 items=Inputs(self._outputs, work),
                 options=self._options_of(work),
+                drawer=StageDrawer(self._outputs, work, self._clock),
             )
         except ArtifactError as error:
             return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
@@ -280,7 +298,7 @@ class Worker:
 
     def _start(self) -> None:
         for key, work in list(self._queue.items()):
-            child = self._idle_child()
+            child = self._idle_child(may_connect=work.network)
             if child is None:
                 return
             del self._queue[key]
@@ -292,25 +310,35 @@ class Worker:
                 )
                 self._finished[key] = Finished(work, missing)
                 continue
-            child.start(order)
+            child.start(order, drawer=StageDrawer(self._outputs, work, self._clock))
             self._children[child] = work
 
-    def _idle_child(self) -> Child | None:
-        for child in [
-            child for child, work in self._children.items() if work is None and child.is_dead
-        ]:
-            child.close()
-            del self._children[child]
-        for child, work in self._children.items():
-            if work is None and child.is_idle:
+    def _idle_child(self, *, may_connect: bool) -> Child | None:
+        """A child that does nothing now; one that may open connections is for stages that must, and only for them."""
+        idle = [child for child, work in self._children.items() if work is None]
+        for child in [child for child in idle if child.is_dead]:
+            idle.remove(child)
+            self._dismiss(child)
+        for child in idle:
+            if child.may_connect == may_connect:
                 return child
         if len(self._children) >= self._processes:
-            return None
+            if not idle:
+                return None
+            self._dismiss(idle[0])
         child = Child.spawn(
-            self._imports, limits=self._limits, scratch_root=self._scratch_root, now=self._clock
+            self._imports,
+            limits=self._limits,
+            scratch_root=self._scratch_root,
+            now=self._clock,
+            network=may_connect,
         )
         self._children[child] = None
         return child
+
+    def _dismiss(self, child: Child) -> None:
+        child.close()
+        del self._children[child]
 
     def _poll(self) -> None:
         now = time.monotonic()
