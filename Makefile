@@ -97,9 +97,9 @@ ledger-bench: setup-dev ## measure the ledger beside SQLite, LMDB and plain file
 	@$(BIN)/python -m stateward.bench.ledger docs/explanation/ledger-speed.md $(if $(LARGE),--large)
 
 .PHONY: load
-load: setup-dev ## send uploads over HTTP at a steady rate, on PostgreSQL, into docs/explanation/load.md; RATE=100 SECONDS=60
+load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL, into docs/explanation/load.md; RATE=100 SECONDS=60 BURST=10000
 	@$(BIN)/python -m stateward.testing.load --rate $(or $(RATE),100) --seconds $(or $(SECONDS),60) \
-	  $(if $(RATE)$(SECONDS),,--page docs/explanation/load.md)
+	  --burst $(or $(BURST),10000) $(if $(RATE)$(SECONDS)$(BURST),,--page docs/explanation/load.md)
 
 .PHONY: simulate
 simulate: setup-dev ## run simulated histories with crashes and every other fault; SEEDS=10000 FROM=0, or SEED=4711 for one

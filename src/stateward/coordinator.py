@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from stateward.bus import UNASSIGNED, Bus, Reported, WorkerInfo
+from stateward.bus import GIVEN_BACK, NOBODY, Bus, Reported, WorkerInfo
 from stateward.core.decide import begin, decide, is_at_home, start, upgrade
 from stateward.core.errors import ConcurrentModification, DeclarationError, Fault, UnknownName
 from stateward.core.machine import Machine, Stage
@@ -154,6 +154,8 @@ class Coordinator:
         self._hearing = Hearing(lease_s=lease_s, ticks=ticks or (lambda: clock() / SECOND))
         self._deliveries_max = deliveries_max
         self._ageing_s = ageing_s or {}
+        self.under_way = 0
+        """How many jobs workers had when they were last handed out."""
 
     # Verb 1: open
 
@@ -320,10 +322,11 @@ class Coordinator:
 
     def _hand_out(self, batch: "Batch") -> None:
         workers, load = self._bus.workers(), self._bus.load()
+        self.under_way = sum(load.values())
         room = Room(workers, load, silent=self._hearing.silent(workers))
         if not room.is_left:
             return
-        if any(worker == UNASSIGNED for worker, _ in load):
+        if any(worker in NOBODY for worker, _ in load):
             self._hand_out_again(room, batch)
         for record in heapq.merge(*self._queues(room, batch), key=attrgetter("rank")):
             machine = self._catalogue.of(record)
@@ -388,14 +391,15 @@ class Coordinator:
             record = batch.records.get(work.record_id)
             if record is None or record.version != work.version:
                 batch.withdrawn.append((work.record_id, work.version))
-            elif work.delivery >= self._deliveries_max:
+            elif work.worker != GIVEN_BACK and work.delivery >= self._deliveries_max:
                 self._decide(_lost_event(work, batch.now), batch)
             else:
                 machine = self._catalogue.of(record)
                 worker = room.take(machine.stage[work.stage])
                 if worker is not None:
                     batch.change(start(machine, record, worker=worker, now=batch.now).change)
-                    batch.resent.append(replace(work, worker=worker, delivery=work.delivery + 1))
+                    more = 0 if work.worker == GIVEN_BACK else 1
+                    batch.resent.append(replace(work, worker=worker, delivery=work.delivery + more))
 
     # Recovery
 

@@ -223,7 +223,10 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=1000,
-            description="Jobs that a process takes ahead of the one it runs; they count as running meanwhile.",
+            description=(
+                "Jobs that a process takes ahead of the one it runs, at least; where jobs are quick it takes more by "
+                "itself. They count as running meanwhile."
+            ),
         ),
     ] = 0
     heartbeat_seconds: Annotated[
@@ -260,7 +263,7 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
     ] = MIB
     jobs_per_child: Annotated[
         Count, Meta(description="Jobs that a child process runs before a fresh one replaces it.")
-    ] = 500
+    ] = 2000
     transient_attempts: Annotated[
         int,
         Meta(ge=1, le=100, description="Attempts at a job whose failures pass by themselves."),

@@ -38,3 +38,16 @@ def test_a_bad_runner_harms_only_its_own_record(
     assert app.verify().is_sound
     (attempt,) = app.attempts(bad.id)
     assert attempt.error_code == code
+
+
+def test_who_waits_behind_a_long_job_is_given_back_and_done_all_the_same(make_app: Maker) -> None:
+    app = make_app(f"pipelines: ['{HOSTILE}']\nworker: {{processes: 1, prefetch: 4}}\n")
+    slow = app.submit(b"sleep", machine="hostile").record
+    quick = [app.submit(f"behave {n}".encode(), machine="hostile").record for n in range(4)]
+
+    app.run_until_idle()
+
+    assert app.record(slow.id).error_code == "TIMEOUT"
+    assert [app.record(each.id).status for each in quick] == ["done"] * 4
+    assert [len(app.attempts(each.id)) for each in quick] == [1] * 4
+    assert app.verify().is_sound

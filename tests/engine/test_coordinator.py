@@ -348,6 +348,29 @@ def test_work_of_a_lost_worker_goes_to_another_under_the_same_version(rig: Rig) 
     assert rig.now(record).status == "normalizing"
 
 
+def test_work_that_is_given_back_goes_to_another_and_costs_no_delivery(rig: Rig) -> None:
+    rig.worker("w1", slots=1)
+    record = rig.open()
+    rig.settle()
+    (unbegun,) = rig.work("w1")
+
+    for _ in range(5):  # more often than a job may lose its worker
+        rig.bus.give_back(rig.work("w1"))
+        rig.coordinator.recover()
+        rig.settle()
+    rig.bus.leave("w1")
+    rig.bus.give_back(rig.work("w1"))
+    rig.worker("w2")
+    rig.settle()
+
+    (again,) = rig.work("w2")
+    assert (again.version, again.delivery) == (unbegun.version, 1)
+    assert not rig.complete(unbegun), "who gave it back has no say in it"
+    assert rig.complete(again)
+    rig.settle()
+    assert rig.now(record).status == "normalizing"
+
+
 def test_a_silent_worker_loses_its_work_when_its_lease_is_over(rig: Rig) -> None:
     rig.worker("w1")
     rig.open()

@@ -9,12 +9,15 @@ Events wait in the order of their arrival until the transaction that handles the
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.model import Event, Micros, Work
 from stateward.core.points import Point, point
 from stateward.database import TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, Database, Row, Table
 
-UNASSIGNED = ""
+UNASSIGNED = ""  # whose worker was lost
+GIVEN_BACK = "-"  # whose worker had not begun with it, and took it for too long to wait
+NOBODY = (UNASSIGNED, GIVEN_BACK)
 WORKERS_MAX = 10_000
 
 WORK = Table(
@@ -101,8 +104,26 @@ class Bus:
         return [_decode_work(str(body)) for (body,) in found]
 
     def orphans(self, *, limit: int) -> list[Work]:
-        """Work whose worker was lost."""
-        return self.assigned(UNASSIGNED, limit=limit)
+        """Work whose worker was lost, and work that was given back: its `worker` says which."""
+        found = self._database.rows(
+            "SELECT worker, body FROM work WHERE worker IN ('', '-') ORDER BY rank LIMIT :limit",
+            limit=limit,
+        )
+        return [replace(_decode_work(str(body)), worker=str(worker)) for worker, body in found]
+
+    def give_back(self, work: Sequence[Work]) -> None:
+        """Let somebody else do what this worker has not begun with; no delivery is counted for it."""
+        for each in work:
+            self._database.run(
+                "UPDATE work SET worker = '-'"
+                " WHERE record_id = :record_id AND version = :version AND worker = :worker"
+                " AND delivery = :delivery",
+                record_id=each.record_id,
+                version=each.version,
+                worker=each.worker,
+                delivery=each.delivery,
+            )
+        self._database.ring([TOPIC_READY])
 
     def resend(self, work: Sequence[Work]) -> None:
         """Hand work that was sent before to the workers it names now."""
@@ -132,7 +153,8 @@ class Bus:
     def release(self) -> int:
         """Take all work from workers that are no longer there; it waits for others."""
         count = self._database.run(
-            "UPDATE work SET worker = '' WHERE worker <> '' AND worker NOT IN (SELECT id FROM workers)"
+            "UPDATE work SET worker = '' WHERE worker NOT IN ('', '-')"
+            " AND worker NOT IN (SELECT id FROM workers)"
         )
         if count:
             point(Point.WORK_RELEASED)

@@ -94,7 +94,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     items_bytes_max: int = 1024 * MIB
     log_bytes_max: int = MIB
     message_chars_max: int = 2000
-    jobs_per_child: int = 500
+    jobs_per_child: int = 2000
     transient_attempts: int = 3
     transient_backoff_s: float = 0.5
 

@@ -24,6 +24,7 @@ from stateward.core.model import Event, Fields, Micros, Work, timeout_message
 from stateward.core.points import Point, point
 from stateward.database import TOPIC_WORK, Database
 from stateward.outputs import Mark, Output, Outputs, ended_event
+from stateward.runners.ahead import AHEAD_MAX, WAIT_S_MAX, Ahead
 from stateward.runners.kit import Chunk, Completed, Failed, Job, Limits, Result, Runner, run_runner
 from stateward.runners.sandbox import Child, JobOrder
 from stateward.telemetry import Log
@@ -127,7 +128,8 @@ class Worker:
         self._imports = list(imports)
         self._limits = limits
         self._processes = processes
-        self._window = processes * (1 + prefetch) + inline_window
+        self._ahead = Ahead(prefetch)
+        self._window = processes * (1 + max(prefetch, AHEAD_MAX)) + inline_window
         self._heartbeat_s = heartbeat_s
         self._clock = clock
         self._sleep = sleep
@@ -148,6 +150,7 @@ class Worker:
         )
         self._bell = database.bell(TOPIC_WORK)
         self._children: dict[Child, Work | None] = {}
+        self._began: dict[Child, float] = {}
         self._queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
         self._is_written = False
@@ -164,9 +167,13 @@ class Worker:
             if key not in self._finished and key not in self._queue and not self._is_under_way(key):
                 self._queue[key] = work
         self._run_inline()
+        self.tend()
+        return bool(self._finished)
+
+    def tend(self) -> None:
+        """Keep the children at work with what is here; the database is not asked."""
         self._poll()
         self._start()
-        return bool(self._finished)
 
     def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
         """Write what is finished, and say that we are alive; whether anything was written.
@@ -175,6 +182,7 @@ class Worker:
         it in this very transaction: then nothing needs to be put there and taken out again.
         """
         self._is_written = False
+        self._give_back()
         self._beat()
         finished = list(self._finished.values())
         if not finished:
@@ -216,12 +224,18 @@ class Worker:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is under way, queued or unwritten."""
-        is_working = any(work is not None for work in self._children.values())
-        return not (is_working or self._queue or self._finished)
+        return self.under_way == 0
 
-    def watched(self) -> Iterator[tuple[int, int]]:
-        """The descriptors to sleep on: the bell and the children that work."""
-        yield self._bell.fileno(), selectors.EVENT_READ
+    @property
+    def under_way(self) -> int:
+        """How many jobs it has: running, queued, or not written yet."""
+        running = sum(work is not None for work in self._children.values())
+        return running + len(self._queue) + len(self._finished)
+
+    def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
+        """The descriptors to sleep on: the children that work, and the bell for whoever wants to be called."""
+        if is_called:
+            yield self._bell.fileno(), selectors.EVENT_READ
         for child, work in self._children.items():
             if work is not None:
                 yield from child.watched()
@@ -234,6 +248,8 @@ class Worker:
             for child, work in self._children.items()
             if work is not None and child.deadline is not None
         ]
+        if self._queue and self._began:
+            deadlines.append(min(self._began.values()) + WAIT_S_MAX - now)
         return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
 
     def drain(self) -> None:
@@ -266,7 +282,7 @@ class Worker:
             if work is not None and _key(work) not in assigned:
                 self._log.info("stopped: the work was withdrawn", **_facts(work))
                 child.cancel()
-                self._children[child] = None
+                self._free(child)
 
     def _is_under_way(self, key: Key) -> bool:
         return any(work is not None and _key(work) == key for work in self._children.values())
@@ -312,6 +328,25 @@ class Worker:
                 continue
             child.start(order, drawer=StageDrawer(self._outputs, work, self._clock))
             self._children[child] = work
+            self._began[child] = time.monotonic()
+
+    def _free(self, child: Child) -> None:
+        self._children[child] = None
+        self._began.pop(child, None)
+
+    def _give_back(self) -> None:
+        """Nobody waits here for long behind jobs that take long: what is not begun goes to whoever has room."""
+        waiting = [work for work in self._queue.values() if not work.is_inline]
+        if not waiting or len(self._began) < self._processes:
+            return
+        elapsed_s = time.monotonic() - max(self._began.values())
+        if elapsed_s < WAIT_S_MAX:
+            return
+        self._ahead.fall_behind(elapsed_s)
+        self._bus.give_back(waiting)
+        for work in waiting:
+            del self._queue[_key(work)]
+        self._beat_at = 0.0
 
     def _idle_child(self, *, may_connect: bool) -> Child | None:
         """A child that does nothing now; one that may open connections is for stages that must, and only for them."""
@@ -339,6 +374,7 @@ class Worker:
     def _dismiss(self, child: Child) -> None:
         child.close()
         del self._children[child]
+        self._began.pop(child, None)
 
     def _poll(self) -> None:
         now = time.monotonic()
@@ -348,7 +384,8 @@ class Worker:
             result = child.on_ready() or child.expire(now)
             if result is not None:
                 self._finished[_key(work)] = Finished(work, result)
-                self._children[child] = None
+                self._ahead.note(time.monotonic() - self._began[child])
+                self._free(child)
 
     def _order(self, work: Work) -> JobOrder:
         return JobOrder(
@@ -403,10 +440,12 @@ class Worker:
 
     def _beat(self) -> None:
         now = time.monotonic()
-        if now < self._beat_at:
+        slots = self._processes * (1 + self._ahead.jobs)
+        is_other = slots < self._info.slots or slots >= 2 * self._info.slots
+        if now < self._beat_at and not is_other:
             return
         self._next_beat_at = now + self._heartbeat_s  # once this one is durable
-        self._info = msgspec.structs.replace(self._info, seen_at=self._clock())
+        self._info = msgspec.structs.replace(self._info, seen_at=self._clock(), slots=slots)
         self._bus.announce(self._info)
         self._bus.call_for_work()
 

@@ -8,11 +8,11 @@ CREATE TABLE kept (
     PRIMARY KEY (record_id, stage, name)
 );
 
--- The same as before, and what its stages keep.
+-- The same as before, what its stages keep, and giving back work that was not begun.
 CREATE OR REPLACE FUNCTION grant_to_runners() RETURNS void LANGUAGE sql AS $body$
     GRANT USAGE ON SCHEMA stateward TO stateward_runner;
     GRANT SELECT ON stateward.schema_migrations, stateward.machines TO stateward_runner;
-    GRANT SELECT, DELETE ON stateward.work TO stateward_runner;
+    GRANT SELECT, DELETE, UPDATE (worker) ON stateward.work TO stateward_runner;
     GRANT SELECT, INSERT ON stateward.events, stateward.outputs, stateward.item_chunks, stateward.kept
         TO stateward_runner;
     GRANT USAGE ON SEQUENCE stateward.events_seq_seq TO stateward_runner;
