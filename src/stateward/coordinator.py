@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.bus import GIVEN_BACK, NOBODY, Bus, Reported, WorkerInfo
-from stateward.core.decide import begin, decide, is_at_home, start, upgrade
+from stateward.core.decide import begin, decide, is_at_home, rank_of, start, upgrade
 from stateward.core.errors import ConcurrentModification, DeclarationError, Fault, UnknownName
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
@@ -193,6 +193,23 @@ class Coordinator:
             trace=opening.trace,
         )
 
+    def prioritise(self, records: Sequence[Record], priority: int) -> list[Record | None]:
+        """Give records another priority, and so another place in the queue; None where one has moved meanwhile."""
+        placed = [
+            replace(
+                record,
+                priority=priority,
+                rank=rank_of(
+                    created_at=record.created_at,
+                    priority=priority,
+                    ageing_s=self._ageing_s.get(record.machine, 0.0),
+                ),
+            )
+            for record in records
+        ]
+        kept = self._store.place(placed)
+        return [each if is_kept else None for each, is_kept in zip(placed, kept, strict=True)]
+
     # Verb 2: handle
 
     def handle(self, events: Sequence[Event]) -> list[Decision]:
@@ -237,6 +254,10 @@ class Coordinator:
         batch.change(decision.change)
         batch.seen.add(event.id)
         transition = decision.change.transition
+        if transition is None:  # no history tells of it, so a note does
+            asked = f"it goes on with {decision.change.record.waiting}"
+            note = Ignored(reason="released", detail=asked)
+            batch.notes.append(_note(event, note, batch.now))
         if (
             transition is not None
             and transition.attempt is not None

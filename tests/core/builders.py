@@ -185,9 +185,9 @@ def an_upload(status: str = "queued_for_parse", **opening: object) -> Story:
     )
 
 
-def a_contract(status: str = "pending", *, confidence: int = 95) -> Story:
+def a_contract(status: str = "pending", *, confidence: int = 95, **opening: object) -> Story:
     """A contract that came to this state; a confidence below 80 takes it past a person."""
-    story = Story(CONTRACT)
+    story = Story(CONTRACT, **opening)  # type: ignore[arg-type]
     facts: Fields = {
         "final_confidence": 0 if status == "review_required" else confidence,
         "valid": True,

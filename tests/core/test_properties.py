@@ -16,7 +16,18 @@ from msgspec.structs import replace
 
 from stateward.core.chain import GENESIS, record_hash, transition_hash
 from stateward.core.machine import Machine, Rule
-from stateward.core.model import Applied, Event, Fields, Json, Record, Transition
+from stateward.core.model import (
+    AUTO,
+    OUTSIDE,
+    SEQUENCING,
+    Applied,
+    Event,
+    Fields,
+    Json,
+    Record,
+    Transition,
+    is_held,
+)
 from stateward.testing.builders import an_event
 from tests.core.builders import MACHINES, Story, findings
 
@@ -89,8 +100,8 @@ steps: st.SearchStrategy[Step] = st.one_of(
 class Walk:
     """A story that is looked at after every step."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.story = Story(machine)
+    def __init__(self, machine: Machine, *, sequencing: str = AUTO) -> None:
+        self.story = Story(machine, labels={SEQUENCING: sequencing})
         self.machine = machine
 
     def take(self, step: Step) -> None:
@@ -107,7 +118,10 @@ class Walk:
 
     def _go(self, step: Go) -> None:
         record = self.story.record
-        if record.waiting is not None:
+        if is_held(record):
+            stage = self.machine.stage_entered_at[record.status]
+            self.story.asks(f"{stage.name}.requested", by="sequencer:windmill")
+        elif record.waiting is not None:
             self.story.starts()
         elif self.machine.kind[record.status] == "running" and step.is_well:
             self.story.completes(count=42, facts=step.facts)
@@ -163,7 +177,8 @@ class Walk:
             assert event.actor.startswith("person:")
         if event.type == "retries.exhausted":
             assert before.retry_count >= self.machine.retry.max_retries
-        if self.story.record.machine == "contract" and self.story.status == "validated":
+        is_accepted = self.story.status == "validated" != before.status
+        if self.story.record.machine == "contract" and is_accepted:
             assert before.status == "review_required" or event.facts == FACTS[1]
 
     def _look(self) -> None:
@@ -186,7 +201,7 @@ class Walk:
             case "terminal":
                 assert not is_moving
             case "ready" | "running":
-                assert is_moving or record.rest == "skipped", "nothing is stuck"
+                assert is_moving or record.rest in ("skipped", "held"), "nothing is stuck"
             case "suspended":
                 assert record.due_at is not None, "a question has a deadline"
             case "failed":
@@ -260,6 +275,24 @@ def test_whatever_happens_the_record_stays_sound(
     walked.end()
 
 
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(headstart=st.integers(0, 14), walk=st.lists(steps, min_size=5, max_size=STEPS_MAX))
+def test_whoever_drives_from_outside_cannot_make_it_unsound(
+    headstart: int, walk: list[Step]
+) -> None:
+    walked = Walk(MACHINES["contract"], sequencing=OUTSIDE)
+
+    for step in [Go()] * headstart + walk:
+        walked.take(step)
+
+    walked.end()
+    history = walked.story.history
+    assert not any(each.trigger == "retry.due" for each in history), "the clock retries nothing"
+    for each in history[1:]:
+        is_first = each.trigger == "parse.started" or each.trigger == "compare.started"
+        assert not is_first or "asked_by" in each.metadata, "nothing begins unasked"
+
+
 # A change of any single field is found
 
 
@@ -303,7 +336,7 @@ def a_long_paper() -> Story:
 STORIES = [a_long_upload(), a_long_contract(), a_long_paper()]
 
 # What dispatch and operators move without a transition; nonsense in them is found all the same (test_chain).
-MOVED_BY_DISPATCH = {"priority", "rank", "waiting", "due_at", "worker"}
+MOVED_BY_DISPATCH = {"priority", "rank", "waiting", "due_at", "worker", "asked_by"}
 
 texts = st.text(st.characters(codec="utf-8"), max_size=12)
 numbers = st.integers(-(2**62), 2**62)

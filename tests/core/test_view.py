@@ -314,7 +314,7 @@ def test_a_suspended_record_waits_for_a_person() -> None:
     assert why == Explanation(
         code="waiting_for_person",
         sentence=f"it waits for a person's decision until {until}",
-        advice="decide it in the review list",
+        advice="look at it and decide: stateward review show CW_1",
         until=until,
     )
 

@@ -175,9 +175,12 @@ def is_so(query: Query, claim: str, record: Record) -> bool:
         case "waiting":
             return record.waiting is not None or (kind == "ready" and record.rest is None)
         case "running":
-            return kind == "running" and record.waiting is None
+            is_resting = record.rest is not None and record.due_at is None
+            return kind == "running" and record.waiting is None and not is_resting
         case "skipped":
             return record.rest == "skipped"
+        case "held":
+            return record.rest == "held" and record.waiting is None and record.due_at is None
         case "overdue":
             return record.due_at is not None and record.due_at < query.now
         case "ended":
@@ -232,7 +235,7 @@ RECORDS = st.builds(
     retry_count=st.integers(0, 4),
     error_code=st.none() | CODES,
     error_message=st.none() | TEXTS,
-    rest=st.sampled_from([None, None, "skipped", "other"]),
+    rest=st.sampled_from([None, None, "skipped", "held", "other"]),
     artifact=st.none() | HASHES,
     replaces=st.none() | IDS,
     labels=st.builds(
@@ -267,7 +270,7 @@ TERM = st.one_of(
     some("meta.a.b:", TEXTS | st.just("42")),
     some("meta.1:", TEXTS | st.just("42")),
     some("meta.k-1:", TEXTS | st.just("true")),
-    some("rest:", st.sampled_from(["skipped", "other"])),
+    some("rest:", st.sampled_from(["skipped", "held", "other"])),
     some("worker:", st.sampled_from(["w1", "W1"])),
     some("replaces:", IDS),
     some("artifact:", st.sampled_from(["abcd", "abce", "9999", "99990"])),

@@ -93,7 +93,7 @@ def record_hash(record: Record) -> str:
     """The seal of what only transitions may change in a record.
 
     Left out: what dispatch and operators move without a change of status (priority, rank, waiting,
-    due_at, worker) and `head`, which follows from the transition itself.
+    due_at, worker, asked_by) and `head`, which follows from the transition itself.
     """
     r = record
     text = _encode(

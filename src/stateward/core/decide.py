@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from stateward.core.machine import (
     CANCEL_REQUESTED,
+    RETRY_DUE,
     RETRY_REQUESTED,
     UPGRADED,
     Machine,
@@ -18,6 +19,7 @@ from stateward.core.machine import (
 from stateward.core.model import (
     CLOCK,
     COORDINATOR,
+    HELD,
     NOTES,
     PERSON,
     PRIORITY_NORMAL,
@@ -40,6 +42,7 @@ from stateward.core.model import (
     Record,
     Transition,
     event_id,
+    is_held,
     log_ref,
     timeout_message,
 )
@@ -87,6 +90,8 @@ def begin(
     metadata: Fields = {} if reason is None else {"reason": reason}
     if replaces is not None:
         metadata["replaces"] = replaces
+    if record.rest is not None:
+        metadata["rest"] = record.rest
     metadata |= _traced(trace)
     transition = Transition(
         record_id=record_id,
@@ -142,6 +147,7 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
         metadata={
             "worker": worker,
             "retry_count": record.retry_count,
+            **_asked(record),
             **_traced(record.fields.get(TRACE)),
         },
     )
@@ -151,7 +157,7 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
 def decide(machine: Machine, record: Record, event: Event, *, now: Micros) -> Decision:
     """What `event` does to `record`: the change to write, or why there is none."""
     decision = _decide(machine, _renamed(machine, record), event, _onwards(record, now))
-    if isinstance(decision, Applied):
+    if isinstance(decision, Applied) and decision.change.transition is not None:
         to = decision.change.record.status
         if (record.status, to) not in machine.pairs:  # the graph is the law, whatever the rules say
             detail = f"{machine.name} has no way from {record.status!r} to {to!r}"
@@ -160,15 +166,10 @@ def decide(machine: Machine, record: Record, event: Event, *, now: Micros) -> De
 
 
 def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Decision:
-    if event.version is not None and event.version != record.version:
-        return _out_of_step(record, event)
     rule = machine.rules.get((record.status, event.type))
-    if rule is None:
-        return _no_rule(machine, record, event)
-    if not _may(rule, event):
-        return Ignored(reason="not_allowed", detail=f"{event.type} is not for {event.actor}")
-    if event.actor == CLOCK and (record.due_at is None or record.due_at > now):
-        return Ignored(reason="ahead", detail=f"{event.type} is not due yet in {record.status!r}")
+    refused = _refused(machine, record, event, rule, now)
+    if rule is None or refused is not None:
+        return refused or _no_rule(machine, record, event)
     match rule.verb:
         case "complete":
             return _complete(machine, record, event, _stage(rule), now)
@@ -178,11 +179,30 @@ def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Deci
             return _cancel(machine, record, event, rule, now)
         case "retry":
             return _retry(machine, record, event, now)
+        case "release":
+            return _release(machine, record, event, _stage(rule))
+        case "answer":
+            return _answer(machine, record, event, rule, now)
         case "exhaust" if not machine.is_spent(record):
             return Ignored(reason="impossible", detail=f"{record.id} has retries left")
         case "move" if machine.kind[rule.to] == "failed":
             return _reopen(machine, record, event, rule, now)
     return _applied(machine, _moved(record, to=rule.to, now=now), record, event, now)
+
+
+def _refused(
+    machine: Machine, record: Record, event: Event, rule: Rule | None, now: Micros
+) -> Ignored | None:
+    """Why the event cannot count whatever its rule says, if it cannot."""
+    if event.version is not None and event.version != record.version:
+        return _out_of_step(record, event)
+    if rule is None:
+        return _no_rule(machine, record, event)
+    if not _may(rule, event, machine.is_outside(record)):
+        return Ignored(reason="not_allowed", detail=f"{event.type} is not for {event.actor}")
+    if event.actor == CLOCK and (record.due_at is None or record.due_at > now):
+        return Ignored(reason="ahead", detail=f"{event.type} is not due yet in {record.status!r}")
+    return None
 
 
 def is_at_home(machine: Machine, record: Record) -> bool:
@@ -211,13 +231,19 @@ def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
         actor=COORDINATOR,
         facts={"from_machine_version": record.machine_version},
     )
-    moved = replace(_moved(_renamed(machine, record), to=to, now=now), rest=record.rest)
+    rest = None if record.rest == HELD else record.rest  # before a gate it is held anew
+    moved = replace(_moved(_renamed(machine, record), to=to, now=now), rest=rest)
     change = _applied(machine, moved, record, event, now).change
     # Only the name is new: what was failed rests or is retried as before, and nobody is told twice.
     if machine.kind[to] == "failed":
         change = replace(change, record=replace(change.record, due_at=record.due_at))
     asked = tuple(effect for effect in change.effects if isinstance(effect, Ask))
     return Applied(replace(change, effects=asked))
+
+
+def _was_let_through(event: Event, record: Record) -> bool:
+    """Whether a record that is carried over to a newer machine was past its gate already."""
+    return event.type == UPGRADED and not is_held(record)
 
 
 def rank_of(*, created_at: Micros, priority: int, ageing_s: float) -> int:
@@ -243,11 +269,12 @@ def _no_rule(machine: Machine, record: Record, event: Event) -> Ignored:
     return Ignored(reason="impossible", detail=f"{event.type} means nothing in {record.status!r}")
 
 
-def _may(rule: Rule, event: Event) -> bool:
+def _may(rule: Rule, event: Event, is_outside: bool) -> bool:
     """Runners report on their stage, the clock rings, and people and sequencers ask for the rest.
 
     Who reports must say of which version; only who asks may mean whatever is there now. A sequencer
-    may bring a person's answer to a review, but may not take a person's place in a move.
+    may bring a person's answer to a review, or that there was none in the time that it gave, but may
+    not take a person's place in a move.
     """
     is_asking = event.actor.startswith((PERSON, SEQUENCER))
     if event.version is None and not is_asking:
@@ -256,8 +283,10 @@ def _may(rule: Rule, event: Event) -> bool:
         return is_asking if rule.verb == "answer" else event.actor.startswith(PERSON)
     if rule.verb in ("complete", "fail"):
         return event.actor.startswith((RUNNER, SEQUENCER)) or event.actor in (CLOCK, COORDINATOR)
-    if event.type in (RETRY_REQUESTED, CANCEL_REQUESTED) or rule.verb == "move":
+    if event.type in (RETRY_REQUESTED, CANCEL_REQUESTED) or rule.verb in ("move", "release"):
         return is_asking
+    if rule.verb == "answer" and is_outside and event.actor.startswith(SEQUENCER):
+        return True
     return event.actor == CLOCK
 
 
@@ -280,6 +309,7 @@ def _complete(
         fields[f"{stage.produces}_count"] = count
     if NOTES in event.facts:
         fields[NOTES] = event.facts[NOTES]
+    fields |= {name: event.facts[name] for name in machine.facts_kept if name in event.facts}
     is_empty = stage.produces is not None and count == 0
     moved = replace(
         _moved(record, to=to, now=now),
@@ -336,6 +366,27 @@ def _retry(machine: Machine, record: Record, event: Event, now: Micros) -> Decis
     return _applied(machine, moved, record, event, now)
 
 
+def _release(machine: Machine, record: Record, event: Event, stage: Stage) -> Decision:
+    """Let a held record through its gate. It stays where it is, so there is no transition."""
+    if not is_held(record):
+        word = "is not sequenced from outside"
+        if machine.is_outside(record):
+            return Ignored(reason="duplicate", detail=f"{stage.name} was asked for already")
+        return Ignored(
+            reason="impossible", detail=f"{record.id} {word}: {stage.name} runs by itself"
+        )
+    asked = replace(record, waiting=stage.name, asked_by=event.actor)
+    return Applied(Change(record=asked, expected=record.version, transition=None))
+
+
+def _answer(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
+    """What was answered. Items that it brings stand beside those of the stages, for what comes after."""
+    moved = _moved(record, to=rule.to, now=now)
+    if event.count is not None and rule.review is not None:
+        moved = replace(moved, outputs=record.outputs | {rule.review.name: record.version})
+    return _applied(machine, moved, record, event, now)
+
+
 def _reopen(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Decision:
     stage = machine.stage_of(record.failed_from) if record.failed_from else None
     if stage is None or (rule.to, stage.resume) not in machine.pairs:
@@ -366,12 +417,19 @@ def _moved(record: Record, *, to: str, now: Micros) -> Record:
         waiting=None,
         due_at=None,
         worker=None,
+        asked_by=None,
         rest=None,
     )
 
 
 def _applied(machine: Machine, moved: Record, record: Record, event: Event, now: Micros) -> Applied:
-    arrived, effects = _arrive(machine, moved, now, is_retryable=event.is_retryable)
+    arrived, effects = _arrive(
+        machine,
+        moved,
+        now,
+        is_retryable=event.is_retryable,
+        is_asked_for=event.type in (RETRY_REQUESTED, RETRY_DUE) or _was_let_through(event, record),
+    )
     transition = Transition(
         record_id=record.id,
         machine=machine.name,
@@ -384,7 +442,7 @@ def _applied(machine: Machine, moved: Record, record: Record, event: Event, now:
         actor=event.actor,
         trigger=event.type,
         attempt=record.version if record.status in machine.stage_running_in else None,
-        metadata=_metadata(event, arrived),
+        metadata=_metadata(event, arrived) | _asked(record),
     )
     arrived = replace(arrived, machine_version=machine.version)
     return Applied(
@@ -412,13 +470,23 @@ def _metadata(event: Event, arrived: Record) -> Fields:
     return metadata | _traced(event.trace or arrived.fields.get(TRACE))
 
 
+def _asked(record: Record) -> Fields:
+    """Who asked for the stage that the record was in or waited for, where somebody had to."""
+    return {} if record.asked_by is None else {"asked_by": record.asked_by}
+
+
 def _traced(trace: Json) -> Fields:
     """The trace that something belongs to, where it belongs to one."""
     return {} if trace is None else {TRACE: trace}
 
 
 def _arrive(
-    machine: Machine, record: Record, now: Micros, *, is_retryable: bool = True
+    machine: Machine,
+    record: Record,
+    now: Micros,
+    *,
+    is_retryable: bool = True,
+    is_asked_for: bool = False,
 ) -> tuple[Record, tuple[Effect, ...]]:
     """What being in the new state means: what it waits for, until when, and whom to tell."""
     kind = machine.kind[record.status]
@@ -434,6 +502,8 @@ def _arrive(
         return record, ()
     if record.status == stage.running:  # its log can be asked for from here on
         record = replace(record, fields=_with_log(record, stage))
+    if stage.is_gated and not is_asked_for and machine.is_outside(record):
+        return replace(record, rest=HELD), ()
     return replace(record, waiting=stage.name), ()
 
 
@@ -455,6 +525,8 @@ def _failed(
         return replace(record, due_at=now), ()
     if not is_retryable:
         return record, () if record.error_code == CANCELLED else _tell(record, "failed")
+    if machine.is_outside(record):  # whoever sequences it was told, and tries it again or not
+        return record, ()
     due_at = machine.retry.next_at(
         retry_count=record.retry_count, token=f"{record.id}:{record.version}", now=now
     )

@@ -61,6 +61,7 @@ class StageDeclared(msgspec.Struct, frozen=True, kw_only=True):
     network: bool = False
     produces: str | None = None
     log: str | None = None
+    gate: bool = False
 
 
 class ReviewDeclared(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +69,7 @@ class ReviewDeclared(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: dict[str, str]
     timeout_s: float
     on_timeout: str
+    of: str | None = None
 
 
 class MoveDeclared(msgspec.Struct, frozen=True, kw_only=True, rename={"source": "from"}):
@@ -197,6 +199,7 @@ def _machine(declared: MachineDeclared) -> Machine:
                 outcomes=review.outcomes,
                 timeout_s=review.timeout_s,
                 on_timeout=review.on_timeout,
+                of=review.of,
             )
             for name, review in declared.reviews.items()
         ),
@@ -234,6 +237,7 @@ def _stage(machine: str, name: str, stage: StageDeclared) -> Stage:
         network=stage.network,
         produces=stage.produces,
         log_field=stage.log or f"{name}_log_ref",
+        is_gated=stage.gate,
     )
 
 
@@ -414,6 +418,9 @@ class _Check:
                 (*path, "outcomes", "timed_out"), "silence is no answer: say 'on_timeout'"
             )
         yield from self._state((*path, "on_timeout"), review.on_timeout, None)
+        if review.of is not None and review.of not in self._declared.stages:
+            known = ", ".join(self._declared.stages)
+            yield self._fault((*path, "of"), f"there is no stage {review.of!r}; there are: {known}")
         if not review.outcomes:
             yield self._fault((*path, "outcomes"), "a review has at least one answer")
         for label, target in review.outcomes.items():

@@ -5,7 +5,7 @@ a format knows no escape, replaced. No other program is needed to make the pictu
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from itertools import count, pairwise
 from math import copysign, hypot
@@ -151,7 +151,7 @@ DARK = {
 }  # fmt: skip
 
 
-def _colours(theme: Mapping[str, str]) -> str:
+def _colours(theme: Mapping[str, str], within: str = "") -> str:
     rules = [
         f".sw-machine .sw-page,.sw-machine .sw-halo{{fill:{theme['page']}}}",
         f".sw-machine text{{fill:{theme['ink']}}}",
@@ -171,10 +171,19 @@ def _colours(theme: Mapping[str, str]) -> str:
         f".sw-machine .sw-{kind} .sw-box{{fill:{theme[kind]};stroke:{theme[kind + '-rim']}}}"
         for kind in KINDS
     ]
-    return "".join(rules)
+    rules.append(f".sw-machine .sw-next .sw-box{{stroke:{theme['taken']}}}")
+    return "".join(_within(within, rule) for rule in rules)
 
 
-STYLE = (
+def _within(selector: str, rule: str) -> str:
+    """A rule that holds only inside of a selector."""
+    if not selector:
+        return rule
+    names, brace, body = rule.partition("{")
+    return ",".join(f"{selector} {name}" for name in names.split(",")) + brace + body
+
+
+_SHAPES = (
     ".sw-machine text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',"
     "'Liberation Mono',monospace;font-size:13px;text-anchor:middle}"
     ".sw-machine .sw-label{font-size:11px}.sw-machine .sw-kind{font-size:10px}"
@@ -187,11 +196,14 @@ STYLE = (
     ".sw-machine .sw-visited .sw-box{stroke-width:3}"
     ".sw-machine .sw-ring{fill:none;stroke-width:3}"
     ".sw-machine .sw-present .sw-name{font-weight:bold}"
-    + _colours(LIGHT)
-    + "@media (prefers-color-scheme:dark){"
-    + _colours(DARK)
-    + "}"
+    ".sw-machine .sw-next .sw-box{stroke-width:2;stroke-dasharray:2 3}"
 )
+STYLE = _SHAPES + _colours(LIGHT) + "@media (prefers-color-scheme:dark){" + _colours(DARK) + "}"
+
+
+def sheet(*, dark_within: str) -> str:
+    """`STYLE` for a page that chooses its theme itself: it is dark inside of this selector."""
+    return _SHAPES + _colours(LIGHT) + _colours(DARK, dark_within)
 
 
 def to_svg(
@@ -199,6 +211,7 @@ def to_svg(
     *,
     path: Sequence[str] = (),
     present: str | None = None,
+    following: Collection[str] = (),
     is_styled: bool = True,
 ) -> str:
     """The machine as a picture that follows the reader's light or dark theme; no script in it.
@@ -207,12 +220,18 @@ def to_svg(
         machine: What to draw.
         path: The statuses that a record went through, in order; its way is drawn heavier.
         present: The status it has now.
+        following: The statuses that may come next.
         is_styled: Whether `STYLE` is inside. A page whose content policy forbids that puts `STYLE`
             into its own sheet instead.
     """
     drawing = layout(machine)
     visited = set(path[-PATH_MAX:])
     taken = set(pairwise(path[-PATH_MAX:]))
+    looks = dict.fromkeys(following, "sw-next")
+    for name in visited:
+        looks[name] = f"sw-visited {looks.get(name, '')}".strip()
+    if present is not None:
+        looks[present] = "sw-visited sw-present" if present in visited else "sw-present"
     legend, legend_height = _legend(machine, drawing, has_path=bool(path))
     size = f"{drawing.width:g}", f"{drawing.height + legend_height:g}"
     title = _text(f"{machine.name}, version {machine.version}. {machine.doc}")
@@ -226,7 +245,7 @@ def to_svg(
             *(_edge(machine, line, is_taken=_ends(line) in taken) for line in drawing.lines),
             _start(drawing.boxes[machine.initial]),
             *(
-                _state(machine, name, box, is_visited=name in visited, is_present=name == present)
+                _state(machine, name, box, look=looks.get(name, ""), is_present=name == present)
                 for name, box in drawing.boxes.items()
             ),
             legend,
@@ -312,11 +331,9 @@ def _start(box: Box) -> str:
     )
 
 
-def _state(machine: Machine, name: str, box: Box, *, is_visited: bool, is_present: bool) -> str:
+def _state(machine: Machine, name: str, box: Box, *, look: str, is_present: bool) -> str:
     state = machine.state[name]
-    look = f"sw-state sw-{state.kind}"
-    look += " sw-visited" if is_visited else ""
-    look += " sw-present" if is_present else ""
+    look = f"sw-state sw-{state.kind} {look}".strip()
     now = ", where the record is now" if is_present else ""
     title = f"{name} ({state.kind}{now}){': ' if state.doc else ''}{state.doc}"
     names = "".join(

@@ -6,6 +6,9 @@
     ├── InvalidRequest           a value at a door that cannot be right
     ├── InvalidTransition        the machine has no such move from here; nothing was written
     ├── ConcurrentModification   somebody else moved the record first; nothing was written
+    ├── ReviewTaken              somebody else has taken a review up, or has decided it
+    ├── ReviewRefused            this person may not give this answer to a review
+    ├── InvalidCorrection        a reviewer's values that cannot be right; holds a sentence for each field
     ├── StoreError               the database cannot be used
     │   ├── StoreUnreachable     no answer, or no way to open it
     │   ├── StoreFull            no room on the disk; nothing half-written, and it may pass
@@ -104,6 +107,30 @@ class ConcurrentModification(StatewardError):
             f"{record_id} is no longer at version {expected}: somebody else changed it; "
             "look at it again and repeat the request if it still makes sense"
         )
+
+
+class ReviewTaken(StatewardError):
+    """A review is somebody else's: taken up until then (`until`), or decided (`until` is None)."""
+
+    def __init__(self, record_id: str, *, by: str, sentence: str, until: str | None) -> None:
+        self.record_id = record_id
+        self.by = by
+        self.until = until
+        super().__init__(f"{record_id}: {sentence}")
+
+
+class ReviewRefused(StatewardError):
+    """Whoever asks may not give this answer to a review."""
+
+
+class InvalidCorrection(StatewardError):
+    """A reviewer's values that cannot be right; `faults` holds (field, sentence), one each."""
+
+    def __init__(self, record_id: str, faults: Iterable[tuple[str, str]]) -> None:
+        self.record_id = record_id
+        self.faults = tuple(faults)
+        said = "; ".join(f"{field}: {sentence}" for field, sentence in self.faults)
+        super().__init__(f"{record_id} cannot be corrected like this: {said}")
 
 
 class StoreError(StatewardError):

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import Fields, Json, Record
+from stateward.core.model import OUTSIDE, SEQUENCING, Fields, Json, Record
 from stateward.core.retry import RetryRule
 
 Kind: TypeAlias = Literal["ready", "running", "suspended", "failed", "terminal"]
@@ -87,7 +87,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of domain work."""
+    """One step of domain work. `is_gated`: who sequences a record from outside says when it runs."""
 
     name: str
     enter: str
@@ -103,6 +103,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     produces: str | None
     log_field: str
     network: bool = False
+    is_gated: bool = False
 
     def route(self, outcome: str, facts: Mapping[str, Json]) -> str | None:
         """The state that this outcome leads to, or None when the stage has no such outcome."""
@@ -113,13 +114,17 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to a person: the state it waits in, where each answer and silence lead."""
+    """A question to a person: the state it waits in, where each answer and silence lead.
+
+    `of` is the stage whose items are looked at, and which a correction stands for.
+    """
 
     name: str
     state: str
     outcomes: dict[str, str]
     timeout_s: float
     on_timeout: str
+    of: str | None = None
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +147,7 @@ class Edge(msgspec.Struct, frozen=True, order=True):
 class Rule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an event does in a status: the verb, and the part of the machine it concerns."""
 
-    verb: Literal["complete", "fail", "retry", "exhaust", "cancel", "answer", "move"]
+    verb: Literal["complete", "fail", "retry", "exhaust", "cancel", "answer", "move", "release"]
     stage: Stage | None = None
     review: Review | None = None
     to: str = ""
@@ -197,6 +202,22 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def review_in(self) -> dict[str, Review]:
         """The review that a suspended state waits for."""
         return {review.state: review for review in self.reviews}
+
+    @cached_property
+    def is_gated(self) -> bool:
+        """Whether somebody outside may say when its stages run."""
+        return any(stage.is_gated for stage in self.stages)
+
+    @cached_property
+    def facts_kept(self) -> tuple[str, ...]:
+        """The disclosed fields that stages tell as facts; references to logs and counts are made here."""
+        made = {stage.log_field for stage in self.stages}
+        made |= {f"{stage.produces}_count" for stage in self.stages}
+        return tuple(
+            name
+            for name, since in self.disclose.items()
+            if name not in made and not (since == self.initial and name.endswith("_log_ref"))
+        )
 
     @cached_property
     def created_by(self) -> str:
@@ -255,21 +276,30 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """What this version calls a state that the record knows from its own version."""
         return self.upgrades.get(record.machine_version, {}).get(status, status)
 
+    def is_outside(self, record: Record) -> bool:
+        """Whether somebody outside says when this record's gated stages run, and when they are retried."""
+        return self.is_gated and record.labels.get(SEQUENCING) == OUTSIDE
+
     def is_spent(self, record: Record) -> bool:
         """Whether the record failed with its retries used up, and the machine says where it goes then."""
         is_over = record.error_code is not None and record.retry_count >= self.retry.max_retries
         return is_over and (record.status, RETRIES_EXHAUSTED) in self.rules
 
     def disclosed(self, record: Record) -> Fields:
-        """The fields that are due at the record's status; a failed one shows what it had reached."""
+        """The fields that are due at the record's status and that it came by on its way there.
+
+        A failed record shows what it had reached; one that does not say where it failed, all there are.
+        """
+        is_failed = self.kind[record.status] == "failed"
         reached = record.status
-        if self.kind[record.status] == "failed" and record.failed_from is not None:
+        if is_failed and record.failed_from is not None:
             reached = self.name_now(record.failed_from, record)
+        is_vague = is_failed and record.failed_from is None
         limit = self.order[reached]
         return {
             field: record.fields.get(field)
             for field, since in self.disclose.items()
-            if self.order[since] <= limit
+            if self.order[since] <= limit and (is_vague or field in record.fields)
         }
 
 
@@ -280,6 +310,8 @@ def _rules(machine: Machine) -> dict[tuple[str, str], Rule]:
         for event in (f"{stage.name}.failed", f"{stage.name}.timed_out"):
             rules[stage.running, event] = Rule(verb="fail", stage=stage)
         rules[stage.running, CANCEL_REQUESTED] = Rule(verb="cancel", stage=stage, to=stage.on_fatal)
+        if stage.is_gated:
+            rules[stage.enter, f"{stage.name}.requested"] = Rule(verb="release", stage=stage)
         if stage.on_error_waiting is not None:
             target = stage.on_error_waiting
             rules[stage.enter, CANCEL_REQUESTED] = Rule(verb="cancel", stage=stage, to=target)

@@ -22,6 +22,8 @@ SECOND: Micros = 1_000_000
 PRIORITY_MIN, PRIORITY_MAX, PRIORITY_NORMAL = 1, 10, 5
 AUTHORITY = "coordinator"
 SKIPPED = "skipped"
+HELD = "held"  # rests before a gate until somebody outside asks for its next stage
+SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"  # a label: who says when a stage runs
 TRACE = (
     "trace"  # the W3C traceparent of whoever opened a record; it goes with everything that follows
 )
@@ -40,7 +42,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `version` is the only lock and the fencing token of the attempt under way. `waiting` names the
     stage that the record waits to be dispatched for; `due_at` is when time itself becomes an event
     (timeout, next retry or review deadline, as the kind of state says). `outputs` says, per stage,
-    which attempt's items are the valid ones. `head` is the hash of the last transition.
+    which attempt's items are the valid ones. `asked_by` is who asked for the stage that it waits for
+    or is in, where it was held before it. `head` is the hash of the last transition.
     """
 
     id: str
@@ -55,6 +58,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     waiting: str | None = None
     due_at: Micros | None = None
     worker: str | None = None
+    asked_by: str | None = None
     retry_count: int = 0
     last_retry_at: Micros | None = None
     failed_from: str | None = None
@@ -148,7 +152,7 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one decision writes. No `transition`: the same status, handed to a worker (again)."""
+    """What one decision writes. No `transition`: the same status, asked for or handed to a worker."""
 
     record: Record
     expected: int | None
@@ -158,7 +162,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 Reason: TypeAlias = Literal[
     "duplicate", "stale", "ahead", "impossible", "unknown_record", "unknown_event", "unknown_outcome",
-    "not_allowed",
+    "not_allowed", "released",
 ]  # fmt: skip
 
 
@@ -199,6 +203,16 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_inline: bool = False
     network: bool = False
     produces: str | None = None
+
+
+def is_held(record: Record) -> bool:
+    """Whether it rests before a gate, and nobody has asked for its stage yet."""
+    return record.rest == HELD and record.waiting is None and record.due_at is None
+
+
+def resting(record: Record) -> str | None:
+    """Why the record rests, if it does. What was held goes on saying so until its next transition."""
+    return None if record.rest == HELD and not is_held(record) else record.rest
 
 
 def event_id(record_id: str, *, makes: int, type_: str) -> str:

@@ -33,7 +33,7 @@ WORD = ""
 META = "meta."
 SOURCE_LABEL = "meta.source_type"
 PRIORITY_CLASSES = {"vip_customer": 10, "regulatory_filing": 7, "normal": 5, "batch_import": 1}
-CLAIMS = ("waiting", "running", "suspended", "failed", "ended", "skipped", "overdue")
+CLAIMS = ("waiting", "running", "suspended", "failed", "ended", "skipped", "held", "overdue")
 UNITS: dict[str, Micros] = {
     "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND, "w": 604_800 * SECOND,
 }  # fmt: skip

@@ -4,12 +4,15 @@ import msgspec
 
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
+    HELD,
     NOTES,
     SECOND,
     Fields,
     Micros,
     Record,
     Transition,
+    is_held,
+    resting,
     to_iso,
 )
 
@@ -51,7 +54,7 @@ def view(machine: Machine, record: Record) -> Fields:
         "retry_count": record.retry_count,
         "max_retries": machine.retry.max_retries,
         "last_retry_at": _iso(record.last_retry_at),
-        "rest": record.rest,
+        "rest": resting(record),
         "labels": record.labels,
         "replaces": record.replaces,
         "created_at": to_iso(record.created_at),
@@ -77,7 +80,11 @@ def sentence(machine: Machine, transition: Transition) -> str:
     if notes := metadata.get(NOTES):
         codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
         facts.append(f"noted: {', '.join(codes)}")
-    if "rest" in metadata:
+    if "asked_by" in metadata:
+        facts.append(f"asked for by {metadata['asked_by']}")
+    if metadata.get("rest") == HELD:
+        facts.append(f"{HELD}: until its next stage is asked for")
+    elif "rest" in metadata:
         facts.append(f"{metadata['rest']}: nothing for the next stage to do")
     if "reason" in metadata:
         facts.append(f"reason: {metadata['reason']}")
@@ -87,7 +94,9 @@ def sentence(machine: Machine, transition: Transition) -> str:
 
 def explain(machine: Machine, record: Record, around: Surroundings) -> Explanation:
     """Why the record is where it is, and what a person can do about it."""
-    if record.rest is not None:
+    if is_held(record):
+        return _held(machine, record)
+    if resting(record) is not None:
         return Explanation(
             code="skipped",
             sentence=f"the last stage found nothing, so the next one was skipped; it rests in {record.status}",
@@ -108,13 +117,23 @@ def explain(machine: Machine, record: Record, around: Surroundings) -> Explanati
             return Explanation(
                 code="waiting_for_person",
                 sentence=f"it waits for a person's decision{_at(record, 'until')}",
-                advice="decide it in the review list",
+                advice=f"look at it and decide: stateward review show {record.id}",
                 until=_iso(record.due_at),
             )
         case "failed":
             return _failed(machine, record, around)
         case _:
             return Explanation(code="ended", sentence=f"it ended in {record.status}")
+
+
+def _held(machine: Machine, record: Record) -> Explanation:
+    stage = machine.stage_of(record.status)
+    name = "its next stage" if stage is None else f"stage {stage.name}"
+    return Explanation(
+        code="held",
+        sentence=f"it is sequenced from outside and held in {record.status} until {name} is asked for",
+        advice=f"see that its sequencer runs; stateward release {record.id} lets it through by hand",
+    )
 
 
 def _waiting(machine: Machine, record: Record, around: Surroundings) -> Explanation:
@@ -204,6 +223,12 @@ def _failed(machine: Machine, record: Record, around: Surroundings) -> Explanati
             sentence=f"it failed ({error}) and is due to move on",
             advice="if this lasts, see that a coordinator runs",
             until=_iso(record.due_at),
+        )
+    if machine.is_outside(record):
+        return Explanation(
+            code="failed_outside",
+            sentence=f"it failed ({error}); whoever sequences it from outside says whether it is retried",
+            advice=f"stateward retry {record.id} tries it at once",
         )
     return Explanation(
         code="failed",

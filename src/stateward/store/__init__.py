@@ -48,6 +48,7 @@ RECORDS = Table(
         "waiting": "text",
         "due_at": "bigint",
         "worker": "text",
+        "asked_by": "text",
         "retry_count": "bigint",
         "last_retry_at": "bigint",
         "failed_from": "text",
@@ -82,6 +83,12 @@ RECORD_CHANGES = Table(
             "labels",
         }
     },
+    key=("id",),
+)
+# What operators change without a change of status.
+RECORD_PLACES = Table(
+    "records",
+    {name: RECORDS.columns[name] for name in ("id", "version", "priority", "rank")},
     key=("id",),
 )
 TRANSITIONS = Table(
@@ -295,6 +302,13 @@ class Store:
         if any(change.transition is not None for change in changes):
             self._database.ring([TOPIC_CHANGES])
 
+    def place(self, records: Sequence[Record]) -> list[bool]:
+        """Write priority and rank of records that are still at their version; for each, whether it was."""
+        rows = [(each.id, each.version, each.priority, each.rank) for each in records]
+        return self._database.update(
+            RECORD_PLACES, rows, expected="version", column=[each.version for each in records]
+        )
+
     # What the coordinator and the clock look for: live records only, by partial indexes
 
     def load(self, ids: Iterable[str], *, lock: bool = False) -> dict[str, Record]:
@@ -357,6 +371,27 @@ class Store:
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE due_at <= :now ORDER BY due_at LIMIT :limit",
             now=now,
             limit=limit,
+        )
+        return [_record(row) for row in found]
+
+    def due_in(
+        self, states: Sequence[tuple[str, str]], *, after: tuple[Micros, str] | None, limit: int
+    ) -> list[Record]:
+        """Records in these (machine, status) that time will move on, the soonest first; `after` was the last."""
+        if not states:
+            return []
+        given: dict[str, str | int] = {f"m{n}": machine for n, (machine, _) in enumerate(states)}
+        given |= {f"s{n}": status for n, (_, status) in enumerate(states)}
+        places = " OR ".join(f"(machine = :m{n} AND status = :s{n})" for n, _ in enumerate(states))
+        cursor = ""
+        if after is not None:
+            cursor = " AND (due_at, id) > (:due_at, :id)"
+            given |= {"due_at": after[0], "id": after[1]}
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE due_at IS NOT NULL AND ({places}){cursor}"
+            " ORDER BY due_at, id LIMIT :limit",
+            **given,
+            limit=min(limit, PAGE_MAX),
         )
         return [_record(row) for row in found]
 
@@ -452,7 +487,7 @@ class Store:
             f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE record_id = :record_id ORDER BY version",
             record_id=record_id,
         )
-        return [_transition(row) for row in found]
+        return [transition_of_row(row) for row in found]
 
     def log(self, *, after: int = 0, limit: int = 1000) -> list[Transition]:
         """The whole log in commit order, from after this place on."""
@@ -461,7 +496,7 @@ class Store:
             after=after,
             limit=limit,
         )
-        return [_transition(row) for row in found]
+        return [transition_of_row(row) for row in found]
 
     def walk(self, *, chunk: int = 1000) -> Iterator[Record]:
         """Every record, by id, a chunk at a time."""
@@ -490,7 +525,7 @@ class Store:
                 until=until,
                 chunk=chunk,
             )
-            yield from (_transition(row) for row in found)
+            yield from (transition_of_row(row) for row in found)
             if len(found) < chunk:
                 return
             record_id, version = str(found[-1][1]), int(found[-1][2] or 0)
@@ -662,6 +697,7 @@ def _record_row(r: Record) -> Row:
         r.waiting,
         r.due_at,
         r.worker,
+        r.asked_by,
         r.retry_count,
         r.last_retry_at,
         r.failed_from,
@@ -688,6 +724,7 @@ def _change_row(r: Record) -> Row:
         r.waiting,
         r.due_at,
         r.worker,
+        r.asked_by,
         r.retry_count,
         r.last_retry_at,
         r.failed_from,
@@ -703,7 +740,7 @@ def _change_row(r: Record) -> Row:
 def _record(row: Row) -> Record:
     (
         id_, machine, machine_version, status, version, created_at, entered_at, priority, rank, waiting,
-        due_at, worker, retry_count, last_retry_at, failed_from, error_code, error_message, rest, artifact,
+        due_at, worker, asked_by, retry_count, last_retry_at, failed_from, error_code, error_message, rest, artifact,
         dedupe, replaces, labels, fields, outputs, head,
     ) = row  # fmt: skip
     return Record(
@@ -719,6 +756,7 @@ def _record(row: Row) -> Record:
         waiting=waiting,  # type: ignore[arg-type]
         due_at=due_at,  # type: ignore[arg-type]
         worker=worker,  # type: ignore[arg-type]
+        asked_by=asked_by,  # type: ignore[arg-type]
         retry_count=retry_count,  # type: ignore[arg-type]
         last_retry_at=last_retry_at,  # type: ignore[arg-type]
         failed_from=failed_from,  # type: ignore[arg-type]
@@ -759,7 +797,8 @@ def _transition_row(t: Transition, seq: int) -> Row:
     )
 
 
-def _transition(row: Row) -> Transition:
+def transition_of_row(row: Row) -> Transition:
+    """A transition from the columns of `TRANSITIONS`, in their order."""
     values = dict(zip(TRANSITIONS.columns, row, strict=True))
     if values["event_id"] is None:
         values["event_id"] = event_id(

@@ -38,7 +38,7 @@ _CLAIM_KINDS = {
 # keeps its records in the running state until a worker takes them; a rest waits for nobody.
 _CLAIM_EXACTLY = {
     "waiting": "({kind} AND rest IS NULL OR waiting IS NOT NULL)",
-    "running": "({kind} AND waiting IS NULL)",
+    "running": "({kind} AND waiting IS NULL AND (rest IS NULL OR due_at IS NOT NULL))",
 }
 
 
@@ -97,7 +97,7 @@ class _Condition:
             case "id":
                 return _any(self._ids(term.texts))
             case "error":
-                codes = _any(self._like("error_code", _globbed(text)) for text in term.texts)
+                codes = _any(self._codes(term.texts))
                 return self._of_machine(f"error_code IS NOT NULL AND ({codes})")
             case "message":
                 return _any(self._like("error_message", _containing(text)) for text in term.texts)
@@ -111,6 +111,18 @@ class _Condition:
     def _word(self, word: str) -> str:
         filename = self._like(f"labels ->> {self._key('filename')}", _containing(word))
         return f"{self._range('id', word, _next_text(word))} OR {filename}"
+
+    def _codes(self, codes: Iterable[str]) -> Iterable[str]:
+        """Whole codes as an index finds them, in the ways that people write them; those with a star as a pattern."""
+        whole = [text for text in codes if "*" not in text]
+        if whole:
+            yield self._in(
+                "error_code",
+                dict.fromkeys(way for text in whole for way in (text, text.upper(), text.lower())),
+            )
+        for text in codes:
+            if "*" in text:
+                yield self._like("error_code", _globbed(text))
 
     def _ids(self, ids: Iterable[str]) -> Iterable[str]:
         whole = [text for text in ids if not text.endswith("*")]
@@ -143,6 +155,8 @@ class _Condition:
     def _claim(self, claim: str) -> str:
         if claim == "skipped":
             return f"rest = {self._bind('skipped')}"
+        if claim == "held":
+            return f"rest = {self._bind('held')} AND waiting IS NULL AND due_at IS NULL"
         if claim == "overdue":
             return f"due_at < {self._bind(self._now)}"
         kind = _CLAIM_KINDS[claim]

@@ -33,7 +33,8 @@ TRANSITION_FIELDS = {
 RECORD_FIELDS = {
     "record_id": TEXT, "machine": TEXT, "machine_version": NUMBER, "status": TEXT, "version": NUMBER,
     "created_at": MOMENT, "entered_at": MOMENT, "priority": NUMBER, "rank": NUMBER, "waiting": "text or null",
-    "due_at": "time or null", "worker": "text or null", "retry_count": NUMBER, "last_retry_at": "time or null",
+    "due_at": "time or null", "worker": "text or null", "asked_by": "text or null", "retry_count": NUMBER,
+    "last_retry_at": "time or null",
     "failed_from": "text or null", "error_code": "text or null", "error_message": "text or null",
     "rest": "text or null", "artifact": "text or null", "dedupe": "text or null", "replaces": "text or null",
     "labels": MAPPING, "fields": MAPPING, "outputs": MAPPING, "head": TEXT,

@@ -306,6 +306,7 @@ def _may(entry: Line, graph: Graph) -> bool:
     if trigger in ("retry.due", EXHAUSTED) or what == "timed_out":
         is_stage = name in graph.stages
         is_own = is_stage and actor.startswith(("runner:", "sequencer:"))
+        is_own |= name in graph.reviews and actor.startswith("sequencer:")
         return bool(actor == "clock" or is_own)
     if f"{entry['from']} {trigger}" in graph.by_person:
         return bool(actor.startswith("person:"))

@@ -190,7 +190,9 @@ def _is_settled(case: Case, record: Line, graph: Graph) -> bool:
 
 
 def _rests(case: Case, record: Line) -> bool:
-    """A stage found nothing, and says so."""
+    """A stage found nothing, and says so; or the record is held until somebody outside asks for its stage."""
+    if record["rest"] == "held":
+        return bool(record["labels"].get("sequencing") == "outside")
     moved = [e for e in case.by_record[record["record_id"]] if e["trigger"] != UPGRADED]
     found = moved[-1]["metadata"].get("count")
     return record["rest"] is not None and found == 0
@@ -227,7 +229,8 @@ def d1(case: Case) -> Iterator[Finding]:
         for field, since in graph.disclose.items() if graph else ():
             is_due = since in case.reached.get(record["record_id"], ())
             is_there = record["fields"].get(field) is not None
-            if is_due != is_there:
+            is_fact = not field.endswith(("_log_ref", "_count"))  # a stage may leave it out
+            if is_due != is_there and not is_fact:
                 word = "lacks" if is_due else "has"
                 yield record["record_id"], f"{word} {field}, which is due from {since!r} on"
 

@@ -44,6 +44,7 @@ STEP_S = (0.0, 0.01, 0.2, 0.9)
 EVENT_FAULTS = (
     Fault.EVENT_LOST, Fault.EVENT_DOUBLED, Fault.EVENT_DELAYED, Fault.EVENTS_REORDERED,
 )  # fmt: skip
+WAITING = "SELECT id FROM records WHERE waiting IS NOT NULL OR (rest = 'held' AND due_at IS NULL)"
 LOAD_FAULTS = (Fault.KILL_WORKER, Fault.STOP_WORKER, Fault.SEQUENCED, Fault.CANCELLED)
 
 # Points that a quiet history does not come to, and what brings it there.
@@ -472,12 +473,11 @@ def _pass_time(world: World) -> bool:
 def _look_for_strays(world: World) -> None:
     """What runs must be with somebody, or its mark must be there: nobody may wait for a timeout in vain.
 
-    A stage without a state of its own for waiting has records in its running state that wait to be handed out.
+    A stage without a state of its own for waiting has records in its running state that wait to be handed out, or
+    are held until somebody outside asks for it.
     """
     database = world.around.database
-    waiting = {
-        str(id_) for (id_,) in database.rows("SELECT id FROM records WHERE waiting IS NOT NULL")
-    }
+    waiting = {str(id_) for (id_,) in database.rows(WAITING)}
     work = {(each["record_id"], each["version"]): each["worker"] for each in kept_work(database)}
     done = {(each["record_id"], each["version"]) for each in kept_marks(database)}
     for record_id, status in world.witness.status.items():

@@ -15,8 +15,10 @@ from stateward.coordinator import Opened, Opening
 from stateward.core.errors import StatewardError
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import (
+    OUTSIDE,
     PERSON,
     SECOND,
+    SEQUENCING,
     Applied,
     Event,
     Fields,
@@ -44,6 +46,9 @@ from stateward.testing.simulation.processes import (
 from stateward.testing.simulation.shapes import Hop
 
 TRACE_CHARS = 300
+OUTSIDE_ENDS = frozenset("2345")  # the first two records go where the aim is, by themselves
+DRIVE_STEPS = 7
+DRIVES_MAX = 40
 INBOX = "SELECT seq, body FROM events ORDER BY seq"
 NEXT_DUE = "SELECT min(due_at) FROM records WHERE due_at IS NOT NULL"
 SURE: Fields = {"final_confidence": 80, "valid": True}
@@ -288,17 +293,29 @@ class World:
         for name, each in zip(names, opened, strict=True):
             ack = {"record_id": each.record.id, "machine": each.record.machine, "dedupe": name}
             self.witness.acks.append(ack)
+            if self.machine.is_outside(each.record):
+                self.drive(each.record.id)
+
+    def drive(self, record_id: str, *, left: int = DRIVES_MAX) -> None:
+        """Whoever sequences a record from outside asks for its next step, now and again."""
+        stage = self.machine.stage_entered_at.get(self.witness.status.get(record_id, ""))
+        if stage is not None and stage.is_gated:
+            version = self.witness.version[record_id]
+            self.ask(record_id, f"{stage.name}.requested", version=version)
+        if left:
+            self.later(DRIVE_STEPS, lambda: self.drive(record_id, left=left - 1))
 
     def opening(self, name: str) -> Opening:
-        """A request for a record of a document; its priority is in its name."""
+        """A request for a record of a document; its priority is in its name, and who sequences it."""
         priority = 1 + sum(name.encode()) % 10
+        is_outside = self.machine.is_gated and name[-1:] in OUTSIDE_ENDS
         return Opening(
             machine=self.machine.name,
             actor=f"{PERSON}ada",
             artifact=name,
             dedupe=name,
             priority=priority,
-            labels={"filename": name},
+            labels={"filename": name, **({SEQUENCING: OUTSIDE} if is_outside else {})},
         )
 
     def ask(

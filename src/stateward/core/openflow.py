@@ -1,0 +1,299 @@
+"""A machine as a Windmill flow: the calls that somebody outside makes in order, and the scripts that make them.
+
+The service owns the state, the flow owns the order: each step is one call that runs its own part of the machine and
+answers with the new state. Only a machine whose stages are gated can be sequenced that way. The scripts use Python's
+standard library alone; a failure that a retry may cure is raised as `Retryable`, and only that is tried again.
+"""
+
+from collections.abc import Mapping
+
+from stateward.core.errors import InvalidRequest
+from stateward.core.machine import Machine, Review, Stage
+from stateward.core.model import Fields, Json
+
+FLOW_FILE = "flow.yaml"
+FIRST, GATE, ASK = "ingest", "gate", "ask"
+BACKOFF_S = 10
+CALL = '''\
+# A step of the flow {machine!r}. It calls the service and hands its answer on; what a retry may cure is `Retryable`.
+import json
+import urllib.error
+import urllib.request
+
+
+class Retryable(Exception):
+    """The service says that the same call may succeed later."""
+
+
+class Refused(Exception):
+    """The service says no, and a repetition will not change that."""
+
+
+def call(server: str, key: str, path: str, body: dict) -> dict:
+    headers = {{"Content-Type": "application/json"}}
+    if key:
+        headers["Authorization"] = f"Bearer {{key}}"
+    data = json.dumps(body).encode()
+    request = urllib.request.Request(server.rstrip("/") + path, data, headers, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout={timeout_s}) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        said = error.read(100_000).decode("utf-8", "replace")
+        kind = Retryable if is_retryable(error.code, said) else Refused
+        raise kind(f"{{error.code}}: {{said}}") from error
+    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        raise Retryable(f"the service does not answer: {{error}}") from error
+
+
+def is_retryable(status: int, said: str) -> bool:
+    try:
+        return bool(json.loads(said).get("retryable", status in (429, 502, 503, 504)))
+    except (ValueError, AttributeError):
+        return status in (429, 502, 503, 504)
+
+
+'''
+INGEST_MAIN = """\
+def main(server: str, key: str, document: str, vertical: str, filename: str) -> dict:
+    body = {"pdfBase64": document, "verticalSlug": vertical, "filename": filename}
+    given = {name: value for name, value in body.items() if value}
+    return call(server, key, "/workflows/ingest", given)
+"""
+STEP_MAIN = """\
+def main(server: str, key: str, workflow: str) -> dict:
+    return call(server, key, f"/workflows/{{workflow}}/{step}", {{}})
+"""
+REVIEW_MAIN = '''\
+def main(server: str, key: str, workflow: str, resume: dict | None) -> dict:
+    return call(server, key, f"/workflows/{workflow}/review", decision(resume or {}))
+
+
+def decision(resume: dict) -> dict:
+    """What the form says, or what became of it: nobody answered in time, or somebody pressed "disapprove"."""
+    error = resume.get("error") or {}
+    if error.get("name") == "SuspendedTimedOut":
+        return {"action": "timeout"}
+    if error:
+        return {"action": "reject", "notes": error.get("message") or "disapproved"}
+    said = {name: resume.get(name) for name in ("action", "correctedData", "notes")}
+    return {name: value for name, value in said.items() if value}
+'''
+ASK_SCRIPT = """\
+# Shows what a person decides on, and the addresses at which the flow can be resumed.
+import wmill
+
+
+def main(extracted: dict) -> dict:
+    shown = {"default_args": {"action": "approve"}, "extracted": extracted}
+    return {**wmill.get_resume_urls(), **shown}
+"""
+
+
+def to_openflow(machine: Machine) -> tuple[Fields, dict[str, str]]:
+    """The flow, whose steps name their scripts by file, and the text of each of these files."""
+    calls = [stage for stage in machine.stages if stage.is_gated]
+    if not calls:
+        gated = "mark the stages that somebody outside starts with `gate: true`"
+        raise InvalidRequest(
+            f"{machine.name} is sequenced by Stateward alone: there is nothing for a flow to call; {gated}"
+        )
+    scripts = {_file(FIRST): _call_script(machine, calls[0]) + INGEST_MAIN}
+    modules: list[Json] = [_first(machine)]
+    for place, stage in enumerate(calls[1:], start=1):
+        is_last = place == len(calls) - 1
+        review = _review_before(machine, stage)
+        if review is not None:
+            modules.append(_gate(calls[place - 1], review))
+            scripts[_file(ASK)] = ASK_SCRIPT
+            scripts[_file(review.name)] = _call_script(machine, stage) + REVIEW_MAIN
+        modules.append(_step(machine, stage, has_gate=review is not None, is_last=is_last))
+        scripts[_file(stage.name)] = _call_script(machine, stage) + STEP_MAIN.format(
+            step=stage.name
+        )
+    flow: Fields = {
+        "summary": f"Stateward: {machine.name}",
+        "description": machine.doc,
+        "value": {"modules": modules},
+        "schema": _inputs(),
+    }
+    return flow, scripts
+
+
+def inlined(flow: Fields, scripts: Mapping[str, str]) -> Fields:
+    """The same flow as one document, each script in its place."""
+
+    def put(value: Json) -> Json:
+        if isinstance(value, dict):
+            return {name: put(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [put(each) for each in value]
+        if isinstance(value, str) and value.startswith("!inline "):
+            return scripts[value.removeprefix("!inline ")]
+        return value
+
+    return {name: put(value) for name, value in flow.items()}
+
+
+def _file(step: str) -> str:
+    return f"{step}.inline_script.py"
+
+
+def _call_script(machine: Machine, stage: Stage) -> str:
+    # The service itself ends a step that takes too long; the call waits a little longer than that.
+    return CALL.format(machine=machine.name, timeout_s=round(stage.timeout_s) + 60)
+
+
+def _script(step: str, inputs: Mapping[str, str]) -> Fields:
+    return {
+        "type": "rawscript",
+        "language": "python3",
+        "content": f"!inline {_file(step)}",
+        "input_transforms": {
+            name: {"type": "javascript", "expr": expression} for name, expression in inputs.items()
+        },
+    }
+
+
+DOOR = {"server": "flow_input.server", "key": "flow_input.key"}
+CALLED = {**DOOR, "workflow": f"results.{FIRST}.workflowId"}
+
+
+def _first(machine: Machine) -> Fields:
+    """Taking a document in is not repeated: whoever sends it sees at once that it failed."""
+    given = {name: f"flow_input.{name}" for name in ("document", "vertical", "filename")}
+    return {
+        "id": FIRST,
+        "summary": f"Take the document in and run {machine.stages[0].name}",
+        "value": _script(FIRST, {**DOOR, **given}),
+    }
+
+
+def _step(machine: Machine, stage: Stage, *, has_gate: bool, is_last: bool) -> Fields:
+    step: Fields = {
+        "id": stage.name,
+        "summary": f"Run {stage.name}",
+        "value": _script(stage.name, CALLED),
+        "retry": _retry(machine, is_last=is_last),
+    }
+    if has_gate:  # after a person's decision only what was accepted goes on
+        step["skip_if"] = {
+            "expr": f"Boolean(results.{GATE}?.status) && results.{GATE}.status !== '{stage.enter}'"
+        }
+    return step
+
+
+def _retry(machine: Machine, *, is_last: bool) -> Fields:
+    rule: Fields = (
+        {"constant": {"attempts": 1, "seconds": BACKOFF_S}}
+        if is_last
+        else {
+            "exponential": {
+                "attempts": machine.retry.max_retries,
+                "multiplier": 2,  # times 5, 25 and 125 s
+                "seconds": 5,
+                "random_factor": 20,
+            }
+        }
+    )
+    return {**rule, "retry_if": {"expr": "error?.name === 'Retryable'"}}
+
+
+def _review_before(machine: Machine, stage: Stage) -> Review | None:
+    """The review that may stand before a stage: some answer to it leads there."""
+    return next(
+        (review for review in machine.reviews if stage.enter in review.outcomes.values()), None
+    )
+
+
+def _gate(stage: Stage, review: Review) -> Fields:
+    return {
+        "id": GATE,
+        "summary": "Ask a person where one is needed",
+        "value": {
+            "type": "branchone",
+            "branches": [
+                {
+                    "summary": "A person decides",
+                    "expr": f"results.{stage.name}.needsReview",
+                    "modules": [_ask(stage, review), _decided(review)],
+                }
+            ],
+            "default": [],
+        },
+    }
+
+
+def _ask(stage: Stage, review: Review) -> Fields:
+    return {
+        "id": ASK,
+        "summary": "Wait for a decision",
+        "value": _script(ASK, {"extracted": f"results.{stage.name}"}),
+        "suspend": {
+            "required_events": 1,
+            "timeout": round(review.timeout_s),
+            "resume_form": {"schema": _form()},
+            "continue_on_disapprove_timeout": True,
+        },
+    }
+
+
+def _decided(review: Review) -> Fields:
+    return {
+        "id": review.name,
+        "summary": "Tell the service what was decided",
+        "value": _script(review.name, {**CALLED, "resume": "resume"}),
+        "retry": {
+            "constant": {"attempts": 3, "seconds": BACKOFF_S},
+            "retry_if": {"expr": "error?.name === 'Retryable'"},
+        },
+    }
+
+
+def _form() -> Fields:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "required": ["action"],
+        "order": ["action", "correctedData", "notes"],
+        "properties": {
+            "action": {
+                "type": "string",
+                "enum": ["approve", "correct", "reject"],
+                "default": "approve",
+                "description": "What becomes of it",
+            },
+            "correctedData": {
+                "type": "object",
+                "description": "With `correct`: the fields that were read wrongly, with their right values",
+            },
+            "notes": {"type": "string", "description": "Why; needed to reject"},
+        },
+    }
+
+
+def _inputs() -> Fields:
+    texts = {
+        "server": "The address of Stateward",
+        "key": "An API key of it; empty where it needs none",
+        "document": "The document in base64",
+        "vertical": "What kind of contract it is; empty to find out",
+        "filename": "The name of the document",
+    }
+    properties: Fields = {
+        name: {"type": "string", "description": sentence, "default": ""}
+        for name, sentence in texts.items()
+    }
+    properties["key"] = {
+        "type": "string",
+        "description": texts["key"],
+        "default": "",
+        "password": True,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "required": ["server", "document"],
+        "order": list(texts),
+        "properties": properties,
+    }

@@ -1,0 +1,74 @@
+"""What a reviewer's values make of the values that a stage found. Pure.
+
+The items of a stage are objects with `field` and `value`; a field may have several. A correction names fields: a text
+stands for all values the field had, a list for several, null for none. What is not named stays as it was found.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from stateward.core.model import Fields, Json
+
+Values: TypeAlias = Mapping[str, str | Sequence[str] | None]
+
+VALUES_MAX = 100
+CERTAIN = 100
+REVIEWED = "review"
+
+
+def corrected_items(items: Iterable[Fields], values: Values) -> list[Fields]:
+    """The items as they are after the correction, in the order they had; new fields come last."""
+    kept: list[Fields] = []
+    found: dict[str, list[Fields]] = {}
+    for item in items:
+        name = str(item.get("field"))
+        if name in values and name not in found:
+            kept += _replaced(name, values, item)
+        if name in values:
+            found.setdefault(name, []).append(item)
+        else:
+            kept.append({**item, "is_corrected": False})
+    for name in values:
+        if name not in found:
+            kept += _replaced(name, values, {})
+    return kept
+
+
+def _replaced(name: str, values: Values, item: Fields) -> list[Fields]:
+    return [
+        {
+            "field": name,
+            "value": value,
+            "raw": value,
+            "unit": item.get("unit", ""),
+            "confidence": CERTAIN,
+            "source": REVIEWED,
+            "was": item.get("value"),
+            "is_corrected": True,
+        }
+        for value in texts(values[name])
+    ]
+
+
+def texts(value: Json | Sequence[str]) -> list[str]:
+    """The values that a text, a list or null stand for."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value]
+    return [str(each) for each in value] if isinstance(value, list | tuple) else [str(value)]
+
+
+def values_of(items: Iterable[Fields]) -> dict[str, list[str]]:
+    """The values of items by field; a field whose value is null has none."""
+    values: dict[str, list[str]] = {}
+    for item in items:
+        own = values.setdefault(str(item.get("field")), [])
+        own += texts(item.get("value"))
+    return values
+
+
+def changed(items: Iterable[Fields], values: Values) -> list[str]:
+    """The fields that a correction really changes."""
+    before = values_of(items)
+    return sorted(name for name in values if texts(values[name]) != before.get(name, []))
