@@ -503,6 +503,157 @@ class StatementSettings(Section, frozen=True, kw_only=True):
     pages_max: Annotated[Count, Meta(description="The most pages of a PDF.")] = 2000
 
 
+class ModelSettings(Section, frozen=True, kw_only=True):
+    """A language model that reads contracts, behind any endpoint that speaks OpenAI's chat completions."""
+
+    base_url: Annotated[
+        str | None,
+        Meta(
+            description="Where it is, up to `/chat/completions`, as in `https://api.example.com/v1`; null is none."
+        ),
+    ] = None
+    name: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=200)] | None,
+        Meta(description="What the endpoint calls the model."),
+    ] = None
+    key: Annotated[
+        str | None,
+        Meta(
+            extra={"secret": True},
+            description="The key to show there; better said by `STATEWARD_MODEL_KEY` or `key_file` than here.",
+        ),
+    ] = None
+    key_file: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="A file that holds the key alone, counted from the file that names it."),
+    ] = None
+    timeout_seconds: Annotated[
+        Seconds, Meta(description="How long one answer may take, to its last byte.")
+    ] = 120.0
+    retries: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=20,
+            description="Further tries when the endpoint is busy (429), failing (5xx) or silent, within the timeout of "
+            "the stage. A wait that it asks for is kept.",
+        ),
+    ] = 4
+    response_format: Annotated[
+        Literal["json_schema", "json_object", "none"],
+        Meta(
+            description="How the endpoint is held to the schema; `json_object` and `none` are for those that cannot: "
+            "then the schema stands in the request. The answer is checked against it in any case.",
+        ),
+    ] = "json_schema"
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=2)] | None,
+        Meta(description="How freely it answers; null leaves it to the endpoint."),
+    ] = 0.0
+    tokens_max: Annotated[
+        Count | None, Meta(description="The most tokens of an answer; null: the endpoint's own.")
+    ] = None
+    document_chars_max: Annotated[
+        Count, Meta(description="How much of a document it is shown; the rest is left out.")
+    ] = 200_000
+    price_input: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="What a million tokens of the request cost; null: no cost is reckoned."),
+    ] = None
+    price_output: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="What a million tokens of the answer cost."),
+    ] = None
+    ca_file: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A file of certificates (PEM) to trust besides the system's, counted from the file that names "
+            "it.",
+        ),
+    ] = None
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"ModelSettings(base_url={self.base_url!r}, name={self.name!r}, key={self.key and '***'!r})"
+
+
+class ContractSettings(Section, frozen=True, kw_only=True):
+    """How contracts are read, checked and compared."""
+
+    extractor: Annotated[
+        Literal["offline", "model", "both"],
+        Meta(
+            description="Who reads the terms: the rules that ship, a model, or both, whose agreement is the "
+            "confidence. A model alone never scores enough to go past a person.",
+        ),
+    ] = "offline"
+    model: ModelSettings = ModelSettings()
+    rules: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A folder of one's own verticals and providers (YAML), counted from the file that names it; "
+            "read again when a file changes.",
+        ),
+    ] = None
+    prompts: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A folder of one's own prompts (YAML), counted from the file that names it; read again when a "
+            "file changes.",
+        ),
+    ] = None
+    offers: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="The catalogue of offers (CSV or JSON), counted from the file that names it; null is a sample "
+            "of invented ones. Read again when it changes.",
+        ),
+    ] = None
+    comparison: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="A YAML file that says how contracts of one's own verticals are compared, counted from the "
+            "file that names it.",
+        ),
+    ] = None
+    consumption: Annotated[
+        dict[str, Annotated[float, Meta(gt=0, le=10_000_000)]],
+        Meta(
+            description="What a year is assumed to take where nothing tells it, by vertical, as in `{energy: 3500}`."
+        ),
+    ] = {}
+    saving_min: Annotated[
+        float,
+        Meta(ge=0, description="What an offer must save in the first year to count as better."),
+    ] = 0.0
+    currency: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Z]{3}\Z",
+            title="a currency such as EUR",
+            description="The currency of contracts; offers in another are not compared.",
+        ),
+    ] = "EUR"
+    pages_max: Annotated[Count, Meta(description="The most pages of a contract.")] = 1000
+    chars_max: Annotated[Count, Meta(description="The most characters of a contract.")] = 4_000_000
+
+
+class ReviewSettings(Section, frozen=True, kw_only=True):
+    """How people decide what waits for them. The deadline of a review is a timeout of its state."""
+
+    claim_seconds: Annotated[
+        Seconds,
+        Meta(description="How long a review is somebody's own after they took it up."),
+    ] = 900.0
+    self_approval: Annotated[
+        Literal["auto", "allow", "refuse"],
+        Meta(
+            description="Whether who submitted a document may also accept it; `auto`: not where there are API keys, "
+            "for without them nobody can be told from anybody.",
+        ),
+    ] = "auto"
+
+
 class ApiSettings(Section, frozen=True, kw_only=True):
     """The HTTP door."""
 
@@ -552,6 +703,13 @@ class ApiSettings(Section, frozen=True, kw_only=True):
     wait_seconds_max: Annotated[Seconds, Meta(description="The longest that `?wait=` waits.")] = (
         60.0
     )
+    step_seconds_max: Annotated[
+        Seconds,
+        Meta(
+            description="The longest that a call of `/workflows` waits for its step; then the answer is 503, and the "
+            "same call again waits on."
+        ),
+    ] = 60.0
     body_bytes_max: Annotated[
         Bytes, Meta(description="The largest JSON document of a request.")
     ] = MIB
@@ -618,6 +776,8 @@ class Declared(Section, frozen=True, kw_only=True):
     telemetry: TelemetrySettings = TelemetrySettings()
     ledger: LedgerSettings = LedgerSettings()
     statements: StatementSettings = StatementSettings()
+    contracts: ContractSettings = ContractSettings()
+    reviews: ReviewSettings = ReviewSettings()
     watch: WatchSettings = WatchSettings()
     pipelines: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
@@ -778,6 +938,7 @@ _VARIABLES: dict[str, reading.Path] = {
     "STATEWARD_STORE_URL": ("store", "url"),
     "STATEWARD_SERVER": ("server", "url"),
     "STATEWARD_KEY": ("server", "key"),
+    "STATEWARD_MODEL_KEY": ("contracts", "model", "key"),
 }
 CRASH_AT = "STATEWARD_CRASH_AT"
 
@@ -841,6 +1002,8 @@ def _counted_from(folder: Path, value: object) -> object:
         own = {key: statements[key] for key in ("rules", "passwords") if statements.get(key)}
         named = {key: str(folder / name) for key, name in own.items() if isinstance(name, str)}
         moved["statements"] = {**statements, **named}
+    if isinstance(contracts := moved.get("contracts"), dict):
+        moved["contracts"] = _contracts_from(folder, contracts)
     if isinstance(api := moved.get("api"), dict):
         files = [name for name in ("tls_certificate", "tls_key") if isinstance(api.get(name), str)]
         moved["api"] = {**api, **{name: str(folder / str(api[name])) for name in files}}
@@ -859,6 +1022,17 @@ def _ledger_from(folder: Path, ledger: dict[str, object]) -> dict[str, object]:
             str(folder / each) if isinstance(each, str) and each and "://" not in each else each
             for each in places
         ]
+    return moved
+
+
+def _contracts_from(folder: Path, contracts: dict[str, object]) -> dict[str, object]:
+    moved = dict(contracts)
+    for name in ("rules", "prompts", "offers", "comparison"):
+        if isinstance(value := moved.get(name), str) and value:
+            moved[name] = str(folder / value)
+    if isinstance(model := moved.get("model"), dict):
+        files = [name for name in ("key_file", "ca_file") if isinstance(model.get(name), str)]
+        moved["model"] = {**model, **{name: str(folder / str(model[name])) for name in files}}
     return moved
 
 
@@ -942,6 +1116,7 @@ def _impossible(settings: Settings) -> _Wrong:
     yield from _impossible_worker(settings.worker)
     yield from _impossible_api(settings.api, settings.server)
     yield from _impossible_notices(settings.notices)
+    yield from _impossible_contracts(settings.contracts)
     for number, place in enumerate(settings.ledger.hand_over):
         if "://" in place and not _is_plain_address(place):
             said = f"{_PLAIN_ADDRESS}, or a folder, not {reading.shown(place)}"
@@ -1011,6 +1186,21 @@ def _impossible_notices(notices: NoticeSettings) -> _Wrong:
     if (notices.admin_email is None) != (notices.smtp_url is None):
         lone = "admin_email" if notices.smtp_url is None else "smtp_url"
         yield ("notices", lone), "admin_email and smtp_url are needed together"
+
+
+def _impossible_contracts(contracts: ContractSettings) -> _Wrong:
+    model = contracts.model
+    if model.base_url is not None and not _is_plain_address(model.base_url):
+        yield ("contracts", "model", "base_url"), f"base_url must be {_PLAIN_ADDRESS}"
+    if contracts.extractor != "offline":
+        for name in ("base_url", "name"):
+            if getattr(model, name) is None:
+                said = f"the extractor {contracts.extractor} needs contracts.model.{name}"
+                yield ("contracts", "extractor"), said
+    if model.key is not None and not (model.key.isascii() and model.key.isprintable()):
+        yield ("contracts", "model", "key"), "key must be plain letters, digits and signs"
+    if model.key is not None and " " in model.key:
+        yield ("contracts", "model", "key"), "key must not hold a space"
 
 
 def _is_place(text: str) -> bool:
@@ -1142,11 +1332,17 @@ def _unfolded(section: Section, type_: type[msgspec.Struct]) -> dict[str, object
     for field in _fields(type_):
         part = _plainly(getattr(section, field.name))
         keys = reading.form(field.type)
+        if _is_secret(field.type) and part is not None:
+            part = "***"
         if keys is not None and isinstance(part, dict):
             said |= {re.sub("<.*>", name, keys): each for name, each in part.items()}
         else:
             said[field.name] = part
     return said
+
+
+def _is_secret(kind: kinds.Type) -> bool:
+    return isinstance(kind, kinds.Metadata) and (kind.extra or {}).get("secret") is True
 
 
 def _plainly(value: object) -> object:
@@ -1195,7 +1391,8 @@ def _default(field: kinds.Field) -> str:
         return "required"
     if reading.form(field.type) is not None:
         return "not set"
-    return msgspec.json.encode(field.default).decode()
+    default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    return msgspec.json.encode(default).decode()
 
 
 def _sections_in(kind: kinds.Type) -> Iterator[tuple[type[msgspec.Struct], bool]]:

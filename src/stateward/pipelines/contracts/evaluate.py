@@ -1,0 +1,290 @@
+"""How well contracts are read: every contract of a folder that has a truth, extracted, judged and compared.
+
+A value is right if it says the same as the truth, however that is spelled (`3 Monate` is `3 months`, `Inc.` is
+`Incorporated`). Precision, recall and F1 are counted for each field, and how often a value of a given confidence is
+right. A contract is wholly right if every field is, and the share of those among the accepted ones is what a user
+feels: an accepted contract is seen by nobody.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stateward.core.errors import StageFailure
+from stateward.pipelines.contracts import values
+from stateward.pipelines.contracts.document import Document
+from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.contracts.general import GeneralExtractor, law, names
+from stateward.pipelines.contracts.judging import judge
+from stateward.pipelines.contracts.offline import OfflineExtractor, detect
+from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
+from stateward.pipelines.contracts.text import read_document
+from stateward.pipelines.contracts.truths import GENERAL, Truth, contracts, truths_in
+
+BANDS = (0, 50, 60, 70, 80, 90)  # where a band of confidence begins
+SURE = 80
+_HONORIFIC = re.compile(r"^(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+", re.IGNORECASE)
+
+Extract = Callable[[Document, Vertical, Rules], Extraction]
+
+
+class Band(msgspec.Struct):
+    """Values of about one confidence."""
+
+    found: int = 0
+    right: int = 0
+
+
+class Score(msgspec.Struct):
+    """One field, or several added up."""
+
+    true: int = 0  # values that there are
+    found: int = 0
+    right: int = 0
+    bands: dict[int, Band] = msgspec.field(default_factory=lambda: {at: Band() for at in BANDS})
+
+    @property
+    def precision(self) -> float:
+        """The share of what was found that is right."""
+        return self.right / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of what there is that was found."""
+        return self.right / self.true if self.true else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Both in one."""
+        total = self.true + self.found
+        return 2 * self.right / total if total else 1.0
+
+    @property
+    def sure(self) -> Band:
+        """The values that a machine would accept by themselves."""
+        kept = [band for at, band in self.bands.items() if at >= SURE]
+        return Band(sum(band.found for band in kept), sum(band.right for band in kept))
+
+    def count(self, true: int, found: Sequence[Found], right: Sequence[Found]) -> None:
+        """Count one contract in."""
+        self.true += true
+        self.found += len(found)
+        self.right += len(right)
+        for one in found:
+            band = self.bands[max(at for at in BANDS if at <= one.confidence)]
+            band.found += 1
+            band.right += one in right
+
+    def add(self, other: "Score") -> None:
+        """Count another score in."""
+        self.true += other.true
+        self.found += other.found
+        self.right += other.right
+        for at, band in other.bands.items():
+            self.bands[at].found += band.found
+            self.bands[at].right += band.right
+
+
+class Miss(msgspec.Struct, frozen=True, kw_only=True):
+    """A field that is not right."""
+
+    field: str
+    expected: list[str]
+    found: list[str]
+    confidence: int
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one contract."""
+
+    file: str
+    vertical: str
+    is_accepted: bool
+    is_right: bool
+    final_confidence: int
+    cpu_ms: float
+    misses: list[Miss]
+    code: str = ""  # of a failure
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole folder."""
+
+    judged: list[Judged]
+    fields: dict[str, dict[str, Score]]  # by vertical
+    no_truth: list[str]
+    unknown_fields: list[str]
+
+    def total(self) -> Score:
+        """Every field of every vertical."""
+        score = Score()
+        for fields in self.fields.values():
+            for each in fields.values():
+                score.add(each)
+        return score
+
+    @property
+    def accepted(self) -> list[Judged]:
+        """The contracts that no person would see."""
+        return [one for one in self.judged if one.is_accepted]
+
+    @property
+    def wrongly_accepted(self) -> list[Judged]:
+        """Those of them that are not wholly right."""
+        return [one for one in self.accepted if not one.is_right]
+
+
+def evaluate(
+    folder: Path,
+    *,
+    rules: Rules,
+    cpu_s: Callable[[], float],
+    extract: Extract | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+) -> Evaluation:
+    """Judge every contract under a folder."""
+    truths = truths_in(folder)
+    named = {path.relative_to(folder).as_posix(): path for path in contracts(folder)}
+    cases = [(name, path, truths.get(name)) for name, path in named.items()]
+    return measure(cases, rules=rules, cpu_s=cpu_s, extract=extract, tell=tell)
+
+
+def measure(
+    cases: Iterable[tuple[str, Path, Truth | None]],
+    *,
+    rules: Rules,
+    cpu_s: Callable[[], float],
+    extract: Extract | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+) -> Evaluation:
+    """Judge contracts, each by its name, its file and its truth, if that is known."""
+    result = Evaluation(judged=[], fields={}, no_truth=[], unknown_fields=[])
+    for name, path, truth in cases:
+        if truth is None:
+            result.no_truth.append(name)
+            continue
+        tell(name)
+        _judge(result, path, name, truth, rules=rules, cpu_s=cpu_s, extract=extract or by_rules)
+    return result
+
+
+def by_rules(document: Document, vertical: Vertical, rules: Rules) -> Extraction:
+    """The extraction of the offline extractor that the rules of a vertical ask for."""
+    extractor = GeneralExtractor() if vertical.extractor == GENERAL else OfflineExtractor()
+    return extractor.extract(document, vertical, rules)
+
+
+def _judge(
+    result: Evaluation,
+    path: Path,
+    name: str,
+    truth: Truth,
+    *,
+    rules: Rules,
+    cpu_s: Callable[[], float],
+    extract: Extract,
+) -> None:
+    start = cpu_s()
+    code, final, accepted = "", 0, False
+    found: list[Found] = []
+    slug = truth.vertical
+    try:
+        document = read_document(path)
+        slug = slug or detect(document, rules)[0] or GENERAL
+        extraction = extract(document, rules.vertical(slug), rules)
+        verdict = judge(extraction, rules)
+        found, final, accepted = extraction.found, verdict.final_confidence, verdict.accepted
+    except StageFailure as error:
+        code = error.code
+    spent = cpu_s() - start
+    vertical = rules.vertical(slug or GENERAL)
+    misses = _count(result, vertical, found, truth, rules)
+    result.judged.append(
+        Judged(
+            file=name,
+            vertical=vertical.slug,
+            is_accepted=accepted,
+            is_right=not misses and not code,
+            final_confidence=final,
+            cpu_ms=round(1000 * spent, 1),
+            misses=misses,
+            code=code,
+        )
+    )
+
+
+def _count(
+    result: Evaluation, vertical: Vertical, found: list[Found], truth: Truth, rules: Rules
+) -> list[Miss]:
+    """Count the fields of one contract; gives those that are not right."""
+    scores = result.fields.setdefault(vertical.slug, {})
+    misses: list[Miss] = []
+    for field in vertical.fields:
+        if truth.scope and field.name not in truth.scope:
+            continue
+        true = truth.fields.get(field.name, [])
+        mine = _of(field, found)
+        right = matched(field, true, mine, rules)
+        scores.setdefault(field.name, Score()).count(len(true), mine, right)
+        if len(right) < max(len(true), len(mine)):
+            misses.append(
+                Miss(
+                    field=field.name,
+                    expected=true,
+                    found=[one.value or "" for one in mine],
+                    confidence=max((one.confidence for one in mine), default=0),
+                )
+            )
+    known = {field.name for field in vertical.fields}
+    unknown = [f"{vertical.slug}.{name}" for name in truth.fields if name not in known]
+    result.unknown_fields.extend(name for name in unknown if name not in result.unknown_fields)
+    return misses
+
+
+def _of(field: FieldRule, found: Iterable[Found]) -> list[Found]:
+    """The values of a field: of parties all, of others the surest."""
+    mine = [one for one in found if one.field == field.name and one.value]
+    if field.kind == "party":
+        return mine
+    return [max(mine, key=lambda one: one.confidence)] if mine else []
+
+
+def matched(
+    field: FieldRule, true: Sequence[str], found: Sequence[Found], rules: Rules
+) -> list[Found]:
+    """Those of the values that are right; each true value is met once."""
+    left = list(true)
+    right: list[Found] = []
+    for one in found:
+        met = next((text for text in left if is_same(field, text, one.value or "", rules)), None)
+        if met is not None:
+            left.remove(met)
+            right.append(one)
+    return right
+
+
+def is_same(field: FieldRule, true: str, value: str, rules: Rules) -> bool:
+    """Whether a value says what the truth says, without regard to case, dots and usual spellings."""
+    match field.kind:
+        case "party":
+            return _party(true) == _party(value)
+        case "law":
+            return _law(true) == _law(value)
+        case _:
+            return values.same(field, true, value, rules)
+
+
+def _party(text: str) -> str:
+    return names.key(_HONORIFIC.sub("", text.strip()))
+
+
+def _law(text: str) -> str:
+    plain = re.sub(
+        r"^(?:the\s+)?(?:state|commonwealth|province|republic)\s+of\s+",
+        "",
+        text.strip(),
+        flags=re.IGNORECASE,
+    )
+    return names.key(law.NAMES.get(" ".join(plain.split()).casefold(), plain))

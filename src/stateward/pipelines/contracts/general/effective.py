@@ -1,0 +1,211 @@
+"""From when a contract holds: the date it calls effective, else that of its first sentence, letter or signature.
+
+Contracts are full of other dates (of agreements they replace, of laws, of filings), so a date counts only by the
+words around it.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from stateward.pipelines.contracts.general.dates import Dated, dates_in
+from stateward.pipelines.contracts.general.prose import Prose, Row
+from stateward.pipelines.contracts.general.running import greeting_at
+
+HEAD_CHARS = 5000
+LETTER_ROWS = 40
+LETTER_CHARS = 1500
+LABELLED = 84
+LETTER, RUNNING = 72, 70  # of the date of a letter, with lines and without
+SIGNED_FROM = 0.7  # of the text: dates on lines of their own are those of signatures
+
+_LABEL_AFTER = re.compile(
+    r"^\s*,?\s*\(\s*(?:the\s+|such\s+date,?\s+the\s+)?\"?\s*(?:Effective|Commencement)\s+Date",
+    re.IGNORECASE,
+)
+_LABEL_BEFORE = re.compile(
+    r"\b(?:effective\s+date|date\s+of\s+(?:this\s+)?agreement|agreement\s+date|commencement\s+date|vertragsbeginn)\b"
+    r"(?:\s+of\s+this\s+agreement)?\s*(?:\([^)]{0,40}\)\s*)?(?::|is|shall\s+be|means|as)?\s*(?:as\s+of\s+)?(?:the\s+)?\W{0,4}$",
+    re.IGNORECASE,
+)
+_EFFECTIVE = re.compile(
+    r"\b(?:effective|wirksam)\b(?:\s+for\s+all\s+purposes)?\s*,?\s*(?:as\s+of|on|from|this|the|ab)?\s*(?:the|this)?\s*$",
+    re.IGNORECASE,
+)
+_MADE = re.compile(
+    r"\b(?:made|entered\s+into|dated|executed|concluded|delivered|given|signed|effective|agreement|geschlossen)\b[^.;]{0,60}?"
+    r"\b(?:as\s+of|on|this|dated|the|vom|am)\b\s*(?:the\s+|this\s+)?(?:\s*day\s+of\s+)?$|\bdated\s*:?\s*$|\bas\s+of\s*:?\s*(?:the|this)?\s*$|"
+    r"\bmade\s+(?:and\s+entered\s+into\s+)?,?\s*$|\bentered\s+into\s*,?\s*$",
+    re.IGNORECASE,
+)
+_MAKES = re.compile(
+    r"\b(?:this|mutual|the)\b[^.;]{0,90}\b(?:agreement|contract|amendment)\b.{0,60}\b(?:made|entered|between|executed|concluded)\b|"
+    r"vereinbarung|vertrag",
+    re.IGNORECASE | re.DOTALL,
+)
+_ON = re.compile(r"\b(?:on|as\s+of|dated|this|vom|am)\s+(?:this\s+|the\s+)?$", re.IGNORECASE)
+_DATE_LABEL = re.compile(r"\b(?:DATE|Date|Dated|Datum)\s*:?\s*$")
+_THIS = re.compile(
+    r"\b(?:this|the\s+within|following)\b[^.;]{0,140}\b(?:agreement|letter|contract|undertaking|deed|covenant|amendment|addendum|memorandum)\b|"
+    r"\bagreement\b",
+    re.IGNORECASE,
+)
+_OTHER_ONE = re.compile(
+    r"\b(?:that\s+certain|certain|merger|employment|existing|prior|previous|original|license|purchase|letter\s+of\s+intent|"
+    r"pursuant\s+to|under\s+the|amend(?:ed|s)?|supersed\w*|replac\w*|filed|filing|form\s+\d|act\s+of|expir\w*|terminat\w*|"
+    r"born|patent|issued|ending|ended|through|until|since)\b[^.;]{0,70}$",
+    re.IGNORECASE,
+)
+_RESTATED = re.compile(r"\bamended\s+and\s+restated\b", re.IGNORECASE)
+_AMENDED = re.compile(
+    r"\b(?:amendment|addendum|supplement)\b[^.;]{0,50}\bto\s+(?:the|that|its)\b[^.;]{0,120}$",
+    re.IGNORECASE,
+)
+_WITNESS = re.compile(
+    r"\b(?:in\s+witness|executed\s+this|have\s+(?:duly\s+)?(?:executed|signed|caused)|has\s+(?:duly\s+)?(?:executed|signed)|"
+    r"accepted|agreed|acknowledged|signed|undersigned)\b[^;]{0,260}$",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"\s*(?:dear\b|ladies\s+and\s+gentlemen|gentlemen|to\s+whom|re\s*:|sehr\s+geehrte)",
+    re.IGNORECASE,
+)
+_WHY_LETTER = "the date at the head of a letter"
+_TOKEN_ROW = re.compile(r"\W*(?:date|dated|as of)?\W*", re.IGNORECASE)
+
+
+class Day(msgspec.Struct, frozen=True, gc=False):
+    """A date that may be the effective one."""
+
+    value: str
+    start: int
+    end: int
+    confidence: int
+    why: str
+
+
+def effective_date(prose: Prose) -> Day | None:
+    """The day from which the contract holds."""
+    head = list(_by_words(prose))
+    named = [day for day in head if day.confidence >= 75]
+    if named:
+        return _supported(_first_best(named), head)
+    letter = _letter_day(prose)
+    signed = list(_signature_days(prose))
+    witness = [day for day in signed if day.confidence >= 75]
+    if letter is not None and (letter.confidence >= RUNNING or not witness):
+        return _supported(letter, [*head, *signed])
+    if witness:
+        return _supported(_first_best(witness), signed)
+    if signed:
+        return max(signed, key=lambda day: day.value)  # the last one to sign makes it hold
+    return _first_best(head) if head else None
+
+
+def _first_best(days: list[Day]) -> Day:
+    return max(days, key=lambda day: (day.confidence, -day.start))
+
+
+def _supported(best: Day, others: list[Day]) -> Day:
+    """A date that is told twice, in different words, is surer; one that is contradicted, less."""
+    same = sum(day.value == best.value and day.start != best.start for day in others)
+    rival = any(day.value != best.value and day.confidence >= best.confidence for day in others)
+    confidence = min(97, best.confidence + 3 * min(same, 2)) - (12 if rival else 0)
+    return Day(best.value, best.start, best.end, confidence, best.why)
+
+
+def _by_words(prose: Prose) -> Iterator[Day]:
+    """Dates of the head that words name as the date of this contract."""
+    text = prose.text
+    for dated in [dated for dated in prose.dates if dated.end <= HEAD_CHARS]:
+        before = _RESTATED.sub("", text[max(0, dated.start - 160) : dated.start])
+        after = text[dated.end : dated.end + 60]
+        found = _named(before, after)
+        if found is not None and found[0] == LABELLED and dated.start > 0.5 * len(text):
+            continue  # of a signature
+        if found is None and _ends_first_sentence(prose, dated):
+            found = 80, "the date of the first sentence"
+        if found is not None:
+            confidence, why = found
+            late = 6 * (dated.start > 2500)
+            yield _day(dated, confidence - late, why)
+    for dated in [dated for dated in prose.dates if dated.end > HEAD_CHARS]:
+        after = text[dated.end : dated.end + 60]
+        if _LABEL_AFTER.search(after):
+            yield _day(dated, 78, "called the effective date, far from the head")
+
+
+def _named(before: str, after: str) -> tuple[int, str] | None:
+    near = before[-90:]
+    if _LABEL_AFTER.search(after):
+        return 95, "called the effective date"
+    if _LABEL_BEFORE.search(near):
+        return 94, "behind the label of the effective date"
+    if _OTHER_ONE.search(near) or _AMENDED.search(before):
+        return None
+    if _EFFECTIVE.search(near):
+        return (
+            (93, "said to be effective then")
+            if _THIS.search(before)
+            else (72, "said to be effective then")
+        )
+    if _MADE.search(near) and _THIS.search(before):
+        return 92, "the date of the first sentence"
+    if _DATE_LABEL.search(near):
+        return LABELLED, "behind the label of the date"
+    if _MADE.search(near):
+        return 74, "the date of the first sentence"
+    return None
+
+
+def _ends_first_sentence(prose: Prose, dated: Dated) -> bool:
+    """Whether a date stands at the end of the sentence by which the contract is made."""
+    first, _ = prose.sentence(dated.start)
+    before = prose.text[max(first, dated.start - 700) : dated.start]
+    return bool(
+        _MAKES.search(before) and _ON.search(before) and not _OTHER_ONE.search(before[-60:])
+    )
+
+
+def _letter_day(prose: Prose) -> Day | None:
+    """The date at the head of a letter: a line of its own, above the greeting."""
+    rows = prose.rows[:LETTER_ROWS]
+    greeting = next((at for at, row in enumerate(rows) if _GREETING.match(row.text)), None)
+    last = max(LETTER_CHARS, int(0.3 * len(prose.text)))
+    for row in rows[: 12 if greeting is None else greeting]:
+        if row.start < last and (dated := _alone(row)) is not None:
+            return _day(dated, 66 if greeting is None else LETTER, _WHY_LETTER)
+    running = greeting_at(prose)
+    before = [dated for dated in prose.dates if running is not None and dated.end < running]
+    return _day(before[-1], RUNNING, _WHY_LETTER) if before else None
+
+
+def _alone(row: Row) -> Dated | None:
+    """The date that a line consists of; a cell of a line may be one too."""
+    for dated in dates_in(row.text):
+        left = row.text[: dated.start].rpartition("\t")[2]
+        right = row.text[dated.end :].partition("\t")[0]
+        if _TOKEN_ROW.fullmatch(left) and not right.strip(" .,"):
+            return Dated(row.start + dated.start, row.start + dated.end, dated.value, dated.is_sure)
+    return None
+
+
+def _signature_days(prose: Prose) -> Iterator[Day]:
+    """Dates of the last sentence and of the signatures below it."""
+    text = prose.text
+    start = max(HEAD_CHARS // 4, int(0.5 * len(text)))
+    for dated in [dated for dated in prose.dates if dated.start >= start]:
+        before = text[max(0, dated.start - 300) : dated.start]
+        near = before[-80:]
+        if _WITNESS.search(before) and _MADE.search(near) and not _OTHER_ONE.search(near):
+            yield _day(dated, 82, "the date of the signatures")
+        elif _DATE_LABEL.search(near):
+            yield _day(dated, 58, "a date beside a signature")
+    for row in prose.rows:
+        if row.start > SIGNED_FROM * len(text) and (alone := _alone(row)) is not None:
+            yield _day(alone, 52, "a date among the signatures")
+
+
+def _day(dated: Dated, confidence: int, why: str) -> Day:
+    return Day(dated.value, dated.start, dated.end, confidence - (0 if dated.is_sure else 15), why)

@@ -1,0 +1,137 @@
+"""Which law governs a contract: the name of the state, province or country.
+
+A clause that says "governed by" or "construed under" counts most. The law under which a party is organised says
+nothing, and the seat of a court only where no clause does.
+"""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from stateward.pipelines.contracts.general.prose import Prose
+from stateward.pipelines.contracts.general.words import pairs, phrases
+
+ADJECTIVES = pairs("adjectives")
+_PLACES = [*phrases("states"), *phrases("provinces"), *phrases("countries")]
+NAMES = {name.casefold(): name for name in _PLACES}
+NAMES |= {alias.casefold(): name for alias, name in pairs("aliases").items()}
+
+
+def _any(names: list[str]) -> str:
+    return "|".join(
+        re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=len, reverse=True)
+    )
+
+
+_PLACE = f"(?P<place>{_any(list(NAMES))})"
+_OF = r"(?:the\s+)?(?:(?:internal|substantive|domestic|local|applicable|civil|material)\s+)?(?:and\s+\w+\s+)?"
+_STATE = (
+    r"(?:the\s+)?(?:(?:State|Commonwealth|Province|Republic|Kingdom|Territory|Country|Federal\s+Republic|Grand\s+Duchy)\s+"
+    r"of\s+)?(?:the\s+)?"
+)
+_GOVERNED = (
+    r"(?:govern(?:ed|s|ing)?|constru(?:ed|ction)|interpret(?:ed|ation)|enforce(?:d|ment|able)?|subject\s+to\s+and|"
+    r"unterliegt|gilt|findet)"
+)
+_CLAUSE = re.compile(
+    rf"\b{_GOVERNED}\b(?:(?!\borganized\b|\bincorporated\b).){{0,260}}?\blaws?\s*(?:,\s*(?:and\s+)?[^,.;]{{0,60}},\s*)?"
+    rf"(?:\([^()]{{0,80}}\)\s*)?(?:and\s+\w+\s+)?(?:in\s+(?:force|effect)\s+)?(?:of|in|for)\s+{_STATE}{_PLACE}\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_ADJECTIVE_CLAUSE = re.compile(
+    rf"\b{_GOVERNED}\b.{{0,120}}?\b(?:(?P<adjective>{_any(list(ADJECTIVES))})|{_PLACE}(?:'s)?(?:\s+state)?)\s+"
+    r"(?:(?:internal|substantive|state)\s+)?(?:laws?|Recht)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_LAWS_OF = re.compile(rf"\blaws?\s+(?:\w+\s+){{0,3}}of\s+{_STATE}{_PLACE}\b", re.IGNORECASE)
+_COURTS = re.compile(
+    rf"\b(?:courts?|venue|jurisdiction|tribunals?|arbitration)\b[^.;]{{0,140}}?\b(?:of|in|for|within)\s+"
+    rf"(?:(?:the\s+)?(?:[\w.]+\s+){{0,3}}(?:County|City|District)(?:\s+of\s+\w+)?,?\s+(?:of\s+)?)?{_STATE}{_PLACE}\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    rf"\b(?:governing|applicable|choice\s+of)\s+law\b(?:\s+and\s+\w+)?\s*[:.\t-]\s*(?:the\s+)?(?:laws?\s+of\s+)?{_STATE}{_PLACE}\b",
+    re.IGNORECASE,
+)
+_ORGANIZED = re.compile(
+    r"\b(?:organi[sz]ed|incorporated|existing|formed|established|chartered|constituted|registered|corporation|company)"
+    r"[^.;]{0,60}$",
+    re.IGNORECASE,
+)
+_SEPARATE = re.compile(
+    r"\b(?:securities|patent|tax|bankruptcy|employment|antitrust|privacy)\s+$", re.IGNORECASE
+)
+FEDERAL = frozenset(
+    {"United States", "Canada"}
+)  # named beside a state, mostly for exports and securities
+STRONG = ("clause", "adjective", "label")
+WEIGHTS = {"clause": 6.0, "adjective": 5.0, "label": 5.0, "laws": 2.0, "courts": 1.0}
+
+
+class Law(msgspec.Struct, frozen=True, gc=False):
+    """A place whose law is named."""
+
+    value: str
+    start: int
+    end: int
+    kind: str
+
+
+def governing_law(prose: Prose) -> tuple[Law, int] | None:
+    """The law that governs, with a confidence."""
+    found = list(_found(prose.text))
+    if not found:
+        return None
+    totals: dict[str, float] = {}
+    for law in found:
+        weight = WEIGHTS[law.kind] / (4 if law.value in FEDERAL else 1)
+        totals[law.value] = totals.get(law.value, 0.0) + weight
+    best = max(totals, key=lambda value: totals[value])
+    law = max((law for law in found if law.value == best), key=lambda law: WEIGHTS[law.kind])
+    rivals = [law for law in found if law.value != best]
+    return law, _confidence(law, rivals)
+
+
+def _confidence(law: Law, rivals: list[Law]) -> int:
+    if law.kind in STRONG:
+        strong = sum(rival.kind in STRONG for rival in rivals)
+        return 96 if not strong else 78
+    if law.kind == "laws":
+        return 76 if not rivals else 62
+    return 60 if not rivals else 45
+
+
+def _found(text: str) -> Iterator[Law]:
+    taken: set[int] = set()
+    for kind, pattern in (
+        ("clause", _CLAUSE),
+        ("adjective", _ADJECTIVE_CLAUSE),
+        ("label", _LABEL),
+        ("laws", _LAWS_OF),
+        ("courts", _COURTS),
+    ):
+        for match in pattern.finditer(text):
+            group = "place" if match["place"] else "adjective"
+            start, end = match.span(group)
+            before = text[max(0, match.start() - 90) : start]
+            if start in taken or _is_other(before, kind):
+                continue
+            taken.add(start)
+            yield Law(_name(match[group]), start, end, kind)
+
+
+def _is_other(before: str, kind: str) -> bool:
+    """Whether the law is that under which a party was founded, or that of one matter alone."""
+    if kind == "courts":
+        return False
+    before = before.rpartition("law")[0] or before
+    return (
+        bool(_ORGANIZED.search(before[-70:])) if kind == "laws" else bool(_SEPARATE.search(before))
+    )
+
+
+def _name(text: str) -> str:
+    plain = " ".join(text.split()).casefold()
+    adjectives = {name.casefold(): value for name, value in ADJECTIVES.items()}
+    return NAMES.get(plain) or adjectives.get(plain) or text

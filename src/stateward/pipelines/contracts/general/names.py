@@ -1,0 +1,272 @@
+"""Names of companies and persons: how far one reaches in a text, and how it is written plainly.
+
+A name is read word by word from where it begins: words with capitals, small words between them (`of`, `and`), and a
+legal form behind a comma. What follows a name (`, a Delaware corporation`, `(the "Company")`) ends it.
+"""
+
+import re
+
+import msgspec
+
+from stateward.pipelines.contracts.general.words import words
+
+WORDS_MAX = 14
+NAME_CHARS_MAX = 110
+ANDS_MAX = 3  # in one name
+
+# Legal forms that end a name, in plain spelling, and how they are written here.
+FORMS = {
+    "inc": "Inc.", "incorporated": "Inc.", "ltd": "Ltd.", "limited": "Ltd.", "llc": "LLC", "lp": "LP", "llp": "LLP",
+    "lllp": "LLLP", "pllc": "PLLC", "plc": "PLC", "pc": "P.C.", "pa": "P.A.", "na": "N.A.", "sa": "S.A.",
+    "sarl": "S.à r.l.", "sas": "S.A.S.", "spa": "S.p.A.", "srl": "S.r.l.", "ag": "AG", "gmbh": "GmbH", "kg": "KG",
+    "kgaa": "KGaA", "se": "SE", "bv": "B.V.", "nv": "N.V.", "as": "A/S", "asa": "ASA", "ab": "AB", "oy": "Oy",
+    "oyj": "Oyj", "pty": "Pty", "kk": "K.K.", "corp": "Corp.", "co": "Co.", "ulc": "ULC", "lc": "L.C.",
+}  # fmt: skip
+# Words that make a name one of an organisation, but need not end it.
+KINDS = frozenset(words("kinds"))
+FIRST_NAMES = frozenset(words("first_names"))
+_SMALL = frozenset(
+    {
+        "of",
+        "and",
+        "the",
+        "for",
+        "de",
+        "du",
+        "la",
+        "le",
+        "von",
+        "van",
+        "der",
+        "den",
+        "&",
+        "y",
+        "e",
+        "in",
+        "at",
+        "on",
+    }
+)
+_AND = frozenset({"and", "&"})
+_JOINED = frozenset(
+    {"bank", "savings", "trust", "energy", "insurance"}
+)  # kinds that `and` goes on from
+_OPENING = frozenset(words("opening"))
+_GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv", "md", "phd", "esq", "cpa"})
+_HONORIFICS = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Messrs)\.?\s+", re.IGNORECASE)
+# What contracts call parties in place of their names, and words that no party is called by, alone.
+OFFICES = frozenset(words("offices"))
+ROLES = OFFICES | frozenset(words("roles"))
+_REFUSED = re.compile(
+    r"\b(?:agreement|exhibit|whereas|witnesseth|confidential(?:ity)?|disclosure|hereby|herein(?:after)?|amendment|ladies|gentlemen|"
+    r"sincerely|truly|yours|dear|facsimile|letterhead|form\s+of|committee|act\s+of)\b|[\[\]_<>|=]|\d{5}",
+    re.IGNORECASE,
+)
+# Words of addresses and offices, which only the name of a company may hold.
+_DOUBTED = re.compile(
+    r"\b(?:section|article|attention|telephone|street|avenue|suite|boulevard|floor|drive|road|officer|president|chairman|page|"
+    r"copy|copies|signatures?|signed|subject|building|plaza)\b",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"\s*([\w&][\w&.'/@+!*-]*|\"[^\"]{2,60}\"|&)", re.UNICODE)
+# `Merrill Lynch, Pierce, Fenner & Smith Incorporated`: commas within a name, if an `&` follows.
+_FIRM = re.compile(
+    r"(?:[A-Z][\w.']{1,30}\s?(?:[A-Z][\w.']{1,30})?,\s+){1,4}[A-Z][\w.']{1,30}\s+&\s+(?:[A-Z][\w.']{1,30}\s+){0,3}[A-Z][\w.']{1,30}"
+    r"(?:,?\s+(?:Inc|INC|LLC|L\.L\.C|LLP|L\.L\.P|L\.P|LP|P\.C)\b\.?)?"
+)
+_SMALL_FIRM = re.compile(
+    r"[a-z]\w+,?\s+(?:Inc|Ltd|LLC|AG|GmbH|Corp|N\.V|B\.V|S\.A|plc)\b"
+)  # `msystems Ltd.`
+_NUMBER = re.compile(r"\d{3,}\b")  # of a house or a year
+_COMMA = re.compile(r"\s*,\s*")
+
+
+class Name(msgspec.Struct, frozen=True, gc=False):
+    """A name where it stands."""
+
+    start: int
+    end: int
+    text: str  # as printed, on one line
+    is_company: bool
+    is_person: bool
+
+    def moved(self, by: int) -> "Name":
+        """The same name in a longer text."""
+        return msgspec.structs.replace(self, start=self.start + by, end=self.end + by)
+
+    @property
+    def value(self) -> str:
+        """The name, written plainly."""
+        return plain(self.text)
+
+    @property
+    def key(self) -> str:
+        """What the same name has in common however it is written."""
+        return key(self.text)
+
+
+def name_at(text: str, start: int) -> Name | None:
+    """The name that begins at a place; None if none does."""
+    while start < len(text) and text[start] in " \t":
+        start += 1
+    if found := _HONORIFICS.match(text, start):
+        start = found.end()
+    if _NUMBER.match(text, start):
+        return None
+    firm = _FIRM.match(text, start)
+    end = firm.end() if firm else _end(text, start)
+    if end <= start:
+        return None
+    return _name(text, start, end)
+
+
+def plain(text: str) -> str:
+    """A name with its legal form in the usual spelling, without commas, and not shouted."""
+    parts = text.replace(" & ", " and ").split()
+    at = len(parts)
+    while at > 1 and (form := FORMS.get(_bare(parts[at - 1]))):
+        parts[at - 1] = form
+        parts[at - 2] = parts[at - 2].rstrip(",")
+        at -= 1
+    if parts and text == text.upper():
+        parts[:at] = [_calm(word) for word in parts[:at]]
+        parts[0] = parts[0][:1].upper() + parts[0][1:]
+    return " ".join(word.rstrip(",") for word in parts)
+
+
+def key(text: str) -> str:
+    """A name with nothing but its letters and figures, forms shortened."""
+    return squeezed(plain(text))
+
+
+def squeezed(text: str) -> str:
+    """A text with nothing but its letters and figures."""
+    return re.sub(r"[\W_]+", "", text.replace("&", "and").casefold())
+
+
+def is_person(text: str) -> bool:
+    """Whether a name looks like that of a person: two to four words, and a first name or an initial among them."""
+    parts = [word for word in text.replace(",", " ").split() if _bare(word) not in _GENERATIONS]
+    if not 2 <= len(parts) <= 5 or any(char.isdigit() or char in '&"' for char in text):
+        return False
+    bare = [_bare(word) for word in parts]
+    if any(word in KINDS or word in FORMS for word in bare):
+        return False
+    has_initial = any(re.fullmatch(r"[A-Z]\.?", word) for word in parts[:-1])
+    return has_initial or parts[0].split("-")[0].casefold().strip(".'") in FIRST_NAMES
+
+
+def _end(text: str, start: int, depth: int = 0) -> int:
+    """Where the name that begins at `start` ends."""
+    at = end = start
+    last = ""
+    for _ in range(WORDS_MAX):
+        token = _TOKEN.match(text, at)
+        if token is None or end - start > NAME_CHARS_MAX:
+            break
+        word, bare = token[1], _bare(token[1])
+        if last in FORMS and not (bare in FORMS or bare == "of" or bare in _GENERATIONS):
+            break
+        if bare.isdigit() and (last in KINDS or is_person(text[start:end])):
+            break  # the number of a house
+        if bare in _SMALL and end > start:
+            if not _goes_on(text, start, end, token, depth):
+                break
+            at, last = token.end(), bare
+            continue
+        is_start = _is_capital(word) or (end == start and bool(_SMALL_FIRM.match(text, start)))
+        if not is_start or text[token.end() : token.end() + 1] == ":":
+            break  # a small word, or a label such as `By:`
+        at = end = token.end()
+        last = bare
+        if comma := _COMMA.match(text, at):
+            at = _behind_comma(text, comma)
+            if at < 0:
+                break
+    return end
+
+
+def _behind_comma(text: str, comma: re.Match[str]) -> int:
+    """Where to read on behind a comma: only a legal form or the like belongs to the name; -1 if there is none."""
+    token = _TOKEN.match(text, comma.end())
+    if token is None:
+        return -1
+    bare = _bare(token[1])
+    is_form = (bare in FORMS and _is_capital(token[1])) or bare in ("gmbh", "llc", "lp", "plc")
+    if bare in ("as", "co", "pa", "se", "na") and "." not in token[1] and not token[1].isupper():
+        is_form = bare == "co"
+    return comma.end() if is_form or bare in _GENERATIONS else -1
+
+
+def _goes_on(text: str, start: int, end: int, small: re.Match[str], depth: int) -> bool:
+    """Whether a name goes on behind a small word: `Sony Corporation of America`, not `Palm, Inc. and PalmSource`."""
+    after = _TOKEN.match(text, small.end())
+    bare = _bare(small[1])
+    if after is not None and bare == "of" and _bare(after[1]) == "the":
+        after = _TOKEN.match(text, after.end())
+    if after is None or not _is_capital(after[1]) or bare in ("in", "at", "on"):
+        return False
+    if after[1][0].isdigit() and bare == "of":
+        return False  # of an address
+    if bare not in _AND:
+        return True
+    so_far = text[start:end]
+    last = _bare(so_far.split()[-1]) if so_far.split() else ""
+    if last in FORMS or last in ("corporation", "company") or is_person(so_far):
+        return False
+    if depth >= ANDS_MAX:
+        return False
+    if bare == "&":
+        return True
+    if last in KINDS and last not in _JOINED:
+        return False
+    # `and` joins two words of one name only if that one ends as a company does.
+    rest = _end(text, small.end() + len(after[0]) - len(after[1]), depth + 1)
+    ending = _bare(text[start:rest].split()[-1]) if rest > small.end() else ""
+    between = text[small.end() : rest]
+    return (ending in FORMS or ending in KINDS) and not is_person(between.strip())
+
+
+def _name(text: str, start: int, end: int) -> Name | None:
+    printed = " ".join(text[start:end].split()).strip(" ,;:'")
+    parts = [_bare(word) for word in printed.split()]
+    is_company = any(word in FORMS or word in KINDS for word in parts[1:])
+    if len(printed) < 3 or _REFUSED.search(printed) or all(word in ROLES for word in parts):
+        return None
+    if not is_company and _DOUBTED.search(printed):
+        return None
+    if (parts[0] in OFFICES or parts[0] in _OPENING) and not any(word in FORMS for word in parts):
+        return None
+    if not any(char.isalpha() for char in printed):
+        return None
+    if (
+        printed.endswith(".")
+        and parts[-1] not in FORMS
+        and not re.search(r"\b[A-Z]\.$|\b[JS]r\.$", printed)
+    ):
+        printed = printed[:-1]
+        end = start + text[start:end].rstrip().rfind(".")
+    return Name(start, end, printed, is_company, is_person(printed))
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"[^\w&]", "", word).casefold()
+
+
+def _is_capital(word: str) -> bool:
+    first = word.strip("\"'(")[:1]
+    return (
+        first.isupper() or first.isdigit() or word == "&" or bool(re.match(r"[a-z][A-Z0-9]", word))
+    )
+
+
+def _calm(word: str) -> str:
+    """A word that is not shouted; short ones without a vowel are abbreviations and stay."""
+    letters = re.sub(r"[^A-Za-z]", "", word)
+    if len(letters) <= 3 and not re.search(r"[AEIOUY]", letters):
+        return word
+    if word.count(".") > 1:
+        return word
+    if _bare(word) in _SMALL:
+        return word.lower()
+    return re.sub(r"[^\W\d_]+('[a-zA-Z]\b)?", lambda part: part[0][0] + part[0][1:].lower(), word)

@@ -1,0 +1,177 @@
+"""Who the parties are: from the first sentence, from a letter's head and foot, from the signatures.
+
+Most contracts name them behind `between`, each with a short name in brackets; letters name one above the greeting and
+both at the foot. Every mention adds weight to a name, and one that is mentioned in two such places is believed.
+"""
+
+import msgspec
+
+from stateward.pipelines.contracts.general.names import Name, key, squeezed
+from stateward.pipelines.contracts.general.preamble import (
+    DEFINED_CHARS,
+    PARTIES_MAX,
+    Mention,
+    defined,
+    first_person,
+    labelled,
+    preamble_of,
+)
+from stateward.pipelines.contracts.general.prose import Prose
+from stateward.pipelines.contracts.general.running import addressed, greeting_at, running_signers
+from stateward.pipelines.contracts.general.signatures import (
+    addressee,
+    greeting_row,
+    letterhead,
+    signers,
+)
+
+LETTER_CHARS = 1800  # of a letter, in which it says who is who
+SCORE_MIN, SCORE_MAX = 45, 96
+SCORE_FEW = 36  # enough in a letter that would else have one party
+CROWD_MAX = 78  # the confidence of each of three or more: often one of them only is mentioned
+TAIL = 0.5  # of the text, where signatures are looked for
+
+
+class Party(msgspec.Struct, frozen=True, gc=False):
+    """A party where it is first named."""
+
+    name: Name
+    confidence: int
+    why: str
+
+
+def parties_of(prose: Prose) -> list[Party]:
+    """The parties in the order in which they are named."""
+    tail = squeezed(prose.text[int(TAIL * len(prose.text)) :])
+    greeting = greeting_row(prose)
+    running = greeting_at(prose) if greeting is None else None
+    preamble = preamble_of(prose)
+    is_letter = sum(bool(one.alias) for one in preamble) < 2 and (greeting, running) != (None, None)
+    if is_letter and greeting is not None:
+        found = _letter(prose, greeting, preamble)
+    elif is_letter and running is not None:
+        found = _running_letter(prose, running, preamble)
+    else:
+        found = _agreement(prose, preamble)
+    return _weighed(_without_echoes(found), tail, is_letter=is_letter)
+
+
+def _agreement(prose: Prose, preamble: list[Mention]) -> list[Mention]:
+    """The parties of what is no letter: by its first sentence, by labels, by who speaks, by who signs."""
+    if sum(bool(mention.alias) for mention in preamble) >= 2:
+        return preamble
+    by_label = list(labelled(prose))
+    by_bracket = [
+        Mention(one.name, "preamble", one.alias) for one in defined(prose, 0, DEFINED_CHARS)
+    ]
+    for several in (by_label, by_bracket):
+        if len(several) >= max(2, len(preamble)):
+            return several
+    selves = list(first_person(prose))
+    found = [*preamble, *by_label, *selves]
+    if selves or not found:
+        found += by_bracket
+    if len({mention.name.key for mention in found}) < 2:
+        found += [Mention(name, "signature") for name in _signers(prose)]
+    return found
+
+
+def _without_echoes(found: list[Mention]) -> list[Mention]:
+    """Names without those that only repeat the short name of another (its subsidiaries, the two together)."""
+    shorts = {(key(one.alias), one.name.key) for one in found if one.alias}
+    return [
+        one
+        for one in found
+        if one.alias or not any(one.name.key.startswith(short) and not _is_same(one.name.key, whole)
+                                for short, whole in shorts if len(short) > 3)
+    ]  # fmt: skip
+
+
+def _weighed(found: list[Mention], tail: str, *, is_letter: bool) -> list[Party]:
+    """Mentions of the same name put together, the likely ones kept."""
+    groups: dict[str, list[Mention]] = {}
+    for mention in found:
+        same = next((one for one in groups if _is_same(one, mention.name.key)), mention.name.key)
+        groups.setdefault(same, []).append(mention)
+    scores = {
+        same: _score(mentions, tail, is_letter=is_letter) for same, mentions in groups.items()
+    }
+    aliased = {same for same, mentions in groups.items() if any(one.alias for one in mentions)}
+    if len(aliased) >= 2 and not is_letter:
+        # Beside two with a short name, one without is rarely a party of its own.
+        scores = {
+            same: score if same in aliased else min(score, 60) for same, score in scores.items()
+        }
+    least = SCORE_MIN
+    if is_letter and sum(score >= SCORE_MIN for score in scores.values()) < 2:
+        least = max(SCORE_FEW, sorted([0, 0, *scores.values()])[-2])
+    kept = [_party(groups[same], score) for same, score in scores.items() if score >= least]
+    kept.sort(key=lambda party: party.name.start)
+    if len(kept) > 2:
+        kept = [Party(one.name, min(one.confidence, CROWD_MAX), one.why) for one in kept]
+    return kept[:PARTIES_MAX]
+
+
+def _party(mentions: list[Mention], score: int) -> Party:
+    best = min(mentions, key=lambda mention: mention.name.start)
+    sources = sorted({mention.source for mention in mentions})
+    return Party(best.name, min(score, SCORE_MAX), ", ".join(sources))
+
+
+def _is_same(one: str, two: str) -> bool:
+    return one == two or (
+        min(len(one), len(two)) >= 8 and (one.startswith(two) or two.startswith(one))
+    )
+
+
+def _score(mentions: list[Mention], tail: str, *, is_letter: bool) -> int:
+    sources = {mention.source for mention in mentions}
+    name = mentions[0].name
+    has_form = name.is_company or name.is_person
+    is_signed = name.key in tail or squeezed(name.text) in tail
+    if is_letter:
+        score = (
+            45 * ("signature" in sources)
+            + 28 * ("addressee" in sources)
+            + 20 * ("letterhead" in sources)
+        )
+        score += 24 * ("defined" in sources) + 30 * ("preamble" in sources) + 12 * is_signed
+        return score + 5 * has_form
+    # A name that was cut wrongly does not stand among the signatures: without that, none is sure.
+    score = 58 if "preamble" in sources else 50 if "signature" in sources else 44
+    score += 12 * any(mention.alias for mention in mentions) + 8 * has_form + 18 * is_signed
+    return score
+
+
+def _letter(prose: Prose, greeting: int, preamble: list[Mention]) -> list[Mention]:
+    found = list(preamble)
+    signed = [Mention(name, "signature") for name in _signers(prose)]
+    head = [Mention(name, "letterhead") for name in letterhead(prose, greeting) if name.is_company]
+    block = list(addressee(prose, greeting))
+    companies = [name for name in block if name.is_company]
+    writers = {mention.name.key for mention in (*head, *signed[:1])}
+    strangers = [
+        name for name in companies if not any(_is_same(name.key, other) for other in writers)
+    ]
+    persons = [name for name in block if name.is_person]
+    found += head
+    found += [Mention(name, "addressee") for name in (strangers or persons)[:1]]
+    found += [
+        Mention(mention.name, "defined", mention.alias)
+        for mention in defined(prose, prose.rows[greeting].end, LETTER_CHARS)
+    ]
+    return found + signed
+
+
+def _running_letter(prose: Prose, greeting: int, preamble: list[Mention]) -> list[Mention]:
+    """The same of a letter without lines."""
+    return [
+        *preamble,
+        *(Mention(name, "addressee") for name in addressed(prose, greeting)),
+        *defined(prose, greeting, LETTER_CHARS),
+        *(Mention(name, "signature") for name in running_signers(prose)),
+    ]
+
+
+def _signers(prose: Prose) -> list[Name]:
+    return list(signers(prose)) or list(running_signers(prose))

@@ -1,0 +1,113 @@
+"""A document as one running text, in which every character still knows its page.
+
+Lines are joined by blanks, so that a sentence can be read over the end of a line or a page; numbers of pages are
+left out, since they stand in the middle of sentences. Quotes and blanks are made plain, one for one. Lines stay
+known: letterheads and signatures are lines, not sentences.
+"""
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+import msgspec
+
+from stateward.pipelines.contracts.document import Document, Place, place
+from stateward.pipelines.contracts.general.dates import Dated, dates_in
+
+DATES_MAX = 2000
+CHARS_MAX = 400_000  # of the running text; what comes after is annexes
+_PLAIN = str.maketrans({
+    "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2032": "'", "`": "'",
+    "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"', "\u00ab": '"', "\u00bb": '"', "\u2033": '"',
+    "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u2009": " ",
+    "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2014": "-",
+})  # fmt: skip
+_COUNTER = re.compile(
+    r"\W*(?:page\s*)?(?:\d{1,3}|[ivx]{1,5})(?:\s*(?:of|/)\s*\d{1,3})?\W*", re.IGNORECASE
+)
+_STOP = re.compile(r"[.;?!]['\")\]]*\s+(?=[\"'(\[]?[A-Z0-9])")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:Inc|Corp|Co|Ltd|No|Nos|Mr|Mrs|Ms|Dr|St|Jr|Sr|Sec|Art|Dept|Ave|Blvd|Esq|Messrs|approx|e\.g|i\.e|cf|vs|etc|"
+    r"bzw|Nr|Abs|Str)|\b[A-Z])\Z"
+)
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One line of the document, as it stands in the running text."""
+
+    start: int
+    end: int
+    text: str
+    page: int
+
+
+class Prose:
+    """The running text, its lines, and the way back to pages."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.rows: list[Row] = []
+        self._offsets: list[tuple[int, int]] = []  # of each row: page, offset there
+        self._starts: list[int] = []
+        self.text = self._joined()
+        self._stops: list[int] | None = None
+
+    def place(self, start: int, end: int) -> Place | None:
+        """Where a part of the running text stands; of one that runs over a page, what is on the first."""
+        if not self.rows:
+            return None
+        first = max(0, bisect_right(self._starts, start) - 1)
+        last = max(first, bisect_right(self._starts, max(start, end - 1)) - 1)
+        page, offset = self._offsets[first]
+        while self._offsets[last][0] != page:
+            last -= 1
+        row = self.rows[last]
+        stop = self._offsets[last][1] + min(end, row.end) - row.start
+        return place(self._document, page, offset + start - self._starts[first], stop)
+
+    @cached_property
+    def dates(self) -> list[Dated]:
+        """Every date of the running text."""
+        return list(dates_in(self.text))[:DATES_MAX]
+
+    def sentence(self, at: int) -> tuple[int, int]:
+        """Where the sentence around a character begins and ends."""
+        if self._stops is None:
+            self._stops = [0, *self._ends(), len(self.text)]
+        index = bisect_right(self._stops, at)
+        last = len(self._stops) - 1
+        return self._stops[max(0, min(index, last) - 1)], self._stops[min(index, last)]
+
+    def _ends(self) -> list[int]:
+        return [
+            found.end()
+            for found in _STOP.finditer(self.text)
+            if found[0][0] != "."
+            or not _ABBREVIATED.search(self.text, max(0, found.start() - 12), found.start())
+        ]
+
+    def _joined(self) -> str:
+        parts: list[str] = []
+        at = 0
+        for page in self._document.pages:
+            for index, line in enumerate(page.lines):
+                text = page.text[line.start : line.end].translate(_PLAIN)
+                is_edge = index < 2 or index >= len(page.lines) - 2
+                if not text.strip() or (is_edge and _COUNTER.fullmatch(text)):
+                    continue
+                if parts and not _is_torn(parts[-1], text):
+                    parts.append(" ")
+                    at += 1
+                self.rows.append(Row(at, at + len(text), text, page.number))
+                self._starts.append(at)
+                self._offsets.append((page.number, line.start))
+                parts.append(text)
+                at += len(text)
+                if at > CHARS_MAX:
+                    return "".join(parts)
+        return "".join(parts)
+
+
+def _is_torn(last: str, text: str) -> bool:
+    """Whether a word with a hyphen runs over the end of a line."""
+    return last[-1] == "-" and last[-2:-1].isalpha() and text[0].isalpha()

@@ -1,0 +1,260 @@
+"""How long a contract runs, or how long its confidence must be kept: `2 years`, `18 months`.
+
+A contract names many durations: of notice, of non-competition, of a standstill. One counts as its term only by the
+sentence it stands in: the contract itself (or its duties of confidence) must be what ends, expires, continues or
+survives, and nothing of employment, solicitation or notice may be what the sentence is about.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from itertools import islice
+
+import msgspec
+
+from stateward.pipelines.contracts.general.dates import ORDINALS, Dated
+from stateward.pipelines.contracts.general.prose import Prose
+from stateward.pipelines.contracts.general.words import words
+
+SCORE_MIN = 2.5
+SCORE_EXPIRY = (
+    4.5  # of a day on which the contract ends: less than a duration that is plainly its term
+)
+THEN_CHARS = 240
+DURATIONS_MAX = 1500  # that are looked at
+NUMBER_MAX = {"year": 99, "month": 600, "week": 520, "day": 3660}
+UNITS = {
+    "year": "year", "years": "year", "yr": "year", "yrs": "year", "jahr": "year", "jahre": "year", "jahren": "year",
+    "month": "month", "months": "month", "monat": "month", "monate": "month", "monaten": "month",
+    "week": "week", "weeks": "week", "woche": "week", "wochen": "week",
+    "day": "day", "days": "day", "tag": "day", "tage": "day", "tagen": "day",
+}  # fmt: skip
+_TENS = words("tens")
+NUMBERS = {name: number for number, name in enumerate(words("numbers"), start=1)}
+NUMBERS |= {name: 10 * number for number, name in enumerate(_TENS, start=2)}
+NUMBERS |= {
+    f"{ten}-{one}": NUMBERS[ten] + number
+    for ten in _TENS
+    for number, one in enumerate(words("numbers")[:9], start=1)
+}
+NUMBERS |= {name: number for number, name in enumerate(words("numbers_de"), start=1)}
+NUMBERS |= {"hundred": 100, "a": 1, "an": 1, "einem": 1, "einen": 1, "eines": 1}
+
+_WORD = "|".join(sorted(NUMBERS, key=len, reverse=True)).replace("-", r"[-\s]\s?")
+_DURATION = re.compile(
+    rf"\b(?:(?P<w>{_WORD})\s*[-]?\s*(?:\(\s*(?P<p>\d{{1,3}})\s*\)\s*)?|"
+    r"(?P<n>\d{1,3})\s*(?:\(\s*[a-z -]{3,20}\s*\)\s*)?)"
+    r"[-\s]{0,3}(?:full\s+|consecutive\s+|calendar\s+|additional\s+)?\(?(?P<u>years?|yrs?|months?|weeks?|days?|Jahren?|Jahr|"
+    r"Monate?n?|Wochen?|Tage?n?)\)?(?P<s>\(s\))?(?=[^\w]|$)",
+    re.IGNORECASE,
+)
+_ANNIVERSARY = re.compile(
+    rf"\b(?P<w>{'|'.join(sorted(ORDINALS, key=len, reverse=True))}|\d{{1,2}}(?:st|nd|rd|th))"
+    r"\s*(?:\(\s*\d{1,2}\s?(?:st|nd|rd|th)?\s*\)\s*)?(?:yearly\s+|annual\s+)?anniversary",
+    re.IGNORECASE,
+)
+
+_AGREEMENT = (
+    r"(?:this|the|said|our)\s+(?:\w+[\s-]+){0,4}?"
+    r"(?:agreement|letter|contract|undertaking|nda|covenants?|deed)\b"
+)
+# The contract as what a sentence is about: not the date of it, nor a duty under it.
+_THIS = (
+    rf"(?:\b(?:terms?|provisions?|duration|life)\s+(?:and\s+\w+\s+)?of\s+{_AGREEMENT}|"
+    rf"\b(?:obligations?|undertakings?|agreements|covenants|restrictions)\s+(?:[^\s.;]+\s+){{0,8}}?(?:under|in|of)\s+{_AGREEMENT}|"
+    r"\bobligations?\s+(?:[^\s.;]+\s+){0,6}?here(?:under|in|of)\b|"
+    rf"(?<!\bof\s)(?<!\bunder\s)(?<!\bin\s)(?<!\bto\s)(?<!\bby\s)(?<!\bwith\s)\b{_AGREEMENT}|"
+    r"\bterm\s+(?:hereof|of\s+agreement)|diese[rs]?\s+(?:vertrag|vereinbarung))"
+)
+_ENDS = (
+    r"(?:terminat\w*|expir\w*|laps\w*|ceas\w*|end(?:s|ing|ed)?|continu\w*|remain\w*|surviv\w*|be\s+effective|be\s+binding|"
+    r"in\s+(?:full\s+)?(?:force|effect)|full\s+force|force\s+(?:or|and)\s+effect|run\b|extend\w*|be\s+for|has\s+a\s+term|have\s+a\s+term|valid|govern|"
+    r"appl(?:y|ies)|bind\w*|endet|läuft|gilt)"
+)
+_DUTY = (
+    r"\b(?:obligations?|dut(?:y|ies)|undertakings?|restrictions?|covenants?|provisions|confidentiality|non-?disclosure|"
+    r"confidential\s+information|evaluation\s+material|proprietary\s+information|verpflichtung\w*|vertraulich\w*)\b"
+)
+_TERM_LABEL = re.compile(
+    r"\b(?:term|duration|period)\s+(?:of\s+(?:this|the)\s+(?:\w+\s+){0,3}agreement\s+)?(?:shall\s+be|is|will\s+be|shall\s+"
+    r"(?:begin|commence)|commences)\b|\b(?:initial\s+)?term\b[^.;]{0,40}$|(?-i:\bTERM(?:INATION)?\b)[^.;]{0,80}$",
+    re.IGNORECASE,
+)
+_THIS_ENDS = re.compile(rf"{_THIS}[^.;]{{0,120}}?\b{_ENDS}\b[^.;]{{0,230}}$", re.IGNORECASE)
+_DUTY_ENDS = re.compile(rf"{_DUTY}[^.;]{{0,160}}?\b{_ENDS}\b[^.;]{{0,230}}$", re.IGNORECASE)
+_THEN_THIS = re.compile(
+    rf"^[^.;]{{0,70}}?{_THIS}[^.;]{{0,40}}?\b(?:shall|will)\b[^.;]{{0,40}}?\b{_ENDS}", re.IGNORECASE
+)
+_THEN_DUTY = re.compile(
+    r"^[^.;]{0,110}?(?:\b(?:shall|will|agrees?\s+(?:to|that)|must)\b[^.;]{0,160}?\bconfiden|"
+    rf"{_DUTY}[^.;]{{0,60}}?\b(?:shall|will)\b[^.;]{{0,40}}?\b{_ENDS})",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(
+    r"\b(?:for|during)\s+(?:an?|the)\s+(?:\w+\s+)?(?:period|term)\s+of\s*$|\b(?:period|term)\s+of\s*$|\bexpires?\s*$|"
+    r"\bterminates?\s*$|\b(?:earlier|later|earliest)\s+(?:of|to\s+occur)[^.;]{0,220}$|\buntil\s*$|\bfor\s*$|\bthe\s*$|"
+    r"\b(?:date|day)\s+(?:that|which)\s+is\s*$|\bon\s*$|\bupon\s*$",
+    re.IGNORECASE,
+)
+_FROM_DATE = re.compile(
+    r"^\W{0,3}(?:period\s+)?(?:from|after|following|of|beginning|commencing|subsequent\s+to|starting|since|ab|nach)\b[^.;]{0,50}?"
+    r"\b(?:date|day|hereof|hereto|execution|signing|effective|effectiveness|letter|agreement|signature|above|"
+    r"unterzeichnung)\b",
+    re.IGNORECASE,
+)
+_FROM_END = re.compile(
+    r"^\W{0,3}(?:period\s+)?(?:from|after|following|thereafter|subsequent)\b[^.;]{0,60}?(?:\btermination|\bexpir|employ|\bcease|"
+    r"\bcessation|\bcompletion|\bretire|thereafter)|^\W{0,3}thereafter",
+    re.IGNORECASE,
+)
+_FROM_EMPLOYMENT = re.compile(r"employ|retire|\bservice|separat", re.IGNORECASE)
+_TERM_IS = re.compile(
+    rf"\b(?:term|duration)\s+(?:of\s+{_AGREEMENT}\s+|hereof\s+|of\s+agreement\s+)?(?:(?:shall|will)\s+)?(?:be|is|begin|commence|run|"
+    rf"start|last)\w*\b[^.;]{{0,120}}$|(?:{_AGREEMENT}|vertrag|vereinbarung)[^.;]{{0,60}}\b(?:is|has|have|be|hat)\b[^.;]{{0,20}}"
+    r"\b(?:term|laufzeit)\s+(?:of|von)\s+$",
+    re.IGNORECASE,
+)
+_HELD = re.compile(
+    r"\b(?:held|hold|kept|keep|maintain\w*|treat\w*|preserv\w*)\b[^.;]{0,80}\b(?:confiden\w*|secret)\b[^.;]{0,60}$|"
+    r"\b(?:period\s+of\s+(?:confidentiality|non-?disclosure)|(?:confidentiality|non-?disclosure)\s+period)\b[^.;]{0,60}$",
+    re.IGNORECASE,
+)
+_FROM_DISCLOSURE = re.compile(
+    r"^\W{0,3}(?:from|after|following|beyond)\b[^.;,]{0,45}?\b(?:disclosures?|receipt|received|return|disclosed|furnished)\b",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"solicit|\bhire|\bhiring|employment|standstill|acquir|\bcompet|non-?compet|salary|severance|\bvest|bonus|notice|"
+    r"insurance|securities|\bstock|option|\bbenefits?|cure|invoice|payment|\bwarrant|audit|retain(?:ed)?\s+(?:copies|records)|"
+    r"\bage\b|restrict|statute|imprison|experience|vacation|renew",
+    re.IGNORECASE,
+)
+_OTHER_AFTER = re.compile(
+    r"solicit|\bhire|employment|standstill|acquir|compet|salary|severance|\bvest|restrict",
+    re.IGNORECASE,
+)
+_BACK = re.compile(
+    r"\b(?:prior|previous|preceding|past|last|within|more\s+than|less\s+than|at\s+least|every|each|next|first|not\s+to\s+"
+    r"exceed|up\s+to)\s*(?:the\s+)?(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_PRIOR = re.compile(
+    r"^\W{0,3}(?:period\s+)?(?:immediately\s+)?(?:prior|before|preceding|old|notice|'s?\s)",
+    re.IGNORECASE,
+)
+_EXPIRES_ON = re.compile(
+    rf"(?:{_THIS})[^.;]{{0,160}}?\b(?:terminat\w*|expir\w*|continue\w*|remain\w*|ends?|through|until)\b[^.;]{{0,60}}$",
+    re.IGNORECASE,
+)
+
+
+class Term(msgspec.Struct, frozen=True, gc=False):
+    """A duration that may be the term, and how much speaks for it."""
+
+    value: str
+    start: int
+    end: int
+    score: float
+
+
+def term_of(prose: Prose, effective: str | None) -> tuple[Term, int] | None:
+    """The term, with a confidence."""
+    terms = [term for term in _durations(prose) if term.score >= SCORE_MIN]
+    terms += _by_expiry(prose, effective)
+    if not terms:
+        return None
+    best = max(terms, key=lambda term: (term.score, -term.start))
+    rivals = [term for term in terms if term.value != best.value and term.score > best.score - 2]
+    return best, _confidence(best, len(rivals))
+
+
+def _confidence(term: Term, rivals: int) -> int:
+    base = 45 + 6 * term.score
+    return int(max(30, min(92, base - 14 * min(rivals, 2))))
+
+
+def durations_in(
+    text: str, start: int = 0, end: int | None = None
+) -> Iterator[tuple[int, int, str]]:
+    """Every duration of a text: where it stands, and how it is written plainly."""
+    stop = len(text) if end is None else end
+    for match in _DURATION.finditer(text, start, stop):
+        number = _number(match)
+        unit = UNITS[match["u"].lower()]
+        if number and number <= NUMBER_MAX[unit]:
+            yield match.start(), match.end(), plain(number, unit)
+    for match in _ANNIVERSARY.finditer(text, start, stop):
+        yield match.start(), match.end(), plain(_ordinal(match["w"].lower()), "year")
+
+
+def plain(number: int, unit: str) -> str:
+    """`2 years`, `1 month`."""
+    return f"{number} {unit}" + ("s" if number != 1 else "")
+
+
+def _number(match: re.Match[str]) -> int:
+    if match["p"] or match["n"]:
+        return int(match["p"] or match["n"])
+    return NUMBERS["-".join(match["w"].lower().replace("-", " ").split())]
+
+
+def _ordinal(word: str) -> int:
+    return int(re.sub(r"\D", "", word)) if word[0].isdigit() else ORDINALS.index(word) + 1
+
+
+def _durations(prose: Prose) -> Iterator[Term]:
+    for start, end, value in islice(durations_in(prose.text), DURATIONS_MAX):
+        unit = value.split()[1].rstrip("s")
+        score = _score(prose, start, end)
+        if unit in ("day", "week"):
+            score -= 3  # of notice, nearly always
+        yield Term(value, start, end, score)
+
+
+def _score(prose: Prose, start: int, end: int) -> float:
+    """What the sentence around a duration says for and against it."""
+    first, last = prose.sentence(start)
+    first, last = max(first, start - 420), min(last, end + 300)
+    before, after = prose.text[first:start], prose.text[end:last]
+    if _BACK.search(before) or _PRIOR.search(after):
+        return 0.0
+    is_this = bool(_THIS_ENDS.search(before) or _TERM_IS.search(before))
+    is_duty = bool(_DUTY_ENDS.search(before) or _HELD.search(before))
+    score = 4.0 * is_this + (2.5 if is_duty and not is_this else 0.0)
+    if not is_this and not is_duty:
+        is_then = bool(_THEN_DUTY.search(after)) and not _OTHER.search(after[:THEN_CHARS])
+        score = 3.5 * bool(_THEN_THIS.search(after)) or 2.0 * is_then
+    if not score:
+        return 0.0
+    score += 1.5 * bool(_TERM_LABEL.search(before)) + 0.5 * bool(_LEAD.search(before))
+    if end_of := _FROM_END.search(after):
+        score -= 2.5 if _FROM_EMPLOYMENT.search(end_of[0]) or not (is_this or is_duty) else 0.5
+    elif _FROM_DISCLOSURE.search(after):
+        score -= 0.5
+    elif _FROM_DATE.search(after):
+        score += 1.5
+    return (
+        score
+        - 2.5 * bool(_OTHER.search(before[-160:]))
+        - 2.5 * bool(_OTHER_AFTER.search(after[:60]))
+    )
+
+
+def _by_expiry(prose: Prose, effective: str | None) -> list[Term]:
+    """The months from the effective date to the day on which the contract says that it ends."""
+    if effective is None:
+        return []
+    start = date.fromisoformat(effective)
+    for dated in prose.dates:
+        first, _ = prose.sentence(dated.start)
+        if not _EXPIRES_ON.search(prose.text[max(first, dated.start - 260) : dated.start]):
+            continue
+        if (months := _months(start, dated)) > 0:
+            value = plain(months // 12, "year") if months % 12 == 0 else plain(months, "month")
+            return [Term(value, dated.start, dated.end, SCORE_EXPIRY)]
+    return []
+
+
+def _months(start: date, dated: Dated) -> int:
+    end = date.fromisoformat(dated.value)
+    return 12 * (end.year - start.year) + end.month - start.month - (end.day < start.day)

@@ -1,0 +1,200 @@
+"""One value for each field out of its candidates, and how sure that choice is.
+
+What counts against a value: another value with a score nearly as good, a rival label with a value of its own, noise
+in the text where a name cannot be checked, and fields that contradict each other. What counts for it: a second place
+that says the same, and a term that leads from the first date to the last.
+"""
+
+from datetime import date
+from typing import NamedTuple
+
+from stateward.pipelines.contracts.offline.fields import BY_UNIT, Candidate, months_later
+from stateward.pipelines.contracts.offline.reading import Reading
+from stateward.pipelines.contracts.offline.texts import NAME_BEHIND
+from stateward.pipelines.contracts.rules import FieldRule, Order, Vertical
+from stateward.pipelines.contracts.words import skeleton
+
+CONFIDENCE_MAX = 97
+CLOSE, NEAR = 0.83, 0.66
+CLOSE_CAP, NEAR_LOSS = 66, 7
+RIVAL_CAP, NOISE_CAP, RECKONED_CAP, NET_CAP = 74, 74, 70, 72
+NOISE_MIN = 0.006
+AGAIN = 0.02
+TERM_DAYS = 3
+TERM_GAIN = 0.06
+SURE_ENOUGH = 0.3
+LISTED = 0.2  # a company that another label claims is no candidate
+ONLY_PROVIDER = 0.81
+ONLY_ONE = {
+    "kWh": 0.1,
+    "month": 0.31,
+    "quantity": 0.22,
+}  # the only amount of its unit needs no label
+
+
+class Choice(NamedTuple):
+    """What was chosen, how sure it is, and why."""
+
+    best: Candidate
+    confidence: int
+    why: str
+
+
+def choose(
+    vertical: Vertical, reading: Reading, found: list[Candidate], terms: list[Candidate]
+) -> dict[str, Choice]:
+    """The choice for every field that has a candidate."""
+    by_field: dict[str, list[Candidate]] = {rule.name: [] for rule in vertical.fields}
+    for each in found:
+        by_field[each.field].append(each)
+    for order in vertical.orders:
+        _fit_term(order, by_field, [each for each in terms if each.field == _name(order)])
+    choices: dict[str, Choice] = {}
+    for rule in vertical.fields:
+        choice = _choice(rule, reading, by_field[rule.name])
+        if choice:
+            choices[rule.name] = choice
+    for order in vertical.orders:
+        _reckon(order, choices, [each for each in terms if each.field == _name(order)])
+    return choices
+
+
+def _name(order: Order) -> str:
+    return f"{order.first}>{order.second}"
+
+
+def _choice(rule: FieldRule, reading: Reading, found: list[Candidate]) -> Choice | None:
+    groups: dict[str, list[Candidate]] = {}
+    for each in found:
+        groups.setdefault(_key(rule, each), []).append(each)
+    ranked = sorted(
+        ((_score(group), at) for at, group in enumerate(groups.values())),
+        key=lambda pair: (-pair[0], pair[1]),
+    )
+    if not ranked or ranked[0][0] < SURE_ENOUGH:
+        return None
+    group = list(groups.values())[ranked[0][1]]
+    best = max(group, key=lambda each: each.score)
+    ranked = [
+        ranked[0],
+        *(each for each in ranked[1:] if not _is_part(rule, best, groups, each[1])),
+    ]
+    score = ranked[0][0]
+    if best.why == BY_UNIT and len(ranked) == 1:
+        score += ONLY_ONE.get(rule.per or rule.kind, 0.0)
+    if (
+        rule.kind == "provider"
+        and best.number
+        and len([each for each, _ in ranked if each > LISTED]) == 1
+    ):
+        score = max(score, ONLY_PROVIDER)
+    confidence = 100 * score
+    why = [best.why]
+    second = ranked[1][0] if len(ranked) > 1 else 0.0
+    if second >= CLOSE * score:
+        confidence = min(confidence, CLOSE_CAP)
+        other = max(list(groups.values())[ranked[1][1]], key=lambda each: each.score)
+        why.append(f"but {other.value} is nearly as likely")
+    elif second >= NEAR * score:
+        confidence -= NEAR_LOSS
+    confidence = min(confidence, best.cap, CONFIDENCE_MAX)
+    if rule.rivals and best.is_weak and second >= SURE_ENOUGH:
+        confidence = min(confidence, RIVAL_CAP)
+        why.append("and another amount of its kind has no label that is known")
+    for cap, reason in _caps(rule, reading, best):
+        confidence = min(confidence, cap)
+        why.append(reason)
+    return Choice(best, max(0, round(confidence)), "; ".join(part for part in why if part))
+
+
+def _is_part(rule: FieldRule, best: Candidate, groups: dict[str, list[Candidate]], at: int) -> bool:
+    """Whether another name is part of the chosen one, or the other way round: they do not contradict."""
+    if rule.kind != "text":
+        return False
+    one, other = skeleton(best.value), list(groups)[at]
+    return one in other or other in one
+
+
+def _key(rule: FieldRule, each: Candidate) -> str:
+    if rule.kind in ("text", "provider"):
+        return skeleton(each.value)
+    return f"{each.number:.4f}" if rule.kind in ("money", "quantity", "duration") else each.value
+
+
+def _score(group: list[Candidate]) -> float:
+    """The best of a group, and a little for every other place that says the same."""
+    scores = sorted((each.score for each in group), reverse=True)
+    places = {(each.leaf, each.start) for each in group}
+    return min(1.0, scores[0] + AGAIN * min(3, len(places) - 1))
+
+
+def _caps(rule: FieldRule, reading: Reading, best: Candidate) -> list[tuple[int, str]]:
+    caps: list[tuple[int, str]] = []
+    is_run = best.why.startswith(
+        NAME_BEHIND
+    )  # where a name ends is a guess, and a torn word ends it early
+    if rule.kind == "text" and reading.noise > (0 if is_run else NOISE_MIN):
+        caps.append((NOISE_CAP, "the text is noisy, and a name cannot be checked"))
+    elif best.is_weak and reading.noise > NOISE_MIN:
+        caps.append((NOISE_CAP, "the text is noisy, and the label is a weak one"))
+    if "net" in best.why.split(", "):
+        caps.append((NET_CAP, "only the net amount was found"))
+    if rule.rivals and _has_rival(rule, reading, best):
+        caps.append((RIVAL_CAP, "another amount stands beside it that some call the same"))
+    return caps
+
+
+def _has_rival(rule: FieldRule, reading: Reading, best: Candidate) -> bool:
+    """Whether a rival label stands in the contract and does not itself name the value that was chosen."""
+    for at, leaf in enumerate(reading.leaves):
+        for hit in leaf.rivals:
+            if hit.what != rule.name or leaf.is_small_print(hit.start):
+                continue
+            said = leaf.page.text[hit.start : hit.end]
+            if said in best.why:
+                return False
+            near = [
+                each
+                for each in leaf.spots
+                if each.kind == "money" and 0 <= each.start - hit.end < 60
+            ]
+            if near and not (at == best.leaf and near[0].start == best.start):
+                return True
+    return False
+
+
+def _fit_term(order: Order, by_field: dict[str, list[Candidate]], terms: list[Candidate]) -> None:
+    """Where a printed term leads from one candidate to another, both gain."""
+    months = {round(each.number) for each in terms if each.score > 0.6}
+    starts, ends = by_field[order.first], by_field[order.second]
+    fits: set[tuple[str, str]] = set()
+    for first in {each.value for each in starts if each.score >= SURE_ENOUGH}:
+        for second in {each.value for each in ends if each.score >= SURE_ENOUGH}:
+            for count in months:
+                reckoned = months_later(date.fromisoformat(first), count)
+                if abs((date.fromisoformat(second) - reckoned).days) <= TERM_DAYS:
+                    fits.add((first, second))
+    if len(fits) == 1:
+        ((first, second),) = fits
+        by_field[order.first] = [_gained(each, first) for each in starts]
+        by_field[order.second] = [_gained(each, second) for each in ends]
+
+
+def _gained(each: Candidate, value: str) -> Candidate:
+    return each._replace(score=min(1.0, each.score + TERM_GAIN)) if each.value == value else each
+
+
+def _reckon(order: Order, choices: dict[str, Choice], terms: list[Candidate]) -> None:
+    """An end that is not printed, out of the beginning and the term. It is never sure: a person decides."""
+    start, end = choices.get(order.first), choices.get(order.second)
+    if start is None or not terms or (end and end.confidence >= 50):
+        return
+    term = max(terms, key=lambda each: each.score)
+    if term.score < 0.6:
+        return
+    day = months_later(date.fromisoformat(start.best.value), round(term.number))
+    best = term._replace(field=order.second, value=day.isoformat(), unit="")
+    sure = min(start.confidence, RECKONED_CAP, round(100 * term.score))
+    choices[order.second] = Choice(
+        best, sure, f"reckoned from {order.first} and a term of {term.value}"
+    )

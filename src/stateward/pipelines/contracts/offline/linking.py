@@ -1,0 +1,389 @@
+"""Which label a value belongs to: the one before it, left of it, over it, or right behind it.
+
+Every value is claimed by all labels around it, also by labels of other things, and a label nearer to it weakens the
+claim of one further off. A claim is a number from 0 to 1; nothing here knows about single fields.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from stateward.pipelines.contracts.offline.grid import Cell, Grid
+from stateward.pipelines.contracts.offline.labels import STRONG, Meaning, Mention
+from stateward.pipelines.contracts.spots import Spot
+
+REACH_CHARS = 220
+BEHIND_CHARS = 60
+LABELS_BEFORE_MAX = 4
+HEADER_ROWS_MAX = 14
+LONG_LINE_CHARS = 45
+LABEL_SHARE = 0.7
+OWNED = 0.8
+ALONE = 0.96
+NEXT_CHARS = 12
+RIGHT_BEHIND = 0.12
+SLIPS = {"": 1.0, "slip": 0.96, "compound": 0.95, "modified": 0.93}
+
+BESIDE, OVER, NEXT_LINE, BEHIND = 0.97, 0.92, 0.9, 0.62
+NOT_NEAREST, NOT_FIRST, OTHER_SENTENCE, TERSE = 0.45, 0.5, 0.3, 0.45
+
+# Words between a label and its value that say nothing of their own.
+FILLERS = frozenset(
+    """beträgt betragen ist sind lautet liegt belaufen beläuft sich auf von vom in höhe zu zum zur ab am an dem der
+    den des die das derzeit aktuell momentan wird werden wurde mit ohne einer einem eine ein brutto netto inkl
+    inklusive incl einschließlich mwst ust umsatzsteuer mehrwertsteuer gesetzlicher gesetzl monatlich mtl pro
+    je im monat jahr jährlich eur euro ct cent kwh frist is are of at the on amounts amount to shall be set
+    currently from for with a per month year monthly gross net including vat tax period months wochen tagen
+    monaten jahren voraussichtlich vereinbart vereinbarte festgelegt jeweils insgesamt pauschal maximal bis
+    mindestens least not less than date datum erstmals zunächst effective will it s your ihr ihre ihren ihrem
+    unser unsere für sie wir dieser dieses as agreed fixed follows eines no later kalendermonat einhaltung
+    unter durch folgt wie folgender betrag grundsätzlich derzeitige also has been nun dann hierfür dafür dabei
+    hier beginnt startet endet läuft starts begins ends runs expires commences noch erst nur only just
+    vorbehaltlich schriftlich upon written prior giving given by either party beiden parteien seiten textform
+    in-writing writing schadenfall schadensfall versicherungsfall schaden claim loss event strom gas
+    verbrauchter verbrauchte bezogener what when how gewünschter gewünschte gewünschtes gewählter gewähltes
+    selected chosen x""".split()
+)
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_SENTENCE_END = re.compile(
+    r"(?<![\d\b][\d])(?<!\b[A-Za-z])(?<!Mio)(?<!mtl)(?<!inkl)(?<!MwSt)(?<!bzw)(?<!ca)(?<!Nr)[.!?]\s+(?=[A-ZÄÖÜ\"„])"
+)
+_REMARK = re.compile(
+    r"(?:inkl|incl|einschl|zzgl|exkl|excl|including|inclusive|excluding|einschließlich|inklusive|zuzüglich|ohne)\.?\s+"
+    r"(?:(?:of|der|die|ges|gesetzlicher|all|\d{1,2}(?:[.,]\d{1,2})?\s?%)\.?\s+){0,3}$",
+    re.IGNORECASE,
+)
+_WALL = re.compile(rf"[\t;:]|\n\s*\n|{_SENTENCE_END.pattern}")
+_MORE = re.compile(
+    r"\s(?:für|for|of|je|pro|per|bei|in|der|des)\s(?:[\w-]+(?:-,|,)?\s?){0,5}", re.IGNORECASE
+)
+_AND = re.compile(r"\s*(?:/|und|and|bis|–|-|,|&|;)\s*", re.IGNORECASE)
+_OWN = re.compile(r"[^\W\d_]{2}[^:\n]*:")  # a label of its own, known or not
+_BRACKET = re.compile(r"\([^()]{0,60}\)|\[[^\]]{0,60}\]")
+
+
+class Scene(NamedTuple):
+    """A page with its labels and values, and the rows that are heads of tables."""
+
+    grid: Grid
+    mentions: list[Mention]
+    spots: list[Spot]
+    heads: frozenset[int]
+
+
+class Claim(NamedTuple):
+    """A label's claim to a value."""
+
+    meaning: Meaning
+    mention: Mention
+    strength: float
+    how: str
+
+
+def scene(grid: Grid, mentions: list[Mention], spots: list[Spot]) -> Scene:
+    """A page, ready for claims. A label right behind a label of something else belongs to that: `EU roaming data`."""
+    kept: list[Mention] = []
+    reaches = [(spot.end, spot.reach) for spot in spots if spot.reach > spot.end]
+    for mention in mentions:
+        last = kept[-1] if kept else None
+        if _is_aside(grid, mention, last) or any(a <= mention.start < b for a, b in reaches):
+            continue
+        is_strong = any(each.weight == STRONG for each in mention.meanings)
+        between = grid.text[last.end : mention.start] if last else ""
+        if last and last.is_decoy and not last.slip and is_strong and between in ("", " ", "-"):
+            meanings = {
+                *last.meanings,
+                *(each for each in mention.meanings if each.what.startswith("!")),
+            }
+            kept[-1] = Mention(last.start, mention.end, tuple(sorted(meanings)), last.slip)
+        elif last and _is_modifier(grid, last, mention, spots):
+            kept[-1] = last._replace(end=mention.end, slip=last.slip or "modified")
+            kept.append(_less(mention, last))
+        else:
+            kept.append(mention)
+    return Scene(grid, kept, spots, _heads(grid, kept, spots))
+
+
+def _is_modifier(grid: Grid, last: Mention, mention: Mention, spots: list[Spot]) -> bool:
+    """Whether a label only says more of the one before: `Deckungssumme für Sachschäden`."""
+    if grid.cell_at(last.start) != grid.cell_at(mention.start) or not mention.is_decoy:
+        return False
+    between = grid.text[last.end : mention.start]
+    if any(last.end <= each.start < mention.start for each in spots):
+        return False
+    return bool(_MORE.fullmatch(between))
+
+
+def _less(mention: Mention, last: Mention) -> Mention:
+    """A label without what it means for the kinds of the one that it modifies."""
+    kinds = {kind for meaning in last.meanings for kind in meaning.kinds}
+    kept = tuple(each for each in mention.meanings if not kinds & set(each.kinds))
+    return mention._replace(meanings=kept)
+
+
+def _is_aside(grid: Grid, mention: Mention, last: Mention | None) -> bool:
+    """Whether a label is only a remark on the one before: `Beitrag inkl. Steuer`, `Preis (ohne Bonus)`."""
+    cell = grid.cell_at(mention.start)
+    if cell is None:
+        return True
+    before = grid.text[cell.start : mention.start]
+    if mention.is_decoy and _REMARK.search(before):
+        return True
+    if last is None or not cell.start <= last.start < cell.end:
+        return False
+    opened = before.rfind("(") if mention.is_decoy else -1
+    return bool(_REMARK.search(before)) or opened > max(
+        before.rfind(")"), last.end - cell.start - 1
+    )
+
+
+def _heads(grid: Grid, mentions: list[Mention], spots: list[Spot]) -> frozenset[int]:
+    """Rows of labels over rows of values."""
+    labels: dict[int, set[int]] = {}
+    values: dict[int, set[int]] = {}
+    for mention in mentions:
+        cell = grid.cell_at(mention.start)
+        if cell and mention.end - mention.start >= LABEL_SHARE * len(
+            _BRACKET.sub("", grid.words(cell))
+        ):
+            labels.setdefault(cell.row, set()).add(cell.column)
+    for spot in spots:
+        cell = grid.cell_at(spot.start)
+        if cell and not spot.is_bare:
+            values.setdefault(cell.row, set()).add(cell.column)
+    return frozenset(
+        row
+        for row, columns in labels.items()
+        if len(grid.rows[row]) >= 2
+        and not values.get(row)
+        and row + 1 < len(grid.rows)
+        and len(grid.rows[row + 1]) == len(grid.rows[row])
+        and 2 * len(labels.get(row + 1, set())) < len(grid.rows[row])
+        and (len(columns) >= 2 or len(grid.rows[row]) >= 3)
+        and (len(columns) == len(grid.rows[row]) or values.get(row + 1))
+        and _stands_over(grid, row)
+    )
+
+
+def _stands_over(grid: Grid, row: int) -> bool:
+    pairs = zip(grid.rows[row], grid.rows[row + 1], strict=True)
+    return all(head.overlaps(cell) for head, cell in pairs)
+
+
+def claims(spot: Spot, scene: Scene, *, has_behind: bool = True) -> list[Claim]:
+    """All claims to a value, the strongest first; one for each meaning."""
+    cell = scene.grid.cell_at(spot.start)
+    if cell is None:
+        return []
+    grid, mentions, spots = scene.grid, scene.mentions, scene.spots
+    found = [*_before(spot, cell, grid, mentions, spots)]
+    has_own = bool(_OWN.search(grid.text[cell.start : spot.start]))
+    if cell.row - 1 not in scene.heads and not has_own:
+        found += _left(spot, cell, grid, mentions, spots)
+    if not has_own:
+        found += _over(spot, cell, grid, mentions, spots)
+    if has_behind and not any(each.strength > BEHIND and each.how == "before" for each in found):
+        found += _behind(spot, grid, mentions, spots)
+    best: dict[str, Claim] = {}
+    for claim in found:
+        held = best.get(claim.meaning.what)
+        if held is None or claim.strength > held.strength:
+            best[claim.meaning.what] = claim
+    return sorted(best.values(), key=lambda claim: -claim.strength)
+
+
+def _claim(
+    spot: Spot, mention: Mention, strength: float, how: str, *, is_alone: bool = False
+) -> Iterator[Claim]:
+    """A claim for each meaning. A weak label that is all there is before the value is nearly a strong one."""
+    for meaning in mention.of_kind(spot.kind):
+        weight = max(meaning.weight, ALONE) if is_alone else meaning.weight
+        yield Claim(meaning, mention, strength * weight * SLIPS[mention.slip], how)
+
+
+def _before(
+    spot: Spot, cell: Cell, grid: Grid, mentions: list[Mention], spots: list[Spot]
+) -> Iterator[Claim]:
+    """Labels before the value in the running text, on its line or on lines before."""
+    nearer = 0
+    row = [
+        each for each in mentions if cell.start <= each.start < cell.end and each.of_kind(spot.kind)
+    ]
+    if pair := _paired(row, spot, cell, grid, spots):
+        yield from _claim(spot, pair, BESIDE, "before")
+        return
+    for mention in reversed(mentions):
+        if mention.end > spot.start or not mention.of_kind(spot.kind):
+            continue
+        if spot.start - mention.end > REACH_CHARS or nearer >= LABELS_BEFORE_MAX:
+            return
+        gap = grid.text[mention.end : spot.start]
+        if "\t" in gap or "\n\n" in gap or (home := grid.cell_at(mention.start)) is None:
+            return
+        if home.row == cell.row and home.column != cell.column:
+            return
+        if home.row != cell.row and not (grid.is_single(home.row) and grid.is_single(cell.row)):
+            return
+        strength = gap_strength(gap, is_wrapped=_is_wrapped(grid, home, cell))
+        if _between(spots, mention.end, spot, spot.start):
+            strength *= NOT_FIRST
+        if nearer:
+            strength *= NOT_NEAREST
+        lead = grid.text[home.start : mention.start]
+        is_alone = not content_words(lead) and (":" in gap[:3] or home.row != cell.row)
+        yield from _claim(spot, mention, strength, "before", is_alone=is_alone)
+        nearer += 1
+
+
+def gap_strength(gap: str, *, is_wrapped: bool = True) -> float:
+    """How well a label binds a value across what stands between them."""
+    lines = gap.split("\n")
+    if len(lines) > 1 and not is_wrapped:
+        if len(lines) > 2 or content_words(lines[0]) or content_words(lines[1]) > 1:
+            return TERSE * 0.8
+        return NEXT_LINE
+    text = _BRACKET.sub(" ", " ".join(lines))
+    strength = 1.0 if ":" in text[:3] else 0.97
+    strength -= 0.055 * content_words(text)
+    if _SENTENCE_END.search(text):
+        strength *= OTHER_SENTENCE
+    if ";" in text:
+        strength *= 0.6
+    if "," in text.strip(" ,"):
+        strength *= 0.93
+    return max(0.05, strength)
+
+
+def content_words(text: str) -> int:
+    """How many words of a text say something."""
+    return sum(1 for word in _WORD.findall(text.lower()) if word not in FILLERS)
+
+
+def _is_wrapped(grid: Grid, home: Cell, cell: Cell) -> bool:
+    """Whether the lines from one cell to another read as running prose."""
+    if home.row == cell.row:
+        return True
+    return all(
+        grid.is_single(row) and len(grid.words(grid.rows[row][0])) >= LONG_LINE_CHARS
+        for row in range(home.row, cell.row)
+    )
+
+
+def _left(
+    spot: Spot, cell: Cell, grid: Grid, mentions: list[Mention], spots: list[Spot]
+) -> Iterator[Claim]:
+    """Labels in cells to the left, on the same row."""
+    strength = BESIDE
+    lead = content_words(grid.text[cell.start : spot.start])
+    for other in reversed(grid.rows[cell.row][: cell.column]):
+        inside = [each for each in mentions if other.start <= each.start < other.end]
+        fitting = [each for each in inside if each.of_kind(spot.kind)]
+        values = [each for each in spots if other.start <= each.start < other.end]
+        has_value = any(_is_like(each, spot) for each in values)
+        if fitting and not has_value:
+            label = _paired(fitting, spot, cell, grid, spots) or fitting[-1]
+            rest = content_words(_BRACKET.sub(" ", grid.text[label.end : other.end]))
+            rest += content_words(grid.text[other.start : label.start])
+            rest = 0 if _paired(fitting, spot, cell, grid, spots) else rest
+            reach = strength - 0.04 * rest - 0.05 * lead
+            is_pair = label in fitting[:-1] or len(fitting) > 1
+            if _between(spots, cell.start - 1, spot, spot.start) and not is_pair:
+                reach *= NOT_FIRST + 0.2
+            yield from _claim(spot, label, reach, "left", is_alone=not rest)
+            return
+        if not has_value and not values and content_words(grid.words(other)):
+            return  # a label of something that nobody listed
+        strength *= 0.9
+
+
+def _paired(
+    labels: list[Mention], spot: Spot, cell: Cell, grid: Grid, spots: list[Spot]
+) -> Mention | None:
+    """The label of a value where as many labels as values stand in a row: `Beginn / Ende` and two dates."""
+    values = [
+        each for each in spots if _is_like(each, spot) and cell.start <= each.start < cell.end
+    ]
+    if len(labels) < 2 or len(values) != len(labels):
+        return None
+    gaps = [grid.text[one.end : other.start] for one, other in pairwise(labels)]
+    gaps += [grid.text[one.end : other.start] for one, other in pairwise(values)]
+    if not all(_AND.fullmatch(gap) for gap in gaps):
+        return None
+    return labels[values.index(spot)]
+
+
+def _over(
+    spot: Spot, cell: Cell, grid: Grid, mentions: list[Mention], spots: list[Spot]
+) -> Iterator[Claim]:
+    """Labels in the head of the column, or in the short line right above. Prose has no head."""
+    if cell.end - cell.start >= LONG_LINE_CHARS:
+        return
+    strength = OVER
+    last_row = cell.row
+    for other in grid.above(cell, rows_max=HEADER_ROWS_MAX):
+        if other.row < last_row - 1:
+            return
+        last_row = other.row
+        inside = [each for each in mentions if other.start <= each.start < other.end]
+        fitting = [each for each in inside if each.of_kind(spot.kind)]
+        values = [each for each in spots if other.start <= each.start < other.end]
+        has_value = any(_is_like(each, spot) for each in values)
+        if fitting and not has_value and len(grid.words(other)) <= LONG_LINE_CHARS:
+            rest = content_words(_BRACKET.sub(" ", grid.text[fitting[-1].end : other.end]))
+            lead = content_words(grid.text[cell.start : spot.start])
+            strength -= 0.06 * (rest + lead)
+            yield from _claim(spot, fitting[-1], strength, "over", is_alone=not rest)
+            return
+        if not has_value:
+            return
+        strength *= 0.92
+
+
+def _behind(spot: Spot, grid: Grid, mentions: list[Mention], spots: list[Spot]) -> Iterator[Claim]:
+    """The first label behind the value, in the same sentence and before any other value."""
+    home = grid.cell_at(spot.start)
+    is_long = home is not None and home.end - home.start >= LONG_LINE_CHARS
+    for mention in mentions:
+        if mention.start < spot.end:
+            continue
+        gap = grid.text[spot.end : mention.start]
+        if len(gap) > BEHIND_CHARS or ("\n" in gap and not is_long) or _WALL.search(gap):
+            return
+        if not mention.of_kind(spot.kind):
+            continue
+        if any(_is_like(each, spot) and spot.end <= each.start < mention.start for each in spots):
+            return
+        if _owns_next(spot, mention, grid, mentions, spots):
+            return
+        behind = grid.text[mention.end : mention.end + 2]
+        is_next = not content_words(gap) and len(gap) <= NEXT_CHARS
+        strength = BEHIND + 0.2 - 0.05 * content_words(gap) - (0.3 if ":" in behind else 0)
+        strength += RIGHT_BEHIND if is_next and ":" not in behind else 0
+        yield from _claim(spot, mention, max(0.1, strength), "behind")
+        return
+
+
+def _owns_next(
+    spot: Spot, mention: Mention, grid: Grid, mentions: list[Mention], spots: list[Spot]
+) -> bool:
+    """Whether a label has a value of the kind right behind itself."""
+    following = [each for each in spots if _is_like(each, spot) and each.start >= mention.end]
+    if not following:
+        return False
+    gap = grid.text[mention.end : following[0].start]
+    if any(
+        mention.end <= each.start < following[0].start and each.of_kind(spot.kind)
+        for each in mentions
+    ):
+        return False
+    return len(gap) < REACH_CHARS and gap_strength(gap) > OWNED and "\t" not in gap
+
+
+def _between(spots: list[Spot], start: int, spot: Spot, end: int) -> bool:
+    """Whether another value of the kind stands between."""
+    return any(_is_like(each, spot) and start <= each.start and each.end <= end for each in spots)
+
+
+def _is_like(one: Spot, other: Spot) -> bool:
+    return one.kind == other.kind and (not one.is_bare or other.is_bare)

@@ -1,0 +1,171 @@
+"""Candidates for the provider: a known name, or a company that a label or the letterhead names.
+
+Several companies stand in a contract: the previous supplier, the network operator, the broker, the bank. A name that
+such a label claims is not the provider; one that nobody claims is, the nearer to the head of the first page the more.
+"""
+
+import re
+from collections.abc import Iterator
+
+from stateward.pipelines.contracts.naming import COMPANY, Book
+from stateward.pipelines.contracts.offline.fields import TERMS, Candidate
+from stateward.pipelines.contracts.offline.linking import claims
+from stateward.pipelines.contracts.offline.reading import Leaf, Reading
+from stateward.pipelines.contracts.offline.texts import is_label, tidy
+from stateward.pipelines.contracts.rules import FieldRule
+from stateward.pipelines.contracts.spots import Spot
+
+HEAD_ROWS = 8
+NAME_SHARE = 0.3  # of its cell: a name in a letterhead stands alone
+BETWEEN_CHARS = 60
+OTHERWISE = 0.12  # what is left of a name that another label claims
+HEAD, BETWEEN, CLOSING, ANYWHERE, UNKNOWN_HEAD = 0.84, 0.92, 0.7, 0.45, 0.62
+LETTERHEAD = "in the letterhead"
+NAME_CHARS_MAX = 80
+CALLED, CALLED_CHARS = 0.95, 160
+
+_ARTICLE = re.compile(r"\s*(?:(?:ist|is|die|der|das|the|dem|den)\s+)*", re.IGNORECASE)
+_INTERMEDIARY = re.compile(
+    r"makler|vermittl|broker|vergleich|portal|netz\b|netze\b|netzbetr|compar|agentur|bank\b",
+    re.IGNORECASE,
+)
+_OPENED = re.compile(
+    r"[(\"„“](?:[^()\"„“”]*[\"„“]|(?:hereinafter|nachfolgend|im Folgenden|the|der|die|als|as|[\s,:])*)$",
+    re.IGNORECASE,
+)
+_AND = re.compile(r"\)\s*\n|\b(?:und|and)\b", re.IGNORECASE)
+_BETWEEN = re.compile(r"\b(?:zwischen|between)\b", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"(?:mit freundlichen grüßen|freundliche grüße|ihr team|ihre?\s+team|yours sincerely|yours faithfully|"
+    r"kind regards|best regards|"
+    r"geschäftsführ|vorstand|handelsregister|amtsgericht|sitz der gesellschaft|registered office|registered in)",
+    re.IGNORECASE,
+)
+_BROKER = re.compile(
+    r"\b(?:makler|vermittler|broker|intermediary|bisherig\w*|previous|netzbetreiber|wechsel von|switching from|"
+    r"früher\w*|kündig\w*|nummer\s+nehmen wir von|vertrag bei|policy with|contract with|your previous)\b",
+    re.IGNORECASE,
+)
+
+
+def candidates(rule: FieldRule, reading: Reading, book: Book) -> list[Candidate]:
+    """Every candidate for the provider; known ones gain by every place in which they are named."""
+    found = [
+        candidate
+        for at, leaf in enumerate(reading.leaves)
+        for candidate in _on_page(rule, leaf, at, book)
+    ]
+    counts: dict[str, int] = {}
+    for each in found:
+        if each.score > OTHERWISE:
+            counts[each.value] = counts.get(each.value, 0) + 1
+    return [
+        each._replace(score=min(0.98, each.score + 0.02 * min(4, counts.get(each.value, 1) - 1)))
+        if each.score > OTHERWISE
+        else each
+        for each in found
+    ]
+
+
+def _on_page(rule: FieldRule, leaf: Leaf, at: int, book: Book) -> Iterator[Candidate]:
+    taken: list[tuple[int, int]] = []
+    for hit in leaf.names:
+        taken.append((hit.start, hit.end))
+        score, why = _score(rule, leaf, at, hit.start, hit.end)
+        score -= 0.04 if hit.slip else 0
+        yield Candidate(rule.name, hit.what, 1.0, at, hit.start, hit.end, score, why)
+    for start, end in _companies(rule, leaf):
+        if any(start < last and first < end for first, last in taken):
+            continue
+        name = tidy(leaf.page.text[start:end])
+        known = book.named(name)
+        score, why = _score(rule, leaf, at, start, end)
+        if not known and score < OTHERWISE:
+            continue
+        near = known[1] / 100 if known else 1.0
+        if not known and why == LETTERHEAD:
+            near = OTHERWISE if _INTERMEDIARY.search(name) else UNKNOWN_HEAD / HEAD
+        value = known[0] if known else name
+        yield Candidate(rule.name, value, 1.0 if known else 0.0, at, start, end, score * near, why)
+
+
+def _companies(rule: FieldRule, leaf: Leaf) -> Iterator[tuple[int, int]]:
+    """Names with a legal form, and whatever stands behind a label of the provider."""
+    text = leaf.page.text
+    for found in COMPANY.finditer(text):
+        yield found.start("name"), found.end("name")
+    for mention in leaf.mentions:
+        if not any(meaning.what == rule.name for meaning in mention.meanings):
+            continue
+        cell = leaf.cell(mention.start)
+        if cell is None or text[max(0, mention.start - 1)] in '("„“':
+            continue
+        if (
+            text[mention.end : mention.end + 3].lstrip(" ").startswith(":")
+            and mention.end + 1 < cell.end
+        ):
+            start = text.index(":", mention.end) + 1
+            if text[start : cell.end].strip():
+                yield from _trimmed(text, start, cell.end)
+                continue
+        if text[mention.end : cell.end].strip(" :()") == "":
+            row = leaf.grid.rows[cell.row]
+            beneath = leaf.grid.beneath(cell, rows_max=1)
+            has_right = cell.column + 1 < len(row) and cell.row not in leaf.scene.heads
+            target = row[cell.column + 1] if has_right else next(iter(beneath), None)
+            if target and not is_label(leaf, target):
+                yield from _trimmed(text, target.start, target.end)
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A name up to its address: the first comma or the like."""
+    lead = _ARTICLE.match(text, start, end)
+    start = lead.end() if lead else start
+    cut = re.search(r",\s|;|\s[-–]\s|\s\(|\s{2,}|\t|\n|\.\s[A-ZÄÖÜ]", text[start:end])
+    end = start + cut.start() if cut and cut.start() > 1 else end
+    if any(letter.isalpha() for letter in text[start:end]) and end - start <= NAME_CHARS_MAX:
+        yield start, end
+
+
+def _is_called(rule: FieldRule, leaf: Leaf, end: int) -> bool:
+    """Whether brackets or quotes behind a name say that it is the provider: `X AG, Y-Straße 1 ("Supplier")`."""
+    text = leaf.page.text
+    for mention in leaf.mentions:
+        gap = text[end : mention.start]
+        if mention.start < end or len(gap) > CALLED_CHARS:
+            continue
+        if any(each.what == rule.name for each in mention.meanings):
+            return bool(_OPENED.search(gap)) and not COMPANY.search(gap) and not _AND.search(gap)
+    return False
+
+
+def _score(rule: FieldRule, leaf: Leaf, at: int, start: int, end: int) -> tuple[float, str]:
+    """How likely the company named here is the provider, and why."""
+    spot = Spot(start=start, end=end, kind="provider", value="")
+    found = claims(spot, leaf.scene._replace(spots=[]), has_behind=False)
+    best = found[0] if found else None
+    mine = next((claim for claim in found if claim.meaning.what == rule.name), None)
+    label = leaf.page.text[best.mention.start : best.mention.end] if best else ""
+    if best and best is not mine and best.strength > 0.55:
+        return OTHERWISE * 0.9, f"it is {label!r}"
+    if mine and mine is best and mine.strength > 0.6:
+        factor = TERMS if leaf.is_small_print(start) else 1.0
+        return mine.strength * factor, f"behind {label!r}"
+    text = leaf.page.text
+    if _is_called(rule, leaf, end):
+        return CALLED, "called so in brackets"
+    before = text[max(0, start - BETWEEN_CHARS) : start]
+    if _BROKER.search(before.rpartition("\n")[2][-40:]):
+        return OTHERWISE * 0.9, "another party"
+    if _BETWEEN.search(before) and "\n\n" not in before:
+        return BETWEEN, "a party of the contract"
+    cell = leaf.cell(start)
+    is_short = cell is not None and (
+        (end - start) >= NAME_SHARE * (cell.end - cell.start) or start - cell.start <= 1
+    )
+    if at == 0 and cell and cell.row < HEAD_ROWS and is_short:
+        return HEAD - 0.015 * cell.row, LETTERHEAD
+    if _CLOSING.search(text[max(0, start - 80) : end + 60]):
+        return CLOSING, "in the closing"
+    ahead = 0.05 if at == 0 and not COMPANY.search(text[:start]) else 0.0
+    return (ANYWHERE + ahead) * (TERMS if leaf.is_small_print(start) else 1.0), "named in the text"

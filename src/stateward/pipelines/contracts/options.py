@@ -1,0 +1,244 @@
+"""What the settings say to the stages of the contract machine, read again when one of their files changes.
+
+Rules, prompts, offers and the key of the model are files that people edit while the service runs. Before each job
+their times and sizes are looked at, and what changed is read and checked. A file that is wrong when the service starts
+is refused; one that becomes wrong later is complained of, and what was read before stays in use. Each stage gets what
+it needs and no more: the key of the model goes to `extract` alone.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from stateward.core.errors import DeclarationError, Fault
+from stateward.core.model import SECOND, Fields, Json, Micros
+from stateward.pipelines.contracts.offers import CATALOGUE_CHARS_MAX, read_catalogue
+from stateward.pipelines.contracts.prompts import prompts_of
+from stateward.pipelines.contracts.rules import Rules, rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.terms import read_terms
+from stateward.settings import ContractSettings, ModelSettings
+
+FILES_MAX = 200
+FILE_BYTES_MAX = 4 * CATALOGUE_CHARS_MAX
+KEY_BYTES_MAX = 4096
+SUFFIXES = (".yaml", ".yml")
+
+T = TypeVar("T")
+Texts = dict[str, str]
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+class Live(Mapping[str, Fields]):
+    """Options that are made when they are asked for."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Fields]]) -> None:
+        self._makers = makers
+
+    def __getitem__(self, name: str) -> Fields:
+        return self._makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+class Watched(Generic[T]):
+    """What one file, or the YAML files of one folder, say; read again when a time or a size changes."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        read: Callable[[Texts], T],
+        *,
+        warn: Callable[[str], object],
+        bytes_max: int = FILE_BYTES_MAX,
+    ) -> None:
+        self._path = path
+        self._read = read
+        self._warn = warn
+        self._bytes_max = bytes_max
+        self._stamp = self._stamped()
+        self.texts = self._texts()
+        self.value = None if path is None else read(self.texts)  # what ships needs no check
+
+    def refresh(self) -> None:
+        """Read what changed; what cannot be used is said once, and changes nothing."""
+        stamp = self._stamped()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            texts = self._texts()
+            value = self._read(texts)
+        except DeclarationError as error:
+            self._warn(f"{error}; what was read before stays in use")
+            return
+        self.texts, self.value = texts, value
+
+    def _files(self) -> list[Path]:
+        if self._path is None:
+            return []
+        if not self._path.is_dir():
+            return [self._path]
+        found = sorted(each for each in self._path.iterdir() if each.suffix in SUFFIXES)
+        if len(found) > FILES_MAX:
+            said = f"a folder holds at most {FILES_MAX} files, not {len(found)}"
+            raise _refused(self._path, said)
+        return found
+
+    def _stamped(self) -> Stamp:
+        try:
+            stats = [(path, path.stat()) for path in self._files()]
+        except OSError:
+            return ((str(self._path), -1, -1),)
+        return tuple((str(path), stat.st_mtime_ns, stat.st_size) for path, stat in stats)
+
+    def _texts(self) -> Texts:
+        try:
+            return {str(path): self._text(path) for path in self._files()}
+        except OSError as error:
+            raise _refused(self._path, f"cannot be read: {error.strerror}") from error
+
+    def _text(self, path: Path) -> str:
+        with path.open("rb") as file:
+            data = file.read(self._bytes_max + 1)
+        if len(data) > self._bytes_max:
+            raise _refused(path, f"is larger than {self._bytes_max} bytes")
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise _refused(path, "is not UTF-8; save it as UTF-8") from error
+
+
+class ContractOptions:
+    """The section `contracts` of the settings, live. Raises `DeclarationError` for a file that cannot be used."""
+
+    def __init__(
+        self,
+        own: ContractSettings,
+        *,
+        clock: Callable[[], Micros],
+        warn: Callable[[str], object],
+    ) -> None:
+        self._own = own
+        self._clock = clock
+        self._rules = Watched(_path(own.rules), _rules, warn=warn)
+        self._prompts = Watched(_path(own.prompts), prompts_of, warn=warn)
+        self._offers = Watched(_path(own.offers), _offers, warn=warn)
+        self._terms = Watched(_path(own.comparison), _terms, warn=warn)
+        self._key = Watched(_path(own.model.key_file), _key, warn=warn, bytes_max=KEY_BYTES_MAX)
+
+    @property
+    def by_runner(self) -> dict[str, Callable[[], Fields]]:
+        """What makes the options of each stage, by the name of its runner."""
+        return {
+            "contract.parse": self.parse,
+            "contract.extract": self.extract,
+            "contract.validate": self.validate,
+            "contract.compare": self.compare,
+        }
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that hold now; for whoever checks values outside a stage."""
+        self._rules.refresh()
+        return self._rules.value or shipped()
+
+    def parse(self) -> Fields:
+        """What reading the text may cost."""
+        return {"pages_max": self._own.pages_max, "chars_max": self._own.chars_max}
+
+    def extract(self) -> Fields:
+        """Who extracts, by which rules and prompts."""
+        self._rules.refresh()
+        options: Fields = {"extractor": self._own.extractor, "rules": _json(self._rules.texts)}
+        if self._own.extractor != "offline":
+            self._prompts.refresh()
+            self._key.refresh()
+            options["prompts"] = _json(self._prompts.texts)
+            options["model"] = _model(self._own.model, self._key.value or "")
+        return options
+
+    def validate(self) -> Fields:
+        """By which rules values are judged."""
+        self._rules.refresh()
+        return {"rules": _json(self._rules.texts)}
+
+    def compare(self) -> Fields:
+        """With which offers, on which day, and what is assumed."""
+        self._offers.refresh()
+        self._terms.refresh()
+        today = datetime.fromtimestamp(self._clock() / SECOND, UTC).date()
+        consumption: Fields = {
+            name: _plain(amount) for name, amount in self._own.consumption.items()
+        }
+        return {
+            "today": today.isoformat(),
+            "offers": _json(self._offers.texts),
+            "comparison": _json(self._terms.texts),
+            "consumption": consumption,
+            "saving_min": _plain(self._own.saving_min),
+            "currency": self._own.currency,
+        }
+
+
+def _model(model: ModelSettings, key: str) -> Fields:
+    return {
+        "base_url": model.base_url or "",
+        "name": model.name or "",
+        "key": model.key or key,
+        "timeout_seconds": model.timeout_seconds,
+        "retries": model.retries,
+        "response_format": model.response_format,
+        "temperature": model.temperature,
+        "tokens_max": model.tokens_max,
+        "document_chars_max": model.document_chars_max,
+        "price_input": _price(model.price_input),
+        "price_output": _price(model.price_output),
+        "ca_file": model.ca_file or "",
+    }
+
+
+def _rules(own: Texts) -> Rules:
+    return rules_of({**shipped_texts(), **own})
+
+
+def _offers(own: Texts) -> int:
+    """How many offers there are; reading them is the check."""
+    return sum(len(read_catalogue(text, source=name).offers) for name, text in own.items())
+
+
+def _terms(own: Texts) -> int:
+    return sum(len(read_terms(text, source=name)) for name, text in own.items())
+
+
+def _key(own: Texts) -> str:
+    key = "".join(own.values()).strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise _refused(Path(*own), "must hold the key alone, in plain letters, digits and signs")
+    return key
+
+
+def _json(texts: Texts) -> dict[str, Json]:
+    return dict(texts)
+
+
+def _price(price: float | None) -> str:
+    return "" if price is None else _plain(price)
+
+
+def _plain(number: float) -> str:
+    """A number of the settings as a decimal text, just as it was written."""
+    return f"{Decimal(str(number)):f}"
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
+
+
+def _refused(path: Path | None, sentence: str) -> DeclarationError:
+    return DeclarationError([Fault(source=str(path), line=0, path="", sentence=sentence)])

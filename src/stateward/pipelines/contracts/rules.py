@@ -1,0 +1,460 @@
+"""Verticals and providers as data: which fields a contract has, how they are called, what is plausible.
+
+A file describes one vertical (`vertical: energy`) or a list of providers (`providers:`). Files that ship with the
+package come first; a file of one's own with the same vertical takes the place of the shipped one, and a provider of
+the same name the place of the shipped provider. Everything is checked when it is loaded: whoever holds a `Rules` can
+trust it. Nothing here reads a contract.
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from stateward.core.errors import DeclarationError, Fault, UnknownName
+from stateward.core.reading import Document, convert, read_yaml
+
+FILES_MAX = 200
+FILE_BYTES_MAX = 1_000_000
+VERSION_CHARS = 10
+LABEL_FORMS_MAX = 1000
+LIKE = "like"
+_GROUP = re.compile(r"\{([^{}]*)\}")
+
+Kind = Literal[
+    "provider", "text", "date", "money", "duration", "quantity", "percent", "party", "law"
+]
+Per = Literal["", "month", "year", "once", "kWh"]
+Score = Annotated[int, msgspec.Meta(ge=0, le=100)]
+Slug = Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,39}$", title="a small name")]
+Words = dict[str, list[str]]  # by language: de, en, …
+
+
+class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Both ends belong to it; an end that is not named is open. Durations count in months, dates in years."""
+
+    min: float | None = None
+    max: float | None = None
+
+    def holds(self, number: float) -> bool:
+        """Whether a number lies in it."""
+        return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
+
+    def __str__(self) -> str:
+        """As a sentence says it."""
+        if self.min is None:
+            return f"at most {self.max:g}" if self.max is not None else "anything"
+        return f"{self.min:g} or more" if self.max is None else f"{self.min:g} to {self.max:g}"
+
+
+class Penalties(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What comes off the score."""
+
+    missing: Score = 15
+    empty: Score = 10
+    out_of_range: Score = 10
+    wrong_vertical: Score = 30
+
+
+class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One field: its kind, its names in each language, and what is plausible.
+
+    `labels` name it, `weak` labels name it where no label does, `rivals` are so near to it that a contract with both
+    must be seen by a person. `zero` are words behind a label that mean nothing at all, `phrases` say a value without
+    any figure (the key), `words` are values that a text field has of itself, and `sentences` are patterns with a
+    group `value`. A group `{a|b}` in a label stands for each of its parts; an empty part is allowed.
+    """
+
+    name: Slug
+    kind: Kind
+    required: bool = True
+    labels: Words = {}
+    weak: Words = {}
+    rivals: Words = {}
+    zero: Words = {}
+    phrases: Words = {}
+    words: Words = {}
+    sentences: list[str] = []
+    range: Range | None = None
+    unit: str = ""
+    per: Per = ""
+    doc: str = ""
+
+
+class Decoy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something else that a contract says, whose value must not be taken for one of the fields."""
+
+    name: Slug
+    kinds: list[Kind]
+    labels: Words
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Two dates of which the first comes before the second, at most so many years apart.
+
+    `labels` name the time between them, which a contract prints as two dates or as a period.
+    """
+
+    first: Slug
+    second: Slug
+    years_max: float | None = None
+    labels: Words = {}
+
+
+class Within(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A period that is not longer than the time from one date to another."""
+
+    period: Slug
+    first: Slug
+    second: Slug
+
+
+class Vertical(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A kind of contract."""
+
+    slug: Annotated[Slug, msgspec.Meta(title="the vertical's name")] = msgspec.field(
+        name="vertical"
+    )
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    title: dict[str, str] = {}
+    signs: Words = {}
+    fields: Annotated[list[FieldRule], msgspec.Meta(min_length=1)]
+    decoys: list[Decoy] = []
+    orders: list[Order] = []
+    within: list[Within] = []
+    threshold: Score = 80
+    penalties: Penalties = Penalties()
+    extractor: str = "fields"
+
+    def field(self, name: str) -> FieldRule | None:
+        """The field of that name."""
+        return next((field for field in self.fields if field.name == name), None)
+
+    @property
+    def required(self) -> list[FieldRule]:
+        """The fields that a contract must have."""
+        return [field for field in self.fields if field.required]
+
+    @property
+    def knows_providers(self) -> bool:
+        """Whether contracts of this kind have a provider, who must be a known one."""
+        return any(field.kind == "provider" for field in self.fields)
+
+
+class Override(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is different in one vertical for the contracts of one provider."""
+
+    threshold: Score | None = None
+    penalties: dict[str, Score] = {}
+    ranges: dict[str, Range] = {}
+    optional: list[str] = []
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Somebody who sells contracts: the canonical name, other spellings, and what they sell."""
+
+    name: str
+    aliases: list[str] = []
+    verticals: dict[str, Override | None]
+
+
+class ProviderFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file with providers."""
+
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    providers: list[Provider]
+
+
+class SharedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file with what verticals share: sets of labels, used by `like`, and decoys that hold everywhere."""
+
+    shared: str
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    labels: dict[str, Words] = {}
+    decoys: list[Decoy] = []
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was loaded; `version` changes with every change of the files."""
+
+    version: str
+    verticals: dict[str, Vertical]
+    providers: list[Provider]
+
+    def vertical(self, slug: str) -> Vertical:
+        """A vertical by its name; raises `UnknownName` that lists what there is."""
+        if slug not in self.verticals:
+            raise UnknownName("vertical", slug, self.verticals)
+        return self.verticals[slug]
+
+    def provider(self, name: str) -> Provider | None:
+        """A provider by its canonical name."""
+        return next((provider for provider in self.providers if provider.name == name), None)
+
+    def for_provider(self, vertical: Vertical, name: str | None) -> Vertical:
+        """The vertical with what is different for that provider."""
+        provider = self.provider(name) if name else None
+        override = provider.verticals.get(vertical.slug) if provider else None
+        return _overridden(vertical, override) if override else vertical
+
+
+def load(folder: Path | None = None) -> Rules:
+    """The shipped rules, and over them those of a folder; raises `DeclarationError` with every fault."""
+    return rules_of({**shipped_texts(), **(_texts_in(folder) if folder else {})})
+
+
+def rules_of(texts: Mapping[str, str]) -> Rules:
+    """Rules out of the texts of files, by name; a later file takes the place of an earlier one."""
+    faults: list[Fault] = []
+    verticals: dict[str, tuple[Vertical, Document]] = {}
+    providers: dict[str, tuple[Provider, Document, int]] = {}
+    shared: dict[str, SharedFile] = {}
+    for name, text in texts.items():
+        try:
+            document = _read(name, text)
+        except DeclarationError as error:
+            faults.extend(error.faults)
+            continue
+        if document.has("providers"):
+            listed, wrong = convert(document, ProviderFile)
+            for at, provider in enumerate(listed.providers if listed else ()):
+                providers[provider.name] = (provider, document, at)
+        elif document.has("shared"):
+            common, wrong = convert(document, SharedFile)
+            shared.update({common.shared: common} if common else {})
+        else:
+            vertical, wrong = convert(document, Vertical)
+            verticals.update({vertical.slug: (vertical, document)} if vertical else {})
+        faults.extend(wrong)
+    made = {
+        slug: _completed(vertical, document, list(shared.values()), faults)
+        for slug, (vertical, document) in verticals.items()
+    }
+    faults.extend(_provider_faults(providers.values(), made))
+    if faults:
+        raise DeclarationError(faults)
+    return Rules(
+        version=_version(texts),
+        verticals=made,
+        providers=[provider for provider, _, _ in providers.values()],
+    )
+
+
+@lru_cache(maxsize=FILES_MAX)
+def _read(name: str, text: str) -> Document:
+    """A file, parsed; most files are the same from one load to the next."""
+    return read_yaml(text, source=name)
+
+
+def expanded(label: str) -> list[str]:
+    """A label with each of its groups written out: `{Vertrags|Liefer}ende` is two labels."""
+    found = _GROUP.search(label)
+    if not found:
+        return [label]
+    before, behind = label[: found.start()], expanded(label[found.end() :])
+    return [before + part + rest for part in found[1].split("|") for rest in behind]
+
+
+def all_labels(words: Words) -> Iterator[str]:
+    """Every label of a set, in every language, written out."""
+    for each in words.values():
+        for label in each:
+            yield from expanded(label)
+
+
+@cache
+def shipped() -> Rules:
+    """The rules that come with the package."""
+    return rules_of(shipped_texts())
+
+
+def shipped_texts() -> dict[str, str]:
+    """The files that come with the package, by name."""
+    folder = files(__package__) / "rules"
+    names = sorted(each.name for each in folder.iterdir() if each.name.endswith(".yaml"))
+    return {name: (folder / name).read_text("utf-8") for name in names}
+
+
+def _texts_in(folder: Path) -> dict[str, str]:
+    if not folder.is_dir():
+        raise DeclarationError(
+            [_fault(str(folder), "it is not a folder; name one with *.yaml files")]
+        )
+    paths = sorted(folder.glob("*.yaml"))[:FILES_MAX]
+    texts: dict[str, str] = {}
+    for path in paths:
+        if path.stat().st_size > FILE_BYTES_MAX:
+            raise DeclarationError([_fault(str(path), f"it is larger than {FILE_BYTES_MAX} bytes")])
+        try:
+            texts[str(path)] = path.read_text("utf-8")
+        except UnicodeDecodeError as error:
+            raise DeclarationError(
+                [_fault(str(path), "it is not UTF-8; save it as UTF-8")]
+            ) from error
+    return texts
+
+
+def _completed(
+    vertical: Vertical, document: Document, shared: Sequence[SharedFile], faults: list[Fault]
+) -> Vertical:
+    """The vertical with what it takes from the shared files; what is wrong with it goes to `faults`."""
+    sets = {name: words for file in shared for name, words in file.labels.items()}
+    for path, words in _word_sets(vertical):
+        for name in words.get(LIKE, []):
+            if name not in sets:
+                said = f"there is no shared set of labels {name!r}; there are: {', '.join(sorted(sets))}"
+                faults.append(document.fault(path, said))
+    fields = [
+        msgspec.structs.replace(
+            field, labels=_joined(field.labels, sets), weak=_joined(field.weak, sets)
+        )
+        for field in vertical.fields
+    ]
+    orders = [
+        msgspec.structs.replace(each, labels=_joined(each.labels, sets)) for each in vertical.orders
+    ]
+    made = msgspec.structs.replace(vertical, fields=fields, orders=orders)
+    faults.extend(_faults_of(made, document))
+    common = [decoy for file in shared for decoy in file.decoys]
+    return msgspec.structs.replace(made, decoys=[*vertical.decoys, *common])
+
+
+def _word_sets(vertical: Vertical) -> Iterator[tuple[tuple[str | int, ...], Words]]:
+    for at, field in enumerate(vertical.fields):
+        yield ("fields", at, "labels"), field.labels
+        yield ("fields", at, "weak"), field.weak
+    for at, order in enumerate(vertical.orders):
+        yield ("orders", at, "labels"), order.labels
+
+
+def _joined(words: Words, sets: Mapping[str, Words]) -> Words:
+    made = {language: list(each) for language, each in words.items() if language != LIKE}
+    for name in words.get(LIKE, []):
+        for language, each in sets.get(name, {}).items():
+            made[language] = [*made.get(language, []), *each]
+    return made
+
+
+def _faults_of(vertical: Vertical, document: Document) -> Iterator[Fault]:
+    """What a type cannot say about a vertical."""
+    owners: dict[str, str] = {}
+    names = [field.name for field in vertical.fields]
+    for at, field in enumerate(vertical.fields):
+        if field.name in names[:at]:
+            said = f"the field {field.name} stands twice; keep one"
+            yield document.fault(("fields", at, "name"), said)
+        for said in _field_faults(field, owners):
+            yield document.fault(("fields", at), said)
+    named_by = {key.partition(" ")[2]: owner for key, owner in owners.items()}
+    for at, decoy in enumerate(vertical.decoys):
+        for label in all_labels(decoy.labels):
+            if owner := named_by.get(label.casefold()):
+                said = f"the label {label!r} names the field {owner}; take it out here or there"
+                yield document.fault(("decoys", at, "labels"), said)
+    named: list[tuple[str, int, tuple[str, ...]]] = [
+        *(("orders", at, (each.first, each.second)) for at, each in enumerate(vertical.orders)),
+        *(
+            ("within", at, (each.period, each.first, each.second))
+            for at, each in enumerate(vertical.within)
+        ),
+    ]
+    for key, at, wanted in named:
+        for name in wanted:
+            if name not in names:
+                yield document.fault((key, at), f"there is no field {name!r} in this vertical")
+
+
+def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:
+    if _is_upside_down(field.range):
+        yield "the range is upside down: min must not be above max"
+    if field.kind not in ("provider", "party") and not (field.labels or field.sentences):
+        yield f"{field.name} has no labels; say how contracts call it"
+    for label in (each for words in field.labels.values() for each in words):
+        if label.count("{") != label.count("}"):
+            yield f"the label {label!r} opens a group that it does not close"
+        if math.prod(part.count("|") + 1 for part in _GROUP.findall(label)) > LABEL_FORMS_MAX:
+            yield f"the label {label!r} has more than {LABEL_FORMS_MAX} forms; write two labels"
+            return
+    for label in all_labels(field.labels):
+        owner = owners.setdefault(f"{field.kind} {label.casefold()}", field.name)
+        if owner != field.name:
+            yield f"the label {label!r} already names {owner}; a label can name one {field.kind}"
+    for pattern in field.sentences:
+        try:
+            groups = re.compile(pattern).groupindex
+        except re.error as error:
+            yield f"the sentence {pattern!r} is not a pattern: {error}"
+        else:
+            if "value" not in groups:
+                yield f"the sentence {pattern!r} does not say where its value stands; write (?P<value>…)"
+
+
+def _provider_faults(
+    providers: Iterable[tuple[Provider, Document, int]], verticals: Mapping[str, Vertical]
+) -> Iterator[Fault]:
+    owners: dict[str, str] = {}
+    for provider, document, at in providers:
+        where = ("providers", at)
+        for alias in (provider.name, *provider.aliases):
+            owner = owners.setdefault(alias.casefold(), provider.name)
+            if owner != provider.name:
+                said = f"{alias!r} already means {owner}; one name can mean one provider"
+                yield document.fault((*where, "aliases"), said)
+        for slug, override in provider.verticals.items():
+            if slug not in verticals:
+                said = f"there is no vertical {slug!r}; there are: {', '.join(sorted(verticals))}"
+                yield document.fault((*where, "verticals", slug), said)
+            elif override:
+                for said in _override_faults(override, verticals[slug]):
+                    yield document.fault((*where, "verticals", slug), said)
+
+
+def _override_faults(override: Override, vertical: Vertical) -> Iterator[str]:
+    for name in (*override.ranges, *override.optional):
+        if vertical.field(name) is None:
+            yield f"{vertical.slug} has no field {name!r}"
+    for name, range_ in override.ranges.items():
+        if _is_upside_down(range_):
+            yield f"the range of {name} is upside down: min must not be above max"
+    for name in override.penalties:
+        if name not in Penalties.__struct_fields__:
+            yield f"there is no penalty {name!r}; there are: {', '.join(Penalties.__struct_fields__)}"
+
+
+def _overridden(vertical: Vertical, override: Override) -> Vertical:
+    fields = [
+        msgspec.structs.replace(
+            field,
+            range=override.ranges.get(field.name, field.range),
+            required=field.required and field.name not in override.optional,
+        )
+        for field in vertical.fields
+    ]
+    return msgspec.structs.replace(
+        vertical,
+        fields=fields,
+        threshold=vertical.threshold if override.threshold is None else override.threshold,
+        penalties=msgspec.structs.replace(vertical.penalties, **override.penalties),
+    )
+
+
+def _version(texts: Mapping[str, str]) -> str:
+    """A short name of exactly these files."""
+    body = "\0".join(f"{name.rpartition('/')[2]}\0{text}" for name, text in texts.items())
+    return hashlib.sha256(body.encode()).hexdigest()[:VERSION_CHARS]
+
+
+def _is_upside_down(range_: Range | None) -> bool:
+    return bool(
+        range_ and range_.min is not None and range_.max is not None and range_.min > range_.max
+    )
+
+
+def _fault(source: str, sentence: str) -> Fault:
+    return Fault(source=source, line=0, path="", sentence=sentence)

@@ -1,0 +1,500 @@
+"""Dates, amounts of money, periods, volumes and percentages as they stand in running text, German and English.
+
+Each function gives every value of its kind in a text, with the place and the canonical form. Text that was scanned is
+met half-way: `O1.O3.2O25` is a date and `3l,9O` an amount, and both are marked as mended.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
+
+import msgspec
+
+YEAR_MIN, YEAR_MAX = 1950, 2100
+CENTURY_PIVOT = 70
+FIGURE_CHARS_MAX = 24
+WALL = "│"
+PROSE_CHARS_MIN = 45
+
+
+class Spot(msgspec.Struct, frozen=True, kw_only=True):
+    """One value in a text. `per` is what an amount is for: month, year, once, kWh; "" says nothing."""
+
+    start: int
+    end: int
+    kind: str
+    value: str
+    reach: int = 0  # where the words end that belong to it: `pro Monat`
+    number: float = 0.0
+    unit: str = ""
+    per: str = ""
+    tax: str = ""  # "net", "gross" or nothing
+    is_mended: bool = False
+    is_bare: bool = False  # a figure without a currency; a label must say what it is
+    is_ambiguous: bool = False
+
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "januar jänner january jan",
+            "februar feber february feb",
+            "märz maerz marz march mär mar mrz",
+            "april apr",
+            "mai may",
+            "juni june jun",
+            "juli july jul",
+            "august aug",
+            "september sept sep",
+            "oktober october okt oct",
+            "november nov",
+            "dezember december dez dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+NUMBERS = {
+    name: number
+    for number, names in {
+        1: "ein eine einen einem einer eines one a",
+        2: "zwei zweier two",
+        3: "drei dreier three",
+        4: "vier four",
+        5: "fünf fuenf five",
+        6: "sechs six",
+        7: "sieben seven",
+        8: "acht eight",
+        9: "neun nine",
+        10: "zehn ten",
+        11: "elf eleven",
+        12: "zwölf zwoelf twelve",
+        14: "vierzehn fourteen",
+        15: "fünfzehn fuenfzehn fifteen",
+        18: "achtzehn eighteen",
+        20: "zwanzig twenty",
+        24: "vierundzwanzig twenty-four",
+        28: "achtundzwanzig twenty-eight",
+        30: "dreißig dreissig thirty",
+        36: "sechsunddreißig sechsunddreissig thirty-six",
+        48: "achtundvierzig forty-eight",
+        60: "sechzig sixty",
+        90: "neunzig ninety",
+    }.items()
+    for name in names.split()
+}
+UNITS = {"day": 1, "week": 7, "month": 30.4375, "year": 365.25}
+
+_DIGIT_BEFORE = re.compile(r"(?:\d|(?<!\w)[lIO]) $")
+_DIGIT_BEHIND = re.compile(r" ?[.,]?\d| [.,]\d")
+_WIDE = re.compile(r" {3,}")
+_LOOKS = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "|": "1", "S": "5", "B": "8"})
+_NUMERIC = re.compile(
+    r"(?<![^\W\d_])[\dOolI|SB]+(?:(?:\s?[./:-]\s?|,)[\dOolI|SB]+)*(?![^\W\d_OolISB])"
+)
+_MONTH = "|".join(sorted((re.escape(name) for name in MONTHS), key=len, reverse=True))
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_DATES = (
+    (
+        "ymd",
+        re.compile(
+            r"(?<![\d.,/-])(?P<y>(?:19|20)\d\d)\s?([-./])\s?(?P<m>\d{1,2})\s?\2\s?(?P<d>\d{1,2})(?!\d)"
+        ),
+    ),
+    (
+        "dmy",
+        re.compile(
+            r"(?<![\d.,])(?P<d>\d{1,2})\s?(?P<sep>[./-])\s{0,2}(?P<m>\d{1,2})\s?(?P=sep)\s{0,2}"
+            r"(?P<y>(?:19|20)\s?\d\s?\d|\d\d)(?![\d%]|[.,]\d)"
+        ),
+    ),
+    (
+        "named",
+        re.compile(
+            rf"(?<![\d.,])(?P<d>{_DAY})\s?(?:\.|st|nd|rd|th)?\s{{0,2}}(?:day\s)?(?:of\s)?(?P<m>{_MONTH})\.?,?\s{{0,2}}"
+            r"(?P<y>(?:19|20)\d\d|['’]\d\d)(?!\d)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "named",
+        re.compile(
+            rf"(?<!\w)(?P<m>{_MONTH})\.?\s{{1,2}}(?P<d>{_DAY})(?:st|nd|rd|th)?\s?,?\s{{0,2}}(?P<y>(?:19|"
+            rf"20)\d\d)(?!\d)",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+_GROUP = "[.,'’ \u00a0\u202f]"
+_STRICT = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)(?:[.,]\d{{1,4}})?|\d+(?:[.,]\d{{1,4}})?)(?!\d)"
+_FIGURE = (
+    rf"(?:{_STRICT}(?!\s?[.,]\s?\d\d(?!\d))|\d+\s?[.,]\s?\d\d(?!\d))"  # a scanner may part decimals
+)
+_LARGE = r"Mio\.?|Millionen|Million|millions?|Mill\.|mn|Mrd\.?|Milliarden?|billion|bn|Tsd\.?|Tausend|thousand"
+_TIMES = rf"(?:\s?(?:{_LARGE})|k|m)"
+_CURRENCY = r"(?:EUR(?:O|o)?|Euro|€|GBP|£|CHF|USD|US\$|\$)"
+_CENT = r"(?:ct|Ct|CT|Cents?|cents?|¢|pence|p)"
+_WORD_END = r"(?![^\W\d_])"
+_MONEY = re.compile(
+    rf"(?<![\w.,-])(?:(?P<before>{_CURRENCY})\s{{0,3}}(?P<figure1>{_FIGURE})(?:,?\s?[-–—]{{1,2}}(?!\d))?"
+    rf"(?:(?P<times1>{_TIMES}){_WORD_END})?"
+    rf"|(?P<figure2>{_FIGURE})(?:,?\s?[-–—]{{1,2}}(?=\s?(?:€|EUR)))?(?:(?P<times2>{_TIMES}){_WORD_END})?"
+    rf"\s{{0,3}}(?P<after>{_CURRENCY}|{_CENT}){_WORD_END})"
+)
+_BARE = re.compile(
+    rf"(?<![\w.,/-])(?P<figure>{_STRICT})(?:(?P<times>{_TIMES}){_WORD_END})?(?![\w%°/]|[.,]\d|\s?[%x×]|\.\d)"
+)
+_TAXED = (
+    r"(?:inkl\.?|incl\.?|inclusive|including|zzgl\.?|exkl\.?|excl\.?|brutto|netto|gross|net|of|VAT|MwSt\.?|"
+    r"USt\.?|tax|"
+    r"Umsatzsteuer|Mehrwertsteuer|Versicherungs?teuer|IPT|gesetzlicher|gesetzl\.|ges\.|der|\d{1,2}\s?%)"
+)
+_PER_AFTER = re.compile(
+    rf"[\s*)¹²³]{{0,4}}(?:\((?:{_TAXED}[\s,]{{0,2}}){{1,6}}\)\s?|(?:{_TAXED}\s){{1,5}})?\(?"
+    r"(?:(?:/|pro|je|per|a|an|im|p\.|every|each|in\s+der|in\s+the)\s{0,2}(?:vollen?\s|calendar\s|Kalender|"
+    r"verbrauchte[r]?\s)?"
+    r"(?P<unit>Monat|mtl|month|mo\b|M\.|Mon\b|Jahr|year|yr|annum|a\.|kWh|Kilowattstunde|kilowatt[- ]hour|Quartal|"
+    r"quarter|Vierteljahr|Halbjahr|Woche|week|Tag|day)"
+    r"|(?P<word>monatlich|mtl|monthly|pcm|p\.?\s?M|jährlich|jaehrlich|annually|yearly|p\.?\s?a|vierteljährlich|"
+    r"quarterly|halbjährlich|einmalig|one-off|one-time|once|wöchentlich|weekly)(?![^\W\d_]))",
+    re.IGNORECASE,
+)
+_PER_BEFORE = re.compile(
+    r"(?P<word>monatlich|mtl\.?|monthly|pro Monat|je Monat|per month|jährlich|annually|yearly|pro Jahr|per year|"
+    r"per annum|einmalig|one-off|one-time|vierteljährlich|quarterly|halbjährlich)\w{0,2}\s*(?:\w+:?\s){0,4}?"
+    r"(?:von|nur|of|at|is|beträgt|betragen|beläuft sich auf|amounts to|in Höhe von|:)?\s{0,2}$",
+    re.IGNORECASE,
+)
+_PERS = {
+    "month": "monat mtl month mo m mon monatlich monthly pcm pm pro monat je monat per month",
+    "year": "jahr year yr annum a jährlich jaehrlich annually yearly pa",
+    "kWh": "kwh kilowattstunde kilowatt-hour",
+    "once": "einmalig one-off one-time once",
+    "quarter": "quartal quarter vierteljahr vierteljährlich quarterly",
+    "half": "halbjahr halbjährlich",
+    "day": "tag day",
+    "week": "woche week wöchentlich weekly",
+}
+_NET = re.compile(
+    r"(?<![\w-])(?:netto|net(?!-)|zzgl|exkl|excl|excluding|exclusive|ohne\s+(?:MwSt|USt|Umsatzsteuer|"
+    r"Mehrwertsteuer)|plus\s+VAT)\b",
+    re.IGNORECASE,
+)
+_GROSS = re.compile(
+    r"\b(?:brutto|gross|inkl|incl|including|inclusive|einschl|einschließlich|inklusive)\b",
+    re.IGNORECASE,
+)
+
+_COUNT = "|".join(sorted((re.escape(name) for name in NUMBERS), key=len, reverse=True))
+_LONG_UNITS = "Wochen Woche Monaten Monate Monats Monat Tagen weeks week months month".split()
+_BROKEN = "|".join(
+    r"\s?".join("[o0]" if letter == "o" else letter for letter in word) for word in _LONG_UNITS
+)
+_DURATION = re.compile(
+    rf"(?<![\w.,])(?P<n>\d{{1,3}}|{_COUNT})(?:\s?\(\s?(?P<again>\d{{1,3}}|{_COUNT})\s?\))?['’]?\s{{0,2}}-?\s{{0,2}}"
+    r"(?:volle[nr]?\s+|full\s+|clear\s+|calendar\s+|Kalender-?|Vertrags|contract\s+|consecutive\s+|"
+    r"weitere\w?\s+|further\s+)?"
+    r"(?P<unit>Tag(?:e[ns]?|s)?|Jahr(?:e[ns]?|s)?|days?|years?|"
+    rf"{_BROKEN}|"
+    r""
+    r"monatige[nrsm]?|tägige[nrsm]?|wöchige[nrsm]?|jährige[nrsm]?)(?![^\W\d_])",
+    re.IGNORECASE,
+)
+_QUANTITY = re.compile(
+    rf"(?<![\w.,])(?P<figure>{_STRICT})\s{{0,2}}(?P<unit>GB|MB|TB|GByte|MByte|TByte|Gigabytes?|Megabytes?|"
+    rf"Terabytes?|GiB)(?!\w|/s)",
+    re.IGNORECASE,
+)
+_UNLIMITED = re.compile(
+    r"(?<!\w)(?:unlimited|unbegrenzt\w{0,2}|unlimitiert\w{0,2}|unbeschränkt\w{0,2}|limitless|uncapped|"
+    r"ohne\s+(?:Limit|Begrenzung)|"
+    r"(?:Daten|Internet|Surf|Data|Voll|True|Echte?)[- ]?Flat(?:rate)?|Flatrate|no\s+(?:data\s+)?(?:limit|cap))(?!\w)"
+    r"(?!\s+(?:minutes|texts|calls|talk|SMS|Minuten|Telefonie|haft|gültig|lange|duration|period|liability))"
+    r"(?<!auf unbegrenzte)",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(rf"(?<![\w.,])(?P<figure>{_STRICT})\s?(?:%|Prozent|percent|per cent)")
+
+
+def mended(text: str) -> str:
+    """The text with letters that a scanner put for digits made digits; of the same length."""
+    return _NUMERIC.sub(_mend, text)
+
+
+def _mend(found: re.Match[str]) -> str:
+    text = found[0]
+    digits = sum(letter.isdigit() for letter in text)
+    letters = sum(letter.isalpha() or letter == "|" for letter in text)
+    if not digits or not letters or (digits < letters and "." not in text and "," not in text):
+        return text
+    return text.translate(_LOOKS)
+
+
+def spots(
+    text: str, *, decimal: str = ",", order: str = "dmy", is_order_sure: bool = False
+) -> list[Spot]:
+    """Every value in a text, in the order of the text; a figure that is part of a date is no amount."""
+    text = walled(text)
+    mend = mended(text)
+    found: list[Spot] = []
+    for each in (
+        *dates(mend, order=order, is_order_sure=is_order_sure),
+        *money(mend, decimal=decimal),
+        *durations(mend),
+        *quantities(mend, decimal=decimal),
+        *percents(mend, decimal=decimal),
+        *bare(mend, decimal=decimal),
+    ):
+        if not any(each.start < other.end and other.start < each.end for other in found):
+            found.append(_marked(each, text, mend))
+    return sorted(found, key=lambda spot: spot.start)
+
+
+def _marked(spot: Spot, text: str, mend: str) -> Spot:
+    """A value with what is doubtful about it: `3 2,45 ct` may be 2,45 ct behind a 3, or 32,45 ct torn apart."""
+    is_mended = mend[spot.start : spot.end] != text[spot.start : spot.end]
+    is_torn = not spot.is_bare and (
+        _DIGIT_BEFORE.search(mend, max(0, spot.start - 3), spot.start)
+        or _DIGIT_BEHIND.match(mend, spot.end)
+    )
+    if not is_mended and not is_torn:
+        return spot
+    is_open = spot.is_ambiguous or bool(is_torn)
+    return msgspec.structs.replace(spot, is_mended=is_mended, is_ambiguous=is_open)
+
+
+def walled(text: str) -> str:
+    """A text in which no value runs from one cell into the next, or over the end of a short line."""
+    lines = text.split("\n")
+    made = [lines[0]]
+    for before, line in pairwise(lines):
+        is_prose = len(before.rpartition("\t")[2]) >= PROSE_CHARS_MIN
+        made += ["\n" if is_prose else WALL, line]
+    return _WIDE.sub(lambda gap: WALL * len(gap[0]), "".join(made).replace("\t", WALL))
+
+
+def dates(text: str, *, order: str = "dmy", is_order_sure: bool = False) -> Iterator[Spot]:
+    """Dates with a day, a month and a year."""
+    taken: list[tuple[int, int]] = []
+    for form, pattern in _DATES:
+        for found in pattern.finditer(text):
+            if any(found.start() < end and start < found.end() for start, end in taken):
+                continue
+            value, is_open = _date(found, form, order)
+            if value is not None:
+                taken.append(found.span())
+                yield Spot(
+                    start=found.start(), end=found.end(), kind="date", value=value.isoformat(),
+                    number=value.year + value.timetuple().tm_yday / 366, is_ambiguous=is_open and not is_order_sure,
+                )  # fmt: skip
+
+
+def _date(found: re.Match[str], form: str, order: str) -> tuple[date | None, bool]:
+    """The date, and whether day and month could be the other way round."""
+    year_text = found["y"].replace(" ", "").lstrip("'’")
+    year = int(year_text)
+    if len(year_text) == 2:
+        year += 1900 if year >= CENTURY_PIVOT else 2000
+    if form == "named":
+        return _made(year, MONTHS[found["m"].lower()], int(found["d"])), False
+    month, day = int(found["m"]), int(found["d"])
+    if form == "ymd":
+        return _made(year, month, day), False
+    has_slash = found["sep"] == "/"
+    if has_slash and order == "mdy":
+        month, day = day, month
+    return (
+        _made(year, month, day) or (_made(year, day, month) if has_slash else None),
+        has_slash and day != month and max(day, month) <= 12,
+    )
+
+
+def _made(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day) if YEAR_MIN <= year <= YEAR_MAX else None
+    except ValueError:
+        return None
+
+
+def money(text: str, *, decimal: str = ",") -> Iterator[Spot]:
+    """Amounts with a currency; cents become the whole unit."""
+    for found in _MONEY.finditer(text):
+        figure = found["figure1"] or found["figure2"]
+        mark = found["before"] or found["after"]
+        per, end = _per(text, found.start(), found.end())
+        is_cent = re.fullmatch(_CENT, mark) is not None
+        value = figure_of(figure, decimal, is_fine=is_cent or per == "kWh")
+        if value is None or (mark == "p" and per != "kWh"):
+            continue
+        value *= _times(found["times1"] or found["times2"])
+        if is_cent:
+            value /= 100
+        yield _amount(text, (found.start(), found.end(), end), value, (_currency(mark), per))
+
+
+def _amount(text: str, at: tuple[int, int, int], value: Decimal, what: tuple[str, str]) -> Spot:
+    start, end, reach = at
+    behind = re.split(r"[\n│;]|\d", text[end : end + 30])[0]
+    return Spot(
+        start=start, end=end, kind="money", value=plain(value), reach=reach, number=float(value),
+        unit=what[0], per=what[1],
+        tax=_tax(re.split(r"[\n│;.]", text[max(0, start - 14) : start])[-1], text[end:reach] + behind),
+    )  # fmt: skip
+
+
+def bare(text: str, *, decimal: str = ",") -> Iterator[Spot]:
+    """Figures without a unit: amounts, if a label says so."""
+    for found in _BARE.finditer(text):
+        value = figure_of(found["figure"], decimal, is_fine=False)
+        if value is None or len(found["figure"]) > FIGURE_CHARS_MAX:
+            continue
+        per, _ = _per(text, found.start(), found.end())
+        value *= _times(found["times"])
+        yield Spot(
+            start=found.start(), end=found.end(), kind="money", value=plain(value), number=float(value),
+            per=per, is_bare=True,
+        )  # fmt: skip
+
+
+def durations(text: str) -> Iterator[Spot]:
+    """Periods: `4 weeks`, `3 months`; the number counts months."""
+    for found in _DURATION.finditer(text):
+        count = _count(found["n"])
+        if found["again"] and found["again"].isdigit():
+            count = int(found["again"])
+        unit = _unit(found["unit"])
+        if not count or (found["n"].lower() == "a" and unit == "day"):
+            continue
+        yield Spot(
+            start=found.start(), end=found.end(), kind="duration", value=duration(count, unit),
+            number=count * UNITS[unit] / UNITS["month"], unit=unit,
+        )  # fmt: skip
+
+
+def quantities(text: str, *, decimal: str = ",") -> Iterator[Spot]:
+    """Volumes of data: `20 GB`, `unlimited`; the number counts GB."""
+    for found in _QUANTITY.finditer(text):
+        value = figure_of(found["figure"], decimal, is_fine=False)
+        if value is None:
+            continue
+        unit = {"m": "MB", "g": "GB", "t": "TB"}[found["unit"][0].lower()]
+        size = float(value) * {"MB": 0.001, "GB": 1, "TB": 1000}[unit]
+        yield Spot(
+            start=found.start(), end=found.end(), kind="quantity", value=f"{plain(value, places=0)} {unit}",
+            number=size, unit=unit, per=_per(text, found.start(), found.end())[0],
+        )  # fmt: skip
+    for found in _UNLIMITED.finditer(text):
+        yield Spot(
+            start=found.start(), end=found.end(), kind="quantity", value="unlimited", number=1e9
+        )
+
+
+def percents(text: str, *, decimal: str = ",") -> Iterator[Spot]:
+    """Percentages."""
+    for found in _PERCENT.finditer(text):
+        value = figure_of(found["figure"], decimal, is_fine=True)
+        if value is not None:
+            yield Spot(
+                start=found.start(), end=found.end(), kind="percent", value=plain(value, places=0),
+                number=float(value), unit="%",
+            )  # fmt: skip
+
+
+def figure_of(text: str, decimal: str, *, is_fine: bool) -> Decimal | None:
+    """The value of a figure. `is_fine` says that three digits behind a sign are decimals, not thousands."""
+    bare_text = re.sub(r"['’\s\u00a0\u202f]", "", text)
+    last = max(bare_text.rfind("."), bare_text.rfind(","))
+    if last >= 0:
+        sign, tail = bare_text[last], bare_text[last + 1 :]
+        is_once = bare_text.count(sign) == 1
+        if not is_once and len(tail) != 3:
+            return None  # 3.000.00 has lost a digit
+        has_both = "." in bare_text and "," in bare_text
+        is_decimal = is_once and (
+            len(tail) != 3 or has_both or bare_text.startswith("0") or (is_fine and sign == decimal)
+        )
+        digits = bare_text.replace(".", "").replace(",", "")
+        bare_text = digits[: len(digits) - len(tail)] + "." + tail if is_decimal else digits
+    try:
+        return Decimal(bare_text)
+    except InvalidOperation:
+        return None
+
+
+def plain(value: Decimal, *, places: int = 2) -> str:
+    """A decimal as it is written here: at least so many places, no zeros beyond them, no exponent."""
+    short = value.normalize()
+    exponent = short.as_tuple().exponent
+    if not isinstance(exponent, int) or -exponent < places:
+        short = value.quantize(Decimal(1).scaleb(-places))
+    return f"{short:f}"
+
+
+def duration(count: int, unit: str) -> str:
+    """A period as it is written here."""
+    return f"{count} {unit}" + ("" if count == 1 else "s")
+
+
+def _per(text: str, start: int, end: int) -> tuple[str, int]:
+    """What an amount is for, by the words behind it or before it, and where those words end."""
+    if behind := _PER_AFTER.match(text, end):
+        return _named_per(behind["unit"] or behind["word"]), behind.end()
+    before = _PER_BEFORE.search(text, max(0, start - 50), start)
+    return (
+        (
+            _named_per(
+                before["word"].lower().removeprefix("pro ").removeprefix("je ").removeprefix("per ")
+            ),
+            end,
+        )
+        if before
+        else ("", end)
+    )
+
+
+def _named_per(word: str) -> str:
+    bare_word = word.lower().replace(".", "").replace(" ", "").strip()
+    return next((per for per, names in _PERS.items() if bare_word in names.split()), "")
+
+
+def _tax(before: str, behind: str) -> str:
+    if _NET.search(behind[:30]) or _NET.search(before):
+        return "net"
+    return "gross" if _GROSS.search(behind[:30]) or _GROSS.search(before) else ""
+
+
+def tax_of(words: str) -> str:
+    """Whether words call an amount net or gross."""
+    return _tax("", words)
+
+
+def _times(word: str | None) -> Decimal:
+    if not word:
+        return Decimal(1)
+    low = word.strip().lower()
+    if low.startswith(("mrd", "milliard", "billion", "bn")):
+        return Decimal(10) ** 9
+    return Decimal(1000) if low.startswith(("t", "k")) else Decimal(10) ** 6
+
+
+def _currency(mark: str) -> str:
+    if mark in ("£", "GBP", "pence", "p"):
+        return "GBP"
+    return {"CHF": "CHF", "USD": "USD", "$": "USD", "US$": "USD"}.get(mark, "EUR")
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdigit() else NUMBERS.get(text.lower(), 0)
+
+
+def _unit(text: str) -> str:
+    low = text.lower().replace("0", "o")
+    if low.startswith(("tag", "täg", "day")):
+        return "day"
+    if low.startswith(("wo", "wö", "we")):
+        return "week"
+    return "month" if low.startswith("mo") else "year"

@@ -1,0 +1,356 @@
+"""The four stages of a contract: its text is read, its terms extracted, judged by the rules, and compared with offers.
+
+What each stage gives the next stands in its items and in what it says of them (`about`). The vertical comes from the
+label of the record, or is detected; no model has a say in it. A person's correction is an output like any other, and
+the comparison takes it before what was extracted. What only some contracts need (readers of files, the model) is
+imported when it is needed.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from itertools import groupby
+from typing import Literal
+
+import msgspec
+
+from stateward.core.errors import FatalFailure, UnknownName
+from stateward.core.model import NOTES, Fields, Json
+from stateward.pipelines.contracts.comparing import Comparison, Value, compare
+from stateward.pipelines.contracts.document import Document, Line, Page
+from stateward.pipelines.contracts.extraction import Extraction, Extractor, Found
+from stateward.pipelines.contracts.judging import Verdict, judge
+from stateward.pipelines.contracts.offers import amount_of, catalogue_of
+from stateward.pipelines.contracts.offline import OfflineExtractor, detect
+from stateward.pipelines.contracts.prompts import Prompts, prompts_of
+from stateward.pipelines.contracts.rules import Rules, Vertical, rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.switching import day_of
+from stateward.pipelines.contracts.terms import terms_of
+from stateward.runners.kit import Batch, Job, Outcome
+
+STAGES_VERSION = 1
+NOTES_MAX = 20
+PAGE_BYTES_MAX = 900_000  # an item has at most a MiB (worker.item_bytes_max)
+PIECE_CHARS = 150_000
+CURRENCY_CHARS = 3
+CACHED_MAX = 4
+REVIEW = "review"
+CONSUMPTION = "consumption"
+GENERAL = "general"
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a job, whichever stage it is of; `rules`, `prompts` and `offers` are texts of files."""
+
+    pages_max: int = 1000
+    chars_max: int = 4_000_000
+    extractor: Literal["offline", "model", "both"] = "offline"
+    rules: dict[str, str] = {}
+    prompts: dict[str, str] = {}
+    model: dict[str, Json] = {}
+    today: str = ""
+    offers: dict[str, str] = {}
+    comparison: dict[str, str] = {}
+    consumption: dict[str, str] = {}
+    saving_min: str = "0"
+    currency: str = "EUR"
+
+    @classmethod
+    def of(cls, job: Job) -> "Options":
+        """Those of a job."""
+        return msgspec.convert(dict(job.options), cls)
+
+
+def parse(job: Job) -> Outcome:
+    """The artifact as pages."""
+    from stateward.pipelines.contracts.text import read_document
+
+    options = Options.of(job)
+    if job.path is None:
+        job.bytes()  # says what is missing
+        raise AssertionError
+    document = read_document(job.path, pages_max=options.pages_max, chars_max=options.chars_max)
+    about: Fields = {
+        "format": document.format,
+        "pages": len(document.pages),
+        "chars": sum(len(page.text) for page in document.pages),
+    }
+    job.log("the text was read", about=about)
+    return Outcome(
+        facts={"format": document.format, "pages": len(document.pages)},
+        items=[Batch([piece for page in document.pages for piece in pieces_of(page)])],
+        about=about,
+    )
+
+
+def pieces_of(page: Page) -> list[Page]:
+    """A page as items: itself, or its text in pieces where it is larger than an item may be. Pieces have no boxes."""
+    if len(msgspec.json.encode(page)) <= PAGE_BYTES_MAX:
+        return [page]
+    starts = range(0, len(page.text), PIECE_CHARS)
+    parts = [page.text[start : start + PIECE_CHARS] for start in starts]
+    return [Page(page.number, page.width, page.height, part) for part in parts]
+
+
+def pages_of(pieces: Iterable[Page]) -> list[Page]:
+    """The pages that were taken to pieces, put together again."""
+    pages: list[Page] = []
+    for number, group in groupby(pieces, key=lambda piece: piece.number):
+        parts = list(group)
+        text = "".join(part.text for part in parts)
+        first = parts[0]
+        is_whole = len(parts) == 1 and (first.lines or not text)
+        pages.append(
+            first if is_whole else Page(number, first.width, first.height, text, _lines(text))
+        )
+    return pages
+
+
+def _lines(text: str) -> list[Line]:
+    ends = [*(found.start() for found in re.finditer("\n", text)), len(text)]
+    starts = [0, *(end + 1 for end in ends[:-1])]
+    return [Line(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def extract(job: Job) -> Outcome:
+    """Pages as terms, each with its place and its score."""
+    options = Options.of(job)
+    rules = _rules(options)
+    document = _document(job)
+    vertical = _vertical(job, document, rules)
+    extraction = extracted(job, document, vertical, rules, options)
+    about: Fields = {
+        "vertical": extraction.vertical,
+        "provider": extraction.provider,
+        "extractor": extraction.extractor,
+        "stages": STAGES_VERSION,
+        "rules": rules.version,
+        "details": extraction.about,
+    }
+    valued = {each.field for each in extraction.found if each.value}
+    job.log(
+        f"{len(valued)} of {len(vertical.fields)} fields have a value",
+        vertical=extraction.vertical,
+        provider=extraction.provider,
+        extractor=extraction.extractor,
+        details=extraction.about,
+    )
+    facts: Fields = {
+        "vertical": extraction.vertical,
+        "provider": extraction.provider,
+        "extractor": extraction.extractor,
+    }
+    return Outcome(facts=facts, items=[Batch(extraction.found)], about=about)
+
+
+def extracted(
+    job: Job, document: Document, vertical: Vertical, rules: Rules, options: Options
+) -> Extraction:
+    """What the extractors of the settings find. The rules run in any case: they know the providers."""
+    by_rules = _by_rules(vertical).extract(document, vertical, rules)
+    if options.extractor == "offline":
+        return by_rules
+    from stateward.pipelines.contracts.fusing import fuse
+    from stateward.pipelines.contracts.model import ModelExtractor, Shelf, options_of
+
+    shelf = Shelf(keep=job.keep, kept=job.kept, log=job.log, left_s=lambda: job.remaining_s)
+    asking = ModelExtractor(
+        options_of(options.model), _prompts(options), shelf=shelf, provider=by_rules.provider
+    )
+    by_model = asking.extract(document, vertical, rules)
+    if options.extractor == "both":
+        return fuse(by_rules, by_model, vertical, rules)
+    return msgspec.structs.replace(by_model, about={**by_rules.about, **by_model.about})
+
+
+def _by_rules(vertical: Vertical) -> Extractor:
+    """The extractor that the rules of a vertical ask for."""
+    if vertical.extractor != GENERAL:
+        return OfflineExtractor()
+    from stateward.pipelines.contracts.general import GeneralExtractor
+
+    return GeneralExtractor()
+
+
+def validate(job: Job) -> Outcome:
+    """Terms as a verdict: how sure they are, and what is wrong with them."""
+    rules = _rules(Options.of(job))
+    extraction = _extraction(job)
+    verdict = judge(extraction, rules)
+    for problem in verdict.problems:
+        job.log(problem.sentence, level="warning", field=problem.field, code=problem.code)
+    job.log("the terms were judged", final_confidence=verdict.final_confidence, valid=verdict.valid)
+    # The machine asks for 80 and for validity; a vertical or a provider may ask for more than 80.
+    facts: Fields = {
+        "final_confidence": verdict.final_confidence,
+        "valid": verdict.valid and verdict.final_confidence >= verdict.threshold,
+    }
+    if notes := _notes(extraction, verdict, rules):
+        facts[NOTES] = notes
+    about: Fields = {
+        **msgspec.to_builtins(verdict),
+        "vertical": extraction.vertical,
+        "provider": extraction.provider,
+        "rules": rules.version,
+    }
+    return Outcome(facts=facts, items=_judged(extraction, verdict), about=about)
+
+
+def compare_offers(job: Job) -> Outcome:
+    """Terms, as extracted or corrected, against the offers of the catalogue."""
+    options = Options.of(job)
+    extraction = _extraction(job)
+    today = day_of(options.today)
+    if today is None:
+        raise FatalFailure("the day of the comparison is not known", code="NO_TODAY")
+    comparison = _compared(job, extraction, options, today)
+    for said in comparison.assumptions:
+        job.log(said)
+    job.log(comparison.sentence, answer=comparison.answer)
+    about: Fields = msgspec.to_builtins(
+        msgspec.structs.replace(comparison, offers=[]), builtin_types=()
+    )
+    del about["offers"]
+    best = comparison.best
+    facts: Fields = {"answer": comparison.answer}
+    if best is not None:
+        facts |= {"best_offer": best.offer, "saving": f"{best.saving:f}"}
+    catalogue: Fields = {"catalogue": catalogue_of(options.offers).source}
+    return Outcome(facts=facts, items=[Batch(comparison.offers)], about={**about, **catalogue})
+
+
+def _compared(job: Job, extraction: Extraction, options: Options, today: date) -> Comparison:
+    vertical = extraction.vertical
+    terms = terms_of(options.comparison).get(vertical)
+    if terms is not None and terms.consumption is not None and vertical in options.consumption:
+        assumed = msgspec.structs.replace(terms.consumption, assumed=options.consumption[vertical])
+        terms = msgspec.structs.replace(terms, consumption=assumed)
+    values = _values(job, extraction)
+    stated = values.get(terms.monthly) if terms else None
+    unit = stated.unit if stated else ""
+    return compare(
+        values,
+        vertical=vertical,
+        terms=terms,
+        offers=catalogue_of(options.offers).of(vertical),
+        today=today,
+        consumption=_labelled(job),
+        text="\n".join(page.text for page in pages_of(job.items_as(Page, "parse"))),
+        saving_min=amount_of(options.saving_min) or Decimal(0),
+        currency=unit if len(unit) == CURRENCY_CHARS and unit.isupper() else options.currency,
+    )
+
+
+def _labelled(job: Job) -> Decimal | None:
+    """The consumption that a label says."""
+    text = str(job.labels.get(CONSUMPTION) or "")
+    amount = amount_of(text) if text else None
+    if text and (amount is None or amount <= 0):
+        said = f"the label {CONSUMPTION} is {text!r}; write a number of units a year, like 3500"
+        raise FatalFailure(said, code="BAD_LABEL")
+    return amount
+
+
+def _values(job: Job, extraction: Extraction) -> dict[str, Value]:
+    """The terms as a person left them, if one corrected them; otherwise the surest value of each field."""
+    corrected = _corrected(job)
+    if corrected is not None:
+        return corrected
+    values: dict[str, Value] = {}
+    for found in sorted(extraction.found, key=lambda each: each.confidence):
+        if found.value:
+            values[found.field] = Value(found.value, found.unit)
+    return values
+
+
+def _corrected(job: Job) -> dict[str, Value] | None:
+    """All terms after a person's correction; what that person took away is not among them."""
+    try:
+        items = list(job.items(REVIEW))
+    except UnknownName:
+        return None
+    return {
+        str(item["field"]): Value(str(item["value"]), str(item.get("unit") or ""))
+        for item in items
+        if item.get("field") and item.get("value")
+    }
+
+
+def _vertical(job: Job, document: Document, rules: Rules) -> Vertical:
+    """The vertical that the label says; otherwise the one that the document looks like."""
+    said = str(job.labels.get("vertical") or "")
+    if not said:
+        slug, is_sure = detect(document, rules)
+        job.log("the vertical was detected", vertical=slug or GENERAL, is_sure=is_sure)
+        return rules.vertical(slug or GENERAL)
+    try:
+        return rules.vertical(said)
+    except UnknownName as error:
+        raise FatalFailure(f"{error}; see the label vertical", code="UNKNOWN_VERTICAL") from error
+
+
+def _document(job: Job) -> Document:
+    pages = pages_of(job.items_as(Page, "parse"))
+    return Document(format=str(job.about("parse").get("format", "")), pages=pages)
+
+
+def _extraction(job: Job) -> Extraction:
+    about = job.about("extract")
+    provider = about.get("provider")
+    details = about.get("details")
+    return Extraction(
+        vertical=str(about.get("vertical", "")),
+        provider=None if provider is None else str(provider),
+        found=list(job.items_as(Found, "extract")),
+        extractor=str(about.get("extractor", "")),
+        about=details if isinstance(details, dict) else {},
+    )
+
+
+def _judged(extraction: Extraction, verdict: Verdict) -> Iterable[Fields]:
+    """For each value, what the rules say of it; then what they say of the whole."""
+    told: dict[str, list[Json]] = {}
+    for problem in verdict.problems:
+        told.setdefault(problem.field, []).append(msgspec.to_builtins(problem))
+    for found in extraction.found:
+        yield {
+            "field": found.field,
+            "value": found.value,
+            "confidence": found.confidence,
+            "problems": told.pop(found.field, []),
+        }
+    for field, problems in told.items():
+        yield {"field": field, "value": None, "confidence": 0, "problems": problems}
+
+
+def _notes(extraction: Extraction, verdict: Verdict, rules: Rules) -> list[Json]:
+    """What a person has to look at: what is wrong, and what is not sure enough."""
+    vertical = rules.for_provider(rules.vertical(extraction.vertical), extraction.provider)
+    required = {rule.name for rule in vertical.required}
+    doubtful: list[Json] = [
+        f"LOW_CONFIDENCE: {found.field} is {found.value} with a confidence of {found.confidence} only"
+        for found in extraction.found
+        if found.value and found.field in required and found.confidence < verdict.threshold
+    ]
+    said: list[Json] = [f"{problem.code}: {problem.sentence}" for problem in verdict.problems]
+    return [*said, *doubtful][:NOTES_MAX]
+
+
+def _rules(options: Options) -> Rules:
+    return _rules_of(tuple(options.rules.items())) if options.rules else shipped()
+
+
+@lru_cache(CACHED_MAX)
+def _rules_of(own: tuple[tuple[str, str], ...]) -> Rules:
+    return rules_of({**shipped_texts(), **dict(own)})
+
+
+def _prompts(options: Options) -> Prompts:
+    return _prompts_of(tuple(options.prompts.items()))
+
+
+@lru_cache(CACHED_MAX)
+def _prompts_of(own: tuple[tuple[str, str], ...]) -> Prompts:
+    return prompts_of(dict(own))

@@ -1,0 +1,112 @@
+"""The canonical form of a value, out of whatever an extractor, a model, a person or a truth file wrote.
+
+Dates are ISO (`2025-03-01`), amounts plain decimals in the whole currency (`89.90`; `32,45 ct/kWh` is `0.3245`),
+periods are counted in the unit that is printed (`4 weeks`), volumes are `20 GB` or `unlimited`, providers have their
+canonical name where the rules know them, and texts stand as printed with their blanks closed up.
+"""
+
+import re
+from datetime import date
+
+from stateward.pipelines.contracts import spots
+from stateward.pipelines.contracts.naming import book_of, without_legal_form
+from stateward.pipelines.contracts.rules import FieldRule, Rules
+from stateward.pipelines.contracts.words import Phrases, skeleton
+
+TEXT_CHARS_MAX = 300
+NEAR = 0.005
+MONTH_DAYS = spots.UNITS["month"]
+_QUOTES = "\"'„“”‚‘’»«›‹ \u00a0\t"
+_DECIMAL_POINT = re.compile(r"\d\.\d{1,2}(?!\d)")
+
+
+def canonical(field: FieldRule, text: str, rules: Rules) -> str | None:
+    """The canonical form of what somebody wrote for a field; None if it is not a value of that kind."""
+    text = " ".join(text.split())[:TEXT_CHARS_MAX]
+    if not text:
+        return None
+    match field.kind:
+        case "provider":
+            named = book_of(rules).named(text)
+            return named[0] if named else text.strip(_QUOTES)
+        case "text" | "party" | "law":
+            return text.strip(_QUOTES) or None
+        case "money":
+            return _money(field, text)
+        case "date":
+            return next((spot.value for spot in spots.dates(spots.mended(text))), None)
+        case "duration":
+            found = next((spot.value for spot in spots.durations(spots.mended(text))), None)
+            return found or _phrase(field, text)
+        case "quantity":
+            return next(
+                (spot.value for spot in spots.quantities(text, decimal=_decimal(text))), None
+            )
+        case "percent":
+            return next((spot.value for spot in _percents(text)), None)
+
+
+def number(field: FieldRule, value: str) -> float | None:
+    """A canonical value as the number that its range counts: money, GB, months, years; None for words."""
+    match field.kind:
+        case "money" | "percent":
+            return float(value)
+        case "date":
+            day = date.fromisoformat(value)
+            return day.year + (day.timetuple().tm_yday - 1) / 366
+        case "duration":
+            return next((spot.number for spot in spots.durations(value)), None)
+        case "quantity":
+            return next((spot.number for spot in spots.quantities(value, decimal=".")), None)
+        case _:
+            return None
+
+
+def same(field: FieldRule, first: str, second: str, rules: Rules) -> bool:
+    """Whether two texts say the same value of a field: `3 Monate` and `3 months`, `32,45 ct` and `0.3245`."""
+    one, other = canonical(field, first, rules), canonical(field, second, rules)
+    if one is None or other is None:
+        return one == other
+    match field.kind:
+        case "provider" | "party":
+            return skeleton(without_legal_form(one)) == skeleton(without_legal_form(other))
+        case "text" | "law":
+            return skeleton(one) == skeleton(other)
+        case "date":
+            return one == other
+        case _:
+            left, right = number(field, one), number(field, other)
+            if left is None or right is None:
+                return one == other
+            return abs(left - right) <= NEAR * (0.01 if field.per == "kWh" else 1)
+
+
+def day_of(value: str) -> date:
+    """A canonical date."""
+    return date.fromisoformat(value)
+
+
+def _money(field: FieldRule, text: str) -> str | None:
+    decimal = _decimal(text)
+    mend = spots.mended(text)
+    found = next(iter(spots.money(mend, decimal=decimal)), None)
+    found = found or next(iter(spots.bare(mend, decimal=decimal)), None)
+    if found is None:
+        zero = Phrases((word, True) for words in field.zero.values() for word in words)
+        return "0.00" if zero.whole(text) else _phrase(field, text)
+    return found.value
+
+
+def _phrase(field: FieldRule, text: str) -> str | None:
+    pairs = ((phrase, value) for value, phrases in field.phrases.items() for phrase in phrases)
+    return Phrases(pairs).whole(text)
+
+
+def _percents(text: str) -> list[spots.Spot]:
+    found = list(spots.percents(text, decimal=_decimal(text)))
+    return found or list(spots.bare(text, decimal=_decimal(text)))
+
+
+def _decimal(text: str) -> str:
+    """A point before one or two last digits is a decimal point: so canonical values read back equal."""
+    return "." if _DECIMAL_POINT.search(text) and "," not in text else ","

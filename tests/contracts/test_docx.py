@@ -1,0 +1,234 @@
+"""A DOCX is read as if every tracked change were accepted, and a hostile one is not opened."""
+
+import struct
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.contracts.text import read_document
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+LONG = "The supplier delivers electricity to the customer from the first of March."
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+def paragraph(*parts: str) -> str:
+    return f"<w:p>{''.join(part if part.startswith('<') else run(part) for part in parts)}</w:p>"
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    lines = "".join(
+        f"<w:tr>{''.join(f'<w:tc>{cell}</w:tc>' for cell in cells)}</w:tr>" for cells in rows
+    )
+    return f"<w:tbl>{lines}</w:tbl>"
+
+
+def body(*blocks: str) -> str:
+    return f"<w:document {W} {MC}><w:body>{''.join(blocks)}</w:body></w:document>"
+
+
+def zipped(parts: dict[str, str]) -> bytes:
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return file.getvalue()
+
+
+def written(folder: Path, parts: dict[str, str]) -> Path:
+    path = folder / "contract.docx"
+    path.write_bytes(zipped(parts))
+    return path
+
+
+def lines_of(folder: Path, *blocks: str, **parts: str) -> list[str]:
+    more = {f"word/{name}.xml": text for name, text in parts.items()}
+    document = read_document(written(folder, {"word/document.xml": body(*blocks), **more}))
+    assert document.format == "docx"
+    return document.pages[0].text.split("\n")
+
+
+def code_of(path: Path) -> str:
+    with pytest.raises(FatalFailure) as caught:
+        read_document(path)
+    return caught.value.code
+
+
+def test_insertions_stay_and_deletions_go(tmp_path: Path) -> None:
+    deleted = "<w:del><w:r><w:delText>80</w:delText></w:r></w:del>"
+    inserted = f"<w:ins>{run('89,90')}</w:ins>"
+
+    lines = lines_of(tmp_path, paragraph("The fee is ", deleted, inserted, " EUR"), paragraph(LONG))
+
+    assert lines[0] == "The fee is 89,90 EUR"
+
+
+def test_moved_text_stands_once_where_it_was_moved_to(tmp_path: Path) -> None:
+    lines = lines_of(
+        tmp_path,
+        paragraph(f"<w:moveFrom>{run('wandering clause')}</w:moveFrom>", LONG),
+        paragraph(f"<w:moveTo>{run('wandering clause')}</w:moveTo>"),
+    )
+
+    assert lines == [LONG, "wandering clause"]
+
+
+def test_a_row_of_a_table_is_a_line_with_tabs(tmp_path: Path) -> None:
+    lines = lines_of(
+        tmp_path,
+        paragraph(LONG),
+        table(
+            (paragraph("Provider"), paragraph("Vattenfall")),
+            (paragraph("Address"), paragraph("Street 1") + paragraph("Berlin")),
+        ),
+    )
+
+    assert lines == [LONG, "Provider\tVattenfall", "Address\tStreet 1", "\tBerlin"]
+
+
+def test_headers_come_first_and_footers_and_notes_last_each_once(tmp_path: Path) -> None:
+    header = f"<w:hdr {W}>{paragraph('Stadtwerke Beispiel')}</w:hdr>"
+    footer = f"<w:ftr {W}>{paragraph('HRB 1234')}</w:ftr>"
+    notes = f"<w:footnotes {W}><w:footnote>{paragraph('plus VAT')}</w:footnote></w:footnotes>"
+
+    lines = lines_of(
+        tmp_path, paragraph(LONG), header1=header, header2=header, footer1=footer, footnotes=notes
+    )
+
+    assert lines == ["Stadtwerke Beispiel", LONG, "HRB 1234", "plus VAT"]
+
+
+def test_breaks_part_lines_and_pages(tmp_path: Path) -> None:
+    text = body(
+        paragraph("one", "<w:r><w:br/></w:r>", "two", "<w:r><w:tab/></w:r>", "three"),
+        paragraph('<w:r><w:br w:type="page"/></w:r>', LONG),
+    )
+
+    document = read_document(written(tmp_path, {"word/document.xml": text}))
+
+    assert [page.text for page in document.pages] == ["one\ntwo\tthree", LONG]
+
+
+def test_a_box_of_text_stands_once_behind_its_paragraph(tmp_path: Path) -> None:
+    box = f"<w:txbxContent>{paragraph('in the box')}</w:txbxContent>"
+    choice = (
+        f"<w:r><mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
+        "</mc:AlternateContent></w:r>"
+    )
+
+    assert lines_of(tmp_path, paragraph(LONG, choice)) == [LONG, "in the box"]
+
+
+def test_codes_of_fields_are_not_text(tmp_path: Path) -> None:
+    code = "<w:r><w:instrText>PAGE \\* MERGEFORMAT</w:instrText></w:r>"
+
+    assert lines_of(tmp_path, paragraph("page ", code, "1"), paragraph(LONG))[0] == "page 1"
+
+
+def test_the_main_part_is_found_by_its_relation(tmp_path: Path) -> None:
+    relations = (
+        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1"'
+        ' Type="http://purl.oclc.org/ooxml/officeDocument/relationships/officeDocument" Target="word/document2.xml"/>'
+        "</Relationships>"
+    )
+    parts = {"_rels/.rels": relations, "word/document2.xml": body(paragraph(LONG))}
+
+    assert read_document(written(tmp_path, parts)).text == LONG
+
+
+def test_a_bomb_is_not_opened(tmp_path: Path) -> None:
+    bomb = body(paragraph("x" * 12_000_000))
+
+    assert code_of(written(tmp_path, {"word/document.xml": bomb})) == "HOSTILE_FILE"
+
+
+def test_a_bomb_whose_directory_lies_is_not_read_to_its_end(tmp_path: Path) -> None:
+    text = body(paragraph("x" * 2_000_000))
+    data = bytearray(zipped({"word/document.xml": text}))
+    size = struct.pack("<I", len(text))
+    while (place := data.find(size)) >= 0:
+        data[place : place + 4] = struct.pack("<I", 100)
+    path = tmp_path / "lie.docx"
+    path.write_bytes(data)
+
+    assert code_of(path) in ("CORRUPT_FILE", "HOSTILE_FILE")
+
+
+def test_entities_are_refused(tmp_path: Path) -> None:
+    laughs = '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]>' + body(paragraph("&c;", LONG))
+
+    assert code_of(written(tmp_path, {"word/document.xml": laughs})) == "HOSTILE_FILE"
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [
+        ({"word/document.xml": "<broken"}, "CORRUPT_FILE"),
+        ({"word/styles.xml": "<a/>"}, "CORRUPT_FILE"),
+        ({"word/document.xml": body(paragraph(""))}, "EMPTY_DOCUMENT"),
+        ({"readme.txt": "no document"}, "UNSUPPORTED_FORMAT"),
+    ],
+)
+def test_what_is_no_document_is_refused_with_its_code(
+    tmp_path: Path, parts: dict[str, str], code: str
+) -> None:
+    assert code_of(written(tmp_path, parts)) == code
+
+
+def test_a_row_that_was_struck_out_is_not_read(tmp_path: Path) -> None:
+    struck = table((paragraph("old fee"),)).replace("<w:tr>", "<w:tr><w:trPr><w:del/></w:trPr>")
+
+    assert lines_of(tmp_path, paragraph(LONG), struck) == [LONG]
+
+
+def test_a_part_that_inflates_too_far_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, {"word/document.xml": body(*[paragraph(LONG)] * 50)})
+
+    monkeypatch.setattr("stateward.pipelines.contracts.docx.PART_MAX", 1000)
+
+    assert code_of(path) == "HOSTILE_FILE"
+
+
+@pytest.mark.parametrize("limit", ["ENTRIES_MAX", "INFLATED_MAX"])
+def test_more_than_a_document_may_hold_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    path = written(tmp_path, {"word/document.xml": body(paragraph(LONG))})
+
+    monkeypatch.setattr(f"stateward.pipelines.contracts.docx.{limit}", 0)
+
+    assert code_of(path) == "HOSTILE_FILE"
+
+
+def test_a_zip_with_a_password_is_locked(tmp_path: Path) -> None:
+    path = written(tmp_path, {"word/document.xml": body(paragraph(LONG))})
+    data = bytearray(path.read_bytes())
+    data[data.rindex(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+
+    assert code_of(path) == "ENCRYPTED"
+
+
+def test_a_torn_file_is_corrupt(tmp_path: Path) -> None:
+    path = written(tmp_path, {"word/document.xml": body(*[paragraph(LONG)] * 50)})
+    path.write_bytes(path.read_bytes()[:200])
+
+    assert code_of(path) == "CORRUPT_FILE"
+
+
+def test_tables_nested_deeply_are_refused_or_read_but_never_crash(tmp_path: Path) -> None:
+    cell = paragraph(LONG)
+    for _ in range(120):
+        cell = table((cell,))
+    path = written(tmp_path, {"word/document.xml": body(cell)})
+
+    assert code_of(path) == "CORRUPT_FILE"

@@ -1,0 +1,80 @@
+"""Prompts are files: chosen by vertical and provider, versioned, and refused if they could not work."""
+
+import pytest
+
+from stateward.core.errors import DeclarationError
+from stateward.pipelines.contracts.prompts import prompts_of, shipped, shipped_texts
+
+MINE = "version: 7\nvertical: energy\nsystem: Read.\ninstructions: 'Give $fields of $vertical'\n"
+
+
+def test_the_most_particular_prompt_is_chosen() -> None:
+    prompts = shipped()
+
+    chosen = [
+        prompts.choose("telco", "Deutsche Telekom").id,
+        prompts.choose("telco", "O2").id,
+        prompts.choose("telco", None).id,
+        prompts.choose("gym", "Deutsche Telekom").id,
+    ]
+
+    assert chosen == ["telco.deutsche-telekom", "telco", "telco", "default"]
+
+
+def test_every_shipped_prompt_names_its_version_and_its_fields() -> None:
+    assert {"default.yaml", "energy.yaml", "telco.yaml", "insurance.yaml"} <= set(shipped_texts())
+    for vertical in ("energy", "telco", "insurance", "other"):
+        chosen = shipped().choose(vertical, None)
+        told = chosen.instructions({"fields": "- a: b", "vertical": vertical, "provider": ""})
+        assert "- a: b" in told
+        assert chosen.prompt.version >= 1
+
+
+def test_ones_own_prompt_takes_the_place_of_the_shipped_one() -> None:
+    chosen = prompts_of({"/mine/power.yaml": MINE}).choose("energy", "E.ON")
+
+    assert chosen.about["id"] == "power"
+    assert chosen.about["version"] == 7
+    assert (
+        chosen.instructions({"fields": "x", "vertical": "energy", "provider": ""})
+        == "Give x of energy"
+    )
+
+
+def test_an_edit_without_a_new_version_shows_in_the_hash() -> None:
+    edited = MINE.replace("Read.", "Read well.")
+
+    first, second = (
+        prompts_of({"p.yaml": text}).choose("energy", None).about for text in (MINE, edited)
+    )
+
+    assert first["version"] == second["version"]
+    assert first["sha256"] != second["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (MINE.replace("$fields", "the fields"),
+         "p.yaml:4: instructions: $fields is missing: the model would not know what to give"),
+        (MINE.replace("$vertical", "$document"),
+         "p.yaml:4: instructions: there is no $document; there are $fields, $vertical and $provider"),
+        (MINE.replace("Read.", "5 $ a word"), "p.yaml:3: system: a lone $ stands in it; write $$ for the sign itself"),
+        (MINE.replace("vertical: energy\n", "provider: E.ON\n"),
+         "p.yaml:2: provider: a provider needs its vertical beside it"),
+        (MINE.replace("version: 7\n", ""),
+         "p.yaml:1: version: version is missing; it must be a whole number of at least 1"),
+        (MINE + "schema: {}\n", "p.yaml:5: schema: schema is not a known key; known are version, system, instructions, "
+         "vertical, provider"),
+    ],
+)  # fmt: skip
+def test_a_prompt_that_cannot_work_is_refused_with_its_line(text: str, fault: str) -> None:
+    with pytest.raises(DeclarationError) as refused:
+        prompts_of({"p.yaml": text})
+
+    assert str(refused.value) == fault
+
+
+def test_two_prompts_for_one_thing_are_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"b\.yaml:2: vertical: a\.yaml is for the same"):
+        prompts_of({"a.yaml": MINE, "b.yaml": MINE})
