@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from stateward.core.errors import Fault
     from stateward.core.machine import Machine
 
-FORMATS = ("mermaid", "dot", "svg")
+PICTURES = ("mermaid", "dot", "svg")
+OPENFLOW = "openflow"
 
 
 @click.group(
@@ -148,36 +149,74 @@ def _check_one(door: Door, file: str, found: list["Machine"], faults: list["Faul
     examples=[
         "stateward machine graph upload",
         "stateward machine graph contract --format svg --out contract.svg",
+        "stateward machine graph contract --format openflow",
     ],
 )
 @click.argument("name")
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(FORMATS),
+    type=click.Choice((*PICTURES, OPENFLOW)),
     default="mermaid",
     show_default=True,
-    help="The kind of picture.",
+    help="The kind of picture, or a flow for Windmill.",
 )
 @click.option(
     "--out",
-    metavar="FILE",
+    metavar="PATH",
     type=click.Path(path_type=Path),
-    help="Write it there instead of to stdout.",
+    help="Write it there instead of to stdout; a flow becomes a folder, with its scripts as files.",
 )
 @pass_door
 def graph(door: Door, *, name: str, format_: str, out: Path | None) -> None:
-    """Draw a machine as Mermaid, Graphviz DOT or SVG."""
-    from stateward.core import draw
+    """Draw a machine, or write it as a Windmill flow.
 
-    text = {"mermaid": draw.to_mermaid, "dot": draw.to_dot, "svg": draw.to_svg}[format_](
-        _named(door, name)
-    )
+    Pictures are Mermaid, Graphviz DOT or SVG. A flow calls the service step by step, in Windmill's order; it needs a
+    machine whose stages have gates.
+    """
+    own = _named(door, name)
+    text = _flow(own, out) if format_ == OPENFLOW else _drawn(own, format_, out)
     if out is not None:
-        out.write_text(text, "utf-8")
-        door.say(f"{name} is drawn in {out}")
+        door.say(f"{name} is {'written' if format_ == OPENFLOW else 'drawn'} in {out}")
     if door.json:
         answer = {"machine": name, "format": format_}
         door.emit({**answer, "graph": text} if out is None else {**answer, "out": str(out)})
     elif out is None:
         write_text(text)
+
+
+def _drawn(own: "Machine", format_: str, out: Path | None) -> str:
+    from stateward.core import draw
+
+    text = {"mermaid": draw.to_mermaid, "dot": draw.to_dot, "svg": draw.to_svg}[format_](own)
+    if out is not None:
+        out.write_text(text, "utf-8")
+    return text
+
+
+def _flow(own: "Machine", out: Path | None) -> str:
+    """The flow as one document; in a folder, as Windmill's own tool lays it out, its scripts are files."""
+    from stateward.core.openflow import FLOW_FILE, inlined, to_openflow
+
+    flow, scripts = to_openflow(own)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in {FLOW_FILE: yaml_text(flow), **scripts}.items():
+            (out / name).write_text(text, "utf-8")
+    return yaml_text(inlined(flow, scripts))
+
+
+def yaml_text(document: object) -> str:
+    """YAML in the order in which things were put in, long texts as blocks."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    return yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)

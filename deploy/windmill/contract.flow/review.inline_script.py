@@ -1,0 +1,51 @@
+# A step of the flow 'contract'. It calls the service and hands its answer on; what a retry may cure is `Retryable`.
+import json
+import urllib.error
+import urllib.request
+
+
+class Retryable(Exception):
+    """The service says that the same call may succeed later."""
+
+
+class Refused(Exception):
+    """The service says no, and a repetition will not change that."""
+
+
+def call(server: str, key: str, path: str, body: dict) -> dict:
+    headers = {"Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    data = json.dumps(body).encode()
+    request = urllib.request.Request(server.rstrip("/") + path, data, headers, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=360) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        said = error.read(100_000).decode("utf-8", "replace")
+        kind = Retryable if is_retryable(error.code, said) else Refused
+        raise kind(f"{error.code}: {said}") from error
+    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        raise Retryable(f"the service does not answer: {error}") from error
+
+
+def is_retryable(status: int, said: str) -> bool:
+    try:
+        return bool(json.loads(said).get("retryable", status in (429, 502, 503, 504)))
+    except (ValueError, AttributeError):
+        return status in (429, 502, 503, 504)
+
+
+def main(server: str, key: str, workflow: str, resume: dict | None) -> dict:
+    return call(server, key, f"/workflows/{workflow}/review", decision(resume or {}))
+
+
+def decision(resume: dict) -> dict:
+    """What the form says, or what became of it: nobody answered in time, or somebody pressed "disapprove"."""
+    error = resume.get("error") or {}
+    if error.get("name") == "SuspendedTimedOut":
+        return {"action": "timeout"}
+    if error:
+        return {"action": "reject", "notes": error.get("message") or "disapproved"}
+    said = {name: resume.get(name) for name in ("action", "correctedData", "notes")}
+    return {name: value for name, value in said.items() if value}
