@@ -43,17 +43,18 @@ setup-dev: setup
 	@$(call bootstrap,dev)
 
 .PHONY: run
-run: setup ## show Stateward at work on sample documents
+run: setup ## show Stateward at work on sample documents; at a terminal, then serve the console on them
 	@$(BIN)/stateward demo
+	@[ ! -t 1 ] || { echo; echo 'Now in your browser, until Ctrl-C:'; exec $(BIN)/stateward --data stateward-demo up; }
 
 .PHONY: test
 test: lint ## run the quick checks, then every test; ARGS="tests/store -k late" picks some
-	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 .PHONY: coverage
 coverage: lint ## run every test and see that they reach all of the code, which takes half as long again
 	@rm -f .coverage .coverage.*
-	@$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term $(ARGS)
 
 .PHONY: check
 check: lint ## check format, style, types, layers, spelling and declared dependencies
@@ -90,6 +91,14 @@ bench: setup-dev ## measure beside hand-written SQL and peers, into docs/explana
 bench-growth: setup-dev ## measure with up to a million finished records, into docs/explanation/scale.md; SIZES=10000,100000
 	@$(BIN)/python -m stateward.bench growth docs/explanation/scale.md \
 	  $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS))
+
+.PHONY: bench-console
+bench-console: setup-dev ## measure the console's pages on a million records in PostgreSQL, into docs/explanation/console-speed.md; RECORDS=
+	@$(BIN)/python -m stateward.bench.console docs/explanation/console-speed.md $(if $(RECORDS),--records $(RECORDS))
+
+.PHONY: screenshots
+screenshots: setup-dev ## draw every page of the console, light and dark, into docs/images
+	@$(BIN)/python -m tests.web.screenshots docs/images
 
 .PHONY: ledger-bench
 ledger-bench: setup-dev ## measure the ledger beside SQLite, LMDB and plain files, into docs/explanation/ledger-speed.md; LARGE=1 for 10 M documents

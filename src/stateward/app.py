@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from secrets import token_bytes
 from shutil import rmtree
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -71,6 +71,7 @@ from stateward.monitoring import Monitor
 from stateward.notices import Desk, Notifier
 from stateward.notices.signing import KEY_BYTES, secret_of
 from stateward.outputs import Mark, Output, Outputs
+from stateward.overview import Overview
 from stateward.provenance import (
     Comparison,
     Mirror,
@@ -82,12 +83,21 @@ from stateward.provenance import (
     verify,
 )
 from stateward.requests import Requests
+from stateward.reviews import Reviews
 from stateward.runners.kit import Failed, Job, Limits, Result, registered, run_runner
 from stateward.runners.sandbox import sandbox_layers
-from stateward.runners.worker import Pairs, Worker
+from stateward.runners.worker import Pairs, StageDrawer, Worker, options_of
+from stateward.sequencing import Sequencing
 from stateward.settings import LedgerSettings, Settings
 from stateward.store import ErrorGroup, Pause, Store
 from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, Spans, new_traceparent, trace_id
+from stateward.visits import Act, Visits
+
+if TYPE_CHECKING:
+    from stateward.pipelines.contracts.document import Document
+    from stateward.pipelines.contracts.extraction import Extraction
+    from stateward.pipelines.contracts.options import ContractOptions
+    from stateward.pipelines.contracts.rules import Rules, Vertical
 
 RUNNER_ROLE = "stateward_runner"
 RECOVER_EVERY_S = 1.0
@@ -275,6 +285,7 @@ class App:
         self.bus = Bus(self.database)
         self.keys = Keys(self.database)
         self.requests = Requests(self.database)
+        self.visits = Visits(self.database)
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
         self._is_runner = is_runner
         self._log = telemetry.log("coordinator")
@@ -325,6 +336,34 @@ class App:
             machine_of=self.catalogue.of,
             clock=self.clock,
             batch_max=self.settings.coordinator.batch_max,
+        )
+
+    @cached_property
+    def reviews(self) -> Reviews:
+        """What waits for people, and their decisions."""
+        own = self.settings.reviews
+        return Reviews(
+            database=self.database,
+            store=self.store,
+            outputs=self.outputs,
+            coordinator=lambda: self.coordinator,
+            catalogue=self.catalogue,
+            clock=self.clock,
+            claim_s=own.claim_seconds,
+            self_approval=own.self_approval,
+            has_keys=self.keys.is_any,
+            judge=self._judge,
+        )
+
+    @cached_property
+    def sequencing(self) -> Sequencing:
+        """What whoever drives records from outside can ask for."""
+        return Sequencing(
+            store=self.store,
+            outputs=self.outputs,
+            coordinator=lambda: self.coordinator,
+            catalogue=self.catalogue,
+            clock=self.clock,
         )
 
     @classmethod
@@ -464,6 +503,26 @@ class App:
             return int(text)
         raise UnknownName("priority", text, [*names, f"{PRIORITY_MIN} to {PRIORITY_MAX}"])
 
+    def _judge(
+        self, record: Record, items: Sequence[Fields], named: Sequence[str]
+    ) -> tuple[Sequence[Fields], Sequence[tuple[str, str]]]:
+        """What a reviewer's values are under the rules of their machine, and what is wrong with them."""
+        vertical = record.fields.get("vertical") or record.labels.get("vertical")
+        if record.machine != "contract" or vertical not in self.contracts.rules.verticals:
+            return items, ()
+        from stateward.pipelines.contracts.correcting import corrected
+
+        return corrected(items, named=named, vertical=str(vertical), rules=self.contracts.rules)
+
+    def extract_terms(
+        self, document: "Document", vertical: "Vertical", rules: "Rules"
+    ) -> "Extraction":
+        """What the contract extractor of the settings finds in a text; for whoever measures it."""
+        from stateward.pipelines.contracts.stages import Options, extracted
+
+        job = Job(record_id="measured", stage="extract", options=self.contracts.extract())
+        return extracted(job, document, vertical, rules, Options.of(job))
+
     # Asking
 
     def record(self, record_id: str) -> Record:
@@ -512,8 +571,10 @@ class App:
     ) -> Iterator[Fields]:
         """What a stage made of a record; by default the last stage that is done, in its newest edition."""
         record = self.record(record_id)
-        if stage is not None and stage not in self.catalogue.of(record).stage:
-            raise UnknownName("stage", stage, self.catalogue.of(record).stage)
+        machine = self.catalogue.of(record)
+        known = [*machine.stage, *(review.name for review in machine.reviews)]
+        if stage is not None and stage not in known:
+            raise UnknownName("stage", stage, known)
         done = {version: name for name, version in record.outputs.items() if stage in (None, name)}
         if not done:
             return iter(())
@@ -583,7 +644,9 @@ class App:
             labels=record.labels,
             path=None if record.artifact is None else self.artifacts.path(record.artifact),
             items=inputs,
-            options=self._options.get(stage.runner.partition(".")[0], {}),
+            options=options_of(self._options, stage.runner),
+            # What was paid for when it was done is not paid for again.
+            drawer=StageDrawer(self.outputs, record.id, stage.name, self.clock),
         )
         return run_runner(runner, job, limits=self._limits(), sleep=time.sleep, now=self.clock)
 
@@ -747,6 +810,87 @@ class App:
         allowed = self.catalogue.of(record).allowed_from(record.status)
         return InvalidTransition(record_id, expected=verb, found=record.status, allowed=allowed)
 
+    def prioritise(
+        self,
+        record_ids: Sequence[str],
+        priority: int | str,
+        *,
+        actor: str,
+        reason: str | None,
+        machines: Sequence[str] = (),
+    ) -> list[Record | StatewardError]:
+        """Change the priority of records that have not ended, each for itself; for each, what became of it.
+
+        No status changes by this, so it is no transition; who did it and why is kept among the acts.
+        """
+        with self.store.unit():
+            found = self.store.load(record_ids, lock=True)
+            answers = [self._unplaced(each, found.get(each), machines) for each in record_ids]
+            fit = [each for each in answers if isinstance(each, Record)]
+            numbers = {each.machine: self.priority(each.machine, priority) for each in fit}
+            placed: dict[str, Record | StatewardError] = {}
+            for number in set(numbers.values()):
+                of = [each for each in fit if numbers[each.machine] == number]
+                for before, after in zip(of, self.coordinator.prioritise(of, number), strict=True):
+                    placed[before.id] = after or ConcurrentModification(
+                        before.id, expected=before.version
+                    )
+            self.visits.note(
+                [
+                    Act(
+                        at=self.clock(),
+                        actor=actor,
+                        verb="priority",
+                        record_id=each.id,
+                        detail={"from": each.priority, "to": numbers[each.machine]},
+                        reason=self._reason(reason),
+                    )
+                    for each in fit
+                    if isinstance(placed[each.id], Record)
+                ]
+            )
+            return [placed[each.id] if isinstance(each, Record) else each for each in answers]
+
+    def prioritise_many(
+        self,
+        priority: int | str,
+        *,
+        ids: Sequence[str] = (),
+        query: Query | None = None,
+        actor: str,
+        reason: str | None,
+        is_dry_run: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Bulk:
+        """Change the priority of everything that is named or matches. An empty query is refused, never 'all'."""
+        if not ids and (query is None or query.is_empty):
+            raise InvalidRequest("name records or a query; an empty query would mean every record")
+        tally = _Tally()
+        for batch in self._batches(ids, query):
+            named = [each.id for each in batch]
+            became = (
+                [self._unplaced(each.id, each, ()) for each in batch]
+                if is_dry_run
+                else self.prioritise(named, priority, actor=actor, reason=reason)
+            )
+            for record, answer in zip(batch, became, strict=True):
+                is_stale = isinstance(answer, ConcurrentModification)
+                refusal = "stale" if is_stale else "impossible"
+                tally.note(record, None if isinstance(answer, Record) else refusal)
+            progress(tally.matched)
+        return tally.bulk(is_dry_run=is_dry_run)
+
+    def _unplaced(
+        self, record_id: str, record: Record | None, machines: Sequence[str]
+    ) -> Record | StatewardError:
+        if record is None or (machines and record.machine not in machines):
+            return UnknownName("record", clean_text(record_id, chars_max=80))
+        if self.catalogue.of(record).kind[record.status] == "terminal":
+            return InvalidTransition(
+                record_id, expected="priority", found=record.status, allowed=[]
+            )
+        return record
+
     def ask_many(
         self,
         verb: Verb,
@@ -839,6 +983,10 @@ class App:
         self.keys.add(key, secret=secret)
         return key, key_text(key.id, secret)
 
+    def new_token(self) -> str:
+        """256 random bits as text, for sessions and links."""
+        return b32hexencode(token_bytes(32)).decode().rstrip("=").lower()
+
     def new_id(self, prefix: str) -> str:
         """An id that nobody can guess and that sorts by time."""
         return self._new_id(prefix)
@@ -897,13 +1045,30 @@ class App:
             scratch_root=own_scratch(self.settings.data_path.absolute() / "scratch", life=life),
             log=telemetry.log("worker"),
             options=self._options,
+            offline=self._offline,
             on_close=database.close if is_apart else lambda: None,
         )
 
+    @property
+    def _offline(self) -> tuple[str, ...]:
+        """Runners that may open no connection, because these settings give them nobody to ask."""
+        return ("contract.extract",) if self.settings.contracts.extractor == "offline" else ()
+
     @cached_property
-    def _options(self) -> dict[str, Fields]:
+    def _options(self) -> Mapping[str, Fields]:
         """What the settings say to the runners of a machine."""
-        return {"upload": self._statement_options}
+        from stateward.pipelines.contracts.options import Live
+
+        statements = self._statement_options
+        return Live({"upload": lambda: statements, **self.contracts.by_runner})
+
+    @cached_property
+    def contracts(self) -> "ContractOptions":
+        """The section `contracts` of the settings, live; a file of it that is wrong is refused here."""
+        from stateward.pipelines.contracts.options import ContractOptions
+
+        own = self.settings.contracts
+        return ContractOptions(own, clock=self.clock, warn=telemetry.log("contracts").warning)
 
     @cached_property
     def _statement_options(self) -> Fields:
@@ -975,6 +1140,16 @@ class App:
             new_id=self._new_id,
             new_secret=lambda: secret_of(token_bytes(KEY_BYTES)),
             statuses={name: tuple(own.kind) for name, own in self.catalogue.newest.items()},
+        )
+
+    @cached_property
+    def overview(self) -> Overview:
+        """What people look at."""
+        return Overview(
+            self.database,
+            self.store,
+            clock=self.clock,
+            kinds=lambda: {name: dict(own.kind) for name, own in self.catalogue.newest.items()},
         )
 
     @cached_property

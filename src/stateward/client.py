@@ -15,7 +15,7 @@ import io
 import random  # noqa: TID251 - a client rolls its own dice: how long it waits decides nothing
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, NoReturn, Self, TypeVar
@@ -147,7 +147,7 @@ class Client:
         path: str,
         source: Source,
         fields: dict[str, str],
-        on_duplicate: str,
+        on_duplicate: str | None,
         key: str | None,
         type_: type[T],
     ) -> T:
@@ -160,7 +160,7 @@ class Client:
                     file.seek(start)
                 return self._http.post(
                     path,
-                    params={"on_duplicate": on_duplicate},
+                    params=_params(on_duplicate=on_duplicate) or None,
                     data=fields,
                     files={"file": (filename, file, "application/octet-stream")},
                     headers=headers,
@@ -304,6 +304,19 @@ class Client:
         """Stop a record where it is; with a version, only if it is still that one."""
         return self._act(record_id, "cancel", reason, version, idempotency_key)
 
+    def prioritise(
+        self,
+        record_id: str,
+        priority: int,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> wire.Record:
+        """Let a record go sooner or later: 1 to 10, higher goes first."""
+        asked = wire.PriorityRequest(priority=priority, reason=reason)
+        path = f"/records/{_part(record_id)}/priority"
+        return self._post(path, asked, wire.Record, key=idempotency_key)
+
     def _act(
         self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
     ) -> wire.Record:
@@ -313,17 +326,23 @@ class Client:
 
     def batch(
         self,
-        action: Literal["retry", "cancel"],
+        action: Literal["retry", "cancel", "priority"],
         *,
         query: str | None = None,
         ids: Iterable[str] = (),
+        priority: int | None = None,
         reason: str | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
     ) -> wire.Batch:
         """Begin a bulk action, or with `dry_run` only count what it would concern."""
         asked = wire.BatchRequest(
-            action=action, query=query, ids=tuple(ids), reason=reason, dry_run=dry_run
+            action=action,
+            priority=priority,
+            query=query,
+            ids=tuple(ids),
+            reason=reason,
+            dry_run=dry_run,
         )
         return self._post("/batches", asked, wire.Batch, key=idempotency_key)
 
@@ -350,6 +369,82 @@ class Client:
         """Hand out work again."""
         asked = wire.PauseRequest(stage=stage)
         return self._post(f"/machines/{_part(machine)}/resume", asked, wire.Paused)
+
+    # Reviews
+
+    def pending_reviews(self, *, limit: int = 200) -> Iterator[wire.ReviewTask]:
+        """What waits for a decision, the nearest deadline first."""
+        return self._pages(
+            "/reviews/pending", _params(limit=limit), wire.ReviewPage, lambda page: page.items
+        )
+
+    def get_review(self, record_id: str) -> wire.ReviewDetail:
+        """A review with the values that were found, or how it was decided."""
+        return self._get(f"/reviews/{_part(record_id)}", wire.ReviewDetail)
+
+    def claim_review(self, record_id: str) -> wire.ReviewTask:
+        """Take a review up: for a while nobody else may decide it."""
+        return self._post(f"/reviews/{_part(record_id)}/claim", None, wire.ReviewTask)
+
+    def release_review(self, record_id: str) -> wire.ReviewTask:
+        """Leave a review to others."""
+        return self._post(f"/reviews/{_part(record_id)}/release", None, wire.ReviewTask)
+
+    def review(
+        self,
+        record_id: str,
+        action: str,
+        *,
+        corrected: Mapping[str, str | Sequence[str] | None] | None = None,
+        notes: str | None = None,
+        version: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> wire.Record:
+        """Decide a review: `approve`, `correct` or `reject`. The first decision counts."""
+        asked = {"action": action, "corrected": dict(corrected or {}), "notes": notes}
+        headers = {} if version is None else {"If-Match": f'"{version}"'}
+        path = f"/records/{_part(record_id)}/review"
+        return self._post(path, asked, wire.Record, headers=headers, key=idempotency_key)
+
+    # Workflows, step by step
+
+    def ingest(
+        self,
+        source: Source,
+        *,
+        vertical: str | None = None,
+        name: str | None = None,
+        sequencing: wire.Sequencing = "outside",
+    ) -> wire.Workflow:
+        """Take a contract in and have its text read; with `auto` all steps run by themselves."""
+        fields = {"verticalSlug": vertical, "filename": name}
+        given = {key: value for key, value in fields.items() if value is not None}
+        path = f"/workflows/ingest?sequencing={sequencing}"
+        return self._send(path, source, given, None, None, wire.Workflow)
+
+    def workflow(self, workflow_id: str) -> wire.Workflow:
+        """Where a contract is, and what may be called next."""
+        return self._get(f"/workflows/{_part(workflow_id)}", wire.Workflow)
+
+    def step(
+        self, workflow_id: str, call: Literal["extract", "compare", "retry", "reprocess"]
+    ) -> wire.Workflow:
+        """Have a step run and wait for it. What may pass is called again, as with every 503."""
+        return self._post(f"/workflows/{_part(workflow_id)}/{call}", None, wire.Workflow)
+
+    def review_workflow(
+        self,
+        workflow_id: str,
+        action: Literal["approve", "correct", "reject", "timeout"],
+        *,
+        corrected: Mapping[str, str | Sequence[str] | None] | None = None,
+        notes: str | None = None,
+        reviewer: str | None = None,
+    ) -> wire.Workflow:
+        """Bring a person's answer to a review of a contract that is driven from here."""
+        asked = {"action": action, "notes": notes, "reviewer": reviewer}
+        document = {**asked, "correctedData": dict(corrected or {})}
+        return self._post(f"/workflows/{_part(workflow_id)}/review", document, wire.Workflow)
 
     # Carrying
 

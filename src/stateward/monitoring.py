@@ -92,17 +92,15 @@ class Monitor:
         ]
         return metrics.exposed(families)
 
-    def follow(self, *, batches_max: int = BATCHES_MAX) -> None:
-        """Count what is new in the log, a batch a transaction; what is left is counted the next time."""
+    def follow(self, *, batches_max: int = BATCHES_MAX) -> bool:
+        """Count what is new in the log, a batch a transaction; whether something may be left for the next time."""
         ends = {
             (machine.name, state.name)
             for machine in self._machines()
             for state in machine.states
             if state.kind == "terminal"
         }
-        for _ in range(batches_max):
-            if not self._tallies.follow(ends=ends):
-                return
+        return all(self._tallies.follow(ends=ends) for _ in range(batches_max))
 
     # Of one machine
 

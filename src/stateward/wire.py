@@ -57,6 +57,10 @@ class Problem(Document, frozen=True, kw_only=True):
     upload_id: str | UnsetType = UNSET
     record_id: str | UnsetType = UNSET
     version: int | UnsetType = UNSET
+    by: str | UnsetType = UNSET
+    until: str | UnsetType = UNSET
+    error_code: str | UnsetType = UNSET
+    retryable: bool | UnsetType = UNSET
 
 
 class StatusMetadata(Document, frozen=True, kw_only=True):
@@ -265,10 +269,23 @@ class Ask(Request, frozen=True, kw_only=True):
     reason: Reason = None
 
 
+Priority: TypeAlias = Annotated[int, Meta(ge=1, le=10, description="1 to 10; higher goes first.")]
+
+
+class PriorityRequest(Request, frozen=True, kw_only=True):
+    """Another priority for a record."""
+
+    priority: Priority
+    reason: Reason = None
+
+
 class BatchRequest(Request, frozen=True, kw_only=True):
     """A bulk action: on the records that are named, or on all that match a query."""
 
-    action: Literal["retry", "cancel"]
+    action: Literal["retry", "cancel", "priority"]
+    priority: Annotated[
+        Priority | None, Meta(description="The new priority, where that is the action.")
+    ] = None
     query: (
         Annotated[
             str, Meta(max_length=8000, description="In the one grammar of queries; never empty.")
@@ -387,3 +404,165 @@ class Readiness(Document, frozen=True, kw_only=True):
 
     status: Literal["ready", "not_ready"]
     checks: list[ReadyCheck]
+
+
+# Reviews, and workflows that are driven from outside. These documents are written as their clients write: camelCase.
+
+
+CorrectedValue: TypeAlias = (
+    Annotated[str, Meta(max_length=2000)]
+    | Annotated[tuple[Annotated[str, Meta(max_length=2000)], ...], Meta(max_length=50)]
+    | None
+)
+Corrected: TypeAlias = Annotated[
+    dict[Annotated[str, Meta(min_length=1, max_length=100)], CorrectedValue],
+    Meta(
+        max_length=100,
+        description="Field → its right value, several values, or null where it has none. What is not named stays.",
+    ),
+]
+Notes: TypeAlias = (
+    Annotated[str, Meta(max_length=REASON_CHARS_MAX, description="Kept in the history.")] | None
+)
+
+
+class ReviewRequest(Request, frozen=True, kw_only=True):
+    """An answer to a review."""
+
+    action: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=64,
+            description="`approve`, `correct`, `reject` or `timeout`, or an answer that the machine declares.",
+        ),
+    ]
+    corrected: Corrected = {}
+    notes: Notes = None
+
+
+class ReviewClaim(Document, frozen=True, kw_only=True, rename="camel"):
+    """Who has taken a review up, and until when."""
+
+    by: str
+    is_mine: bool
+    at: Time
+    until: Time
+
+
+class ReviewDecision(Document, frozen=True, kw_only=True, rename="camel"):
+    """How a review was decided."""
+
+    action: str
+    by: str
+    reviewer: str | None
+    at: Time
+    notes: str | None
+
+
+class ReviewTask(Document, frozen=True, kw_only=True, rename="camel"):
+    """A question to a person: one record that waits, or waited, for a decision."""
+
+    review_task_id: Annotated[str, Meta(description="The id of its record.")]
+    workflow_id: str
+    machine: str
+    status: str
+    version: Count
+    review: str
+    actions: Annotated[
+        list[str], Meta(description="What may be answered; none once it is decided.")
+    ]
+    deadline: Time | None
+    waiting_since: Time
+    claim: ReviewClaim | None
+    decision: ReviewDecision | None
+    filename: str | None
+    vertical: str | None
+    provider: str | None
+    final_confidence: int | None
+    submitted_at: Time
+    retry_count: Count
+    replaces: str | None
+
+
+class ReviewDetail(ReviewTask, frozen=True, kw_only=True, rename="camel"):
+    """A task with what is to be looked at: the values that were found, and what the checks say of them."""
+
+    submitted_by: str
+    fields: list[Fields]
+    problems: list[Fields]
+
+
+class ReviewPage(Document, frozen=True, kw_only=True, rename="camel"):
+    """Some tasks that wait, the nearest deadline first; `next` leads on, or is null."""
+
+    items: list[ReviewTask]
+    next: str | None
+
+
+Sequencing: TypeAlias = Literal["outside", "auto"]
+
+
+class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
+    """A contract to take in, as JSON."""
+
+    pdf_base64: Annotated[
+        str, Meta(min_length=1, description="The document (PDF, DOCX or text) in base64.")
+    ] = msgspec.field(name="pdfBase64")
+    vertical_slug: Annotated[
+        Annotated[str, Meta(max_length=40)] | None,
+        Meta(description="Its vertical, such as `energy`; if null it is found out."),
+    ] = None
+    filename: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class WorkflowReview(Request, frozen=True, kw_only=True, rename="camel"):
+    """A person's answer, as whoever drives the workflow brings it."""
+
+    action: Literal["approve", "correct", "reject", "timeout"]
+    corrected_data: Corrected = {}
+    notes: Notes = None
+    reviewer: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, Meta(description="Who decided it.")
+    ] = None
+
+
+class WorkflowError(Document, frozen=True, kw_only=True, rename="camel"):
+    """Why the last step failed."""
+
+    code: str
+    message: str | None
+    failed_at_step: str | None
+
+
+class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
+    """A contract on its way, and what whoever drives it needs to know."""
+
+    workflow_id: str
+    status: str
+    version: Count
+    sequencing: Sequencing
+    needs_review: bool
+    review_task_id: str | None
+    review_deadline: Time | None
+    final_confidence: int | None
+    vertical: str | None
+    provider: str | None
+    retryable: Annotated[bool, Meta(description="Whether the same call may cure its failure.")]
+    retry_count: Count
+    error: WorkflowError | None
+    next_calls: Annotated[
+        list[str], Meta(description="What may be called now; the last call again changes nothing.")
+    ]
+    fields: Annotated[
+        list[Fields], Meta(description="What was found, as it stands after a correction.")
+    ]
+    problems: Annotated[list[Fields], Meta(description="What the checks say of each field.")]
+    comparison: Annotated[
+        Fields | None, Meta(description="The ranked offers and what was assumed; null until then.")
+    ]
+    filename: str | None
+    document: Annotated[str | None, Meta(description="The SHA-256 of the document.")]
+    replaces: str | None
+    created_at: Time
+    updated_at: Time

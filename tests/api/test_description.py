@@ -31,6 +31,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     own = settings_at(
         tmp_path_factory.mktemp("asked"),
         wait_seconds_max=0.1,
+        step_seconds_max=0.05,
         rate_per_minute=1_000_000,
         burst=100_000,
     )
@@ -57,13 +58,13 @@ def test_no_answer_is_undocumented_and_none_is_a_fault(
 ) -> None:
     answer = case.call(base_url=asked.url)
 
-    assert answer.status_code < 500 or case.operation.path == "/readyz"
+    # Nobody works here: a step of a workflow is not done in time, and that is 503.
+    is_unwell = case.operation.path == "/readyz" or case.operation.path.startswith("/workflows")
+    assert answer.status_code < 500 or (is_unwell and answer.status_code == 503)
     case.validate_response(
         answer,
         checks=[
-            each
-            for each in CHECKED
-            if not (case.operation.path == "/readyz" and each.__name__ == "not_a_server_error")
+            each for each in CHECKED if not (is_unwell and each.__name__ == "not_a_server_error")
         ],
     )
 

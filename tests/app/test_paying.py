@@ -1,9 +1,14 @@
 """A stage that may open connections, and what it keeps beyond its attempts."""
 
+import os
 import socket
 import threading
 from pathlib import Path
 
+import pytest
+
+from stateward.app import App
+from stateward.runners import child as inside
 from tests.app.conftest import Maker
 
 PAYING = Path(__file__).with_name("paying.py")
@@ -39,3 +44,27 @@ def test_what_was_paid_for_is_not_asked_for_again_by_the_attempt_after_a_kill(
     assert app.record(record.id).status == "done"
     assert list(app.items(record.id)) == [{"answer": "answer 1"}]
     assert len(sold) == 1
+
+
+@pytest.mark.skipif(
+    inside.landlock_abi() < inside.ABI_NETWORK and os.uname().machine not in inside.CALLS,
+    reason="this kernel confines no network",
+)
+def test_a_runner_that_has_nobody_to_ask_may_not_connect_either(make_app: Maker) -> None:
+    class Offline(App):
+        _offline = ("paying.ask",)
+
+    settings = make_app(f"pipelines: ['{PAYING}']\n").settings
+    with socket.create_server(("127.0.0.1", 0)) as seller, Offline(settings) as app:
+        record = app.submit(str(seller.getsockname()[1]).encode(), machine="paying").record
+        app.run_until_idle()
+
+        assert app.record(record.id).error_code == "EXCEPTION"
+        assert "PermissionError" in str(app.record(record.id).error_message)
+
+
+def test_contracts_are_read_without_a_network_unless_there_is_a_model(make_app: Maker) -> None:
+    model = "model: {base_url: 'http://127.0.0.1:1/v1', name: any}"
+
+    assert make_app()._offline == ("contract.extract",)
+    assert make_app(f"contracts: {{extractor: both, {model}}}\n")._offline == ()

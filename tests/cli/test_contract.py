@@ -9,14 +9,19 @@ from pathlib import Path
 import click
 import pytest
 
+from stateward.app import App
 from stateward.cli import cli
 from stateward.cli.door import PROFILES, Command, Door, Group
 from stateward.cli.exits import Exit
 from stateward.cli.reference import main, pages, root, walk
+from stateward.coordinator import Opening
+from stateward.core.model import OUTSIDE, SEQUENCING
 from stateward.ledger import Ledger, LedgerState
 from stateward.settings import PROFILES as PROFILES_OF_SETTINGS
-from stateward.settings import describe_settings
+from stateward.settings import Settings, describe_settings
+from tests.api.contracts import waiting
 from tests.cli.calling import Shell
+from tests.cli.test_reviewing import RIGHT
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -34,6 +39,17 @@ CALLS: dict[str, str] = {
     "counts": "counts",
     "retry": "retry {bad}",
     "cancel": "cancel --query is:waiting --dry-run",
+    "prioritise": "prioritise --query is:waiting --to 9 --dry-run",
+    "release": "release {held}",
+    "review list": "review list",
+    "review show": "review show {review}",
+    "review claim": "review claim {review}",
+    "review release": "review release {review}",
+    "review approve": "review approve {review}",
+    "review reject": "review reject {review} --notes no",
+    "review correct": "review correct {review} --values {values}",
+    "review reprocess": "review reprocess {ok}",
+    "review export": "review export --gold {new}",
     "pause": "pause upload --stage parse",
     "resume": "resume upload",
     "machine list": "machine list",
@@ -56,6 +72,8 @@ CALLS: dict[str, str] = {
     "doctor": "doctor",
     "bench": "bench --only ours --store sqlite --records 5",
     "eval statements": "eval statements {inbox}",
+    "eval contracts": "eval contracts {inbox}",
+    "extractors eval": "extractors eval {gold}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",
@@ -87,6 +105,7 @@ CALLS: dict[str, str] = {
     "rebuild": "rebuild {ok}",
     "key create": "key create anna --role viewer",
     "key list": "key list",
+    "key link": "key link {key}",
     "key revoke": "key revoke {key}",
     "settings show": "settings show",
     "settings reference": "settings reference",
@@ -176,7 +195,11 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
         "ledger": str(tmp_path / "ledger"),
         "inbox": str(tmp_path / "inbox"),
         "old": str(tmp_path / "old.jsonl"),
+        "values": str(tmp_path / "values.json"),
+        "gold": str(tmp_path / "gold.jsonl"),
     }
+    (tmp_path / "values.json").write_text(json.dumps(RIGHT))
+    (tmp_path / "gold.jsonl").write_text("")
     (tmp_path / "inbox").mkdir()
     (tmp_path / "inbox" / "a.csv").write_text("Date,Text,Amount\n2026-01-05,a,-1.00\n")
     (tmp_path / "old.jsonl").write_text('{"doc_id":"doc:1","state":"auto_done"}\n')
@@ -191,11 +214,20 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
         if "{webhook}" in CALLS[path]:  # nobody is told there: it is not a public address
             made = demo.json("webhook", "add", "https://localhost/hook", "--event", "*")
             names["webhook"] = made["id"]
+        if "{review}" in CALLS[path] or "{held}" in CALLS[path]:
+            names.update(contracts_in(demo))
         if "{key}" in CALLS[path]:
             names["key"] = demo.json("key", "create", "bert", "--role", "viewer")["id"]
         return CALLS[path].format(**names).split()
 
     return fill
+
+
+def contracts_in(demo: Shell) -> dict[str, str]:
+    """A contract that waits for a person, and one that waits for whoever drives it."""
+    with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
+        held = Opening(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
+        return {"review": waiting(app).id, "held": app.open([held])[0].record.id}
 
 
 @pytest.mark.parametrize("path", CALLS)

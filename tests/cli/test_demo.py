@@ -8,18 +8,40 @@ import pytest
 from tests.cli.calling import Shell, run
 
 
-def test_the_demo_tells_a_person_what_happened(tmp_path: Path) -> None:
-    done = run("demo", cwd=tmp_path)
-
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What it says to somebody who runs it in an empty folder."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = run("demo", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "stateward-demo").is_dir()
-    rows = [line.split() for line in done.stdout.splitlines() if re.search(r"\bnew\b +UL_", line)]
+    assert (folder / "stateward-demo").is_dir()
+    return done.stdout
+
+
+def test_the_demo_tells_a_person_what_happened(told: str) -> None:
+    rows = [line.split() for line in told.splitlines() if re.search(r"\bnew\b +UL_", line)]
     statuses = [row[3] for row in rows]
     assert (statuses.count("normalized"), statuses.count("error")) == (13, 2)
-    assert "parsing → parsed (parse.completed, 12 observations)" in done.stdout
-    assert "SHEET_CORRUPT: the spreadsheet is damaged" in done.stdout
-    assert re.search(r"stateward --data stateward-demo retry UL_\w+", done.stdout)
-    assert "stateward --data stateward-demo list" in done.stdout
+    assert "parsing → parsed (parse.completed, 12 observations)" in told
+    assert "SHEET_CORRUPT: the spreadsheet is damaged" in told
+    assert re.search(r"stateward --data stateward-demo retry UL_\w+", told)
+    assert "stateward --data stateward-demo list" in told
+
+
+def test_the_demo_shows_a_contract_accepted_one_for_a_person_and_one_that_was_retried(
+    told: str,
+) -> None:
+    rows = [line.split() for line in told.splitlines() if re.search(r"\bnew\b +CW_", line)]
+    assert {row[0]: row[3] for row in rows} == {
+        "mobilfunk-kellerfunk.docx": "review_required",
+        "strom-vattenfall.pdf": "completed",
+        "wasser-talheim.txt": "completed",
+    }
+    assert "Talstrom Klar 24 saves 315.70 EUR in the first year" in told
+    assert "UNKNOWN_PROVIDER" in told
+    assert "extracting → failed (extract.failed, UNKNOWN_VERTICAL" in told
+    assert "failed → extracting (retry.requested, reason: water.yaml was added)" in told
+    assert told.count("parsing_pdf → extracting") == 1, "what was read is not read again"
 
 
 def test_a_second_run_says_that_the_documents_are_known(shell: Shell) -> None:
@@ -28,8 +50,8 @@ def test_a_second_run_says_that_the_documents_are_known(shell: Shell) -> None:
     done = shell("demo")
 
     assert done.exit_code == 0
-    assert done.stdout.count("known from an earlier run") == 15
-    assert len(shell.ids()) == 15
+    assert done.stdout.count("known from an earlier run") == 18
+    assert len(shell.ids()) == 18
 
 
 def test_the_demo_leaves_the_database_of_the_environment_alone(
@@ -52,7 +74,7 @@ def test_the_commands_that_it_names_work(shell: Shell) -> None:
         for each in commands
         if each[0] in {"list", "items", "logs", "errors", "verify", "machine"}
     ]
-    assert len(runnable) == 6
+    assert len(runnable) == 7
     assert all(shell(*each).exit_code == 0 for each in runnable)
 
 

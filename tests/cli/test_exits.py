@@ -21,6 +21,9 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.InvalidRequest: Exit.REFUSED,
     errors.InvalidTransition: Exit.REFUSED,
     errors.ConcurrentModification: Exit.CONFLICT,
+    errors.ReviewTaken: Exit.CONFLICT,
+    errors.ReviewRefused: Exit.REFUSED,
+    errors.InvalidCorrection: Exit.REFUSED,
     errors.StoreError: Exit.STORE,
     errors.StoreUnreachable: Exit.STORE,
     errors.StoreFull: Exit.DISK_FULL,
@@ -47,6 +50,10 @@ def an_error(kind: type[Exception]) -> Exception:
             "x", expected="retry", found="done", allowed=["error"]
         ),
         errors.ConcurrentModification: errors.ConcurrentModification("x", expected=3),
+        errors.ReviewTaken: errors.ReviewTaken(
+            "x", by="person:ada", sentence="is taken", until=None
+        ),
+        errors.InvalidCorrection: errors.InvalidCorrection("x", [("provider", "is empty")]),
         errors.LedgerLocked: errors.LedgerLocked("ledger", pid=7, host="here"),
         errors.LedgerDamaged: errors.LedgerDamaged(
             [errors.Damage(file="delta-2025-10-04.jsonl", byte=8, seq=2, sentence="is damaged")]

@@ -111,7 +111,7 @@ def test_logs_of_a_role_have_the_shape_of_the_profile(shell: Shell, tmp_path: Pa
 
 
 def test_a_signal_lets_what_runs_finish(sleepers: Shell) -> None:
-    record_id = submit(sleepers, "1.5")
+    record_id = submit(sleepers, "5")  # long enough for a slow machine to see it asleep
     with running(sleepers, "up") as process:
         until(lambda: status(sleepers, record_id) == "asleep")
 

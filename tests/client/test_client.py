@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stateward.client import ApiProblem, Client, ServerUnreachable
+from tests.api.contracts import DOUBTFUL, Fail, playing, waiting
 from tests.api.doors import STATEMENT, Door, serving, settings_at, statement
 
 
@@ -243,3 +244,39 @@ def test_a_server_that_is_not_there_is_said_to_be_so(monkeypatch: pytest.MonkeyP
         pytest.raises(ServerUnreachable, match="stateward up"),
     ):
         client.machines()
+
+
+def test_a_contract_is_driven_step_by_step(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path / "data")
+    with serving(settings) as door, playing(settings) as player, Client(door.url) as client:
+        player.script = {"validate": [DOUBTFUL], "extract": [Fail("BUSY"), {}]}
+
+        taken = client.ingest(b"a contract", vertical="energy", name="a.pdf")
+        asked = client.step(taken.workflow_id, "extract")
+        (task,) = client.pending_reviews()
+        claimed = client.claim_review(task.review_task_id)
+        freed = client.release_review(task.review_task_id)
+        decided = client.review_workflow(taken.workflow_id, "approve", reviewer="Ada")
+        ended = client.step(taken.workflow_id, "compare")
+
+    assert (taken.status, taken.vertical, taken.filename) == ("extracting", "energy", "a.pdf")
+    assert (asked.needs_review, asked.retry_count) == (True, 1), (
+        "a failure that passed was tried again"
+    )
+    assert claimed.claim is not None
+    assert freed.claim is None
+    assert (decided.status, ended.status) == ("validated", "completed")
+
+
+def test_a_review_is_decided_and_a_second_decision_refused(door: Door, client: Client) -> None:
+    record = waiting(door.app)
+
+    decided = client.review(record.id, "approve", notes="seen", version=record.version)
+    with pytest.raises(ApiProblem) as refused:
+        client.review(record.id, "reject", notes="no")
+
+    assert decided.status == "validated"
+    assert refused.value.kind == "review-taken"
+    detail = client.get_review(record.id)
+    assert detail.decision is not None
+    assert detail.decision.notes == "seen"

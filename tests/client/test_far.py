@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli import cli
+from tests.api.contracts import waiting
 from tests.api.doors import Door, serving, settings_at, statement
 
 
@@ -159,3 +160,25 @@ def test_an_address_that_is_none_is_refused(server: str) -> None:
     assert done.exit_code == 4
     assert "url must be http or https" in done.stderr
     assert "password" not in done.stderr
+
+
+def test_reviews_are_decided_from_afar_as_they_are_here(door: Door) -> None:
+    first, second = waiting(door.app), waiting(door.app)
+
+    listed = [each["id"] for each in json.loads(far(door, "review", "list", "--json").stdout)]
+    shown = [way(door, "review", "show", first.id) for way in (far, near)]
+    taken = far(door, "review", "claim", first.id)
+    refused = near(door, "review", "approve", first.id)
+    wrong = far(door, "review", "correct", first.id, "--set", "monthly_rate=cheap")
+    approved = far(door, "review", "approve", first.id, "--notes", "seen")
+    again = far(door, "review", "approve", first.id)
+    far(door, "review", "reject", second.id, "--notes", "no")
+
+    assert listed == [first.id, second.id]
+    assert shown[0].stdout == shown[1].stdout
+    assert taken.exit_code == 0
+    assert [each.exit_code for each in (refused, wrong, approved, again)] == [5, 4, 0, 5]
+    assert "monthly_rate" in wrong.stderr
+    assert "decided it already" in again.stderr
+    assert door.app.record(second.id).status == "rejected"
+    assert "run it there" in far(door, "review", "export", "--gold", "-").stderr

@@ -6,7 +6,8 @@
 
 Debian and Ubuntu ship Python without pip, so a pip wheel lies beside this file, with its SHA-256 in
 `pip.sha256`. It installs exactly what the lock files in `requirements/` name, checked against their
-hashes, from whatever index the user's own pip settings point to.
+hashes, from whatever index the user's own pip settings point to. For `dev`, root on Debian also gets Debian's
+chromium if there is none.
 
 It uses the standard library only, names no index, and must never install into any Python but those
 in `.venv` and `.venv-bench`, nor leave a stamp behind for work that was not finished.
@@ -14,6 +15,8 @@ in `.venv` and `.venv-bench`, nor leave a stamp behind for work that was not fin
 
 import fcntl
 import hashlib
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +27,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LOCKS = {"run": ("run", "build"), "dev": ("dev",), "bench": ("bench",)}
 PLACES = {"run": ".venv", "dev": ".venv", "bench": ".venv-bench"}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 PURPOSES = {
     "run": "to run Stateward",
     "dev": "to check and test it",
@@ -71,6 +76,8 @@ def prepare(level: str) -> None:
     install_locked(venv, pip, level)
     if level == "run":
         install_project(venv, pip)
+    if level == "dev":
+        provide_browser()
     stamp.write_text(wanted)
 
 
@@ -153,6 +160,33 @@ def install_locked(venv: Path, pip: Path, level: str) -> None:
 def install_project(venv: Path, pip: Path) -> None:
     """The project itself, editable, built by the hatchling that the locks have just brought."""
     run_pip(venv, pip, "--no-deps", "--no-build-isolation", "--no-index", "--editable", str(ROOT))
+
+
+def provide_browser() -> None:
+    """Chromium, in which the tests of the console look at its pages: the system's own, or Debian's for root.
+
+    Nothing depends on it but those tests, which say that they were skipped; so what goes wrong here is only told.
+    """
+    if any(map(shutil.which, BROWSERS)):
+        return
+    apt = shutil.which("apt-get")
+    if os.geteuid() != 0 or apt is None:
+        print("setup: without chromium the tests of the console are skipped", flush=True)
+        return
+    print("setup: installing chromium, in which the console is tested", flush=True)
+    quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = [apt, "install", "--yes", "--no-install-recommends", *BROWSER_PACKAGES]
+    if not run_quietly(install, quietly):
+        return
+    said = run_quietly([apt, "update"], quietly) or run_quietly(install, quietly)
+    if said:
+        print(f"setup: chromium could not be installed: {said}", flush=True)
+
+
+def run_quietly(command: list[str], environment: dict[str, str]) -> str:
+    """Run a command; what it said at last if it failed, else nothing."""
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return done.stderr.strip()[-300:] or "it failed" if done.returncode else ""
 
 
 def run_pip(venv: Path, pip: Path, *arguments: str) -> None:

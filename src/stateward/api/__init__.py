@@ -5,7 +5,7 @@ takes time is done by the few threads of `desks`. Every answer that is no docume
 OpenAPI document (`description`) names every answer there is.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module
@@ -17,7 +17,17 @@ from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFou
 from litestar.types import ASGIApp, ControllerRouterHandler, Receive, Scope, Send
 from msgspec import UNSET
 
-from stateward.api import batches, documents, events, health, machines, records, uploads
+from stateward.api import (
+    batches,
+    documents,
+    events,
+    health,
+    machines,
+    records,
+    reviews,
+    uploads,
+    workflows,
+)
 from stateward.api.description import Document, describe
 from stateward.api.desks import overloaded
 from stateward.api.door import OPTIONS, RIGHTS, OptionsAsked, guard, reply
@@ -35,8 +45,16 @@ FURTHER = ("stateward.api.metrics", "stateward.api.notices")
 DETAIL_CHARS_MAX = 500
 
 
-def make_app(settings: Settings, *, open_app: Callable[[], App]) -> Litestar:
-    """The door as an ASGI application; `open_app` gives each of its threads an App."""
+def make_app(
+    settings: Settings,
+    *,
+    open_app: Callable[[], App],
+    rooms: Sequence[ControllerRouterHandler] = (),
+) -> Litestar:
+    """The door as an ASGI application; `open_app` gives each of its threads an App.
+
+    `rooms` are further routes at the same address which are no part of the API, such as the console.
+    """
     service = Service(settings, open_app=open_app)
 
     @asynccontextmanager
@@ -48,7 +66,7 @@ def make_app(settings: Settings, *, open_app: Callable[[], App]) -> Litestar:
             await service.stop()
 
     app = Litestar(
-        route_handlers=_routes(),
+        route_handlers=[*_routes(), *rooms],
         guards=[guard],
         middleware=[_bounded(service)],
         lifespan=[lifespan],
@@ -99,6 +117,8 @@ def _routes() -> list[ControllerRouterHandler]:
     ours = [
         uploads.router,
         *records.HANDLERS,
+        *reviews.HANDLERS,
+        *workflows.HANDLERS,
         *batches.HANDLERS,
         *machines.HANDLERS,
         *events.HANDLERS,

@@ -29,7 +29,7 @@ from stateward.api.paging import Cursor, link, list_name, read_cursor, write_cur
 from stateward.api.problems import Refusal
 from stateward.app import App, Asking, Verb
 from stateward.coordinator import Opened
-from stateward.core.errors import UnknownName
+from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import Fields, Record, clean_text, to_iso
 from stateward.outputs import Stored
 from stateward.requests import Answer, Once
@@ -356,6 +356,31 @@ async def acted(
         return views.answered(view(app, record), headers={"ETag": views.etag(record.version)})
 
     return await done_once(request, once, Ask(asking), answer)
+
+
+async def prioritised(
+    request: Asked, record_id: str, data: wire.PriorityRequest, *, key: str | None
+) -> Answer:
+    """Give a record another priority."""
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> Record | StatewardError:
+        (became,) = app.prioritise(
+            [record_id],
+            data.priority,
+            actor=caller.actor,
+            reason=data.reason,
+            machines=caller.machines,
+        )
+        return became
+
+    def answer(app: App, record: Record) -> Answer:
+        return views.answered(
+            views.record_view(app, record), headers={"ETag": views.etag(record.version)}
+        )
+
+    return await done_once(request, once, Call(act), answer)
 
 
 async def done_once(

@@ -39,13 +39,14 @@ from stateward.requests import Answer, Batch
     opt={"right": "act"},
     status_code=202,
     operation_id="createBatch",
-    summary="Retry or cancel many records",
+    summary="Retry, cancel or reprioritise many records",
 )
 async def create(
     request: Asked, data: JSONBody[wire.BatchRequest], key: IdempotencyKey = None
 ) -> Response[wire.Batch]:
     """With `dry_run` only counts, at once (200). Otherwise it begins (202) and can be watched at `Location`."""
     service, caller = service_of(request), caller_of(request)
+    verb = bulk.verb_of(data.action, data.priority)
     if data.dry_run:
         return reply(await service.broad.ask(lambda app: _dry_run(app, caller, data)))
     once = once_of(caller, request, key, (await request.body(),))
@@ -53,7 +54,7 @@ async def create(
     def begin(app: App) -> Batch:
         return bulk.begin(
             app,
-            data.action,
+            verb,
             text=data.query,
             ids=data.ids,
             machines=caller.machines,
@@ -72,13 +73,14 @@ async def create(
 
 
 def _dry_run(app: App, caller: Caller, data: wire.BatchRequest) -> Answer:
-    found = bulk.foreseen(app, data.action, text=data.query, ids=data.ids, machines=caller.machines)
+    verb = bulk.verb_of(data.action, data.priority)
+    found = bulk.foreseen(app, verb, text=data.query, ids=data.ids, machines=caller.machines)
     now = to_iso(app.clock())
     matched = sum(found.by_status.values())
     document = wire.Batch(
         id=None,
         version=0,
-        action=data.action,
+        action=verb,
         status="dry_run",
         query=data.query,
         actor=caller.actor,
@@ -132,7 +134,7 @@ async def show(
     service, caller = service_of(request), caller_of(request)
 
     def look(app: App) -> Answer:
-        batch = _seen(app, caller, batch_id)
+        batch = seen(app, caller, batch_id)
         headers = {"ETag": views.etag(batch.version)}
         if is_known(known, batch.version):
             return Answer(status=304, headers=headers, body=b"")
@@ -157,7 +159,7 @@ async def abort(
     once = once_of(caller, request, key, (if_match or "",))
 
     def act(app: App) -> Batch | Answer:
-        _seen(app, caller, batch_id)
+        seen(app, caller, batch_id)
         try:
             return bulk.abort(app, batch_id, version=version)
         except ConcurrentModification as error:
@@ -178,7 +180,8 @@ def _is_seen(caller: Caller, batch: Batch) -> bool:
     )
 
 
-def _seen(app: App, caller: Caller, batch_id: str) -> Batch:
+def seen(app: App, caller: Caller, batch_id: str) -> Batch:
+    """A batch, if the caller may see it."""
     batch = app.requests.batch(batch_id)
     if not _is_seen(caller, batch):
         raise UnknownName("batch", clean_text(batch_id, chars_max=80))

@@ -6,6 +6,7 @@ twice. The query is frozen when it begins; a query that asks for nothing in part
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +30,16 @@ EXAMPLES_AMONG = 100
 APPLIED, IMPOSSIBLE, STALE = "applied", "impossible", "stale"
 PREFIX = "BA"
 EVENTS = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
+PRIORITY = "priority"  # kept with the number, as in `priority 7`
+
+Action: TypeAlias = Literal["retry", "cancel", "priority"]
+
+
+def verb_of(action: Action, priority: int | None) -> str:
+    """A bulk action as it is kept and shown."""
+    if (action == PRIORITY) != (priority is not None):
+        raise InvalidRequest("`priority` goes with the action priority, and with no other")
+    return action if priority is None else f"{PRIORITY} {priority}"
 
 
 def within(query: Query, machines: Sequence[str]) -> Query:
@@ -60,7 +71,7 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def foreseen(
-    app: App, verb: Verb, *, text: str | None, ids: Sequence[str], machines: Sequence[str]
+    app: App, verb: str, *, text: str | None, ids: Sequence[str], machines: Sequence[str]
 ) -> Foreseen:
     """What a bulk action would do: one count, however many records it concerns."""
     query = checked(app, text, ids)
@@ -90,14 +101,18 @@ def foreseen(
     )
 
 
-def _would(app: App, verb: Verb, machine: str, status: str) -> bool:
+def _would(app: App, verb: str, machine: str, status: str) -> bool:
     own = app.catalogue.newest.get(machine)
-    return own is not None and (status, EVENTS[verb]) in own.rules
+    if own is None:
+        return False
+    if verb.startswith(PRIORITY):
+        return own.kind.get(status) != "terminal"
+    return (status, EVENTS[verb]) in own.rules
 
 
 def begin(
     app: App,
-    verb: Verb,
+    verb: str,
     *,
     text: str | None,
     ids: Sequence[str],
@@ -148,15 +163,28 @@ def step(app: App, batch_id: str) -> Batch:
             ended = replace(batch, status="done", version=batch.version + 1, updated_at=app.clock())
             app.requests.save_batch(ended)
             return ended
-        verb: Verb = "retry" if batch.verb == "retry" else "cancel"
-        askings = [
-            Asking(verb=verb, record_id=each.id, actor=batch.actor, reason=batch.reason)
-            for each in records
-        ]
-        moved = _counted(batch, records, app.ask_each(askings) if askings else [])
+        moved = _counted(batch, records, _acted(app, batch, records))
         moved = replace(moved, after=after, version=batch.version + 1, updated_at=app.clock())
         app.requests.save_batch(moved)
         return moved
+
+
+def _acted(
+    app: App, batch: Batch, records: Sequence[Record]
+) -> Sequence[Record | StatewardError]:
+    if not records:
+        return []
+    if batch.verb.startswith(PRIORITY):
+        number = batch.verb.rpartition(" ")[2]
+        ids = [each.id for each in records]
+        return app.prioritise(ids, number, actor=batch.actor, reason=batch.reason)
+    verb: Verb = "retry" if batch.verb == "retry" else "cancel"
+    return app.ask_each(
+        [
+            Asking(verb=verb, record_id=each.id, actor=batch.actor, reason=batch.reason)
+            for each in records
+        ]
+    )
 
 
 def abort(app: App, batch_id: str, *, version: int | None) -> Batch:

@@ -16,7 +16,7 @@ from litestar.types import ControllerRouterHandler
 from stateward import __version__
 from stateward.api.incoming import FORM
 from stateward.api.problems import KINDS
-from stateward.wire import PROBLEM_JSON, Problem
+from stateward.wire import PROBLEM_JSON, IngestRequest, Problem
 
 Document = dict[str, Any]
 
@@ -38,6 +38,13 @@ PAUSING = (
     "not-found", "in-progress", "too-large", "unknown-value", "key-reused", "storage-full",
 )  # fmt: skip
 
+STEPPING = (
+    "not-found", "out-of-order", "in-progress", "stale", "too-large", "key-reused", "if-match-required",
+    "storage-full", "step-failed", "step-retryable", "step-unfinished",
+)  # fmt: skip
+REVIEWING = (
+    "not-found", "impossible", "review-taken", "in-progress", "too-large", "key-reused", "storage-full",
+)  # fmt: skip
 WRITING = ("in-progress", "too-large", "key-reused", "storage-full")
 WEBHOOK_PROBLEMS: dict[str, tuple[str, ...]] = {
     "createWebhook": (*WRITING, "unknown-value"),
@@ -62,6 +69,15 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "retryRecord": ACTING,
     "cancelUpload": ACTING,
     "cancelRecord": ACTING,
+    "prioritiseRecord": (
+        "not-found",
+        "impossible",
+        "stale",
+        "in-progress",
+        "too-large",
+        "key-reused",
+        "storage-full",
+    ),
     "getUploadHistory": ("not-found",),
     "getRecordHistory": ("not-found",),
     "getUploadItems": ("not-found", "unknown-value"),
@@ -79,6 +95,36 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "resumeMachine": PAUSING,
     "streamEvents": ("unknown-value",),
     "getMetrics": ("not-found",),
+    "ingestWorkflow": (
+        *SENDING,
+        "out-of-order",
+        "step-failed",
+        "step-retryable",
+        "step-unfinished",
+    ),
+    "extractWorkflow": STEPPING,
+    "compareWorkflow": STEPPING,
+    "retryWorkflow": STEPPING,
+    "reprocessWorkflow": STEPPING,
+    "reviewWorkflow": (
+        *STEPPING,
+        "review-taken",
+        "review-refused",
+        "invalid-correction",
+        "unknown-value",
+    ),
+    "getWorkflow": ("not-found",),
+    "getReview": ("not-found",),
+    "claimReview": REVIEWING,
+    "releaseReview": REVIEWING,
+    "reviewRecord": (
+        *REVIEWING,
+        "stale",
+        "if-match-required",
+        "review-refused",
+        "invalid-correction",
+        "unknown-value",
+    ),
     **WEBHOOK_PROBLEMS,
 }
 
@@ -109,6 +155,7 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "retryRecord": {"200": CHANGED},
     "cancelUpload": {"200": CHANGED},
     "cancelRecord": {"200": CHANGED},
+    "prioritiseRecord": {"200": CHANGED},
     "getUploadHistory": {"200": PAGED},
     "getRecordHistory": {"200": PAGED},
     "getUploadItems": {"200": PAGED},
@@ -117,6 +164,18 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "listBatches": {"200": PAGED},
     "getBatch": {"200": ("ETag",), "304": ("ETag",)},
     "abortBatch": {"200": CHANGED},
+    "listPendingReviews": {"200": PAGED},
+    "getReview": {"200": LOOKED_AT},
+    "ingestWorkflow": {"200": SENT},
+    "extractWorkflow": {"200": SENT},
+    "compareWorkflow": {"200": SENT},
+    "retryWorkflow": {"200": SENT},
+    "reprocessWorkflow": {"200": SENT},
+    "reviewWorkflow": {"200": SENT},
+    "getWorkflow": {"200": LOOKED_AT, "304": LOOKED_AT},
+    "claimReview": {"200": CHANGED},
+    "releaseReview": {"200": CHANGED},
+    "reviewRecord": {"200": CHANGED},
     "pauseMachine": {"200": ("Idempotency-Replayed",)},
     "resumeMachine": {"200": ("Idempotency-Replayed",)},
     "streamEvents": {"200": ("Cache-Control",)},
@@ -224,6 +283,8 @@ def _complete(operation: Document, right: str) -> None:
         _settle_body(operation["requestBody"])
     if name in FORMS:
         operation["requestBody"] = _form(FORMS[name])
+    if name == "ingestWorkflow":
+        operation["requestBody"] = _ingest_body()
     _add_problems(responses, _slugs(name, right))
 
 
@@ -272,6 +333,19 @@ def _headers(names: Sequence[str]) -> Document:
         }
         for name in names
     }
+
+
+def _ingest_body() -> Document:
+    """A contract, as a form or as JSON."""
+    body = _form(("file",))
+    properties: Document = body["content"][FORM]["schema"]["properties"]
+    for name in ("source_type", "name"):
+        del properties[name]
+    properties["verticalSlug"] = {"type": "string", "description": "Its vertical.", "maxLength": 40}
+    properties["filename"] = {"type": "string", "description": "Its name, instead of the file's."}
+    _, components = msgspec.json.schema_components([IngestRequest])
+    body["content"]["application/json"] = {"schema": dict(components["IngestRequest"])}
+    return body
 
 
 def _form(required: Sequence[str]) -> Document:

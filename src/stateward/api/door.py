@@ -11,6 +11,7 @@ import ipaddress
 import re
 from collections.abc import Sequence
 from hashlib import sha256
+from hmac import compare_digest
 from typing import Any, TypeVar, get_args
 from urllib.parse import urlsplit
 
@@ -35,6 +36,9 @@ OPTIONS = "OPTIONS"
 RIGHTS = (ANYBODY, *get_args(Right))
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 LOCAL = "local"
+SESSION_COOKIE = "stateward_session"
+CSRF_HEADER = "x-csrf-token"
+SAFE_METHODS = frozenset({"GET", "HEAD"})
 KEY_CHARS = re.compile(r"[\x21-\x7e]{1,255}")
 ENTITY_TAG = re.compile(r'\s*(?:\*|(?P<weak>W/)?"(?P<version>[0-9]{1,18})")\s*')
 TAG_LIST = re.compile(r'(?:W/)?"([^"]*)"')
@@ -49,6 +53,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks: a key, or whoever sits at this machine."""
 
     key: ApiKey | None
+    session: str | None = None
+    """The token by which a browser is signed in, if it is one."""
 
     @property
     def id(self) -> str:
@@ -72,6 +78,10 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     def covers(self, machine: str) -> bool:
         """Whether the caller may see a machine's records."""
         return not self.machines or machine in self.machines
+
+    def may(self, right: Right) -> bool:
+        """Whether the caller has a right; whoever sits at this machine has all."""
+        return self.key is None or self.key.may(right)
 
 
 def service_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Service:
@@ -169,6 +179,12 @@ async def _caller(
                 "unauthenticated", "this key is unknown, expired or revoked", headers=challenge
             )
         return Caller(key=key)
+    token = connection.cookies.get(SESSION_COOKIE)
+    if token:
+        signed_in = await service.quick.ask(lambda app: _signed_in(app, token))
+        if signed_in is not None:
+            _check_form(connection, csrf_token(token))
+            return Caller(key=signed_in, session=token)
     if await service.quick.ask(lambda app: app.keys.is_any()):
         raise Refusal(
             "unauthenticated",
@@ -181,6 +197,25 @@ async def _caller(
         )
     _check_origin(connection)
     return Caller(key=None)
+
+
+def _signed_in(app: App, token: str) -> ApiKey | None:
+    key_id = app.visits.key_of(token, now=app.clock())
+    return None if key_id is None else app.keys.live(key_id, now=app.clock())
+
+
+def csrf_token(secret: str) -> str:
+    """What a page of ours must send along with a change: another site's page cannot know it."""
+    return sha256(f"csrf {secret}".encode()).hexdigest()
+
+
+def _check_form(connection: ASGIConnection[Any, Any, Any, Any], expected: str) -> None:
+    """A browser sends its cookie whoever made the page: a change must show that the page is ours."""
+    if connection.scope.get("method", "") in SAFE_METHODS:
+        return
+    if not compare_digest(connection.headers.get(CSRF_HEADER, ""), expected):
+        raise Refusal("forbidden", "this page is not ours, or it is old: load it again")
+    _check_origin(connection)
 
 
 def _shown_key(header: str | None, *, is_basic_taken: bool) -> str | None:

@@ -5,7 +5,7 @@ label; what it is, its content says. Whatever goes wrong on the way, nothing is 
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Self
 
 import msgspec
@@ -59,12 +59,14 @@ class Reception:
         *,
         machine: str,
         required: tuple[str, ...],
+        aliases: Mapping[str, str] | None = None,
     ) -> None:
         self._service = service
         self._caller = caller
         self._request = request
         self._machine = machine
         self._required = required
+        self._aliases = aliases or {}
         own = None if caller.key is None else caller.key.upload_bytes_max
         self._bytes_max = own or service.settings.limits.upload_bytes_max
         self._fields: dict[str, str] = {}
@@ -155,7 +157,7 @@ class Reception:
                 )
 
     async def _begin(self, segment: MultipartSegment) -> None:
-        name = self._part = segment.name
+        name = self._part = self._aliases.get(segment.name, segment.name)
         is_known = name == FILE or name in TEXT_FIELDS or name.startswith(LABEL)
         if not is_known:
             known = ", ".join((FILE, *TEXT_FIELDS, f"{LABEL}<name>"))

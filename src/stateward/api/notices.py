@@ -194,7 +194,7 @@ async def show(request: Asked, webhook_id: FromPath[str]) -> Response[WebhookDoc
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        return views.answered(_view(_seen(app, caller, webhook_id)))
+        return views.answered(_view(seen(app, caller, webhook_id)))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -210,7 +210,7 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
     caller = caller_of(request)
 
     def act(app: App) -> None:
-        _seen(app, caller, webhook_id)
+        seen(app, caller, webhook_id)
         app.notices.remove(webhook_id)
 
     await service_of(request).writer.ask(act)
@@ -280,7 +280,7 @@ async def _changed(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Webhook:
-        _seen(app, caller, webhook_id)
+        seen(app, caller, webhook_id)
         return change(app)
 
     def answer(_: App, changed: Webhook) -> Answer:
@@ -304,7 +304,7 @@ async def ping(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Delivery:
-        _seen(app, caller, webhook_id)
+        seen(app, caller, webhook_id)
         return app.notices.ping(webhook_id)
 
     def answer(_: App, sent: Delivery) -> Answer:
@@ -346,7 +346,7 @@ async def deliveries(
     def look(app: App) -> Answer:
         covered = {each.id for each in app.notices.webhooks() if _covers(caller, each)}
         if webhook_id is not None:
-            _seen(app, caller, webhook_id)
+            seen(app, caller, webhook_id)
         found = app.notices.deliveries(
             webhook_id=None if webhook_id is None else _clean(webhook_id),
             record_id=None if record_id is None else _clean(record_id),
@@ -386,7 +386,7 @@ async def delivery(
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        _seen(app, caller, webhook_id)
+        seen(app, caller, webhook_id)
         found, attempts = app.notices.delivery(_clean(webhook_id), _clean(message_id))
         return views.answered(_delivery_view(found, attempts))
 
@@ -410,7 +410,7 @@ async def replay(
 
     def act(app: App) -> int:
         if data.webhook_id is not None:
-            _seen(app, caller, data.webhook_id)
+            seen(app, caller, data.webhook_id)
         elif caller.machines:
             raise Refusal("forbidden", "name the webhook: the key does not cover all machines")
         state: State | None = data.state
@@ -448,7 +448,8 @@ def _covers(caller: Caller, webhook: Webhook) -> bool:
     return all(caller.covers(event.partition(".")[0]) for event in webhook.events)
 
 
-def _seen(app: App, caller: Caller, webhook_id: str) -> Webhook:
+def seen(app: App, caller: Caller, webhook_id: str) -> Webhook:
+    """A webhook, if all that it is told of is the caller's business."""
     webhook = app.notices.webhook(_clean(webhook_id))
     if not _covers(caller, webhook):
         raise UnknownName("webhook", clean_text(webhook_id, chars_max=80))

@@ -7,19 +7,23 @@ to a client is decided here and nowhere else. No problem tells more of an unfore
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import UNSET
 
 from stateward.artifacts import TooLarge
 from stateward.core.errors import (
     ConcurrentModification,
+    InvalidCorrection,
     InvalidRequest,
     InvalidTransition,
+    ReviewRefused,
+    ReviewTaken,
     StatewardError,
     StoreError,
     StoreFull,
     UnknownName,
 )
 from stateward.requests import Answer
-from stateward.wire import PROBLEM_JSON, PROBLEM_PREFIX, Problem
+from stateward.wire import PROBLEM_JSON, PROBLEM_PREFIX, FieldFault, Problem
 
 SOON_S = 1
 
@@ -64,6 +68,12 @@ _KINDS = (
         "The role of the key lacks the right.",
     ),
     Kind(
+        "review-refused",
+        403,
+        "This answer is not yours to give",
+        "Who submitted a document may not accept it; a deadline is not brought forward.",
+    ),
+    Kind(
         "not-found",
         404,
         "There is no such thing",
@@ -92,6 +102,18 @@ _KINDS = (
         409,
         "The machine has no such move",
         "`allowed` names the states that may follow.",
+    ),
+    Kind(
+        "review-taken",
+        409,
+        "The review is somebody else's",
+        "`by` has taken it up until `until`, or has decided it.",
+    ),
+    Kind(
+        "out-of-order",
+        409,
+        "The step is not next",
+        "`found` is where the workflow is, `allowed` names the calls that are possible.",
     ),
     Kind(
         "in-progress",
@@ -124,6 +146,18 @@ _KINDS = (
         "The `Host` is not one of `api.hosts`.",
     ),
     Kind(
+        "invalid-correction",
+        422,
+        "The corrected values cannot be right",
+        "`errors` has a sentence for each field.",
+    ),
+    Kind(
+        "step-failed",
+        422,
+        "The step failed, and a retry cannot cure it",
+        "`error_code` says why; `retryable` is false.",
+    ),
+    Kind(
         "unknown-value",
         422,
         "There is no such value",
@@ -152,6 +186,18 @@ _KINDS = (
         500,
         "An error of ours",
         "It is in the log; nothing was half-done.",
+    ),
+    Kind(
+        "step-retryable",
+        503,
+        "The step failed, and a retry may cure it",
+        "`error_code` says why; the same call tries it again.",
+    ),
+    Kind(
+        "step-unfinished",
+        503,
+        "The step takes longer than the call",
+        "The same call waits on.",
     ),
     Kind(
         "unavailable",
@@ -204,7 +250,14 @@ def refusal_of(error: StatewardError) -> Refusal:
     text = str(error)
     match error:
         case UnknownName(
-            what="record" | "batch" | "machine" | "attempt" | "key" | "webhook" | "delivery"
+            what="record"
+            | "review"
+            | "batch"
+            | "machine"
+            | "attempt"
+            | "key"
+            | "webhook"
+            | "delivery"
         ):
             return Refusal("not-found", text)
         case UnknownName():
@@ -213,6 +266,14 @@ def refusal_of(error: StatewardError) -> Refusal:
             return Refusal("impossible", text, found=error.found, allowed=list(error.allowed))
         case ConcurrentModification():
             return Refusal("stale", text)
+        case ReviewTaken():
+            until = UNSET if error.until is None else error.until
+            return Refusal("review-taken", text, by=error.by, until=until)
+        case ReviewRefused():
+            return Refusal("review-refused", text)
+        case InvalidCorrection():
+            faults = [FieldFault(field=field, sentence=said) for field, said in error.faults]
+            return Refusal("invalid-correction", text, errors=faults)
         case TooLarge():
             return Refusal("too-large", text, limit=error.bytes_max)
         case StoreFull():

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from litestar import Response, Router, get, post
-from litestar.params import Body, FromPath, QueryParameter
+from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
 from stateward import wire
 from stateward.api import asking, views
@@ -157,6 +157,23 @@ async def _act(
     )
 
 
+@post(
+    "/{record_id:str}/priority",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="prioritiseRecord",
+    summary="Let a record go sooner or later",
+)
+async def prioritise(
+    request: Asked,
+    record_id: FromPath[str],
+    data: JSONBody[wire.PriorityRequest],
+    key: IdempotencyKey = None,
+) -> Response[wire.Record]:
+    """Its place in the queue changes, its status does not; a record that has ended is refused."""
+    return reply(await asking.prioritised(request, record_id, data, key=key))
+
+
 @get(
     "/{record_id:str}/history",
     opt={"right": "read"},
@@ -297,7 +314,7 @@ async def errors(request: Asked) -> Response[wire.Errors]:
 
 router = Router(
     path="/records",
-    route_handlers=[create, list_, show, retry, cancel, history, items, log, explain],
+    route_handlers=[create, list_, show, retry, cancel, prioritise, history, items, log, explain],
     tags=["records"],
 )
 HANDLERS: list[Any] = [router, log_by_reference, counts, errors]

@@ -6,11 +6,12 @@ stop finishes what is under way; streams and long waits end at once.
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event, Thread
 from typing import Self
 
 import uvicorn
+from litestar.types import ControllerRouterHandler
 
 from stateward.api import make_app
 from stateward.api.door import is_loopback
@@ -28,8 +29,15 @@ POLL_S = 0.05
 class Server:
     """The HTTP door of this process, open while the `with` lasts."""
 
-    def __init__(self, settings: Settings, *, open_app: Callable[[], App]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        open_app: Callable[[], App],
+        rooms: Sequence[ControllerRouterHandler] = (),
+    ) -> None:
         self._settings = settings
+        self._rooms = rooms
         self._open_app = open_app
         self._socket = _listening(settings)
         self._is_ready = Event()
@@ -70,7 +78,7 @@ class Server:
 
     async def _serve(self) -> None:
         own = self._settings.api
-        app = make_app(self._settings, open_app=self._open_app)
+        app = make_app(self._settings, open_app=self._open_app, rooms=self._rooms)
         config = uvicorn.Config(
             app,
             log_config=None,

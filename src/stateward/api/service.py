@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import TypeVar
 
 from stateward import telemetry
 from stateward.api import bulk
@@ -19,6 +20,9 @@ CARE_EVERY_S = 60.0
 PORTERS = 4
 TROUBLE_PAUSE_S = 2.0
 MINUTE_S = 60.0
+FOLLOW_PAUSE_S = 0.01
+
+T = TypeVar("T")
 
 
 class Service:
@@ -47,6 +51,7 @@ class Service:
         self._used: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._batches: set[str] = set()
+        self._is_catching_up = False
 
     async def start(self) -> None:
         """Open the connections; raise what keeps them closed."""
@@ -84,6 +89,14 @@ class Service:
         for desk in (*self.porters, self.writer, self.broad, self.quick):
             desk.close()
 
+    async def aside(self, name: str, act: Callable[[App], T]) -> T:
+        """Have something long done by a thread of its own, with an App of its own, while all else goes on."""
+        desk = Desk(name, open_app=self._open_app)
+        try:
+            return await desk.ask(act)
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, desk.close)
+
     def porter(self) -> Desk:
         """Who takes the next upload in; they take turns."""
         self.porters.append(self.porters.pop(0))
@@ -119,10 +132,28 @@ class Service:
 
     # Care
 
+    def catch_up(self) -> None:
+        """Have the tallies follow the log, a little at a time: so that to count costs the same however long it is."""
+        if not self._is_catching_up:
+            self._is_catching_up = True
+            self._spawn(self._follow())
+
+    async def _follow(self) -> None:
+        try:
+            is_behind = True
+            while is_behind:
+                is_behind = await self.broad.ask(lambda app: app.monitor.follow(batches_max=1))
+                await asyncio.sleep(FOLLOW_PAUSE_S)
+        except StatewardError as error:
+            self.log.warning(f"the counts wait: {error}")
+        finally:
+            self._is_catching_up = False
+
     async def _care(self) -> None:
         kept = round(self.settings.api.answers_kept_seconds * SECOND)
         while True:
             await asyncio.sleep(CARE_EVERY_S)
+            self.catch_up()
             try:
                 await self._note_use()
                 await self.writer.ask(lambda app: app.requests.forget(before=app.clock() - kept))

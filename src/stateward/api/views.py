@@ -11,7 +11,7 @@ from stateward.api.problems import Refusal
 from stateward.app import App
 from stateward.core.errors import ConcurrentModification
 from stateward.core.machine import Machine
-from stateward.core.model import NOTES, Fields, Micros, Record, Transition, to_iso
+from stateward.core.model import NOTES, Fields, Micros, Record, Transition, resting, to_iso
 from stateward.core.view import Explanation
 from stateward.outputs import Mark
 from stateward.requests import Answer, Batch
@@ -67,7 +67,7 @@ def record_view(app: App, record: Record) -> wire.Record:
         retry_count=record.retry_count,
         max_retries=machine.retry.max_retries,
         last_retry_at=_iso(record.last_retry_at),
-        rest=record.rest,
+        rest=resting(record),
         is_at_rest=app.is_at_rest(record),
         notes=record.fields.get(NOTES) or None,
         labels=record.labels,
@@ -89,8 +89,8 @@ def upload_view(app: App, record: Record) -> wire.Upload:
         upload_id=record.id,
         status=record.status,
         version=record.version,
-        source_type=_text(record.labels.get("source_type")),
-        filename=_text(record.labels.get("filename")),
+        source_type=text_of(record.labels.get("source_type")),
+        filename=text_of(record.labels.get("filename")),
         size=size if isinstance(size, int) else None,
         error_code=record.error_code,
         error_message=record.error_message,
@@ -100,7 +100,7 @@ def upload_view(app: App, record: Record) -> wire.Upload:
         retry_count=record.retry_count,
         max_retries=machine.retry.max_retries,
         last_retry_at=_iso(record.last_retry_at),
-        rest=record.rest,
+        rest=resting(record),
         is_at_rest=app.is_at_rest(record),
         notes=record.fields.get(NOTES) or None,
         created_at=to_iso(record.created_at),
@@ -115,7 +115,7 @@ def submitted_view(record: Record, *, is_duplicate: bool) -> wire.Submitted:
         upload_id=record.id,
         status=record.status,
         version=record.version,
-        upload_log_ref=_text(record.fields.get("upload_log_ref")),
+        upload_log_ref=text_of(record.fields.get("upload_log_ref")),
         is_duplicate=is_duplicate,
     )
 
@@ -225,5 +225,6 @@ def _iso(at: Micros | None) -> str | None:
     return None if at is None else to_iso(at)
 
 
-def _text(value: object) -> str | None:
+def text_of(value: object) -> str | None:
+    """A label or fact as text; none stays none."""
     return None if value is None else str(value)

@@ -7,7 +7,7 @@ words go to stderr; `door` holds what all commands share, `exits` how they end, 
 import click
 
 from stateward import __version__
-from stateward.cli.actions import cancel, pause, resume, retry
+from stateward.cli.actions import cancel, pause, prioritise, resume, retry
 from stateward.cli.benching import bench
 from stateward.cli.configuration import settings
 from stateward.cli.demo import demo
@@ -20,6 +20,7 @@ from stateward.cli.machines import machine
 from stateward.cli.proof import doctor, export, verify
 from stateward.cli.rebuilding import rebuild
 from stateward.cli.records import counts, errors, explain, history, items, list_, logs, status
+from stateward.cli.reviewing import extractors, release, review
 from stateward.cli.roles import api, coordinator, notifier, up, worker
 from stateward.cli.submitting import submit
 from stateward.cli.watching import watch
@@ -37,10 +38,10 @@ COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
         "Documents",
         (submit, watch, status, list_, history, explain, logs, items, duplicates, errors, counts),
     ),
-    ("Actions", (retry, cancel, pause, resume, rebuild)),
+    ("Actions", (retry, cancel, prioritise, release, review, pause, resume, rebuild)),
     ("Machines", (machine,)),
     ("Notices", (webhook,)),
-    ("Proof", (verify, export, doctor, bench, eval_)),
+    ("Proof", (verify, export, doctor, bench, eval_, extractors)),
     ("Ledgers", (ledger,)),
     ("Running", (up, api, coordinator, worker, notifier, key, demo, settings)),
 )

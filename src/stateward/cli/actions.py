@@ -1,4 +1,4 @@
-"""Requests of a person: `retry`, `cancel`, `pause`, `resume`. Each is kept in the history with its actor and reason.
+"""Requests of a person: `retry`, `cancel`, `prioritise`, `pause`, `resume`. Each is kept in the history with its actor and reason.
 
 An action on a query never means more than the person saw: it shows its counts first, asks, and acts on the query
 as it was then. An empty query is refused.
@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 
 
 def _acting(function: Function) -> Function:
-    """The arguments that retry and cancel share."""
+    """The arguments that retry, cancel and prioritise share."""
     decorators: tuple[Callable[[Function], Function], ...] = (
         click.argument("ids", metavar="[ID]...", nargs=-1),
         click.option(
@@ -84,20 +84,46 @@ def cancel(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _
     return _act(door, "cancel", **how)
 
 
+@click.command(
+    "prioritise",
+    cls=Command,
+    examples=[
+        "stateward prioritise UL_01h2k3 --to 9 --reason 'a customer waits'",
+        "stateward prioritise --query 'is:waiting source:bank_csv' --to batch_import --dry-run",
+    ],
+)
+@click.option(
+    "--to",
+    "priority",
+    metavar="N",
+    required=True,
+    help="1 to 10, higher goes first; or a name that the profile has.",
+)
+@_acting
+def prioritise(door: Door, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
+    """Let records go sooner or later.
+
+    It counts while they wait, where the settings have a priority queue. Name records, or a query for all that match it. An
+    empty query is refused, and so is a record that has ended.
+    """
+    return _act(door, "prioritise", priority=priority, **how)
+
+
 def _act(
     door: Door,
-    verb: "Verb",
+    verb: str,
     *,
     ids: tuple[str, ...],
     text: str | None,
     dry_run: bool,
     reason: str | None,
     yes: bool,
+    priority: str = "",
 ) -> Exit:
     if bool(ids) == (text is not None):
         raise click.UsageError("name records, or give a --query, and not both")
     with door.app() as app:
-        acting = _Acting(door, app, verb, reason)
+        acting = _Acting(door, app, verb, reason, priority)
         if dry_run:
             return acting.show(acting.bulk(ids, acting.query(text), is_dry_run=True))
         if len(ids) == 1:
@@ -112,12 +138,15 @@ def _act(
 class _Acting:
     """One verb, said of many records."""
 
-    def __init__(self, door: Door, app: "App", verb: "Verb", reason: str | None) -> None:
+    def __init__(
+        self, door: Door, app: "App", verb: str, reason: str | None, priority: str = ""
+    ) -> None:
         from stateward.app import person
 
         self._door = door
         self._app = app
         self._verb = verb
+        self._priority = priority
         self._reason = reason
         self._actor = person()
 
@@ -125,17 +154,47 @@ class _Acting:
         return None if text is None else self._app.query(text)
 
     def one(self, record_id: str) -> Exit:
-        record = self._app.ask(self._verb, record_id, actor=self._actor, reason=self._reason)
+        if self._priority:
+            return self._place(record_id)
+        record = self._app.ask(self._moving, record_id, actor=self._actor, reason=self._reason)
         if self._door.json:
             self._door.emit(self._app.view(record))
         else:
             write(self._app.sentence(self._app.history(record_id)[record.version]))
         return Exit.OK
 
+    @property
+    def _moving(self) -> "Verb":
+        return "retry" if self._verb == "retry" else "cancel"
+
+    def _place(self, record_id: str) -> Exit:
+        from stateward.core.errors import StatewardError
+
+        (became,) = self._app.prioritise(
+            [record_id], self._priority, actor=self._actor, reason=self._reason
+        )
+        if isinstance(became, StatewardError):
+            raise became
+        if self._door.json:
+            self._door.emit(self._app.view(became))
+        else:
+            write(f"{became.id} has priority {became.priority}")
+        return Exit.OK
+
     def bulk(self, ids: Sequence[str], query: "Query | None", *, is_dry_run: bool) -> "Bulk":
         word = "looked at" if is_dry_run else "done"
+        if self._priority:
+            return self._app.prioritise_many(
+                self._priority,
+                ids=ids,
+                query=query,
+                actor=self._actor,
+                reason=self._reason,
+                is_dry_run=is_dry_run,
+                progress=lambda count: self._door.progress(f"{plural(count, 'record')} {word}"),
+            )
         return self._app.ask_many(
-            self._verb,
+            self._moving,
             ids=ids,
             query=query,
             actor=self._actor,
@@ -168,7 +227,7 @@ class _Acting:
 
     def _write(self, bulk: "Bulk") -> None:
         would = "would be " if bulk.is_dry_run else ""
-        done = {"retry": "retried", "cancel": "cancelled"}[self._verb]
+        done = {"retry": "retried", "cancel": "cancelled", "prioritise": "placed anew"}[self._verb]
         if bulk.by_status:
             write_table(("status", "records"), sorted(bulk.by_status.items()))
         write(f"{plural(bulk.matched, 'record')} matched; {bulk.applied:,} {would}{done}")

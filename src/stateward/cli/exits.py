@@ -91,6 +91,7 @@ def _foreseen(error: Exception) -> Problem:
     exits = {
         errors.UnknownName: Exit.UNKNOWN,
         errors.ConcurrentModification: Exit.CONFLICT,
+        errors.ReviewTaken: Exit.CONFLICT,
         errors.StoreFull: Exit.DISK_FULL,
         errors.StoreError: Exit.STORE,
         errors.ArtifactError: Exit.STORE,
@@ -115,6 +116,10 @@ def _details(error: Exception) -> Details:
                 "found": error.found,
                 "allowed": list(error.allowed),
             }
+        case errors.ReviewTaken():
+            return {"record_id": error.record_id, "by": error.by, "until": error.until}
+        case errors.InvalidCorrection():
+            return {"record_id": error.record_id, "errors": dict(error.faults)}
         case errors.DeclarationError():
             return {"faults": list(error.faults)}
         case errors.LedgerDamaged():

@@ -17,12 +17,16 @@ from msgspec import UNSET
 
 from stateward import wire
 from stateward.app import Bulk, Verb, wall_clock
+from stateward.cli.far_reviews import FarReviews
 from stateward.client import ApiProblem, Client, ServerUnreachable
 from stateward.coordinator import Catalogue, Opened
 from stateward.core.errors import (
     ConcurrentModification,
+    InvalidCorrection,
     InvalidRequest,
     InvalidTransition,
+    ReviewRefused,
+    ReviewTaken,
     StatewardError,
     StoreFull,
     StoreUnreachable,
@@ -208,6 +212,11 @@ class FarApp:
         with _translated(record_id):
             yield from self._client.items(record_id, kind=kind)
 
+    @cached_property
+    def reviews(self) -> FarReviews:
+        """What waits for people there."""
+        return FarReviews(self._client, record=self.record, kept=self._kept, translated=_translated)
+
     # Acting
 
     def ask(
@@ -300,6 +309,8 @@ def _ours(error: ApiProblem, record_id: str, verb: str) -> StatewardError:
             found = "" if problem.found is UNSET else problem.found
             allowed = [] if problem.allowed is UNSET else problem.allowed
             return InvalidTransition(record_id, expected=verb, found=found, allowed=allowed)
+        case "review-taken" | "review-refused" | "invalid-correction":
+            return _of_review(error, record_id)
         case "unavailable" | "too-many-requests" | "internal":
             return StoreUnreachable(f"the server cannot do that now: {problem.detail}")
         case "storage-full":
@@ -307,6 +318,19 @@ def _ours(error: ApiProblem, record_id: str, verb: str) -> StatewardError:
         case "unauthenticated":
             return InvalidRequest(f"{problem.detail}; put a key into STATEWARD_KEY")
     return InvalidRequest(problem.detail)
+
+
+def _of_review(error: ApiProblem, record_id: str) -> StatewardError:
+    problem = error.problem
+    said = problem.detail.removeprefix(f"{record_id}: ")
+    if error.kind == "review-taken":
+        until = None if problem.until is UNSET else problem.until
+        by = "" if problem.by is UNSET else problem.by
+        return ReviewTaken(record_id, by=by, sentence=said, until=until)
+    if error.kind == "invalid-correction":
+        faults = [] if problem.errors is UNSET else problem.errors
+        return InvalidCorrection(record_id, [(each.field, each.sentence) for each in faults])
+    return ReviewRefused(said)
 
 
 @contextmanager

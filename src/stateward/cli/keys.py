@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 ROLES = ("viewer", "submitter", "reviewer", "operator", "admin")
 DAYS_MAX = 3650
+MINUTES_MAX = 1440
 DAY_S = 86_400.0
 
 
@@ -20,7 +21,7 @@ DAY_S = 86_400.0
     "key", cls=Group, examples=["stateward key create anna --role operator", "stateward key list"]
 )
 def key() -> None:
-    """Make, list and revoke keys of the HTTP door."""
+    """Make, list and revoke keys of the HTTP door and the console."""
 
 
 @key.command(
@@ -123,6 +124,50 @@ def list_(door: Door) -> None:
             for each in found
         ],
     )
+
+
+@key.command(
+    "link",
+    examples=[
+        "stateward key link 4k2m0f8q1s3t5v7x",
+        "stateward key link 4k2m0f8q1s3t5v7x --minutes 60",
+    ],
+)
+@click.argument("key_id", metavar="ID")
+@click.option(
+    "--minutes",
+    metavar="N",
+    type=click.FloatRange(min=0, min_open=True, max=MINUTES_MAX),
+    default=15.0,
+    show_default=True,
+    help="How long it can be used.",
+)
+@pass_door
+def link(door: Door, *, key_id: str, minutes: float) -> None:
+    """Make a link that signs in to the console once.
+
+    Whoever opens it first is signed in with the role of the key ID, without seeing the key.
+    """
+    from stateward.core.errors import UnknownName
+    from stateward.core.model import SECOND, to_iso
+    from stateward.web.entry import link_address
+
+    with door.app() as app:
+        now = app.clock()
+        if app.keys.live(key_id, now=now) is None:
+            live = [each.id for each in app.keys.all() if each.is_live(now)]
+            raise UnknownName("key", key_id[:80], live)
+        token, until = app.new_token(), now + round(minutes * 60 * SECOND)
+        app.visits.add_link(token, key_id=key_id, now=now, until=until)
+        own = app.settings
+    scheme = "https" if own.api.tls_certificate or own.api.behind_tls_proxy else "http"
+    url = own.notices.public_url or f"{scheme}://{own.api.host}:{own.api.port}"
+    address = link_address(url, token)
+    if door.json:
+        door.emit({"url": address, "expires_at": to_iso(until)})
+    else:
+        write(address)
+        door.say(f"it works once, until {to_iso(until)}")
 
 
 @key.command("revoke", examples=["stateward key revoke 4k2m0f8q1s3t5v7x"])

@@ -98,9 +98,9 @@ def settings_page() -> str:
     intro = (
         "A settings file is YAML. What it leaves out, the profile says, and what the profile leaves "
         "out stands here. The environment (`STATEWARD_PROFILE`, `STATEWARD_DATA`, "
-        "`STATEWARD_STORE_URL`, and `STATEWARD_CONFIG` for the file itself) wins over the file, and "
-        "options win over the environment. Unknown keys and impossible values are refused with file "
-        "and line."
+        "`STATEWARD_STORE_URL`, `STATEWARD_MODEL_KEY`, and `STATEWARD_CONFIG` for the file itself) "
+        "wins over the file, and options win over the environment. Unknown keys and impossible values "
+        "are refused with file and line."
     )
     rows = [
         f"| `{_cell(knob.path)}` | {_cell(knob.type)} | {_code(knob.default)} | {_cell(knob.description)} |"

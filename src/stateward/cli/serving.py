@@ -54,6 +54,7 @@ def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
     from stateward.api.server import Server, check_address
     from stateward.app import App
     from stateward.core.errors import InvalidRequest
+    from stateward.web import console
 
     is_named = is_asked_for or any(layer.has("api") for layer in settings.layers[1:])
     try:
@@ -61,7 +62,7 @@ def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
             raise InvalidRequest("a store in memory: cannot be served; name a file or PostgreSQL")
         with App(settings) as app:
             check_address(settings, has_key=app.keys.is_live(app.clock()))
-        server = Server(settings, open_app=lambda: App(settings))
+        server = Server(settings, open_app=lambda: App(settings), rooms=console())
     except InvalidRequest as error:
         if is_named:
             raise

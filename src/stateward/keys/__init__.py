@@ -150,6 +150,12 @@ class Keys:
         is_right = compare_digest(secret_hash, hashed(parts[1]))
         return key if is_right and key.is_live(now) else None
 
+    def live(self, key_id: str, *, now: Micros) -> ApiKey | None:
+        """The key of this id, if it opens something now."""
+        found = self._database.rows(f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id", id=key_id)
+        key = _key(found[0])[0] if found else None
+        return key if key is not None and key.is_live(now) else None
+
     def revoke(self, key_id: str, *, now: Micros) -> bool:
         """Close a key from the next request on; whether it was open."""
         with self._database.unit():

@@ -74,12 +74,20 @@ class Inputs(Mapping[str, Sequence[str]]):
         return stage in self._work.inputs
 
 
+def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
+    """What the settings say to a runner: under its whole name, else under the first part, that of its pipeline."""
+    found = options.get(runner)
+    return options.get(runner.partition(".")[0], {}) if found is None else found
+
+
 class StageDrawer:
     """What a stage of a record keeps beyond its attempts, in the database."""
 
-    def __init__(self, outputs: Outputs, work: Work, clock: Callable[[], Micros]) -> None:
+    def __init__(
+        self, outputs: Outputs, record_id: str, stage: str, clock: Callable[[], Micros]
+    ) -> None:
         self._outputs = outputs
-        self._of = (work.record_id, work.stage)
+        self._of = (record_id, stage)
         self._clock = clock
 
     def keep(self, name: str, data: bytes) -> None:
@@ -117,6 +125,7 @@ class Worker:
         scratch_root: Path,
         log: Log,
         options: Mapping[str, Fields] | None = None,
+        offline: Sequence[str] = (),
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
@@ -136,6 +145,7 @@ class Worker:
         self._scratch_root = scratch_root
         self._log = log
         self._options = options or {}
+        self._offline = frozenset(offline)  # runners that need no network, whatever their machine says
         self._on_close = on_close
         self._info = WorkerInfo(
             id=name,
@@ -306,7 +316,7 @@ class Worker:
                 path=self._artifact(work),
                 items=Inputs(self._outputs, work),
                 options=self._options_of(work),
-                drawer=StageDrawer(self._outputs, work, self._clock),
+                drawer=self._drawer(work),
             )
         except ArtifactError as error:
             return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
@@ -314,7 +324,8 @@ class Worker:
 
     def _start(self) -> None:
         for key, work in list(self._queue.items()):
-            child = self._idle_child(may_connect=work.network)
+            may_connect = work.network and work.runner not in self._offline
+            child = self._idle_child(may_connect=may_connect)
             if child is None:
                 return
             del self._queue[key]
@@ -326,7 +337,7 @@ class Worker:
                 )
                 self._finished[key] = Finished(work, missing)
                 continue
-            child.start(order, drawer=StageDrawer(self._outputs, work, self._clock))
+            child.start(order, drawer=self._drawer(work))
             self._children[child] = work
             self._began[child] = time.monotonic()
 
@@ -402,9 +413,11 @@ class Worker:
             options=self._options_of(work),
         )
 
+    def _drawer(self, work: Work) -> StageDrawer:
+        return StageDrawer(self._outputs, work.record_id, work.stage, self._clock)
+
     def _options_of(self, work: Work) -> Fields:
-        """What the settings say for the pipeline of a runner: by the first part of its name."""
-        return self._options.get(work.runner.partition(".")[0], {})
+        return options_of(self._options, work.runner)
 
     def _artifact(self, work: Work) -> Path | None:
         return None if work.artifact is None else self._artifact_path(work.artifact)

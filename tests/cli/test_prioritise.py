@@ -1,0 +1,50 @@
+"""`stateward prioritise`: records go sooner or later, one or many, after a look at the counts."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from tests.cli.calling import Shell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    with App.embedded(tmp_path) as app:
+        for content in (b"1", b"2"):
+            app.submit(content, name="x.csv")
+        app.ask("cancel", app.submit(b"3").record.id, actor="person:anna", reason=None)
+    return Shell(tmp_path)
+
+
+def test_one_record_gets_another_priority(shell: Shell) -> None:
+    record_id = shell.ids("is:waiting")[0]
+
+    done = shell("prioritise", record_id, "--to", "9", "--reason", "a customer waits")
+
+    assert (done.exit_code, done.stdout) == (0, f"{record_id} has priority 9\n")
+    assert shell.json("status", record_id)["priority"] == 9
+
+
+def test_many_are_counted_first(shell: Shell) -> None:
+    foreseen = shell.json("prioritise", "--query", "is:waiting", "--to", "2", "--dry-run")
+    before = [view["priority"] for view in shell.json("list", "is:waiting")]
+    done = shell("prioritise", "--query", "is:waiting", "--to", "2", "--yes")
+
+    assert (foreseen["applied"], before) == (2, [5, 5])
+    assert "2 placed anew" in done.stdout
+    assert [view["priority"] for view in shell.json("list", "is:waiting")] == [2, 2]
+
+
+def test_a_priority_that_is_none_is_refused(shell: Shell) -> None:
+    done = shell("prioritise", shell.ids()[0], "--to", "11")
+
+    assert done.exit_code == 3
+    assert "1 to 10" in done.stderr
+
+
+def test_an_empty_query_never_means_all(shell: Shell) -> None:
+    done = shell("prioritise", "--query", "", "--to", "9", "--yes")
+
+    assert done.exit_code != 0
+    assert "every record" in done.stderr
