@@ -195,3 +195,18 @@ def test_the_penalties_are_those_of_the_seed(name: str) -> None:
     for slug in ("energy", "telco", "insurance"):
         assert getattr(RULES.vertical(slug).penalties, name) == expected[name]
         assert RULES.vertical(slug).threshold == 80
+
+
+def test_one_party_that_is_not_sure_keeps_the_contract_for_a_person() -> None:
+    found = [
+        Found(field="party", value="Acme Inc.", raw="", confidence=95, source="rules/1"),
+        Found(field="party", value="Somebody", raw="", confidence=60, source="rules/1"),
+        Found(field="governing_law", value="Delaware", raw="", confidence=95, source="rules/1"),
+    ]
+
+    verdict = judge(
+        Extraction(vertical="general", provider=None, found=found, extractor="x"), RULES
+    )
+
+    assert verdict.base == 60
+    assert not verdict.accepted

@@ -169,9 +169,7 @@ def step(app: App, batch_id: str) -> Batch:
         return moved
 
 
-def _acted(
-    app: App, batch: Batch, records: Sequence[Record]
-) -> Sequence[Record | StatewardError]:
+def _acted(app: App, batch: Batch, records: Sequence[Record]) -> Sequence[Record | StatewardError]:
     if not records:
         return []
     if batch.verb.startswith(PRIORITY):

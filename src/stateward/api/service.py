@@ -21,6 +21,8 @@ PORTERS = 4
 TROUBLE_PAUSE_S = 2.0
 MINUTE_S = 60.0
 FOLLOW_PAUSE_S = 0.01
+CALLERS_MAX = 10_000
+"""So many callers' rates are remembered; more, and those that were quiet for a minute are forgotten: theirs are full."""
 
 T = TypeVar("T")
 
@@ -192,6 +194,8 @@ class Rates:
         rate = (per_minute or self._per_minute) / MINUTE_S
         burst = min(self._burst, max(1, per_minute)) if per_minute else self._burst
         now = self._ticks()
+        if len(self._left) >= CALLERS_MAX:
+            self._left = {who: had for who, had in self._left.items() if now - had[1] < MINUTE_S}
         left, at = self._left.get(caller, (float(burst), now))
         left = min(float(burst), left + (now - at) * rate)
         if left < 1:

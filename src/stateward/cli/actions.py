@@ -1,4 +1,4 @@
-"""Requests of a person: `retry`, `cancel`, `prioritise`, `pause`, `resume`. Each is kept in the history with its actor and reason.
+"""Requests of a person: `retry`, `cancel`, `prioritise`, `pause`, `resume`. Each is kept with its actor and reason.
 
 An action on a query never means more than the person saw: it shows its counts first, asks, and acts on the query
 as it was then. An empty query is refused.
@@ -103,8 +103,8 @@ def cancel(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _
 def prioritise(door: Door, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
     """Let records go sooner or later.
 
-    It counts while they wait, where the settings have a priority queue. Name records, or a query for all that match it. An
-    empty query is refused, and so is a record that has ended.
+    It counts while they wait, where the settings have a priority queue. Name records, or a query for all that
+    match it. An empty query is refused, and so is a record that has ended.
     """
     return _act(door, "prioritise", priority=priority, **how)
 

@@ -8,11 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from stateward.core.model import Fields
-from stateward.pipelines.contracts.judging import judge_values
+from stateward.pipelines.contracts.judging import SEVERAL, judge_values
 from stateward.pipelines.contracts.rules import Rules, Vertical
 from stateward.pipelines.contracts.values import canonical
-
-SEVERAL = "party"
 
 Fault = tuple[str, str]
 

@@ -1,7 +1,7 @@
 """What the rules say of extracted values: the final score, whether all of it is valid, and every reason.
 
-The score begins with the weakest required field that was found and loses a penalty for each problem; it stays within
-0 and 100. Valid is a matter of its own: a contract with one value out of its range, two dates in the wrong order or a
+The score begins with the weakest value that was found and loses a penalty for each problem; it stays within 0 and
+100. Valid is a matter of its own: a contract with one value out of its range, two dates in the wrong order or a
 provider whom nobody knows is seen by a person, whatever its score. The values of a reviewer are held to the same
 rules, with one exception: a person may name a provider whom the rules do not know.
 """
@@ -16,6 +16,7 @@ from stateward.pipelines.contracts.naming import book_of
 from stateward.pipelines.contracts.rules import FieldRule, Order, Rules, Vertical, Within
 
 SCORE_MAX = 100
+SEVERAL = "party"  # the kind of field that holds more than one value
 YEAR_DAYS = 365.25
 SEEN = "vertical_seen"  # in Extraction.about: what the text itself says that it is
 
@@ -58,12 +59,17 @@ def judge(extraction: Extraction, rules: Rules) -> Verdict:
     ):
         said = f"the text reads like {seen}, not like {vertical.slug}"
         problems.append(_wrong_vertical(said, vertical))
-    scores = [
-        found.confidence
-        for name, found in best.items()
-        if found.value and (rule := vertical.field(name)) and rule.required
-    ]
-    return _verdict(min(scores, default=0), problems, vertical)
+    return _verdict(min(_scores(extraction.found, best, vertical), default=0), problems, vertical)
+
+
+def _scores(found: list[Found], best: Mapping[str, Found], vertical: Vertical) -> Iterator[int]:
+    """How sure each value is that would be accepted: of a field that holds several, every one of them."""
+    for each in found:
+        rule = vertical.field(each.field)
+        if rule is None or not each.value:
+            continue
+        if each is best[each.field] or rule.kind == SEVERAL:
+            yield each.confidence
 
 
 def judge_values(values: Mapping[str, str | None], vertical: Vertical, rules: Rules) -> Verdict:

@@ -9,6 +9,7 @@ from stateward.pipelines.contracts.words import Hit, Phrases, Token, skeleton
 STRONG, WEAK, DECOY = 1.0, 0.86, 1.0
 SETS_MAX = 16
 WORD_CHARS_MIN = 7
+KNOWN = {"inklusive", "inklusiv", "inclusive"}  # near to words of the other language
 ENDING_CHARS = 2  # `verlängert er` is two words
 
 
@@ -61,15 +62,16 @@ def rivals_of(vertical: Vertical) -> Phrases[str]:
     )
 
 
-def spoilt_words(vertical: Vertical, words: list[Token]) -> int:
+def spoilt_words(vertical: Vertical, text: str, words: list[Token]) -> int:
     """How many words are words of labels, but for a letter or a blank: a scanner's doing."""
-    hits = _vocabulary(_key(vertical)).find(words)
-    lengths = {word.start: word.end - word.start for word in words}
     spoilt = 0
-    for hit in hits:
-        parts = [length for start, length in lengths.items() if hit.start <= start < hit.end]
-        is_torn = len(parts) > 1 and sum(parts) + len(parts) - 1 == hit.end - hit.start
-        spoilt += hit.slip == "slip" or (is_torn and max(parts) < sum(parts) - ENDING_CHARS)
+    for hit in _vocabulary(_key(vertical)).find(words):
+        parts = text[hit.start : hit.end].split(" ")
+        if len(parts) == 1:
+            spoilt += hit.slip == "slip"
+        elif all(part.isalpha() for part in parts):
+            length = sum(map(len, parts))
+            spoilt += not hit.slip and max(map(len, parts)) < length - ENDING_CHARS
     return spoilt
 
 
@@ -118,7 +120,7 @@ def _vocabulary(key: _Key) -> Phrases[bool]:
     sets += [order.labels for order in vertical.orders] + [
         decoy.labels for decoy in vertical.decoys
     ]
-    words = {word for each in sets for label in all_labels(each) for word in label.split()}
+    words = {word for each in sets for label in all_labels(each) for word in label.split()} | KNOWN
     return Phrases(
         (word, True) for word in sorted(words) if len(word) >= WORD_CHARS_MIN and word.isalpha()
     )

@@ -123,7 +123,7 @@ def read(document: Document, vertical: Vertical, finders: Finders) -> Reading:
             terms_from=begin,
         )
         leaves.append(leaf)
-    spoilt = sum(spoilt_words(vertical, leaf.words) for leaf in leaves)
+    spoilt = sum(spoilt_words(vertical, leaf.page.text, leaf.words) for leaf in leaves)
     return Reading(leaves, language, _noise(whole, leaves, spoilt))
 
 
