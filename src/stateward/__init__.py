@@ -51,7 +51,8 @@ _ROOMS = {
     "stateward.core.errors": (
         "ArtifactError", "ConcurrentModification", "DeclarationError", "FatalFailure", "Fault",
         "InvalidCorrection", "InvalidRequest", "InvalidTransition", "LedgerDamaged", "LedgerError", "LedgerLocked",
-        "LedgerMismatch", "LedgerPoisoned", "ReviewRefused", "ReviewTaken", "StageFailure", "StatewardError", "StoreBroken", "StoreError", "StoreFull",
+        "LedgerMismatch", "LedgerPoisoned", "ReviewRefused", "ReviewTaken", "StageFailure",
+        "StatewardError", "StoreBroken", "StoreError", "StoreFull",
         "StoreMismatch", "StoreUnreachable", "TransientFailure", "UnknownName",
     ),
     "stateward.core.machine": ("Machine",),

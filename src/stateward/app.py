@@ -1,24 +1,19 @@
 """The composition root: the only place that picks engines, clocks and identities and starts processes.
 
 Doors (command line, HTTP, web) call an `App` and nothing below it. The roles of a process (coordinator, worker)
-are driven by `Node`, one loop in one thread that sleeps until something happens.
+are driven by a `Node`, one loop in one thread that sleeps until something happens.
 """
 
-import errno
-import math
 import os
-import select
-import selectors
 import signal
 import socket
 import time
 from base64 import b32hexencode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from secrets import token_bytes
-from shutil import rmtree
 from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
@@ -26,7 +21,7 @@ from msgspec.structs import replace
 
 from stateward import __version__, pipelines, telemetry
 from stateward.artifacts import Artifact, Folder, pieces_of
-from stateward.bus import Bus, WorkerInfo
+from stateward.bus import Bus
 from stateward.clockwork import Clockwork
 from stateward.coordinator import Catalogue, Coordinator, Opened, Opening, register
 from stateward.core.errors import (
@@ -36,14 +31,10 @@ from stateward.core.errors import (
     InvalidRequest,
     InvalidTransition,
     StatewardError,
-    StoreBroken,
-    StoreFull,
-    StoreUnreachable,
     UnknownName,
 )
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import (
-    PERSON,
     PRIORITY_MAX,
     PRIORITY_MIN,
     PRIORITY_NORMAL,
@@ -61,13 +52,14 @@ from stateward.core.model import (
 from stateward.core.points import CrashAt, Point, install
 from stateward.core.query import Query, check_names, parse_query
 from stateward.core.view import Explanation, Surroundings, explain, sentence, view
-from stateward.database import TOPIC_CHANGES, TOPIC_EVENTS, TOPIC_READY, Bell, Database
+from stateward.database import TOPIC_CHANGES, Bell, Database
 from stateward.database.sqlite import MEMORY, SqliteDatabase
 from stateward.keys import ApiKey, Keys, check_name, check_role, key_text
 from stateward.ledger import Keeping, read_signer
 from stateward.ledger.keeper import ORIGIN
 from stateward.ledger.schedule import time_of_day
 from stateward.monitoring import Monitor
+from stateward.node import Node
 from stateward.notices import Desk, Notifier
 from stateward.notices.signing import KEY_BYTES, secret_of
 from stateward.outputs import Mark, Output, Outputs
@@ -79,13 +71,11 @@ from stateward.provenance import (
     Verdict,
     compare,
     export,
-    mirror_state,
     verify,
 )
 from stateward.requests import Requests
 from stateward.reviews import Reviews
 from stateward.runners.kit import Failed, Job, Limits, Result, registered, run_runner
-from stateward.runners.sandbox import sandbox_layers
 from stateward.runners.worker import Pairs, StageDrawer, Worker, options_of
 from stateward.sequencing import Sequencing
 from stateward.settings import LedgerSettings, Settings
@@ -98,79 +88,19 @@ if TYPE_CHECKING:
     from stateward.pipelines.contracts.extraction import Extraction
     from stateward.pipelines.contracts.options import ContractOptions
     from stateward.pipelines.contracts.rules import Rules, Vertical
+from stateward.world import host_name, is_alive, own_scratch, person, process_life, steady_clock
 
 RUNNER_ROLE = "stateward_runner"
-RECOVER_EVERY_S = 1.0
 BULK_BATCH = 500
 EXAMPLES_MAX = 5
-SLEW = 1000
-CLOCK_OFF_S = 5.0
-PAUSE_MIN_S = 0.1  # while the database is away: doubled from try to try, up to
-PAUSE_MAX_S = 2.0
-REMIND_EVERY_S = 60.0
-TURN_S = 0.02
-DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 EPOCH_OF_IDS_NS = 1_577_836_800 * 10**9  # 2020-01-01: six bytes of ticks reach to 2156
 ID_TICKS_A_SECOND = 2**16
 WAIT_STEP_S = 5.0
 EDITION_OF = "edition_of"  # the fact of an edition: the version whose items it stands for
-DISK_FREE_MIN = 512 * 2**20
 SWEEP_AGE_S = 86_400.0
-MIRROR_LATE_S = 60.0
 
 Verb = Literal["retry", "cancel"]
 _EVENT_OF: dict[Verb, str] = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
-
-
-def wall_clock() -> Micros:
-    """What the clock of this machine says, in whole microseconds; it may be set while we run."""
-    return time.time_ns() // 1000
-
-
-def time_passed() -> Micros:
-    """Microseconds since the machine was started, its sleep included; nobody can set them."""
-    return time.clock_gettime_ns(_PASSING) // 1000
-
-
-_PASSING: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
-class SteadyClock:
-    """The present: the wall clock as it was at the start, and the time that has passed since.
-
-    To set the wall clock while a process runs brings no deadline nearer and puts none off. Where the two differ,
-    ours goes a thousandth faster or slower until they agree, so it follows clocks that drift and never jumps. See
-    docs/decisions/0011.
-    """
-
-    def __init__(
-        self,
-        wall: Callable[[], Micros] = wall_clock,
-        passed: Callable[[], Micros] = time_passed,
-    ) -> None:
-        self._wall = wall
-        self._passed = passed
-        # One tuple, so that threads see all of it or none: when we looked, what we said, how far off that was.
-        self._looked = (passed(), wall(), 0)
-
-    def __call__(self) -> Micros:
-        """Whole microseconds since 1970; never less than before."""
-        passed = self._passed()
-        looked_at, then, off = self._looked
-        since = passed - looked_at
-        slack = since // SLEW
-        now = then + since + max(-slack, min(off, slack))
-        if since >= SECOND:
-            self._looked = (passed, now, self._wall() - now)
-        return now
-
-    @property
-    def off_s(self) -> float:
-        """How far the wall clock is ahead of this one, in seconds."""
-        return (self._wall() - self()) / SECOND
-
-
-steady_clock = SteadyClock()
 
 
 def new_record_id(prefix: str) -> str:
@@ -243,15 +173,6 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None = None
     machines: tuple[str, ...] = ()
     trace: str | None = None
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of `doctor`."""
-
-    name: str
-    is_well: bool
-    sentence: str
-    advice: str = ""
 
 
 class App:
@@ -1010,10 +931,6 @@ class App:
             raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
         return export(self.store, folder, progress=progress)
 
-    def doctor(self) -> list[Check]:
-        """What could be wrong with this installation, looked at one by one."""
-        return [*_checks(self)]
-
     # Running
 
     def worker(self) -> Worker:
@@ -1163,7 +1080,7 @@ class App:
             version=__version__,
         )
 
-    def notifier(self, *, wake: Callable[[], None]) -> Notifier:
+    def notifier(self, wake: Callable[[], None]) -> Notifier:
         """What delivers webhooks and mail, for the loop of this process; `wake` ends the loop's sleep."""
         own = self.settings.telemetry
         spans = (
@@ -1177,14 +1094,21 @@ class App:
 
     def node(
         self, *, is_coordinator: bool = True, is_worker: bool = True, is_notifier: bool = False
-    ) -> "Node":
+    ) -> Node:
         """The loop of this process, in the roles asked for."""
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
+        if is_coordinator:
+            self.store.begin_epoch()
         return Node(
-            self,
-            is_coordinator=is_coordinator,
+            database=self.database,
+            settings=self.settings,
+            clock=self.clock,
+            bus=self.bus,
             worker=self.worker() if is_worker else None,
-            is_notifier=is_notifier,
+            coordinator=self.coordinator if is_coordinator else None,
+            clockwork=self.clockwork if is_coordinator else None,
+            mirror=self.mirror() if is_coordinator else None,
+            notifier=self.notifier if is_notifier else None,
         )
 
     def run_until_idle(self) -> None:
@@ -1242,250 +1166,6 @@ def _keeping(own: LedgerSettings) -> Keeping | None:
     )
 
 
-class Node:
-    """One thread that drives the roles of a process: do what there is to do, then sleep until it rings.
-
-    What the roles write in one turn is one transaction where they share a database, so that an output, the
-    transition that follows from it and the work that follows from that cost one durable commit.
-
-    A database that is away or full passes: the loop says so once, tries again with growing pauses, and goes on
-    where it was. A disk that failed under a write does not pass: then the process ends.
-    """
-
-    def __init__(
-        self,
-        app: App,
-        *,
-        is_coordinator: bool,
-        worker: Worker | None,
-        is_notifier: bool = False,
-    ) -> None:
-        self._app = app
-        self._worker = worker
-        self._is_coordinator = is_coordinator
-        self._is_stopping = False
-        self._recover_at = 0.0
-        self._trouble: Trouble | None = None
-        self._turned_at = -math.inf
-        self._log = telemetry.log("process")
-        self._is_clock_off = False
-        self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        # A notifier beside a coordinator sees what that did at the end of the same turn.
-        topics = (TOPIC_EVENTS, TOPIC_READY) if is_coordinator else (TOPIC_CHANGES,) * is_notifier
-        self._bell: Bell | None = app.database.bell(*topics) if topics else None
-        self._mirror = app.mirror() if is_coordinator else None
-        self._notifier = app.notifier(wake=self._wake) if is_notifier else None
-        if is_coordinator:
-            app.store.begin_epoch()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def stop(self) -> None:
-        """Ask the loop to finish what runs and end; safe in a signal handler and from other threads."""
-        self._is_stopping = True
-        self._wake()
-
-    def _wake(self) -> None:
-        with suppress(BlockingIOError, OSError):
-            os.write(self._wake_writer, b"!")
-
-    def run(self, *, until_idle: bool = False) -> None:
-        """Turn until asked to stop, or, with `until_idle`, until nothing is left to do."""
-        while True:
-            try:
-                if self._is_ended(until_idle=until_idle):
-                    return
-            except (StoreUnreachable, StoreFull, OSError) as error:
-                if until_idle or self._is_stopping or not _may_pass(error):
-                    raise
-                self._endure(error)
-
-    def work_while(self, is_wanted: Callable[[], bool], *, step_s: float = WAIT_STEP_S) -> None:
-        """Turn as long as somebody wants it; asked after every turn, and now and then while nothing happens."""
-        while is_wanted():
-            if not self.turn():
-                self._sleep(at_most_s=step_s)
-
-    def _is_ended(self, *, until_idle: bool) -> bool:
-        """A turn and the sleep after it; whether that was the last one."""
-        if self._is_stopping and self._worker is not None:
-            self._worker.drain()
-        if self._is_stopping and self._notifier is not None:
-            self._notifier.drain()
-        if not until_idle:
-            self._keep_pace()
-        is_busy = self.turn()
-        self._relieve()
-        if self._is_stopping and self._is_idle:
-            return True
-        if not is_busy:
-            if until_idle and self._is_done():
-                return True
-            self._sleep()
-        return False
-
-    def _keep_pace(self) -> None:
-        """Where many jobs are under way, let a little more happen before the next turn.
-
-        One durable commit then serves many of them. The children go on meanwhile with what they have. Where there is
-        one job at a time nothing is put off.
-        """
-        next_at = self._turned_at + TURN_S if self._under_way > 1 else -math.inf
-        while (left := next_at - time.monotonic()) > 0 and not self._is_stopping:
-            if self._worker is None:
-                time.sleep(left)
-                continue
-            self._worker.tend()
-            with selectors.DefaultSelector() as selector:
-                for descriptor, events in self._worker.watched(is_called=False):
-                    selector.register(descriptor, events)
-                selector.select(left)
-        self._turned_at = time.monotonic()
-
-    @property
-    def _under_way(self) -> int:
-        """How many jobs the last turn saw."""
-        if self._worker is not None:
-            return self._worker.under_way
-        return self._app.coordinator.under_way if self._is_coordinator else 0
-
-    @property
-    def _is_idle(self) -> bool:
-        """Whether nothing that this process began is under way."""
-        is_worker_idle = self._worker is None or self._worker.is_idle
-        return is_worker_idle and (self._notifier is None or self._notifier.is_idle)
-
-    def _endure(self, error: Exception) -> None:
-        """Wait a little before the next try; the first of a row is told, and one a minute."""
-        trouble = self._trouble or Trouble(since=time.monotonic())
-        if time.monotonic() >= trouble.remind_at:
-            trouble.remind_at = time.monotonic() + REMIND_EVERY_S
-            self._log.warning(f"cannot go on, trying again until it passes: {error}")
-        self._trouble = trouble
-        if self._is_coordinator:
-            self._app.coordinator.look_anew()  # who could not write is not silent
-        select.select([self._wake_reader], [], [], trouble.pause_s)
-        trouble.pause_s = min(2 * trouble.pause_s, PAUSE_MAX_S)
-
-    def _relieve(self) -> None:
-        if self._trouble is not None:
-            self._log.warning(f"going on after {time.monotonic() - self._trouble.since:.1f} s")
-            self._trouble = None
-
-    def turn(self) -> bool:
-        """One round of all roles; whether there was anything to do."""
-        if self._bell is not None:
-            self._bell.clear()
-        worker = self._worker
-        is_busy = worker.prepare() if worker is not None else False
-        if worker is not None and worker.database is not self._app.database:
-            is_busy |= worker.settle()  # in transactions of its own
-            worker.committed()
-            worker = None
-        if self._is_coordinator:
-            told: list[Event] = []
-            with self._app.database.unit():
-                if worker is not None:
-                    is_busy |= worker.settle(tell=told.extend)
-                is_busy |= self._coordinate(told)
-        elif worker is not None:
-            with self._app.database.unit():
-                is_busy |= worker.settle()
-        if worker is not None:
-            worker.committed()
-        if self._mirror is not None:
-            is_busy |= self._mirror.step() >= self._app.settings.ledger.batch_max
-        if self._notifier is not None:
-            is_busy |= self._notifier.step()
-        return is_busy
-
-    def _coordinate(self, told: Sequence[Event]) -> bool:
-        app = self._app
-        if time.monotonic() >= self._recover_at:
-            self._recover_at = time.monotonic() + RECOVER_EVERY_S
-            self._watch_clock()
-            app.coordinator.recover()
-            app.coordinator.adopt()
-        app.clockwork.ring()
-        return bool(app.coordinator.turn(told))
-
-    def _watch_clock(self) -> None:
-        """Say once that somebody set the clock of this machine."""
-        clock = self._app.clock
-        off_s = clock.off_s if isinstance(clock, SteadyClock) else 0.0
-        is_off = abs(off_s) > CLOCK_OFF_S
-        if is_off and not self._is_clock_off:
-            self._log.warning(
-                f"the clock of this machine was set {'ahead' if off_s > 0 else 'back'} by {abs(off_s):.0f} s; "
-                "this process keeps its own time, so that no deadline moves: start it again to take the new one over"
-            )
-        self._is_clock_off = is_off
-
-    def _is_done(self) -> bool:
-        if not self._is_idle or self._app.bus.load() or self._app.bus.depth():
-            return False
-        return self._notifier is None or self._notifier.is_done()
-
-    def _sleep(self, *, at_most_s: float = math.inf) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._wake_reader, selectors.EVENT_READ)
-            if self._bell is not None:
-                selector.register(self._bell.fileno(), selectors.EVENT_READ)
-            if self._worker is not None:
-                for descriptor, events in self._worker.watched():
-                    selector.register(descriptor, events)
-            selector.select(max(0.0, min(self._patience(), at_most_s)))
-        with suppress(BlockingIOError):
-            os.read(self._wake_reader, 4096)
-
-    def _patience(self) -> float:
-        waits = [self._app.settings.coordinator.idle_seconds]
-        if self._worker is not None:
-            waits.append(self._worker.wake_in())
-        if self._mirror is not None and (wakes_in := self._mirror.wakes_in) is not None:
-            waits.append(wakes_in)
-        if self._notifier is not None:
-            waits.append(self._notifier.wakes_in)
-        if self._is_coordinator:
-            waits.append(max(0.0, self._recover_at - time.monotonic()))
-            due_at = self._app.clockwork.next_at()
-            if due_at is not None:
-                waits.append((due_at - self._app.clock()) / SECOND)
-        return min(waits)
-
-    def close(self) -> None:
-        """Leave: what this process still had waits for another."""
-        if self._worker is not None:
-            self._worker.close()
-        if self._mirror is not None:
-            self._mirror.close()
-        if self._notifier is not None:
-            self._notifier.close()
-        if self._bell is not None:
-            self._bell.close()
-        os.close(self._wake_reader)
-        os.close(self._wake_writer)
-
-
-class Trouble(msgspec.Struct, kw_only=True):
-    """Since when a loop cannot go on, how long it waits before the next try, and when it says so again."""
-
-    since: float
-    pause_s: float = PAUSE_MIN_S
-    remind_at: float = 0.0
-
-
-def _may_pass(error: Exception) -> bool:
-    """Whether waiting can help: the database is away or held, or the disk is full."""
-    if isinstance(error, OSError):
-        return error.errno in DISK_FULL_ERRNOS
-    return not isinstance(error, StoreBroken)
-
-
 class _Tally:
     """Counts what a bulk action met."""
 
@@ -1529,16 +1209,6 @@ def _unfit(asking: Asking, record: Record | None) -> StatewardError | None:
     return None
 
 
-def person() -> str:
-    """The actor of a command: whoever runs it."""
-    import getpass
-
-    try:
-        return PERSON + getpass.getuser()
-    except (KeyError, OSError):
-        return f"{PERSON}uid-{os.getuid()}"
-
-
 def _suicide(crash_at: CrashAt) -> Callable[[Point], None]:
     """A hook that kills this process, as a power cut would, the n-th time it comes to a point."""
     left = crash_at.nth
@@ -1551,38 +1221,6 @@ def _suicide(crash_at: CrashAt) -> Callable[[Point], None]:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     return hook
-
-
-def own_scratch(root: Path, *, life: str) -> Path:
-    """A scratch folder for this process; those of processes that are gone are removed."""
-    for folder in root.glob("*-*") if root.is_dir() else ():
-        pid, _, its_life = folder.name.partition("-")
-        if pid.isdecimal() and process_life(int(pid)) != its_life:
-            rmtree(folder, ignore_errors=True)
-    return root / f"{os.getpid()}-{life}"
-
-
-def host_name() -> str:
-    """This machine since its last boot: pids mean something only within it."""
-    with suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        return f"{socket.gethostname()}/{boot}"
-    return socket.gethostname()
-
-
-def process_life(pid: int) -> str:
-    """What tells a process from a later one with the same pid: when it started. '' if there is none."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
-    except OSError:
-        return ""
-    fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] in ("Z", "X") else fields[19]
-
-
-def is_alive(worker: WorkerInfo) -> bool:
-    """Whether a worker of this machine still runs; of other machines only their heartbeat tells."""
-    return worker.host != host_name() or process_life(worker.pid) == worker.life
 
 
 def _tuned(settings: Settings, machines: Sequence[Machine]) -> list[Machine]:
@@ -1610,127 +1248,3 @@ def _pieces(path: Path) -> Iterator[bytes]:
         yield from pieces_of(path)
     except OSError as error:
         raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def _checks(app: App) -> Iterator[Check]:
-    facts = app.database.check()
-    is_durable = facts.get("synchronous") in (None, "FULL", "EXTRA") and "off" not in (
-        facts.get("fsync"),
-        facts.get("synchronous_commit"),
-    )
-    yield Check(
-        name="database",
-        is_well=is_durable,
-        sentence=", ".join(f"{key} {value}" for key, value in facts.items()),
-        advice=""
-        if is_durable
-        else "acknowledged work may be lost at a power cut: make it durable",
-    )
-    yield _disk_check(app.settings.data_path)
-    yield _clock_check(app)
-    workers = app.bus.workers()
-    alive = [worker for worker in workers if is_alive(worker)]
-    yield Check(
-        name="workers",
-        is_well=bool(alive),
-        sentence=f"{len(alive)} alive"
-        + (f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""),
-        advice=""
-        if alive
-        else "nothing is processed until one runs: stateward up, or stateward worker",
-    )
-    yield _runner_check(app)
-    overdue = len(
-        app.store.due(
-            app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND), limit=1000
-        )
-    )
-    yield Check(
-        name="overdue",
-        is_well=not overdue,
-        sentence=f"{overdue} records are past their time",
-        advice="see that a coordinator runs: stateward up, or stateward coordinator"
-        if overdue
-        else "",
-    )
-    pauses = app.store.pauses()
-    yield Check(
-        name="pauses",
-        is_well=True,
-        sentence=", ".join(
-            f"{p.machine}{'.' + p.stage if p.stage else ''} by {p.actor}" for p in pauses
-        )
-        or "nothing is paused",
-    )
-    if app.settings.ledger.mirror is not None:
-        yield _mirror_check(app, Path(app.settings.ledger.mirror))
-    for layer in sandbox_layers():
-        yield Check(
-            name=f"sandbox: {layer.name}",
-            is_well=layer.is_available,
-            sentence=layer.sentence,
-            advice=""
-            if layer.is_available
-            else "runners are held by the other layers only; a newer kernel has it",
-        )
-
-
-def _mirror_check(app: App, folder: Path) -> Check:
-    try:
-        state = mirror_state(app.store, folder)
-    except (StatewardError, OSError) as error:
-        return Check(
-            name="ledger",
-            is_well=False,
-            sentence=f"the mirror cannot be used: {error}",
-            advice=f"work goes on without it; look with: stateward ledger verify {folder}",
-        )
-    is_late = state.since is not None and app.clock() - state.since > MIRROR_LATE_S * SECOND
-    return Check(
-        name="ledger",
-        is_well=not is_late,
-        sentence=f"{state.seq} transitions are mirrored to {folder}, {state.behind} are not yet",
-        advice="see that a coordinator runs, and what it logs about the ledger" if is_late else "",
-    )
-
-
-def _disk_check(folder: Path) -> Check:
-    folder.mkdir(parents=True, exist_ok=True)
-    stat = os.statvfs(folder)
-    free = stat.f_bavail * stat.f_frsize
-    is_well = free > DISK_FREE_MIN
-    return Check(
-        name="disk",
-        is_well=is_well,
-        sentence=f"{free // 2**20} MiB free at {folder}",
-        advice="" if is_well else "free some space: new documents will soon be refused",
-    )
-
-
-def _clock_check(app: App) -> Check:
-    newest = app.store.log(after=max(0, app.store.anchor().count - 1), limit=1)
-    is_back = bool(newest) and newest[0].at > app.clock() + 60 * SECOND
-    return Check(
-        name="clock",
-        is_well=not is_back,
-        sentence="the clock is behind the newest transition"
-        if is_back
-        else "the clock agrees with the history",
-        advice="set the clock: timeouts and retries wait until it has caught up" if is_back else "",
-    )
-
-
-def _runner_check(app: App) -> Check:
-    loaded = registered()
-    missing = [
-        stage.runner
-        for machine in app.catalogue.newest.values()
-        for stage in machine.stages
-        if stage.runner not in loaded
-    ]
-    return Check(
-        name="runners",
-        is_well=True,
-        sentence=f"{len(loaded)} loaded"
-        + (f"; driven from outside: {', '.join(missing)}" if missing else ""),
-    )

@@ -6,13 +6,14 @@ from contextlib import closing, contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from stateward.app import App, host_name, process_life
+from stateward.app import App
 from stateward.bus import WorkerInfo
 from stateward.coordinator import Opening
 from stateward.core.model import AUTO, SEQUENCING, Fields, Record, Work
 from stateward.database import TOPIC_READY
 from stateward.outputs import Mark, Output, ended_event
 from stateward.settings import Settings
+from stateward.world import host_name, process_life
 
 GOOD: Fields = {"final_confidence": 95, "valid": True, "vertical": "energy", "provider": "E.ON"}
 DOUBTFUL: Fields = {**GOOD, "final_confidence": 40}

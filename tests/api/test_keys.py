@@ -11,6 +11,7 @@ from stateward.api import described
 from stateward.api.door import is_loopback
 from stateward.api.pages import operations
 from stateward.api.server import check_address
+from stateward.api.service import CALLERS_MAX, Rates
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.keys import RIGHTS, ROLES, key_parts
 from tests.api.doors import Door, problem, serving, settings_at, statement
@@ -302,3 +303,16 @@ def test_a_key_that_cannot_be_made_is_refused(
         shared.app.new_key(name, role=role, pipelines=pipelines)
 
     assert shared.app.keys.all() == []
+
+
+def test_rates_of_callers_who_went_quiet_are_forgotten() -> None:
+    now = 0.0
+    rates = Rates(60, burst=1, ticks=lambda: now)
+    for number in range(CALLERS_MAX):
+        rates.take(f"caller {number}")
+
+    now = 61.0
+    waits = [rates.take("another"), rates.take("another")]
+
+    assert waits == [0.0, 1.0]
+    assert len(rates._left) == 1

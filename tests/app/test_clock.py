@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.app import SteadyClock
 from stateward.core.model import SECOND, Micros
+from stateward.world import SteadyClock
 
 START: Micros = 1_800_000_000 * SECOND
 HOUR = 3600 * SECOND

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from stateward import telemetry
-from stateward.app import App, Node
+from stateward.app import App
 from stateward.core.errors import StoreUnreachable
+from stateward.node import Node
 from stateward.settings import Settings
 from stateward.testing.postgres import Cluster
 from tests.faults.scene import INLINE
@@ -112,13 +113,13 @@ def test_a_batch_command_does_not_wait_for_the_database(
 
 
 def test_a_clock_that_was_set_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from stateward.app import SteadyClock, wall_clock
+    from stateward.world import SteadyClock, wall_clock
 
     jump = [0]
     clock = SteadyClock(lambda: wall_clock() + jump[0])
     settings = Settings.load(environ={"STATEWARD_DATA": str(tmp_path)})
     with App(settings, machines=[INLINE], clock=clock) as app, app.node() as node, heard() as words:
-        monkeypatch.setattr("stateward.app.RECOVER_EVERY_S", 0.0)
+        monkeypatch.setattr("stateward.node.RECOVER_EVERY_S", 0.0)
         node.turn()
         assert words.getvalue() == ""
 

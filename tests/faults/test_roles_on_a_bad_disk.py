@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from stateward import telemetry
-from stateward.app import App, Node
+from stateward.app import App
 from stateward.core.errors import StoreBroken, StoreFull
+from stateward.node import Node
 from stateward.testing.disk import Disk, DiskFault, Operation, faulty_sqlite
 from tests.faults.scene import an_app, assert_recovered
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
+from stateward.doctor import checks
 from stateward.ledger import Ledger, check_signature, new_key, read_verifier, verify
 from stateward.provenance import Mirror, compare, mirror_state
 from stateward.provenance.mirror import SOURCE
@@ -227,12 +228,12 @@ def test_a_coordinator_mirrors_and_a_damaged_mirror_does_not_stop_it(tmp_path: P
     with App(settings) as app:
         submit(app, 2)
         app.run_until_idle()
-        well = {check.name: check for check in app.doctor()}["ledger"]
+        well = {check.name: check for check in checks(app)}["ledger"]
         (delta,) = (tmp_path / "mirrored").glob("delta-*.jsonl")
         delta.write_bytes(delta.read_bytes().replace(b'"doc_id"', b'"dog_id"', 1))
         submit(app, 1, start=2)
         app.run_until_idle()
-        ill = {check.name: check for check in app.doctor()}["ledger"]
+        ill = {check.name: check for check in checks(app)}["ledger"]
         statuses = {view.status for view in app.store.walk()}
 
     assert settings.ledger.mirror == str(tmp_path / "mirrored")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stateward.app import App, wall_clock
+from stateward.app import App
 from stateward.core.model import SECOND, Micros
 from stateward.settings import Settings
+from stateward.world import wall_clock
 
 Maker = Callable[..., App]
 

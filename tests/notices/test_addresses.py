@@ -7,7 +7,6 @@ from ipaddress import ip_address
 
 import pytest
 
-from stateward.app import wall_clock
 from stateward.notices.addresses import (
     Allowed,
     Refused,
@@ -19,6 +18,7 @@ from stateward.notices.addresses import (
     resolved,
 )
 from stateward.notices.sending import Sender
+from stateward.world import wall_clock
 from tests.notices.receivers import receiving
 
 NOT_PUBLIC = """

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from stateward.app import wall_clock
 from stateward.notices.addresses import Allowed, Lookup, look_up
 from stateward.notices.sending import (
     ANSWER_BYTES_MAX,
@@ -18,6 +17,7 @@ from stateward.notices.sending import (
     Sender,
     retry_after_s,
 )
+from stateward.world import wall_clock
 from tests.notices.certificates import Authority
 from tests.notices.receivers import Answer as Said
 from tests.notices.receivers import receiving, saying

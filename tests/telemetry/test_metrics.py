@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from prometheus_client.metrics_core import Metric as Parsed
 from prometheus_client.parser import text_string_to_metric_families
 
-from stateward.app import App, wall_clock
+from stateward.app import App
 from stateward.bus import WorkerInfo
 from stateward.coordinator import Opening
 from stateward.core.model import SECOND, Event, event_id
 from stateward.tallies import BUCKETS_S, SOURCE_TYPES_MAX
 from stateward.telemetry import metrics
 from stateward.telemetry.metrics import METRICS, Family, Histogram, exposed
+from stateward.world import wall_clock
 from tests.telemetry.conftest import Maker, on_each_store
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"

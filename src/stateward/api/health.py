@@ -7,10 +7,11 @@ from litestar import Response, get
 from stateward import wire
 from stateward.api import views
 from stateward.api.door import Asked, reply, service_of
-from stateward.app import App, is_alive
+from stateward.app import App
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
 from stateward.requests import Answer
+from stateward.world import is_alive
 
 
 @get(

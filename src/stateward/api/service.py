@@ -22,7 +22,7 @@ TROUBLE_PAUSE_S = 2.0
 MINUTE_S = 60.0
 FOLLOW_PAUSE_S = 0.01
 CALLERS_MAX = 10_000
-"""So many callers' rates are remembered; more, and those that were quiet for a minute are forgotten: theirs are full."""
+"""So many callers' rates are remembered; then those that were quiet for a minute are forgotten: theirs are full."""
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
 
-from stateward.app import App, new_record_id, wall_clock
+from stateward.app import App, new_record_id
 from stateward.bench.floor_postgres import PostgresWriter
 from stateward.bench.floor_sqlite import SqliteWriter
 from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading
@@ -35,6 +35,7 @@ from stateward.bench.steps import (
 from stateward.core.chain import GENESIS
 from stateward.core.model import SECOND, Micros, to_iso
 from stateward.settings import DATABASE
+from stateward.world import wall_clock
 
 DUE_IN = 3605 * SECOND  # the default timeout of a stage, and the grace that the clock gives it
 

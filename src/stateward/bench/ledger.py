@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 
-from stateward.app import wall_clock
 from stateward.bench import ledger_peers, ledger_rivals, ledger_work
 from stateward.bench.ledger_work import ADAPTER, WAY, Spent, commits, doc_id
 from stateward.bench.report import write_between
 from stateward.core.model import to_iso
 from stateward.ledger import Ledger
+from stateward.world import wall_clock
 
 SIZES = (100_000, 1_000_000)
 LARGE = 10_000_000

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from stateward import __version__
-from stateward.app import App, Node
+from stateward.app import App
 from stateward.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading, written
 from stateward.coordinator import Opening
 from stateward.core.declare import declare
 from stateward.core.model import PERSON, SECOND, Fields
+from stateward.node import Node
 from stateward.runners.kit import Job as RunnerJob
 from stateward.runners.kit import runner
 from stateward.settings import Settings

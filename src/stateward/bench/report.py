@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import apsw
 
-from stateward.app import wall_clock
 from stateward.bench.runs import Row, StoreName
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import to_iso
+from stateward.world import wall_clock
 
 FSYNCS = 50
 CPU_AIM_MS = {"sqlite": 0.25, "postgres": 0.6}

@@ -141,7 +141,7 @@ class _Acting:
     def __init__(
         self, door: Door, app: "App", verb: str, reason: str | None, priority: str = ""
     ) -> None:
-        from stateward.app import person
+        from stateward.world import person
 
         self._door = door
         self._app = app
@@ -265,7 +265,7 @@ def pause(door: Door, *, machine: str, stage: str, reason: str | None) -> None:
 
     What a runner has already is finished; everything else waits until `stateward resume`.
     """
-    from stateward.app import person
+    from stateward.world import person
 
     with door.app() as app:
         app.pause(machine, stage, actor=person(), reason=reason)

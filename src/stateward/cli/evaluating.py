@@ -57,9 +57,9 @@ def statements(door: Door, *, folder: Path) -> Exit:
     beside it as NAME.truth.json, with a list `transactions` of date, amount and, where they are known, balance and
     description. A statement is exact only if every row is. It ends with 1 if any is wrong and nothing says so.
     """
-    from stateward.app import steady_clock
     from stateward.core.errors import InvalidRequest
     from stateward.pipelines.statements.evaluate import evaluate
+    from stateward.world import steady_clock
 
     if not folder.is_dir():
         raise InvalidRequest(f"{folder} is no folder; name one that holds statements")

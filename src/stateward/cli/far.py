@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from stateward import wire
-from stateward.app import Bulk, Verb, wall_clock
+from stateward.app import Bulk, Verb
 from stateward.cli.far_reviews import FarReviews
 from stateward.client import ApiProblem, Client, ServerUnreachable
 from stateward.coordinator import Catalogue, Opened
@@ -39,6 +39,7 @@ from stateward.core.view import Explanation, sentence, view
 from stateward.outputs import Mark
 from stateward.settings import ServerSettings
 from stateward.store import ErrorGroup
+from stateward.world import wall_clock
 
 POLL_S = 0.2
 

@@ -318,8 +318,8 @@ def rollback(door: Door, *, ledger_path: Path, to: str, reason: str, execute: bo
 
     The documents are then where they were; the log keeps everything, and says that and why it was rolled back.
     """
-    from stateward.app import person
     from stateward.ledger.upkeep import find_snapshot
+    from stateward.world import person
 
     wanted: str | int = int(to) if to.isascii() and to.isdecimal() else to
     with reading(door, ledger_path) as found:

@@ -34,8 +34,8 @@ def rebuild(door: Door, *, ids: tuple[str, ...], query: str | None, stage: str) 
     Nothing is parsed again and no record moves: what the stage before left is read once more, and the result is a
     new edition. The rows that were there stay: stateward items ID --edition 0.
     """
-    from stateward.app import person
     from stateward.core.errors import StatewardError, StoreError
+    from stateward.world import person
 
     if bool(ids) == bool(query):
         raise click.UsageError("name records, or give a --query; one of the two")

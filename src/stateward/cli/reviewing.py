@@ -332,7 +332,7 @@ def _decide(
 
 
 def _person() -> str:
-    from stateward.app import person
+    from stateward.world import person
 
     return person()
 

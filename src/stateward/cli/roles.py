@@ -21,7 +21,7 @@ from stateward.cli.records import count_rows
 from stateward.cli.serving import at, opened, where
 
 if TYPE_CHECKING:
-    from stateward.app import Node
+    from stateward.node import Node
     from stateward.settings import Settings
 
 LEVELS = ("debug", "info", "warning", "error")

@@ -22,7 +22,8 @@ from stateward.cli.exits import Exit
 from stateward.cli.shown import hand_over, write
 
 if TYPE_CHECKING:
-    from stateward.app import App, Node
+    from stateward.app import App
+    from stateward.node import Node
     from stateward.settings import WatchSettings
 
 TAKEN = "watched.json"

@@ -62,7 +62,7 @@ def add(door: Door, *, url: str, events: tuple[str, ...], content: str) -> None:
 
     Its secret is made and shown: the receiver checks signatures with it, as Standard Webhooks has it.
     """
-    from stateward.app import person
+    from stateward.world import person
 
     with door.app() as app:
         made = app.notices.add(url, events=events, content=content, actor=person())
@@ -128,7 +128,7 @@ def disable(door: Door, *, webhook_id: str, reason: str) -> None:
 
     What waits for it goes to the dead; enable it and replay them to deliver them after all.
     """
-    from stateward.app import person
+    from stateward.world import person
 
     with door.app() as app:
         said = f"disabled by {person()}" + (f": {reason}" if reason else "")
