@@ -12,6 +12,7 @@ from stateward.app import App
 from stateward.coordinator import Opening
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND
+from stateward.doctor import checks
 from stateward.notices import Delivery
 from tests.notices.conftest import LOOPBACK, STATEMENT, Hands, Maker, deliver, on_each_store
 from tests.notices.receivers import Answer, Post, receiving
@@ -171,6 +172,9 @@ def test_what_is_dead_can_be_replayed_under_the_same_id(app: App) -> None:
         opened(app)
         deliver(app)
         assert only(app).state == "dead"
+        ill = {check.name: check for check in checks(app)}["notices"]
+        assert (ill.is_well, ill.sentence) == (False, "1 could not be delivered")
+        assert "stateward webhook replay --dead" in ill.advice
 
         assert app.notices.replay(state="dead") == 1
         deliver(app)

@@ -145,7 +145,9 @@ class Worker:
         self._scratch_root = scratch_root
         self._log = log
         self._options = options or {}
-        self._offline = frozenset(offline)  # runners that need no network, whatever their machine says
+        self._offline = frozenset(
+            offline
+        )  # runners that need no network, whatever their machine says
         self._on_close = on_close
         self._info = WorkerInfo(
             id=name,

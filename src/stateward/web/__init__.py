@@ -1,0 +1,34 @@
+"""The console: pages for people, at the same address as the API and with the same verbs and rights.
+
+A handler takes the request, asks a desk of the service with a function on the App, and renders a template that
+escapes everything. It must never do what the API would refuse: every route names the right it needs, and whatever
+changes something goes through the functions that the API itself calls. The pages load nothing from elsewhere.
+"""
+
+from litestar import Router
+from litestar.types import ControllerRouterHandler
+
+from stateward.web import assets, board, entry, errors, ledger, operations, record, records, review
+from stateward.web.pages import badges_now, check_page, refused
+from stateward.web.shelf import BASE
+
+ROOMS = (board, records, record, errors, review, ledger, operations)
+
+
+def console() -> list[ControllerRouterHandler]:
+    """The routes of the console."""
+    return [
+        entry.root,
+        Router(
+            path=BASE,
+            route_handlers=[
+                *assets.HANDLERS,
+                *entry.HANDLERS,
+                badges_now,
+                *(handler for room in ROOMS for handler in room.HANDLERS),
+            ],
+            guards=[check_page],
+            exception_handlers={Exception: refused},
+            include_in_schema=False,
+        ),
+    ]

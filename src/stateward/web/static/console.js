@@ -1,0 +1,194 @@
+// What every page does: the token on changes, local times, the dialog, toasts, and following what happens.
+"use strict";
+(() => {
+  const csrf = document.querySelector("meta[name=csrf]")?.content || "";
+  const base = document.body.dataset.base;
+
+  // Changes carry the token that only our own pages know.
+  document.addEventListener("htmx:configRequest", (event) => {
+    event.detail.headers["X-CSRF-Token"] = csrf;
+  });
+
+  // Times: local, with UTC on hover.
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
+  const short = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+  function ago(ms) {
+    const s = Math.round(Math.abs(ms) / 1000);
+    const text = s < 5 ? "a moment" : s < 60 ? `${s} s` : s < 3600 ? `${Math.round(s / 60)} min`
+      : s < 86400 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} d`;
+    return ms >= 0 ? `${text} ago` : `in ${text}`;
+  }
+
+  function tell(element) {
+    const at = new Date(element.getAttribute("datetime"));
+    if (Number.isNaN(at.getTime())) return;
+    if (!element.dataset.utc) {
+      element.dataset.utc = element.title;
+      element.title = `${element.title} · ${day.format(at)} ${clock.format(at)} ${zone}`;
+    }
+    const how = element.dataset.as;
+    const since = Date.now() - at.getTime();
+    const text = how === "clock" ? `${short.format(at).split(",")[0]}, ${clock.format(at)}`
+      : how === "date" ? short.format(at)
+      : Math.abs(since) < 7 * 86400e3 ? ago(since) : short.format(at);
+    if (element.textContent !== text) element.textContent = text;
+  }
+  const tellAll = (root = document) => root.querySelectorAll("time[datetime]").forEach(tell);
+  tellAll();
+  setInterval(() => { if (!document.hidden) tellAll(); }, 5000);
+  document.addEventListener("htmx:afterSettle", (event) => tellAll(event.target instanceof Element ? event.target : document));
+
+  // Toasts
+  function toast(text, kind = "", ms = 6000) {
+    const line = document.createElement("p");
+    line.className = `toast ${kind}`;
+    line.textContent = text;
+    document.getElementById("toasts").append(line);
+    setTimeout(() => line.remove(), ms);
+    return line;
+  }
+  document.addEventListener("stateward:toast", (event) => toast(event.detail.value || "", event.detail.kind || ""));
+  document.addEventListener("htmx:sendError", () => toast("The service does not answer; try again soon.", "bad"));
+
+  // The dialog
+  const dialog = document.getElementById("dialog");
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.target.id === "dialog-body" && event.target.childElementCount && !dialog.open) dialog.showModal();
+  });
+  document.addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest("[data-close]")) dialog.close();
+  });
+  document.addEventListener("stateward:close", () => dialog.close());
+  dialog?.addEventListener("close", () => { document.getElementById("dialog-body").replaceChildren(); });
+
+  // Copying
+  document.addEventListener("click", async (event) => {
+    const button = event.target instanceof Element && event.target.closest("[data-copy]");
+    if (!button) return;
+    try { await navigator.clipboard.writeText(button.dataset.copy); toast("Copied."); } catch { toast("Copying is not allowed here.", "bad"); }
+  });
+
+  // Following what happens: one stream, pages say what they want refreshed. Hidden pages rest.
+  const fresh = document.getElementById("fresh");
+  let source = null;
+  let updatedAt = Date.now();
+  let state = "connecting";
+  const listeners = [];
+  const AGAIN_MS = 5000;
+
+  function say() {
+    if (!listeners.length) return;
+    fresh.hidden = false;
+    fresh.dataset.state = state;
+    const s = Math.round((Date.now() - updatedAt) / 1000);
+    fresh.textContent = state === "live" ? (s < 3 ? "live" : `live · ${s} s old`) : state === "paused" ? "paused" : `reconnecting · ${s} s old`;
+    fresh.title = "Changes come by themselves; a page that nobody looks at rests.";
+  }
+  function open() {
+    if (source || document.hidden || !listeners.length) return;
+    state = "connecting";
+    source = new EventSource("/events/stream");
+    source.addEventListener("open", () => { state = "live"; listeners.forEach((each) => each(null)); say(); });
+    source.addEventListener("transition", (event) => {
+      const transition = JSON.parse(event.data);
+      listeners.forEach((each) => each(transition));
+    });
+    source.addEventListener("error", () => {
+      state = "reconnecting";
+      say();
+      if (source?.readyState !== EventSource.CLOSED) return; // it comes back by itself
+      source = null; // refused: perhaps nobody is signed in any more, which the next look tells
+      setTimeout(() => { listeners.forEach((each) => each(null)); open(); }, AGAIN_MS);
+    });
+  }
+  function close(name) {
+    source?.close();
+    source = null;
+    state = name;
+    say();
+  }
+  document.addEventListener("visibilitychange", () => (document.hidden ? close("paused") : open()));
+  addEventListener("pagehide", () => close("paused"));
+  setInterval(say, 1000);
+
+  // Refreshing a part of the page in place, at most once in `every` ms, without flicker.
+  function live(element, { every = 700, wants = () => true } = {}) {
+    let timer = null;
+    let isAsking = false;
+    let isWanted = false;
+    async function refresh() {
+      timer = null;
+      if (isAsking) { isWanted = true; return; }
+      isAsking = true;
+      try {
+        const answer = await fetch(element.dataset.live, { headers: { "HX-Request": "true" }, redirect: "error" });
+        if (answer.status === 401) { location.assign(`${base}/login`); return; }
+        if (!answer.ok) return;
+        const text = await answer.text();
+        if (element.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) return;
+        Idiomorph.morph(element, text, {
+          morphStyle: "innerHTML",
+          callbacks: {
+            beforeNodeMorphed(old, fresh) {
+              if (!(old instanceof Element)) return true;
+              if (old.hasAttribute("data-chart")) {
+                old.dataset.points = fresh.dataset.points;
+                return false;
+              }
+              if (old.matches("time[datetime]") && old.getAttribute("datetime") === fresh.getAttribute("datetime")) return false;
+              if (old.matches("details") && old.open) fresh.setAttribute("open", "");
+              return !old.hasAttribute("data-keep");
+            },
+            afterNodeMorphed(old) {
+              if (old instanceof Element && old.matches("time[datetime]")) { delete old.dataset.utc; tell(old); }
+            },
+          },
+        });
+        updatedAt = Date.now();
+        htmx.process(element);
+        tellAll(element);
+        element.dispatchEvent(new CustomEvent("stateward:refreshed", { bubbles: true }));
+        say();
+      } catch { /* the next event tries again */ } finally {
+        isAsking = false;
+        if (isWanted) { isWanted = false; plan(); }
+      }
+    }
+    function plan() { if (timer === null) timer = setTimeout(refresh, every); }
+    listeners.push((transition) => { if (transition === null || wants(transition)) plan(); });
+    open();
+    return plan;
+  }
+
+  // What waits for a person, in the menu.
+  const BADGES_EVERY = 3000;
+  let badgesAt = 0;
+  let badgesTimer = null;
+  async function badges() {
+    badgesTimer = null;
+    badgesAt = Date.now();
+    try {
+      const answer = await fetch(`${base}/badges`, { headers: { "HX-Request": "true" }, redirect: "error" });
+      if (!answer.ok) return;
+      for (const [name, count] of Object.entries(await answer.json())) {
+        const badge = document.querySelector(`[data-badge="${name}"]`);
+        if (!badge) continue;
+        badge.hidden = !count;
+        badge.querySelector("[data-number]").textContent = count.toLocaleString("en");
+      }
+    } catch { /* the next refresh asks again */ }
+  }
+  document.addEventListener("stateward:refreshed", () => {
+    if (badgesTimer === null) badgesTimer = setTimeout(badges, Math.max(0, badgesAt + BADGES_EVERY - Date.now()));
+  });
+
+  window.stateward = { csrf, base, toast, live, tellAll, ago };
+  document.querySelectorAll("[data-live]").forEach((element) => {
+    const of = element.dataset.liveOf;
+    const refresh = live(element, { wants: (transition) => !of || transition.record_id === of });
+    document.addEventListener("stateward:refresh", refresh);
+  });
+})();
