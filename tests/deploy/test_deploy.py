@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ CONTAINERFILE = DEPLOY / "container" / "Containerfile"
 RULES = DEPLOY / "prometheus" / "rules.yaml"
 ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 DASHBOARD = DEPLOY / "grafana" / "stateward.json"
-PROMTOOL = shutil.which("promtool")
+PROMTOOL = shutil.which("promtool") or shutil.which("promtool", path=Path(sys.executable).parent)
 SYSTEMD = shutil.which("systemd-analyze")
 
 # Words of PromQL, and what Prometheus itself adds.

@@ -2,7 +2,9 @@
 
 import shutil
 import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -242,7 +244,7 @@ def test_names_follow_the_rules_of_prometheus() -> None:
         assert metric.help.endswith(".")
 
 
-PROMTOOL = shutil.which("promtool")
+PROMTOOL = shutil.which("promtool") or shutil.which("promtool", path=Path(sys.executable).parent)
 
 
 @pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed")

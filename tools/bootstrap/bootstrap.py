@@ -7,7 +7,7 @@
 Debian and Ubuntu ship Python without pip, so a pip wheel lies beside this file, with its SHA-256 in
 `pip.sha256`. It installs exactly what the lock files in `requirements/` name, checked against their
 hashes, from whatever index the user's own pip settings point to. For `dev`, root on Debian also gets Debian's
-chromium if there is none.
+chromium if there is none, and promtool.
 
 It uses the standard library only, names no index, and must never install into any Python but those
 in `.venv` and `.venv-bench`, nor leave a stamp behind for work that was not finished.
@@ -19,6 +19,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +29,7 @@ ROOT = HERE.parent.parent
 LOCKS = {"run": ("run", "build"), "dev": ("dev",), "bench": ("bench",)}
 PLACES = {"run": ".venv", "dev": ".venv", "bench": ".venv-bench"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PROMTOOL = "promtool"
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 PURPOSES = {
     "run": "to run Stateward",
@@ -78,6 +80,7 @@ def prepare(level: str) -> None:
         install_project(venv, pip)
     if level == "dev":
         provide_browser()
+        provide_promtool(venv)
     stamp.write_text(wanted)
 
 
@@ -183,9 +186,34 @@ def provide_browser() -> None:
         print(f"setup: chromium could not be installed: {said}", flush=True)
 
 
-def run_quietly(command: list[str], environment: dict[str, str]) -> str:
+def provide_promtool(venv: Path) -> None:
+    """Prometheus's own checker of metrics and rules, taken out of Debian's package; nothing is installed or started.
+
+    Its tests say that they were skipped where it is missing; so what goes wrong here is only told.
+    """
+    apt, unpack = shutil.which("apt-get"), shutil.which("dpkg-deb")
+    is_here = shutil.which(PROMTOOL) is not None or (venv / "bin" / PROMTOOL).exists()
+    if is_here or apt is None or unpack is None:
+        return
+    print("setup: fetching promtool, by which metrics and alerts are checked", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        said = run_quietly([apt, "download", "prometheus"], dict(os.environ), folder)
+        packages = list(folder.glob("prometheus_*.deb"))
+        if not said and packages:
+            said = run_quietly([unpack, "-x", str(packages[0]), name], dict(os.environ))
+        found = folder / "usr" / "bin" / PROMTOOL
+        if said or not found.exists():
+            print(f"setup: promtool could not be fetched: {said or 'no such package'}", flush=True)
+            return
+        shutil.copy(found, venv / "bin" / PROMTOOL)
+
+
+def run_quietly(command: list[str], environment: dict[str, str], folder: Path = ROOT) -> str:
     """Run a command; what it said at last if it failed, else nothing."""
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
     return done.stderr.strip()[-300:] or "it failed" if done.returncode else ""
 
 
