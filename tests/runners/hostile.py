@@ -23,7 +23,7 @@ from stateward.core.errors import FatalFailure
 from stateward.runners.kit import Job, Outcome, runner
 
 FOR_EVER_S = 3600
-LAST_FD = 64
+LAST_FD = 4096
 
 
 @runner("good.echo")

@@ -1,4 +1,7 @@
-"""One service and one browser for all tests of the console; a fresh window for each."""
+"""One service and one browser for the tests of a file; a fresh window for each.
+
+Both end with the file: while they run, this process has an event loop and threads that other tests would stumble over.
+"""
 
 import os
 from collections.abc import Iterator
@@ -19,13 +22,13 @@ expect.set_options(timeout=WAIT_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of them in one process, which has the service and the browser."""
+    """Those of a file in one process, one after the other."""
     for item in items:
         if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.xdist_group("web"))
+            item.add_marker(pytest.mark.xdist_group(f"web {item.path.stem}"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """A service that nobody made a key for, and that mirrors its history to a ledger."""
     folder = tmp_path_factory.mktemp("console")
@@ -41,7 +44,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """A service that wants a key."""
     with staged(tmp_path_factory.mktemp("locked")) as found:
@@ -49,9 +52,9 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The one browser; without one, tests are skipped and say why, and in CI they fail."""
+    """A browser; without one, tests are skipped and say why, and in CI they fail."""
     with ExitStack() as stack:
         try:
             yield stack.enter_context(chromium())
