@@ -128,6 +128,7 @@ def test_a_document_whose_sync_fails_is_refused(config: Path) -> None:
 
     assert done.returncode == Exit.DISK_FULL
     assert "nothing was kept" in done.stderr
+    assert "there was no file" not in done.stderr  # there was one, and it was not taken
     assert_well(config, is_acknowledged=False)
 
 

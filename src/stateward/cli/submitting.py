@@ -182,7 +182,8 @@ class _Sending:
                 source, machine=machine, name=name, labels=labels, priority=priority, reason=reason
             )
         except StoreError:  # it would refuse the rest as well
-            self.report()
+            if self._rows or self._door.is_for_programs:
+                self.report()
             raise
         except StatewardError as error:
             self.refuse(file, str(error), code=problem(error).code)
