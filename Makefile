@@ -48,7 +48,7 @@ run: setup ## show Stateward at work on sample documents; at a terminal, then se
 	@[ ! -t 1 ] || { echo; echo 'Now in your browser, until Ctrl-C:'; exec $(BIN)/stateward --data stateward-demo up; }
 
 .PHONY: test
-test: lint ## run the quick checks, then every test; ARGS="tests/store -k late" picks some
+test: lint ## run the quick checks, then every test; ARGS="tests/storage -k late" picks some
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 .PHONY: coverage
@@ -84,39 +84,39 @@ lock: setup-dev ## write requirements/ anew from pyproject.toml; UPGRADE=1 takes
 .PHONY: bench
 bench: setup-dev ## measure beside hand-written SQL and peers, into docs/explanation/benchmarks.md; RECORDS= ROUNDS=
 	@$(call bootstrap,bench)
-	@$(BIN)/python -m stateward.bench table docs/explanation/benchmarks.md --peers .venv-bench/bin/python \
+	@$(BIN)/python -m lab.bench table docs/explanation/benchmarks.md --peers .venv-bench/bin/python \
 	  $(if $(RECORDS),--records $(RECORDS)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 .PHONY: bench-growth
 bench-growth: setup-dev ## measure with up to a million finished records, into docs/explanation/scale.md; SIZES=10000,100000
-	@$(BIN)/python -m stateward.bench growth docs/explanation/scale.md \
+	@$(BIN)/python -m lab.bench growth docs/explanation/scale.md \
 	  $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 .PHONY: bench-console
 bench-console: setup-dev ## measure the console's pages on a million records in PostgreSQL, into docs/explanation/console-speed.md; RECORDS=
-	@$(BIN)/python -m stateward.bench.console docs/explanation/console-speed.md $(if $(RECORDS),--records $(RECORDS))
+	@$(BIN)/python -m lab.bench.console docs/explanation/console-speed.md $(if $(RECORDS),--records $(RECORDS))
 
 .PHONY: screenshots
 screenshots: setup-dev ## draw every page of the console, light and dark, into docs/images
-	@$(BIN)/python -m tests.web.screenshots docs/images
+	@$(BIN)/python -m tests.console.screenshots docs/images
 
 .PHONY: ledger-bench
 ledger-bench: setup-dev ## measure the ledger beside SQLite, LMDB and plain files, into docs/explanation/ledger-speed.md; LARGE=1 for 10 M documents
 	@$(call bootstrap,bench)
-	@$(BIN)/python -m stateward.bench.ledger docs/explanation/ledger-speed.md $(if $(LARGE),--large)
+	@$(BIN)/python -m lab.bench.ledger docs/explanation/ledger-speed.md $(if $(LARGE),--large)
 
 .PHONY: load
 load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL, into docs/explanation/load.md; RATE=100 SECONDS=60 BURST=10000
-	@$(BIN)/python -m stateward.testing.load --rate $(or $(RATE),100) --seconds $(or $(SECONDS),60) \
+	@$(BIN)/python -m lab.load --rate $(or $(RATE),100) --seconds $(or $(SECONDS),60) \
 	  --burst $(or $(BURST),10000) $(if $(RATE)$(SECONDS)$(BURST),,--page docs/explanation/load.md)
 
 .PHONY: simulate
 simulate: setup-dev ## run simulated histories with crashes and every other fault; SEEDS=10000 FROM=0, or SEED=4711 for one
-	@$(BIN)/python -m stateward.testing.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000) --from $(or $(FROM),0))
+	@$(BIN)/python -m lab.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000) --from $(or $(FROM),0))
 
 .PHONY: chaos
 chaos: setup-dev ## kill, stop, cut off and fill up real processes, into docs/explanation/chaos.md; ROUNDS=50 ONLY=kill-worker,cut
-	@$(BIN)/python -m stateward.testing.chaos --rounds $(or $(ROUNDS),50) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) \
+	@$(BIN)/python -m lab.chaos --rounds $(or $(ROUNDS),50) $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(ONLY),,--page docs/explanation/chaos.md)
 
 .PHONY: disk-faults

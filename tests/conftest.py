@@ -10,7 +10,12 @@ from urllib.parse import urlencode
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from stateward.testing.postgres import Cluster, MissingPostgres, Server, cluster
+from lab.postgres import (
+    Cluster,
+    MissingPostgres,
+    Server,
+    cluster,
+)
 from tests.servers import Run
 
 RUN = pytest.StashKey[Run]()

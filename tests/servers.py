@@ -1,7 +1,7 @@
 """The PostgreSQL of the tests: one server for a whole run, one database for each test.
 
 `$TEST_PG_DSN` names a server to use; otherwise the first test that asks starts one of our own
-(`stateward.testing.postgres`). With xdist a run is several processes: they meet in a folder whose
+(`lab.postgres`). With xdist a run is several processes: they meet in a folder whose
 name the controlling process hands them, where a file lock lets only one start the server. The
 controlling process removes it, so a worker that is killed takes nothing with it.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stateward.testing.postgres import Cluster, Server, guard
+from lab.postgres import Cluster, Server, guard
 
 
 class Run:
@@ -54,7 +54,7 @@ class Run:
         return str(Cluster.create(owner=self.controller).folder)
 
     def _make_template(self) -> str:
-        from stateward.database.postgres import migrate  # other tests need not load this engine
+        from stateward.storage.postgres import migrate
 
         server = self.postgres()
         name = server.create_database()

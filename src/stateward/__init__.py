@@ -13,7 +13,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from stateward.app import App
-    from stateward.core.declare import declare, from_yaml
     from stateward.core.errors import (
         ArtifactError,
         ConcurrentModification,
@@ -42,12 +41,13 @@ if TYPE_CHECKING:
     )
     from stateward.core.machine import Machine
     from stateward.core.model import Event, Record, Transition
-    from stateward.runners.kit import Job, Outcome, runner
+    from stateward.definition.declare import declare, from_yaml
     from stateward.settings import Settings
+    from stateward.workers.sdk import Job, Outcome, runner
 
 _ROOMS = {
     "stateward.app": ("App",),
-    "stateward.core.declare": ("declare", "from_yaml"),
+    "stateward.definition.declare": ("declare", "from_yaml"),
     "stateward.core.errors": (
         "ArtifactError", "ConcurrentModification", "DeclarationError", "FatalFailure", "Fault",
         "InvalidCorrection", "InvalidRequest", "InvalidTransition", "LedgerDamaged", "LedgerError", "LedgerLocked",
@@ -57,7 +57,7 @@ _ROOMS = {
     ),
     "stateward.core.machine": ("Machine",),
     "stateward.core.model": ("Event", "Record", "Transition"),
-    "stateward.runners.kit": ("Job", "Outcome", "runner"),
+    "stateward.workers.sdk": ("Job", "Outcome", "runner"),
     "stateward.settings": ("Settings",),
 }  # fmt: skip
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -24,7 +24,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from stateward import wire
+from stateward import schemas
 from stateward.core.errors import StatewardError
 from stateward.core.model import Fields
 
@@ -43,14 +43,14 @@ Source = Path | str | bytes | IO[bytes]
 class ApiProblem(StatewardError):
     """A request that the server did not do; `problem` says why."""
 
-    def __init__(self, problem: wire.Problem) -> None:
+    def __init__(self, problem: schemas.Problem) -> None:
         self.problem = problem
         super().__init__(problem.detail)
 
     @property
     def kind(self) -> str:
         """The word that names the problem, such as `duplicate`."""
-        return self.problem.type.removeprefix(wire.PROBLEM_PREFIX)
+        return self.problem.type.removeprefix(schemas.PROBLEM_PREFIX)
 
     @property
     def status(self) -> int:
@@ -109,12 +109,14 @@ class Client:
         reason: str | None = None,
         on_duplicate: Literal["refuse", "return"] = "return",
         idempotency_key: str | None = None,
-    ) -> wire.Submitted:
+    ) -> schemas.Submitted:
         """Send a statement. Bytes that are there already give their upload, unless they are to be refused."""
         fields = _fields(
             source_type=source_type, name=name, priority=priority, reason=reason, labels=labels
         )
-        return self._send("/uploads", source, fields, on_duplicate, idempotency_key, wire.Submitted)
+        return self._send(
+            "/uploads", source, fields, on_duplicate, idempotency_key, schemas.Submitted
+        )
 
     def submit(
         self,
@@ -128,7 +130,7 @@ class Client:
         reason: str | None = None,
         on_duplicate: Literal["refuse", "return"] = "return",
         idempotency_key: str | None = None,
-    ) -> wire.RecordOpened:
+    ) -> schemas.RecordOpened:
         """Send a document to any machine."""
         fields = _fields(
             pipeline=machine,
@@ -139,7 +141,7 @@ class Client:
             labels=labels,
         )
         return self._send(
-            "/records", source, fields, on_duplicate, idempotency_key, wire.RecordOpened
+            "/records", source, fields, on_duplicate, idempotency_key, schemas.RecordOpened
         )
 
     def _send(
@@ -170,9 +172,9 @@ class Client:
 
     # Looking
 
-    def get_upload(self, upload_id: str) -> wire.Upload:
+    def get_upload(self, upload_id: str) -> schemas.Upload:
         """One upload."""
-        return self._get(f"/uploads/{_part(upload_id)}", wire.Upload)
+        return self._get(f"/uploads/{_part(upload_id)}", schemas.Upload)
 
     def uploads(
         self,
@@ -181,78 +183,78 @@ class Client:
         status: Iterable[str] = (),
         source_type: Iterable[str] = (),
         limit: int = 200,
-    ) -> Iterator[wire.Upload]:
+    ) -> Iterator[schemas.Upload]:
         """Uploads that match, newest first."""
         params = _params(q=q, status=list(status), source_type=list(source_type), limit=limit)
-        return self._pages("/uploads", params, wire.UploadPage, lambda page: page.items)
+        return self._pages("/uploads", params, schemas.UploadPage, lambda page: page.items)
 
-    def record(self, record_id: str) -> wire.Record:
+    def record(self, record_id: str) -> schemas.Record:
         """One record."""
-        return self._get(f"/records/{_part(record_id)}", wire.Record)
+        return self._get(f"/records/{_part(record_id)}", schemas.Record)
 
     def records(
         self, q: str | None = None, *, status: Iterable[str] = (), limit: int = 200
-    ) -> Iterator[wire.Record]:
+    ) -> Iterator[schemas.Record]:
         """Records that match, newest first."""
         params = _params(q=q, status=list(status), limit=limit)
-        return self._pages("/records", params, wire.RecordPage, lambda page: page.items)
+        return self._pages("/records", params, schemas.RecordPage, lambda page: page.items)
 
-    def wait(self, record_id: str, *, timeout_s: float = 300.0) -> wire.Record:
+    def wait(self, record_id: str, *, timeout_s: float = 300.0) -> schemas.Record:
         """Wait until a record has ended or rests; the record as it then is, at the latest after the time."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = max(0.0, min(POLL_S, deadline - time.monotonic()))
             record = self._get(
-                f"/records/{_part(record_id)}", wire.Record, params={"wait": f"{left:.3f}s"}
+                f"/records/{_part(record_id)}", schemas.Record, params={"wait": f"{left:.3f}s"}
             )
             if record.is_at_rest or time.monotonic() >= deadline:
                 return record
 
-    def history(self, record_id: str) -> Iterator[wire.Transition]:
+    def history(self, record_id: str) -> Iterator[schemas.Transition]:
         """What happened to a record, oldest first."""
         path = f"/records/{_part(record_id)}/history"
-        return self._pages(path, {}, wire.History, lambda page: page.items)
+        return self._pages(path, {}, schemas.History, lambda page: page.items)
 
     def items(self, record_id: str, *, kind: str | None = None) -> Iterator[Fields]:
         """The rows that a stage produced."""
         path = f"/records/{_part(record_id)}/items"
-        return self._pages(path, _params(kind=kind), wire.ItemPage, lambda page: page.items)
+        return self._pages(path, _params(kind=kind), schemas.ItemPage, lambda page: page.items)
 
-    def log(self, record_id: str, stage: str) -> wire.StageLog:
+    def log(self, record_id: str, stage: str) -> schemas.StageLog:
         """What was written while a stage ran."""
-        return self._get(f"/records/{_part(record_id)}/logs/{_part(stage)}", wire.StageLog)
+        return self._get(f"/records/{_part(record_id)}/logs/{_part(stage)}", schemas.StageLog)
 
-    def explain(self, record_id: str) -> wire.Why:
+    def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
-        return self._get(f"/records/{_part(record_id)}/explain", wire.Why)
+        return self._get(f"/records/{_part(record_id)}/explain", schemas.Why)
 
-    def counts(self, q: str | None = None) -> list[wire.StatusCount]:
+    def counts(self, q: str | None = None) -> list[schemas.StatusCount]:
         """Records by machine and status."""
-        return self._get("/counts", wire.Counts, params=_params(q=q)).items
+        return self._get("/counts", schemas.Counts, params=_params(q=q)).items
 
-    def errors(self) -> list[wire.ErrorGroup]:
+    def errors(self) -> list[schemas.ErrorGroup]:
         """Errors by cause."""
-        return self._get("/errors", wire.Errors).items
+        return self._get("/errors", schemas.Errors).items
 
-    def machines(self) -> list[wire.MachineSummary]:
+    def machines(self) -> list[schemas.MachineSummary]:
         """The machines in force."""
-        return self._get("/machines", wire.Machines).items
+        return self._get("/machines", schemas.Machines).items
 
-    def machine(self, name: str) -> wire.MachineDetail:
+    def machine(self, name: str) -> schemas.MachineDetail:
         """A machine with its states, stages and transitions."""
-        return self._get(f"/machines/{_part(name)}", wire.MachineDetail)
+        return self._get(f"/machines/{_part(name)}", schemas.MachineDetail)
 
     def graph(self, name: str) -> str:
         """A machine as SVG."""
         return self._patiently(lambda: self._http.get(f"/machines/{_part(name)}/graph.svg")).text
 
-    def pauses(self) -> list[wire.Pause]:
+    def pauses(self) -> list[schemas.Pause]:
         """What is paused."""
-        return self._get("/pauses", wire.Pauses).items
+        return self._get("/pauses", schemas.Pauses).items
 
     def events(
         self, *, after: int | None = None, machine: str | None = None
-    ) -> Iterator[wire.Transition]:
+    ) -> Iterator[schemas.Transition]:
         """Every change of status from now on, or from after a place in the log; it comes back if it is cut."""
         seq = after
         while True:
@@ -272,7 +274,7 @@ class Client:
                         _raise(answer)
                     for line in answer.iter_lines():
                         if line.startswith("data: "):
-                            event = msgspec.json.decode(line[6:], type=wire.Transition)
+                            event = msgspec.json.decode(line[6:], type=schemas.Transition)
                             seq = event.seq
                             yield event
             except httpx2.TransportError:
@@ -289,7 +291,7 @@ class Client:
         reason: str | None = None,
         version: int | None = None,
         idempotency_key: str | None = None,
-    ) -> wire.Record:
+    ) -> schemas.Record:
         """Try a failed record again; with a version, only if it is still that one."""
         return self._act(record_id, "retry", reason, version, idempotency_key)
 
@@ -300,7 +302,7 @@ class Client:
         reason: str | None = None,
         version: int | None = None,
         idempotency_key: str | None = None,
-    ) -> wire.Record:
+    ) -> schemas.Record:
         """Stop a record where it is; with a version, only if it is still that one."""
         return self._act(record_id, "cancel", reason, version, idempotency_key)
 
@@ -311,18 +313,20 @@ class Client:
         *,
         reason: str | None = None,
         idempotency_key: str | None = None,
-    ) -> wire.Record:
+    ) -> schemas.Record:
         """Let a record go sooner or later: 1 to 10, higher goes first."""
-        asked = wire.PriorityRequest(priority=priority, reason=reason)
+        asked = schemas.PriorityRequest(priority=priority, reason=reason)
         path = f"/records/{_part(record_id)}/priority"
-        return self._post(path, asked, wire.Record, key=idempotency_key)
+        return self._post(path, asked, schemas.Record, key=idempotency_key)
 
     def _act(
         self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
-    ) -> wire.Record:
+    ) -> schemas.Record:
         headers = {} if version is None else {"If-Match": f'"{version}"'}
         path = f"/records/{_part(record_id)}/{verb}"
-        return self._post(path, wire.Ask(reason=reason), wire.Record, headers=headers, key=key)
+        return self._post(
+            path, schemas.Ask(reason=reason), schemas.Record, headers=headers, key=key
+        )
 
     def batch(
         self,
@@ -334,9 +338,9 @@ class Client:
         reason: str | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
-    ) -> wire.Batch:
+    ) -> schemas.Batch:
         """Begin a bulk action, or with `dry_run` only count what it would concern."""
-        asked = wire.BatchRequest(
+        asked = schemas.BatchRequest(
             action=action,
             priority=priority,
             query=query,
@@ -344,51 +348,51 @@ class Client:
             reason=reason,
             dry_run=dry_run,
         )
-        return self._post("/batches", asked, wire.Batch, key=idempotency_key)
+        return self._post("/batches", asked, schemas.Batch, key=idempotency_key)
 
-    def get_batch(self, batch_id: str) -> wire.Batch:
+    def get_batch(self, batch_id: str) -> schemas.Batch:
         """How far a bulk action is."""
-        return self._get(f"/batches/{_part(batch_id)}", wire.Batch)
+        return self._get(f"/batches/{_part(batch_id)}", schemas.Batch)
 
-    def batches(self) -> Iterator[wire.Batch]:
+    def batches(self) -> Iterator[schemas.Batch]:
         """Bulk actions, newest first."""
-        return self._pages("/batches", {}, wire.BatchPage, lambda page: page.items)
+        return self._pages("/batches", {}, schemas.BatchPage, lambda page: page.items)
 
-    def abort_batch(self, batch_id: str) -> wire.Batch:
+    def abort_batch(self, batch_id: str) -> schemas.Batch:
         """Stop a bulk action."""
-        return self._post(f"/batches/{_part(batch_id)}/abort", None, wire.Batch)
+        return self._post(f"/batches/{_part(batch_id)}/abort", None, schemas.Batch)
 
     def pause(
         self, machine: str, *, stage: str | None = None, reason: str | None = None
-    ) -> wire.Paused:
+    ) -> schemas.Paused:
         """Stop handing out work of a machine or of a stage."""
-        asked = wire.PauseRequest(stage=stage, reason=reason)
-        return self._post(f"/machines/{_part(machine)}/pause", asked, wire.Paused)
+        asked = schemas.PauseRequest(stage=stage, reason=reason)
+        return self._post(f"/machines/{_part(machine)}/pause", asked, schemas.Paused)
 
-    def resume(self, machine: str, *, stage: str | None = None) -> wire.Paused:
+    def resume(self, machine: str, *, stage: str | None = None) -> schemas.Paused:
         """Hand out work again."""
-        asked = wire.PauseRequest(stage=stage)
-        return self._post(f"/machines/{_part(machine)}/resume", asked, wire.Paused)
+        asked = schemas.PauseRequest(stage=stage)
+        return self._post(f"/machines/{_part(machine)}/resume", asked, schemas.Paused)
 
     # Reviews
 
-    def pending_reviews(self, *, limit: int = 200) -> Iterator[wire.ReviewTask]:
+    def pending_reviews(self, *, limit: int = 200) -> Iterator[schemas.ReviewTask]:
         """What waits for a decision, the nearest deadline first."""
         return self._pages(
-            "/reviews/pending", _params(limit=limit), wire.ReviewPage, lambda page: page.items
+            "/reviews/pending", _params(limit=limit), schemas.ReviewPage, lambda page: page.items
         )
 
-    def get_review(self, record_id: str) -> wire.ReviewDetail:
+    def get_review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values that were found, or how it was decided."""
-        return self._get(f"/reviews/{_part(record_id)}", wire.ReviewDetail)
+        return self._get(f"/reviews/{_part(record_id)}", schemas.ReviewDetail)
 
-    def claim_review(self, record_id: str) -> wire.ReviewTask:
+    def claim_review(self, record_id: str) -> schemas.ReviewTask:
         """Take a review up: for a while nobody else may decide it."""
-        return self._post(f"/reviews/{_part(record_id)}/claim", None, wire.ReviewTask)
+        return self._post(f"/reviews/{_part(record_id)}/claim", None, schemas.ReviewTask)
 
-    def release_review(self, record_id: str) -> wire.ReviewTask:
+    def release_review(self, record_id: str) -> schemas.ReviewTask:
         """Leave a review to others."""
-        return self._post(f"/reviews/{_part(record_id)}/release", None, wire.ReviewTask)
+        return self._post(f"/reviews/{_part(record_id)}/release", None, schemas.ReviewTask)
 
     def review(
         self,
@@ -399,12 +403,12 @@ class Client:
         notes: str | None = None,
         version: int | None = None,
         idempotency_key: str | None = None,
-    ) -> wire.Record:
+    ) -> schemas.Record:
         """Decide a review: `approve`, `correct` or `reject`. The first decision counts."""
         asked = {"action": action, "corrected": dict(corrected or {}), "notes": notes}
         headers = {} if version is None else {"If-Match": f'"{version}"'}
         path = f"/records/{_part(record_id)}/review"
-        return self._post(path, asked, wire.Record, headers=headers, key=idempotency_key)
+        return self._post(path, asked, schemas.Record, headers=headers, key=idempotency_key)
 
     # Workflows, step by step
 
@@ -414,23 +418,23 @@ class Client:
         *,
         vertical: str | None = None,
         name: str | None = None,
-        sequencing: wire.Sequencing = "outside",
-    ) -> wire.Workflow:
+        external_driver: schemas.ExternalDriver = "outside",
+    ) -> schemas.Workflow:
         """Take a contract in and have its text read; with `auto` all steps run by themselves."""
         fields = {"verticalSlug": vertical, "filename": name}
         given = {key: value for key, value in fields.items() if value is not None}
-        path = f"/workflows/ingest?sequencing={sequencing}"
-        return self._send(path, source, given, None, None, wire.Workflow)
+        path = f"/workflows/ingest?external_driver={external_driver}"
+        return self._send(path, source, given, None, None, schemas.Workflow)
 
-    def workflow(self, workflow_id: str) -> wire.Workflow:
+    def workflow(self, workflow_id: str) -> schemas.Workflow:
         """Where a contract is, and what may be called next."""
-        return self._get(f"/workflows/{_part(workflow_id)}", wire.Workflow)
+        return self._get(f"/workflows/{_part(workflow_id)}", schemas.Workflow)
 
     def step(
         self, workflow_id: str, call: Literal["extract", "compare", "retry", "reprocess"]
-    ) -> wire.Workflow:
+    ) -> schemas.Workflow:
         """Have a step run and wait for it. What may pass is called again, as with every 503."""
-        return self._post(f"/workflows/{_part(workflow_id)}/{call}", None, wire.Workflow)
+        return self._post(f"/workflows/{_part(workflow_id)}/{call}", None, schemas.Workflow)
 
     def review_workflow(
         self,
@@ -440,11 +444,11 @@ class Client:
         corrected: Mapping[str, str | Sequence[str] | None] | None = None,
         notes: str | None = None,
         reviewer: str | None = None,
-    ) -> wire.Workflow:
+    ) -> schemas.Workflow:
         """Bring a person's answer to a review of a contract that is driven from here."""
         asked = {"action": action, "notes": notes, "reviewer": reviewer}
         document = {**asked, "correctedData": dict(corrected or {})}
-        return self._post(f"/workflows/{_part(workflow_id)}/review", document, wire.Workflow)
+        return self._post(f"/workflows/{_part(workflow_id)}/review", document, schemas.Workflow)
 
     # Carrying
 
@@ -530,14 +534,14 @@ def _read(answer: httpx2.Response, type_: type[T]) -> T:
 
 def _kind(answer: httpx2.Response) -> str:
     problem = _problem(answer)
-    return "" if problem is None else problem.type.removeprefix(wire.PROBLEM_PREFIX)
+    return "" if problem is None else problem.type.removeprefix(schemas.PROBLEM_PREFIX)
 
 
-def _problem(answer: httpx2.Response) -> wire.Problem | None:
-    if answer.headers.get("Content-Type", "").partition(";")[0] != wire.PROBLEM_JSON:
+def _problem(answer: httpx2.Response) -> schemas.Problem | None:
+    if answer.headers.get("Content-Type", "").partition(";")[0] != schemas.PROBLEM_JSON:
         return None
     try:
-        return msgspec.json.decode(answer.content, type=wire.Problem)
+        return msgspec.json.decode(answer.content, type=schemas.Problem)
     except msgspec.MsgspecError:
         return None
 
@@ -548,7 +552,9 @@ def _raise(answer: httpx2.Response) -> NoReturn:
         said = (
             f"the server answered {answer.status_code}, not as Stateward does; look at its address"
         )
-        problem = wire.Problem(type="about:blank", title="", status=answer.status_code, detail=said)
+        problem = schemas.Problem(
+            type="about:blank", title="", status=answer.status_code, detail=said
+        )
     raise ApiProblem(problem)
 
 

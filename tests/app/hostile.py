@@ -5,9 +5,9 @@ import sys
 import time
 from collections.abc import Iterator
 
-from stateward.core.declare import declare
 from stateward.core.model import Fields
-from stateward.runners import Job, runner
+from stateward.definition.declare import declare
+from stateward.workers import Job, runner
 
 HOSTILE = declare(
     machine="hostile",

@@ -5,8 +5,8 @@ import signal
 import socket
 from typing import Any
 
-from stateward.core.declare import declare
-from stateward.runners.kit import Job, runner
+from stateward.definition.declare import declare
+from stateward.workers.sdk import Job, runner
 
 PAYING = declare(
     {

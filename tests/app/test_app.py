@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from stateward.app import App, new_record_id
-from stateward.coordinator import Opening
+from stateward.app.doctor import checks as checks_of
 from stateward.core.errors import (
     ConcurrentModification,
     DeclarationError,
@@ -14,7 +14,7 @@ from stateward.core.errors import (
     InvalidTransition,
     UnknownName,
 )
-from stateward.doctor import checks as checks_of
+from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
 from tests.app.conftest import Maker
 
@@ -255,7 +255,7 @@ def test_opening_a_store_costs_the_same_however_many_records_it_holds(tmp_path: 
     settings = Settings.load(environ={"STATEWARD_DATA": str(tmp_path)})
     with App(settings) as app:
         few = steps_of_opening(settings)
-        opening = Opening(machine="upload", actor="person:test")
+        opening = Submission(machine="upload", actor="person:test")
         app.coordinator.open([opening] * 2000)
 
     assert steps_of_opening(settings) < few + 1000

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.model import SECOND, Micros
-from stateward.world import SteadyClock
+from stateward.engine.system import SteadyClock
 
 START: Micros = 1_800_000_000 * SECOND
 HOUR = 3600 * SECOND

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.postgres import Cluster
 from stateward import telemetry
 from stateward.app import App
 from stateward.core.errors import StoreUnreachable
-from stateward.node import Node
+from stateward.engine.node import Node
 from stateward.settings import Settings
-from stateward.testing.postgres import Cluster
 from tests.faults.scene import INLINE
 
 PATIENCE_S = 40.0
@@ -113,13 +113,13 @@ def test_a_batch_command_does_not_wait_for_the_database(
 
 
 def test_a_clock_that_was_set_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from stateward.world import SteadyClock, wall_clock
+    from stateward.engine.system import SteadyClock, wall_clock
 
     jump = [0]
     clock = SteadyClock(lambda: wall_clock() + jump[0])
     settings = Settings.load(environ={"STATEWARD_DATA": str(tmp_path)})
     with App(settings, machines=[INLINE], clock=clock) as app, app.node() as node, heard() as words:
-        monkeypatch.setattr("stateward.node.RECOVER_EVERY_S", 0.0)
+        monkeypatch.setattr("stateward.engine.node.RECOVER_EVERY_S", 0.0)
         node.turn()
         assert words.getvalue() == ""
 

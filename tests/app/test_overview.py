@@ -8,9 +8,9 @@ import pytest
 from stateward.app import App
 from stateward.core.errors import UnknownName
 from stateward.core.model import SECOND
-from stateward.overview import p95
+from stateward.monitoring.dashboard import p95
 from stateward.settings import Settings
-from stateward.visits import Acknowledged
+from stateward.storage.sessions import Acknowledged
 
 ANNA = "person:anna"
 
@@ -35,12 +35,12 @@ def cancelled(app: App, record_id: str, reason: str = "by mistake") -> None:
 def test_counts_follow_every_move(app: App) -> None:
     first, *_ = opened(app, b"1", b"2", b"3")
     cancelled(app, first)
-    untallied = app.overview.counts()
+    untallied = app.dashboard.counts()
 
     app.monitor.follow()
 
     expected = {("upload", "queued_for_parse"): 2, ("upload", "error"): 1}
-    assert untallied == app.overview.counts() == app.store.counts() == expected
+    assert untallied == app.dashboard.counts() == app.store.counts() == expected
 
 
 def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> None:
@@ -48,8 +48,8 @@ def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> N
     cancelled(app, first)
 
     def matching(text: str, most: int = 100) -> int:
-        words = app.catalogue.words
-        return sum(app.overview.matching(app.query(text), words=words, most=most).values())
+        words = app.registry.words
+        return sum(app.dashboard.matching(app.query(text), words=words, most=most).values())
 
     assert [matching(text) for text in ("", "status:error", "-status:error")] == [3, 1, 2]
     assert [matching(text) for text in ("machine:contract", "is:failed", "x.csv")] == [0, 1, 3]
@@ -60,7 +60,7 @@ def test_what_waits_is_told_by_priority(app: App) -> None:
     opened(app, b"1", b"2")
     opened(app, b"3", priority=9)
 
-    queues = app.overview.queues()
+    queues = app.dashboard.queues()
 
     assert [(each.priority, each.count) for each in queues] == [(9, 1), (5, 2)]
 
@@ -70,7 +70,7 @@ def test_causes_say_how_many_and_since_when(app: App) -> None:
     cancelled(app, first)
     cancelled(app, second)
 
-    (cause,) = app.overview.causes()
+    (cause,) = app.dashboard.causes()
 
     assert (cause.error_code, cause.count) == ("CANCELLED", 2)
     assert cause.first_at <= cause.last_at
@@ -80,8 +80,8 @@ def test_what_moved_last_comes_first(app: App) -> None:
     first, second = opened(app, b"1", b"2")
     cancelled(app, first)
 
-    assert app.overview.recent(machines=(), limit=5) == [first, second]
-    assert app.overview.recent(machines=("contract",), limit=5) == []
+    assert app.dashboard.recent(machines=(), limit=5) == [first, second]
+    assert app.dashboard.recent(machines=("contract",), limit=5) == []
 
 
 def test_the_way_of_a_record_is_read_in_pages(app: App) -> None:
@@ -89,23 +89,23 @@ def test_the_way_of_a_record_is_read_in_pages(app: App) -> None:
     cancelled(app, record_id)
     app.ask("retry", record_id, actor=ANNA, reason=None)
 
-    newest = app.overview.timeline(record_id, before=None, limit=2)
-    rest = app.overview.timeline(record_id, before=newest[-1].version, limit=2)
+    newest = app.dashboard.timeline(record_id, before=None, limit=2)
+    rest = app.dashboard.timeline(record_id, before=newest[-1].version, limit=2)
 
     assert [each.version for each in (*newest, *rest)] == [2, 1, 0]
-    assert app.overview.path(record_id) == ["queued_for_parse", "error", "queued_for_parse"]
-    assert app.overview.path("UL_nothing") == []
-    assert app.overview.attempts(record_id, limit=5) == []
+    assert app.dashboard.path(record_id) == ["queued_for_parse", "error", "queued_for_parse"]
+    assert app.dashboard.path("UL_nothing") == []
+    assert app.dashboard.attempts(record_id, limit=5) == []
 
 
 def test_the_log_is_searched_by_who_and_what(app: App) -> None:
     first, second = opened(app, b"1", b"2")
     cancelled(app, first, "100% sure")
 
-    by_actor = app.overview.search(actor="ANNA")
-    by_trigger = app.overview.search(trigger="upload.created", machines=("upload",))
-    of_one = app.overview.search(record_id=second)
-    of_none = app.overview.search(machines=("contract",))
+    by_actor = app.dashboard.search(actor="ANNA")
+    by_trigger = app.dashboard.search(trigger="upload.created", machines=("upload",))
+    of_one = app.dashboard.search(record_id=second)
+    of_none = app.dashboard.search(machines=("contract",))
 
     assert [each.record_id for each in by_actor.transitions] == [first]
     assert [each.record_id for each in by_trigger.transitions] == [second, first]
@@ -117,8 +117,8 @@ def test_the_pulse_counts_each_end_once(app: App) -> None:
     (record_id,) = opened(app, b"1")
     cancelled(app, record_id)
 
-    first, _ = app.overview.pulse()
-    again, _ = app.overview.pulse()
+    first, _ = app.dashboard.pulse()
+    again, _ = app.dashboard.pulse()
 
     assert sum(beat.failed for beat in first["upload"]) == 1
     assert again == first
@@ -129,49 +129,49 @@ def test_95_of_100_do_not_exceed_the_p95() -> None:
     assert (p95([3.0]), p95([])) == (3.0, None)
 
 
-# Visits
+# Sessions
 
 
 def test_a_session_lasts_as_long_as_it_says(app: App) -> None:
     now = app.clock()
-    app.visits.begin("token", key_id="k", now=now, until=now + SECOND)
+    app.sessions.begin("token", key_id="k", now=now, until=now + SECOND)
 
-    assert app.visits.key_of("token", now=now) == "k"
-    assert app.visits.key_of("token", now=now + SECOND) is None
-    assert app.visits.key_of("other", now=now) is None
-    assert app.visits.key_of("x" * 1000, now=now) is None
-    app.visits.end("token")
-    assert app.visits.key_of("token", now=now) is None
+    assert app.sessions.key_of("token", now=now) == "k"
+    assert app.sessions.key_of("token", now=now + SECOND) is None
+    assert app.sessions.key_of("other", now=now) is None
+    assert app.sessions.key_of("x" * 1000, now=now) is None
+    app.sessions.end("token")
+    assert app.sessions.key_of("token", now=now) is None
 
 
 def test_what_has_expired_is_forgotten(app: App) -> None:
-    app.visits.begin("old", key_id="k", now=0, until=1)
+    app.sessions.begin("old", key_id="k", now=0, until=1)
 
-    app.visits.begin("new", key_id="k", now=10, until=20)
+    app.sessions.begin("new", key_id="k", now=10, until=20)
 
     ((count,),) = app.database.rows("SELECT count(*) FROM sessions")
     assert count == 1
 
 
 def test_a_link_is_taken_once(app: App) -> None:
-    app.visits.add_link("link", key_id="k", now=0, until=10)
+    app.sessions.add_link("link", key_id="k", now=0, until=10)
 
-    assert app.visits.take_link("link", now=5) == "k"
-    assert app.visits.take_link("link", now=5) is None
-    assert app.visits.take_link("x" * 1000, now=5) is None
+    assert app.sessions.take_link("link", now=5) == "k"
+    assert app.sessions.take_link("link", now=5) is None
+    assert app.sessions.take_link("x" * 1000, now=5) is None
 
 
 def test_an_acknowledgement_can_be_renewed_and_taken_back(app: App) -> None:
     for at in (1, 2):
-        app.visits.acknowledge(
+        app.sessions.acknowledge(
             Acknowledged(machine="upload", cause="X", at=at, actor=ANNA, reason=None)
         )
-    seen = app.visits.acknowledged()
+    seen = app.sessions.acknowledged()
 
-    app.visits.unacknowledge("upload", "X")
+    app.sessions.unacknowledge("upload", "X")
 
     assert seen["upload", "X"].at == 2
-    assert app.visits.acknowledged() == {}
+    assert app.sessions.acknowledged() == {}
 
 
 def test_what_is_not_there_gets_no_priority(app: App) -> None:
@@ -183,4 +183,4 @@ def test_what_is_not_there_gets_no_priority(app: App) -> None:
 
     assert isinstance(unknown, UnknownName)
     assert isinstance(foreign, UnknownName)
-    assert app.visits.acts() == []
+    assert app.sessions.acts() == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from stateward.runners import child as inside
+from stateward.workers import child_main as inside
 from tests.app.conftest import Maker
 
 PAYING = Path(__file__).with_name("paying.py")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.door import Door
-from stateward.cli.exits import Exit
+from stateward.cli.context import CliContext
+from stateward.cli.exit_codes import Exit
 from tests.cli.calling import Shell
 
 
@@ -104,7 +104,7 @@ def test_without_a_person_to_ask_a_query_needs_yes(demo: Shell) -> None:
 def test_a_person_sees_the_counts_and_is_asked(
     demo: Shell, monkeypatch: pytest.MonkeyPatch, answer: str, left: int, code: Exit
 ) -> None:
-    monkeypatch.setattr(Door, "can_ask", lambda _: True)
+    monkeypatch.setattr(CliContext, "can_ask", lambda _: True)
 
     done = demo("retry", "--query", "machine:upload", stdin=f"{answer}\n".encode())
 

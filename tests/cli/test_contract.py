@@ -11,17 +11,27 @@ import pytest
 
 from stateward.app import App
 from stateward.cli import cli
-from stateward.cli.door import PROFILES, Command, Door, Group
-from stateward.cli.exits import Exit
-from stateward.cli.reference import main, pages, root, walk
-from stateward.coordinator import Opening
+from stateward.cli.context import (
+    PROFILES,
+    CliContext,
+    Command,
+    Group,
+)
+from stateward.cli.exit_codes import Exit
+from stateward.cli.reference import (
+    main,
+    pages,
+    root,
+    walk,
+)
 from stateward.core.model import OUTSIDE, SEQUENCING
+from stateward.engine.coordinator import Submission
 from stateward.ledger import Ledger, LedgerState
 from stateward.settings import PROFILES as PROFILES_OF_SETTINGS
 from stateward.settings import Settings, describe_settings
-from tests.api.contracts import waiting
 from tests.cli.calling import Shell
 from tests.cli.test_reviewing import RIGHT
+from tests.server.contracts import waiting
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -171,7 +181,7 @@ def test_every_example_can_be_read(example: str) -> None:
 
 
 def read_to_the_end(args: list[str]) -> str | None:
-    context = cli.make_context("stateward", args, obj=Door())
+    context = cli.make_context("stateward", args, obj=CliContext())
     while isinstance(context.command, click.Group):
         left = [*context._protected_args, *context.args]
         name, command, rest = context.command.resolve_command(context, left)
@@ -226,7 +236,7 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
 def contracts_in(demo: Shell) -> dict[str, str]:
     """A contract that waits for a person, and one that waits for whoever drives it."""
     with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
-        held = Opening(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
+        held = Submission(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
         return {"review": waiting(app).id, "held": app.open([held])[0].record.id}
 
 
@@ -303,7 +313,7 @@ def test_the_help_tells_the_exit_codes(shell: Shell) -> None:
 def test_no_command_prints_by_itself() -> None:
     """What goes to stdout goes through `shown`, which escapes it."""
     package = ROOT / "src" / "stateward" / "cli"
-    speaking = {"shown.py", "door.py"}
+    speaking = {"shown.py", "context.py"}
 
     offenders = [
         path.name

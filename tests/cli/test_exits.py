@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from stateward.cli.exits import Exit, problem
+from stateward.cli.exit_codes import Exit, problem
 from stateward.core import errors
 from tests.cli.calling import Shell, arguments, run
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from stateward.ledger import Ledger, LedgerState
 from tests.cli.calling import Shell
 
@@ -157,7 +157,7 @@ def test_an_export_proves_itself_against_every_cut_and_every_changed_byte(
     damaged += [b"".join(whole.splitlines(True)[:count]) for count in range(6)]
     damaged += [whole + b"x", whole + whole, whole.replace(b"\n", b"\n\n", 1)]
 
-    from stateward.ledger.single import verify_file
+    from stateward.ledger.export_file import verify_file
 
     assert anchor["count"] == 5
     assert states == {"doc:1": "failed", "doc:2": "pending", "doc:3": "pending"}

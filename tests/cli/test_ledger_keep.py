@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from stateward.ledger import Ledger, LedgerState
 from tests.cli.calling import Shell, arguments
 from tests.ledger.building import Clock

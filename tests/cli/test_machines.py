@@ -7,8 +7,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from stateward.app import declared_machines, load_settings
-from stateward.cli.exits import Exit
-from stateward.core.draw import machine_json, to_dot, to_mermaid, to_svg
+from stateward.cli.exit_codes import Exit
+from stateward.definition.draw import (
+    machine_json,
+    to_dot,
+    to_mermaid,
+    to_svg,
+)
 from tests.cli.calling import Shell
 
 GOOD = """

@@ -7,7 +7,7 @@ import apsw
 import pytest
 import yaml
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from tests.cli.calling import Shell
 
 

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.exits import Exit
-from stateward.cli.shown import cut, moment, safe, span
+from stateward.cli.exit_codes import Exit
+from stateward.cli.output import (
+    cut,
+    moment,
+    safe,
+    span,
+)
 from tests.cli.calling import Shell
 
 

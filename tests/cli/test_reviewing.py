@@ -8,12 +8,12 @@ import pytest
 from click.testing import Result
 
 from stateward.app import App
-from stateward.cli.exits import Exit
-from stateward.coordinator import Opening
+from stateward.cli.exit_codes import Exit
 from stateward.core.model import OUTSIDE, SEQUENCING
+from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
-from tests.api.contracts import waiting
 from tests.cli.calling import Shell
+from tests.server.contracts import waiting
 
 RIGHT = {
     "tariff_name": "Easy Strom", "monthly_rate": "56,90 EUR", "contract_start": "1. März 2026",
@@ -145,7 +145,7 @@ def test_a_rejection_needs_its_reason_and_what_ended_is_processed_again(
 
 
 def test_what_is_held_is_let_through_by_hand(shell: Shell, app: App) -> None:
-    opening = Opening(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
+    opening = Submission(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
     (opened,) = app.open([opening])
     held = opened.record
 

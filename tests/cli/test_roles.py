@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from tests.cli.calling import DEADLINE_S, Shell, arguments, run
 
 PIPELINE = """

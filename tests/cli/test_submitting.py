@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from tests.cli.calling import Shell
 
 

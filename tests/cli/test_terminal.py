@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from tests.cli.calling import Shell, on_a_terminal
 
 ESC, CSI, RTL = "\x1b", "\x9b", "\u202e"

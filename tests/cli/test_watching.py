@@ -1,4 +1,4 @@
-"""`stateward watch` and `stateward rebuild`: a folder as a door, and rows made anew."""
+"""`stateward watch` and `stateward rebuild`: a folder as a context, and rows made anew."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from tests.cli.calling import Shell, arguments
 
 ROW = "Date,Text,Amount\n2026-01-05,{name},-1.00\n"

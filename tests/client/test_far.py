@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from stateward.cli import cli
-from tests.api.contracts import waiting
-from tests.api.doors import Door, serving, settings_at, statement
+from tests.server.api_client import ApiClient, serving, settings_at, statement
+from tests.server.contracts import waiting
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def nothing_is_set_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
     """A service with two uploads that ended and one that failed; tests only look at it."""
     with serving(settings_at(tmp_path_factory.mktemp("far"))) as found:
         for number in range(2):
@@ -31,21 +31,21 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[Door]:
+def door(tmp_path: Path) -> Iterator[ApiClient]:
     with serving(settings_at(tmp_path / "data")) as found:
         yield found
 
 
-def far(door: Door, *args: str, **how: Any) -> Result:  # noqa: ANN401 - click's own words
-    return CliRunner().invoke(cli, ["--server", door.url, *args], **how)
+def far(context: ApiClient, *args: str, **how: Any) -> Result:  # noqa: ANN401 - click's own words
+    return CliRunner().invoke(cli, ["--server", context.url, *args], **how)
 
 
-def near(door: Door, *args: str) -> Result:
-    return CliRunner().invoke(cli, ["--data", str(door.app.settings.data_path), *args])
+def near(context: ApiClient, *args: str) -> Result:
+    return CliRunner().invoke(cli, ["--data", str(context.app.settings.data_path), *args])
 
 
-def ids(door: Door) -> list[str]:
-    return [each.id for each in door.app.find(door.app.query(""))]
+def ids(context: ApiClient) -> list[str]:
+    return [each.id for each in context.app.find(context.app.query(""))]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def ids(door: Door) -> list[str]:
         ["retry", "--query", "", "--yes"],
     ],
 )
-def test_what_is_said_from_afar_is_what_is_said_nearby(worked: Door, args: list[str]) -> None:
+def test_what_is_said_from_afar_is_what_is_said_nearby(worked: ApiClient, args: list[str]) -> None:
     newest = next(each for each in ids(worked) if worked.app.record(each).status == "normalized")
     written = [arg.replace("{id}", newest) for arg in args]
 
@@ -87,19 +87,19 @@ def test_what_is_said_from_afar_is_what_is_said_nearby(worked: Door, args: list[
     assert there.stderr == here.stderr
 
 
-def test_documents_are_sent_and_waited_for_from_afar(door: Door, tmp_path: Path) -> None:
+def test_documents_are_sent_and_waited_for_from_afar(context: ApiClient, tmp_path: Path) -> None:
     file = tmp_path / "january.csv"
     file.write_bytes(statement(1))
 
     sent = far(
-        door, "submit", str(file), "--source-type", "bank_csv", "--label", "client=42", "--json"
+        context, "submit", str(file), "--source-type", "bank_csv", "--label", "client=42", "--json"
     )
-    again = far(door, "submit", "-", "--name", "piped.csv", "--json", input=statement(1))
+    again = far(context, "submit", "-", "--name", "piped.csv", "--json", input=statement(1))
     refused = far(
-        door, "submit", str(tmp_path / "nothing.csv"), str(file), "--source-type", "bank_cvs"
+        context, "submit", str(tmp_path / "nothing.csv"), str(file), "--source-type", "bank_cvs"
     )
-    door.work()
-    waited = far(door, "submit", str(file), "--wait", "--timeout", "20")
+    context.work()
+    waited = far(context, "submit", str(file), "--wait", "--timeout", "20")
 
     (row,) = json.loads(sent.stdout)
     assert (sent.exit_code, row["outcome"], row["status"]) == (0, "new", "queued_for_parse")
@@ -108,15 +108,15 @@ def test_documents_are_sent_and_waited_for_from_afar(door: Door, tmp_path: Path)
     assert refused.exit_code == 4
     assert "there is no source type 'bank_cvs'" in refused.stderr
     assert (waited.exit_code, "ended in normalized" in waited.stderr) == (0, True)
-    assert door.app.record(row["id"]).labels["client"] == "42"
+    assert context.app.record(row["id"]).labels["client"] == "42"
 
 
-def test_actions_from_afar_are_done_and_kept_with_their_key(door: Door) -> None:
-    _, key = door.app.new_key("anna", role="operator")
+def test_actions_from_afar_are_done_and_kept_with_their_key(context: ApiClient) -> None:
+    _, key = context.app.new_key("anna", role="operator")
     for number in range(3):
-        door.app.submit(statement(number), labels={"source_type": "bank_csv"})
-    first = ids(door)[0]
-    environ = {"STATEWARD_KEY": key, "STATEWARD_SERVER": door.url}
+        context.app.submit(statement(number), labels={"source_type": "bank_csv"})
+    first = ids(context)[0]
+    environ = {"STATEWARD_KEY": key, "STATEWARD_SERVER": context.url}
 
     one = CliRunner().invoke(cli, ["cancel", first, "--reason", "by mistake"], env=environ)
     many = CliRunner().invoke(
@@ -126,17 +126,17 @@ def test_actions_from_afar_are_done_and_kept_with_their_key(door: Door) -> None:
     resumed = CliRunner().invoke(
         cli, ["resume", "upload", "--stage", "parse", "--json"], env=environ
     )
-    without = far(door, "list")
+    without = far(context, "list")
 
     assert (one.exit_code, "→ error (cancel.requested" in one.stdout) == (0, True), one.stderr
     assert json.loads(many.stdout)["applied"] == 2
     assert many.exit_code == 4  # the first was refused
     assert (paused.exit_code, json.loads(resumed.stdout)["was_paused"]) == (0, True)
-    assert door.app.history(first)[-1].actor.startswith("person:anna@")
+    assert context.app.history(first)[-1].actor.startswith("person:anna@")
     assert (without.exit_code, "STATEWARD_KEY" in without.stderr) == (4, True)
 
 
-def test_what_needs_the_database_says_so(worked: Door) -> None:
+def test_what_needs_the_database_says_so(worked: ApiClient) -> None:
     for args in (["verify"], ["key", "list"]):
         done = far(worked, *args)
 
@@ -162,17 +162,17 @@ def test_an_address_that_is_none_is_refused(server: str) -> None:
     assert "password" not in done.stderr
 
 
-def test_reviews_are_decided_from_afar_as_they_are_here(door: Door) -> None:
-    first, second = waiting(door.app), waiting(door.app)
+def test_reviews_are_decided_from_afar_as_they_are_here(context: ApiClient) -> None:
+    first, second = waiting(context.app), waiting(context.app)
 
-    listed = [each["id"] for each in json.loads(far(door, "review", "list", "--json").stdout)]
-    shown = [way(door, "review", "show", first.id) for way in (far, near)]
-    taken = far(door, "review", "claim", first.id)
-    refused = near(door, "review", "approve", first.id)
-    wrong = far(door, "review", "correct", first.id, "--set", "monthly_rate=cheap")
-    approved = far(door, "review", "approve", first.id, "--notes", "seen")
-    again = far(door, "review", "approve", first.id)
-    far(door, "review", "reject", second.id, "--notes", "no")
+    listed = [each["id"] for each in json.loads(far(context, "review", "list", "--json").stdout)]
+    shown = [way(context, "review", "show", first.id) for way in (far, near)]
+    taken = far(context, "review", "claim", first.id)
+    refused = near(context, "review", "approve", first.id)
+    wrong = far(context, "review", "correct", first.id, "--set", "monthly_rate=cheap")
+    approved = far(context, "review", "approve", first.id, "--notes", "seen")
+    again = far(context, "review", "approve", first.id)
+    far(context, "review", "reject", second.id, "--notes", "no")
 
     assert listed == [first.id, second.id]
     assert shown[0].stdout == shown[1].stdout
@@ -180,5 +180,5 @@ def test_reviews_are_decided_from_afar_as_they_are_here(door: Door) -> None:
     assert [each.exit_code for each in (refused, wrong, approved, again)] == [5, 4, 0, 5]
     assert "monthly_rate" in wrong.stderr
     assert "decided it already" in again.stderr
-    assert door.app.record(second.id).status == "rejected"
-    assert "run it there" in far(door, "review", "export", "--gold", "-").stderr
+    assert context.app.record(second.id).status == "rejected"
+    assert "run it there" in far(context, "review", "export", "--gold", "-").stderr

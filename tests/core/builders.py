@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from stateward.core.chain import Anchor, advance, seal
 from stateward.core.decide import begin, decide, start
-from stateward.core.due import due_event
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     SECOND,
@@ -23,11 +22,17 @@ from stateward.core.model import (
     Record,
     Transition,
 )
+from stateward.core.timers import due_event
 from stateward.core.verify import Finding, LogCheck, check_record
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.literature import LITERATURE
 from stateward.pipelines.statements import UPLOAD
-from stateward.testing.builders import ADA, NOW, WORKER, an_event
+from stateward.testing.builders import (
+    ADA,
+    NOW,
+    WORKER,
+    an_event,
+)
 
 MACHINES: dict[str, Machine] = {each.name: each for each in (UPLOAD, CONTRACT, LITERATURE)}
 

@@ -11,14 +11,31 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stateward.core.chain import GENESIS, Anchor, advance, record_hash, seal, transition_hash
+from stateward.core.chain import (
+    GENESIS,
+    Anchor,
+    advance,
+    record_hash,
+    seal,
+    transition_hash,
+)
 from stateward.core.decide import upgrade
 from stateward.core.model import Fields, Record, Transition
-from stateward.core.verify import Finding, LogCheck, by_record, check_record
+from stateward.core.verify import (
+    Finding,
+    LogCheck,
+    by_record,
+    check_record,
+)
+from stateward.engine.history import record_line, transition_line
 from stateward.pipelines.literature import LITERATURE
 from stateward.pipelines.statements import UPLOAD
-from stateward.provenance import record_line, transition_line
-from stateward.testing.builders import NOW, a_machine, a_record, a_transition
+from stateward.testing.builders import (
+    NOW,
+    a_machine,
+    a_record,
+    a_transition,
+)
 from tests.core.builders import MACHINES, Story, a_contract, an_upload, findings
 
 SEALED = [

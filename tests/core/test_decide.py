@@ -5,15 +5,37 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from stateward.core.decide import GRACE_S, begin, decide, is_at_home, rank_of, start, upgrade
-from stateward.core.due import due_event
+from stateward.core.decide import (
+    GRACE_S,
+    begin,
+    decide,
+    is_at_home,
+    rank_of,
+    start,
+    upgrade,
+)
 from stateward.core.machine import Machine
-from stateward.core.model import SECOND, Applied, Fields, Ignored, Micros, Notify, Record
+from stateward.core.model import (
+    SECOND,
+    Applied,
+    Fields,
+    Ignored,
+    Micros,
+    Notify,
+    Record,
+)
 from stateward.core.retry import RetryRule
+from stateward.core.timers import due_event
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.literature import LITERATURE
 from stateward.pipelines.statements import UPLOAD
-from stateward.testing.builders import ADA, NOW, a_machine, a_record, an_event
+from stateward.testing.builders import (
+    ADA,
+    NOW,
+    a_machine,
+    a_record,
+    an_event,
+)
 from tests.core.builders import Story, a_contract, a_paper, an_upload, refusal
 
 HOUR_S = 3600

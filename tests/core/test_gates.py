@@ -13,7 +13,12 @@ from stateward.core.model import (
     is_held,
     resting,
 )
-from stateward.core.view import Surroundings, explain, sentence, view
+from stateward.core.view import (
+    Surroundings,
+    explain,
+    sentence,
+    view,
+)
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.statements import UPLOAD
 from stateward.testing.builders import ADA

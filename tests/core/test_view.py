@@ -5,11 +5,22 @@ import pytest
 from stateward.core.machine import Machine
 from stateward.core.model import SECOND, Record, to_iso
 from stateward.core.retry import RetryRule
-from stateward.core.view import Explanation, Surroundings, explain, sentence, view
+from stateward.core.view import (
+    Explanation,
+    Surroundings,
+    explain,
+    sentence,
+    view,
+)
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.literature import LITERATURE
 from stateward.pipelines.statements import UPLOAD
-from stateward.testing.builders import NOW, a_machine, a_record, a_transition
+from stateward.testing.builders import (
+    NOW,
+    a_machine,
+    a_record,
+    a_transition,
+)
 from tests.core.builders import Story, a_contract, a_paper, an_upload
 
 

@@ -10,8 +10,14 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from stateward.core import declare, errors, machine, model, query
+from stateward.core import (
+    errors,
+    machine,
+    model,
+    query,
+)
 from stateward.core.machine import Machine
+from stateward.definition import declare
 from stateward.pipelines import BUNDLED, load
 from tests.docs.pages import DOCS, ROOT, Session, anchors, blocks, fenced, links, pages
 

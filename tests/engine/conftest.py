@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from stateward.database import Database
-from stateward.database.postgres import PostgresDatabase
-from stateward.database.sqlite import MEMORY, SqliteDatabase
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.literature import LITERATURE
 from stateward.pipelines.statements import UPLOAD
+from stateward.storage.database import Database
+from stateward.storage.postgres import PostgresDatabase
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.testing.rig import Rig
 
 Opener = Callable[[], Database]

@@ -2,12 +2,17 @@
 
 import pytest
 
-from stateward.coordinator import Opening
 from stateward.core.errors import UnknownName
-from stateward.core.model import Applied, Event, Ignored, Record
-from stateward.database import Database
+from stateward.core.model import (
+    Applied,
+    Event,
+    Ignored,
+    Record,
+)
+from stateward.engine.coordinator import Submission
 from stateward.pipelines.statements import UPLOAD
-from stateward.store import Pause
+from stateward.storage.database import Database
+from stateward.storage.store import Pause
 from stateward.testing.rig import Rig
 from tests.engine.conftest import Opener
 
@@ -39,7 +44,7 @@ def test_an_unknown_machine_is_refused_with_those_there_are(rig: Rig) -> None:
 
 def test_the_same_bytes_give_the_same_record(rig: Rig) -> None:
     first = rig.open(dedupe="d")
-    again = rig.coordinator.open([Opening(machine="upload", actor="person:x", dedupe="d")] * 3)
+    again = rig.coordinator.open([Submission(machine="upload", actor="person:x", dedupe="d")] * 3)
 
     assert [each.record.id for each in again] == [first.id] * 3
     assert all(each.is_duplicate for each in again)
@@ -47,7 +52,7 @@ def test_the_same_bytes_give_the_same_record(rig: Rig) -> None:
 
 
 def test_two_of_the_same_bytes_in_one_call_make_one_record(rig: Rig) -> None:
-    opening = Opening(machine="upload", actor="person:x", dedupe="d")
+    opening = Submission(machine="upload", actor="person:x", dedupe="d")
 
     one, other = rig.coordinator.open([opening, opening])
 
@@ -428,8 +433,8 @@ def test_a_review_is_asked_for_and_its_deadline_rings_once(rig: Rig) -> None:
     assert kind == "ask"
 
     rig.clock.pass_s(86_400)
-    rig.clockwork.ring()
-    rig.clockwork.ring()
+    rig.scheduler.tick()
+    rig.scheduler.tick()
     rig.settle()
 
     assert rig.now(record).status == "timed_out"

@@ -4,11 +4,11 @@ from importlib.resources import files
 
 import pytest
 
-from stateward.core.declare import from_yaml
 from stateward.core.errors import DeclarationError
 from stateward.core.machine import Machine
+from stateward.definition.declare import from_yaml
 from stateward.pipelines.statements import UPLOAD
-from stateward.store import Pause
+from stateward.storage.store import Pause
 from stateward.testing.rig import Rig
 from tests.engine.conftest import Opener
 

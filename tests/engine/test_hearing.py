@@ -1,7 +1,7 @@
 """Who is silent: judged by whether a worker's word changes, on a clock that nobody can set."""
 
-from stateward.bus import WorkerInfo
-from stateward.coordinator import Hearing
+from stateward.engine.coordinator import LeaseTracker
+from stateward.transport import WorkerInfo
 
 
 class Ticks:
@@ -19,8 +19,8 @@ def a_worker(name: str = "w1", *, seen_at: int = 0) -> WorkerInfo:
     )  # fmt: skip
 
 
-def hearing(ticks: Ticks) -> Hearing:
-    return Hearing(lease_s=15.0, ticks=ticks)
+def hearing(ticks: Ticks) -> LeaseTracker:
+    return LeaseTracker(lease_s=15.0, ticks=ticks)
 
 
 def test_who_says_nothing_new_for_a_lease_is_silent() -> None:

@@ -7,7 +7,7 @@ from stateward.core.decide import begin, start
 from stateward.core.errors import ConcurrentModification
 from stateward.core.model import Record
 from stateward.pipelines.statements import UPLOAD
-from stateward.store import Pause, Store
+from stateward.storage.store import Pause, Store
 from stateward.testing.rig import START, Rig
 
 
@@ -113,8 +113,8 @@ def test_records_are_found_newest_first_a_page_at_a_time(rig: Rig) -> None:
     ids = [rig.open().id for _ in range(5)]
     query = rig.query("status:queued_for_parse")
 
-    first = rig.store.find(query, words=rig.catalogue.words, limit=2)
-    rest = rig.store.find(query, words=rig.catalogue.words, after=first[-1].id, limit=10)
+    first = rig.store.find(query, words=rig.registry.words, limit=2)
+    rest = rig.store.find(query, words=rig.registry.words, after=first[-1].id, limit=10)
 
     assert [record.id for record in (*first, *rest)] == ids[::-1]
 
@@ -134,4 +134,4 @@ def test_machines_are_remembered_as_they_were(rig: Rig) -> None:
     kept = {machine.name: machine for machine, _ in rig.store.machines()}
 
     assert kept["upload"] == UPLOAD
-    assert kept["contract"].pairs == rig.catalogue.named("contract").pairs
+    assert kept["contract"].pairs == rig.registry.named("contract").pairs

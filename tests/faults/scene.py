@@ -7,11 +7,11 @@ from pathlib import Path
 import apsw
 
 from stateward.app import App
-from stateward.core.declare import declare
 from stateward.core.errors import StatewardError, StoreFull
 from stateward.core.machine import Machine
-from stateward.runners.kit import Job, runner
+from stateward.definition.declare import declare
 from stateward.settings import Settings
+from stateward.workers.sdk import Job, runner
 
 DOCUMENTS = (b"one", b"two", b"three")
 

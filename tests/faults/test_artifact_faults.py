@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from stateward.artifacts import PIECE_BYTES, Folder
+from lab.disk import (
+    Disk,
+    DiskFault,
+    Operation,
+    faulty_files,
+)
+from stateward.blobs import PIECE_BYTES, Folder
 from stateward.core.errors import StoreFull
-from stateward.testing.disk import Disk, DiskFault, Operation, faulty_files
 from tests.faults.scene import Attempt, assert_recovered
 
 BIG = b"x" * (3 * PIECE_BYTES)

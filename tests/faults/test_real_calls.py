@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from tests.faults.scene import open_app
 
 DEADLINE_S = 60

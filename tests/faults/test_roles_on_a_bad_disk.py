@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from lab.disk import (
+    Disk,
+    DiskFault,
+    Operation,
+    faulty_sqlite,
+)
 from stateward import telemetry
 from stateward.app import App
 from stateward.core.errors import StoreBroken, StoreFull
-from stateward.node import Node
-from stateward.testing.disk import Disk, DiskFault, Operation, faulty_sqlite
+from stateward.engine.node import Node
 from tests.faults.scene import an_app, assert_recovered
 
 PATIENCE_S = 20.0

@@ -9,15 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from lab.disk import (
+    Disk,
+    DiskFault,
+    Operation,
+    faulty_sqlite,
+)
 from stateward.core.errors import StoreBroken, StoreFull
-from stateward.testing.disk import Disk, DiskFault, Operation, faulty_sqlite
 from tests.faults.scene import Attempt, an_app, assert_recovered
 
 # An error that meets nobody in Python (SQLite tidies up by itself) is told as a warning.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 IS_EVERY = os.environ.get("DISK_FAULTS") == "every"
-PLACES_MAX = 12  # of each kind, spread evenly; `make disk-faults` visits every one
+PLACES_MAX = 12  # of each kind, spread evenly; `make disk-faults` sessions every one
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 from stateward.core.errors import InvalidRequest
 from stateward.ledger import (
     Ledger,

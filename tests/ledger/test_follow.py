@@ -6,7 +6,12 @@ from unittest.mock import patch
 
 import pytest
 
-from stateward.ledger import Ledger, LedgerState, Verdict, verify
+from stateward.ledger import (
+    Ledger,
+    LedgerState,
+    Verdict,
+    verify,
+)
 from stateward.ledger.delta import Delta
 from stateward.ledger.record import Line
 from tests.ledger.building import Clock, a_ledger, states_of

@@ -202,7 +202,7 @@ def test_a_lost_list_of_places_hands_over_again_and_a_damaged_checkpoint_is_left
 
 def test_when_too_many_wait_the_oldest_go_for_newer_ones_cover_them(tmp_path: Path) -> None:
     made = checkpoints(tmp_path / "l", 5)
-    with patch("stateward.ledger.handover.WAITING_MAX", 3), receiving() as receiver:
+    with patch("stateward.ledger.checkpoint_export.WAITING_MAX", 3), receiving() as receiver:
         outbox = an_outbox(tmp_path / "l", receiver.url)
         for each in made:
             outbox.add(each)

@@ -14,7 +14,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stateward.core.errors import InvalidRequest
-from stateward.ledger import Keeper, Keeping, Ledger, LedgerState, last_time, next_time, verify
+from stateward.ledger import (
+    Keeper,
+    Keeping,
+    Ledger,
+    LedgerState,
+    last_time,
+    next_time,
+    verify,
+)
 from stateward.ledger.schedule import time_of_day, zone_named
 from tests.ledger.building import DAY_S, Clock, QuickDisk
 from tests.ledger.receiver import receiving
@@ -181,7 +189,7 @@ def test_a_ledger_that_is_open_for_days_is_kept_beside_its_writer(tmp_path: Path
     with receiving(500) as receiver:
         keeping = Keeping(zone=UTC, hand_over=(receiver.url,), warn=lambda _: None)
         with (
-            patch("stateward.ledger.keeper.LOOK_S_MAX", 0.02),
+            patch("stateward.ledger.maintenance.LOOK_S_MAX", 0.02),
             open_ledger(tmp_path / "l", clock, keeping) as ledger,
         ):
             for night in range(3):

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stateward.core.declare import declare
 from stateward.core.errors import InvalidRequest, InvalidTransition, UnknownName
+from stateward.definition.declare import declare
 from stateward.ledger import (
     Entry,
     Ledger,

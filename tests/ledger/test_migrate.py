@@ -13,7 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError, InvalidRequest
-from stateward.ledger import Ledger, LedgerError, LedgerState, verify
+from stateward.ledger import (
+    Ledger,
+    LedgerError,
+    LedgerState,
+    verify,
+)
 from stateward.ledger.disk import Disk
 from stateward.ledger.legacy import read_mapping, seconds
 from stateward.ledger.migrate import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stateward.ledger import LedgerDamaged
-from stateward.ledger.single import file_states, verify_file
+from stateward.ledger.export_file import file_states, verify_file
 from tests.ledger.proof import crash, damage, faults, kill
 from tests.ledger.proof.__main__ import BEGIN, END, Row, main, write_page
 

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from stateward.ledger import Ledger, LedgerDamaged, LedgerPoisoned, LedgerState, repair, verify
+from stateward.ledger import (
+    Ledger,
+    LedgerDamaged,
+    LedgerPoisoned,
+    LedgerState,
+    repair,
+    verify,
+)
 from tests.ledger.building import DAY_S, Clock, a_ledger, states_of
 from tests.ledger.proof.faults import FailingDisk
 

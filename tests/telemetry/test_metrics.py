@@ -14,13 +14,18 @@ from prometheus_client.metrics_core import Metric as Parsed
 from prometheus_client.parser import text_string_to_metric_families
 
 from stateward.app import App
-from stateward.bus import WorkerInfo
-from stateward.coordinator import Opening
 from stateward.core.model import SECOND, Event, event_id
-from stateward.tallies import BUCKETS_S, SOURCE_TYPES_MAX
+from stateward.engine.coordinator import Submission
+from stateward.engine.system import wall_clock
+from stateward.storage.counters import BUCKETS_S, SOURCE_TYPES_MAX
 from stateward.telemetry import metrics
-from stateward.telemetry.metrics import METRICS, Family, Histogram, exposed
-from stateward.world import wall_clock
+from stateward.telemetry.metrics import (
+    METRICS,
+    Family,
+    Histogram,
+    exposed,
+)
+from stateward.transport import WorkerInfo
 from tests.telemetry.conftest import Maker, on_each_store
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
@@ -41,7 +46,7 @@ def samples(family: Parsed, name: str, *labels: str) -> Samples:
 
 
 def opened(app: App, count: int = 1, **how: object) -> list[str]:
-    openings = [Opening(machine="upload", actor="person:ann", **how)] * count  # type: ignore[arg-type]
+    openings = [Submission(machine="upload", actor="person:ann", **how)] * count  # type: ignore[arg-type]
     return [each.record.id for each in app.coordinator.open(openings)]
 
 
@@ -125,7 +130,7 @@ def test_retries_timeouts_and_errors_are_counted(make_app: Maker) -> None:
         app.bus.leave("helper")
         fail(app, record_id, version, "TIMEOUT")
         at[0] += 3600 * SECOND
-        app.clockwork.ring()
+        app.scheduler.tick()
         app.coordinator.handle_reported()
 
     told = scraped(app)

@@ -13,9 +13,15 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from stateward import telemetry
 from stateward.app import App
-from stateward.telemetry.tracing import Attempt, is_traceparent, new_traceparent, trace_id, trace_of
-from tests.notices.conftest import deliver
-from tests.notices.receivers import receiving
+from stateward.telemetry.tracing import (
+    Attempt,
+    is_traceparent,
+    new_traceparent,
+    trace_id,
+    trace_of,
+)
+from tests.notifications.conftest import deliver
+from tests.notifications.receivers import receiving
 from tests.telemetry.conftest import Maker
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
@@ -81,10 +87,10 @@ def test_the_trace_of_a_request_comes_before_that_of_its_record(make_app: Maker)
     record_id = submitted(app, TRACE)
     other = new_traceparent(bytes(range(24)))
 
-    from stateward.app import Asking
+    from stateward.app import Command
 
     app.ask_each(
-        [Asking(verb="cancel", record_id=record_id, actor="person:a", reason=None, trace=other)]
+        [Command(verb="cancel", record_id=record_id, actor="person:a", reason=None, trace=other)]
     )
 
     assert [each.metadata["trace"] for each in app.history(record_id)] == [TRACE, other]

@@ -1,6 +1,6 @@
 """Plays a Windmill flow as Windmill would: its modules in order, its expressions in JavaScript, its scripts in Python.
 
-It knows what the flows of `stateward.core.openflow` use: scripts, `branchone`, `skip_if`, `retry` with `retry_if`, and
+It knows what the flows of `definition.openflow` use: scripts, `branchone`, `skip_if`, `retry` with `retry_if`, and
 `suspend` with `continue_on_disapprove_timeout`. It does not wait between retries.
 """
 

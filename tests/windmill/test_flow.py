@@ -11,7 +11,7 @@ import yaml
 
 from stateward.cli.machines import yaml_text
 from stateward.core.errors import InvalidRequest
-from stateward.core.openflow import inlined, to_openflow
+from stateward.definition.openflow import inlined, to_openflow
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.statements import UPLOAD
 from tests.windmill.player import program

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.contracts import DOUBTFUL, GOOD, Fail, playing
-from tests.api.contracts import Player as Workers
-from tests.api.doors import Door, serving, settings_at
+from tests.server.api_client import ApiClient, serving, settings_at
+from tests.server.contracts import DOUBTFUL, GOOD, Fail, playing
+from tests.server.contracts import Player as Workers
 from tests.windmill.player import DISAPPROVED, TIMED_OUT, Player
 
 SHIPPED = Path(__file__).parent.parent.parent / "deploy" / "windmill" / "contract.flow"
@@ -18,7 +18,7 @@ BROKEN = Fail("CORRUPT_FILE", is_retryable=False)
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Door, Workers]]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ApiClient, Workers]]:
     """A service over HTTP, with workers that do as they are told."""
     settings = settings_at(tmp_path_factory.mktemp("windmill"))
     with serving(settings) as door, playing(settings) as workers:
@@ -30,7 +30,7 @@ class Flow:
 
     def __init__(
         self,
-        service: tuple[Door, Workers],
+        service: tuple[ApiClient, Workers],
         name: str,
         *,
         said: dict[str, Any] | None = None,
@@ -65,7 +65,7 @@ class Flow:
         return str(self.player.results["ingest"]["workflowId"])
 
 
-def test_a_contract_that_is_sure_needs_nobody(service: tuple[Door, Workers]) -> None:
+def test_a_contract_that_is_sure_needs_nobody(service: tuple[ApiClient, Workers]) -> None:
     flow = Flow(service, "sure")
 
     results = flow.play()
@@ -75,7 +75,7 @@ def test_a_contract_that_is_sure_needs_nobody(service: tuple[Door, Workers]) -> 
     assert flow.asked == []
 
 
-def test_a_person_approves_and_the_flow_goes_on(service: tuple[Door, Workers]) -> None:
+def test_a_person_approves_and_the_flow_goes_on(service: tuple[ApiClient, Workers]) -> None:
     flow = Flow(service, "approved", said={"action": "approve"}, validate=[DOUBTFUL])
 
     results = flow.play()
@@ -98,7 +98,7 @@ def test_a_person_approves_and_the_flow_goes_on(service: tuple[Door, Workers]) -
     ids=["rejected in the form", "disapproved", "timed out", "silence"],
 )
 def test_what_nobody_accepts_is_not_compared(
-    service: tuple[Door, Workers], said: dict[str, Any] | None, status: str
+    service: tuple[ApiClient, Workers], said: dict[str, Any] | None, status: str
 ) -> None:
     flow = Flow(service, f"{status} {said}", said=said, validate=[DOUBTFUL])
 
@@ -110,7 +110,7 @@ def test_what_nobody_accepts_is_not_compared(
     assert "compare" not in results
 
 
-def test_what_may_pass_is_tried_again_by_windmill(service: tuple[Door, Workers]) -> None:
+def test_what_may_pass_is_tried_again_by_windmill(service: tuple[ApiClient, Workers]) -> None:
     flow = Flow(service, "busy", extract=[BUSY, BUSY, {}], compare=[BUSY, {}])
 
     results = flow.play()
@@ -119,7 +119,7 @@ def test_what_may_pass_is_tried_again_by_windmill(service: tuple[Door, Workers])
     assert results["compare"]["status"] == "completed"
 
 
-def test_what_cannot_pass_ends_the_flow_at_once(service: tuple[Door, Workers]) -> None:
+def test_what_cannot_pass_ends_the_flow_at_once(service: tuple[ApiClient, Workers]) -> None:
     flow = Flow(service, "broken", parse=[BROKEN])
 
     with pytest.raises(Exception, match="CORRUPT_FILE"):

@@ -1,29 +1,50 @@
 """The command line: a protocol in, calls on the App, a protocol out.
 
 Commands import the App when they run, so that `stateward --help` costs nothing but click. Data goes to stdout and
-words go to stderr; `door` holds what all commands share, `exits` how they end, `shown` how things look.
+words go to stderr; `context` holds what all commands share, `exits` how they end, `shown` how things look.
 """
 
 import click
 
 from stateward import __version__
-from stateward.cli.actions import cancel, pause, prioritise, resume, retry
-from stateward.cli.benching import bench
-from stateward.cli.configuration import settings
+from stateward.cli.actions import (
+    cancel,
+    pause,
+    prioritise,
+    resume,
+    retry,
+)
+from stateward.cli.bench import bench
+from stateward.cli.config import settings
+from stateward.cli.context import Root, hold_streams
 from stateward.cli.demo import demo
-from stateward.cli.door import Root, hold_streams
-from stateward.cli.duplicating import duplicates
-from stateward.cli.evaluating import eval_
+from stateward.cli.duplicates import duplicates
+from stateward.cli.evaluate import eval_
 from stateward.cli.keys import key
 from stateward.cli.ledger import ledger
 from stateward.cli.machines import machine
-from stateward.cli.proof import doctor, export, verify
-from stateward.cli.rebuilding import rebuild
-from stateward.cli.records import counts, errors, explain, history, items, list_, logs, status
-from stateward.cli.reviewing import extractors, release, review
-from stateward.cli.roles import api, coordinator, notifier, up, worker
-from stateward.cli.submitting import submit
-from stateward.cli.watching import watch
+from stateward.cli.rebuild import rebuild
+from stateward.cli.records import (
+    counts,
+    errors,
+    explain,
+    history,
+    items,
+    list_,
+    logs,
+    status,
+)
+from stateward.cli.review import extractors, release, review
+from stateward.cli.submit import submit
+from stateward.cli.up import (
+    api,
+    coordinator,
+    notifier,
+    up,
+    worker,
+)
+from stateward.cli.verify import doctor, export, verify
+from stateward.cli.watch import watch
 from stateward.cli.webhooks import webhook
 
 HELP = """Stateward keeps documents moving.

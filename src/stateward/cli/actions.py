@@ -1,4 +1,4 @@
-"""Requests of a person: `retry`, `cancel`, `prioritise`, `pause`, `resume`. Each is kept with its actor and reason.
+"""A person's requests: `retry`, `cancel`, `prioritise`, `pause`, `resume`. Each is kept with its actor and reason.
 
 An action on a query never means more than the person saw: it shows its counts first, asks, and acts on the query
 as it was then. An empty query is refused.
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateward.cli.door import Command, Door, pass_door
-from stateward.cli.exits import Exit
-from stateward.cli.shown import plural, write, write_table
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward.app import App, Bulk, Verb
@@ -40,7 +40,7 @@ def _acting(function: Function) -> Function:
         click.option("--dry-run", is_flag=True, help="Only show how many it would concern."),
         click.option("--reason", metavar="TEXT", help="Why; kept in the history."),
         click.option("--yes", is_flag=True, help="Do not ask before acting on a query."),
-        pass_door,
+        pass_context,
     )
     for decorate in reversed(decorators):
         function = decorate(function)
@@ -57,13 +57,13 @@ def _acting(function: Function) -> Function:
     ],
 )
 @_acting
-def retry(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
+def retry(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
     """Try failed records again from the step that failed.
 
     Name records, or a query for all that match it. An empty query is refused. If any record is
     refused, the others are still retried, and the exit code is 4.
     """
-    return _act(door, "retry", **how)
+    return _act(context, "retry", **how)
 
 
 @click.command(
@@ -75,13 +75,13 @@ def retry(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _a
     ],
 )
 @_acting
-def cancel(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
+def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
     """Stop records where they are.
 
     Each is then failed, with the code CANCELLED. Name records, or a query for all that match it. An
     empty query is refused, and so is a record whose machine has no such move from where it is.
     """
-    return _act(door, "cancel", **how)
+    return _act(context, "cancel", **how)
 
 
 @click.command(
@@ -100,17 +100,17 @@ def cancel(door: Door, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _
     help="1 to 10, higher goes first; or a name that the profile has.",
 )
 @_acting
-def prioritise(door: Door, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
+def prioritise(context: CliContext, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
     """Let records go sooner or later.
 
     It counts while they wait, where the settings have a priority queue. Name records, or a query for all that
     match it. An empty query is refused, and so is a record that has ended.
     """
-    return _act(door, "prioritise", priority=priority, **how)
+    return _act(context, "prioritise", priority=priority, **how)
 
 
 def _act(
-    door: Door,
+    context: CliContext,
     verb: str,
     *,
     ids: tuple[str, ...],
@@ -122,15 +122,15 @@ def _act(
 ) -> Exit:
     if bool(ids) == (text is not None):
         raise click.UsageError("name records, or give a --query, and not both")
-    with door.app() as app:
-        acting = _Acting(door, app, verb, reason, priority)
+    with context.app() as app:
+        acting = _Acting(context, app, verb, reason, priority)
         if dry_run:
             return acting.show(acting.bulk(ids, acting.query(text), is_dry_run=True))
         if len(ids) == 1:
             return acting.one(ids[0])
         query = acting.query(text)
         if query is not None and not yes and not acting.is_agreed(query):
-            door.say("nothing was done")
+            context.say("nothing was done")
             return Exit.INTERRUPTED
         return acting.show(acting.bulk(ids, query, is_dry_run=False))
 
@@ -139,11 +139,11 @@ class _Acting:
     """One verb, said of many records."""
 
     def __init__(
-        self, door: Door, app: "App", verb: str, reason: str | None, priority: str = ""
+        self, context: CliContext, app: "App", verb: str, reason: str | None, priority: str = ""
     ) -> None:
-        from stateward.world import person
+        from stateward.engine.system import person
 
-        self._door = door
+        self._context = context
         self._app = app
         self._verb = verb
         self._priority = priority
@@ -157,8 +157,8 @@ class _Acting:
         if self._priority:
             return self._place(record_id)
         record = self._app.ask(self._moving, record_id, actor=self._actor, reason=self._reason)
-        if self._door.json:
-            self._door.emit(self._app.view(record))
+        if self._context.json:
+            self._context.emit(self._app.view(record))
         else:
             write(self._app.sentence(self._app.history(record_id)[record.version]))
         return Exit.OK
@@ -175,8 +175,8 @@ class _Acting:
         )
         if isinstance(became, StatewardError):
             raise became
-        if self._door.json:
-            self._door.emit(self._app.view(became))
+        if self._context.json:
+            self._context.emit(self._app.view(became))
         else:
             write(f"{became.id} has priority {became.priority}")
         return Exit.OK
@@ -191,7 +191,7 @@ class _Acting:
                 actor=self._actor,
                 reason=self._reason,
                 is_dry_run=is_dry_run,
-                progress=lambda count: self._door.progress(f"{plural(count, 'record')} {word}"),
+                progress=lambda count: self._context.progress(f"{plural(count, 'record')} {word}"),
             )
         return self._app.ask_many(
             self._moving,
@@ -200,7 +200,7 @@ class _Acting:
             actor=self._actor,
             reason=self._reason,
             is_dry_run=is_dry_run,
-            progress=lambda count: self._door.progress(f"{plural(count, 'record')} {word}"),
+            progress=lambda count: self._context.progress(f"{plural(count, 'record')} {word}"),
         )
 
     def is_agreed(self, query: "Query") -> bool:
@@ -208,19 +208,19 @@ class _Acting:
         from stateward.core.errors import InvalidRequest
 
         would = self.bulk((), query, is_dry_run=True)
-        if not self._door.can_ask():
+        if not self._context.can_ask():
             raise InvalidRequest(
                 f"{self._verb} would concern {plural(would.matched, 'record')} matching {query}; "
                 "look with --dry-run, then say --yes"
             )
-        self._door.say(f"{query} matches {plural(would.matched, 'record')}: {_by_status(would)}")
+        self._context.say(f"{query} matches {plural(would.matched, 'record')}: {_by_status(would)}")
         if refused := would.matched - would.applied:
-            self._door.say(f"of these {refused:,} would be refused")
+            self._context.say(f"of these {refused:,} would be refused")
         return click.confirm(f"{self._verb} {plural(would.applied, 'record')}?", err=True)
 
     def show(self, bulk: "Bulk") -> Exit:
-        if self._door.json:
-            self._door.emit(bulk)
+        if self._context.json:
+            self._context.emit(bulk)
         else:
             self._write(bulk)
         return Exit.REFUSED if bulk.refused and not bulk.is_dry_run else Exit.OK
@@ -259,17 +259,17 @@ def _by_status(bulk: "Bulk") -> str:
     help="Only this stage; otherwise all stages of the machine.",
 )
 @click.option("--reason", metavar="TEXT", help="Why; `explain` shows it.")
-@pass_door
-def pause(door: Door, *, machine: str, stage: str, reason: str | None) -> None:
+@pass_context
+def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) -> None:
     """Stop handing out work of a machine, or of one of its stages.
 
     What a runner has already is finished; everything else waits until `stateward resume`.
     """
-    from stateward.world import person
+    from stateward.engine.system import person
 
-    with door.app() as app:
+    with context.app() as app:
         app.pause(machine, stage, actor=person(), reason=reason)
-    _told(door, machine, stage, is_paused=True, sentence=f"{_named(machine, stage)} is paused")
+    _told(context, machine, stage, is_paused=True, sentence=f"{_named(machine, stage)} is paused")
 
 
 @click.command(
@@ -284,17 +284,17 @@ def pause(door: Door, *, machine: str, stage: str, reason: str | None) -> None:
     default="",
     help="The stage that was paused; otherwise the whole machine.",
 )
-@pass_door
-def resume(door: Door, *, machine: str, stage: str) -> None:
+@pass_context
+def resume(context: CliContext, *, machine: str, stage: str) -> None:
     """Hand out work again that was paused.
 
     What was paused as a stage is resumed as a stage, and what was paused as a whole as a whole.
     """
-    with door.app() as app:
+    with context.app() as app:
         was_paused = app.resume(machine, stage)
     words = "goes on" if was_paused else "was not paused"
     _told(
-        door,
+        context,
         machine,
         stage,
         is_paused=False,
@@ -308,10 +308,16 @@ def _named(machine: str, stage: str) -> str:
 
 
 def _told(
-    door: Door, machine: str, stage: str, *, is_paused: bool, sentence: str, was: bool = False
+    context: CliContext,
+    machine: str,
+    stage: str,
+    *,
+    is_paused: bool,
+    sentence: str,
+    was: bool = False,
 ) -> None:
-    if door.json:
+    if context.json:
         answer = {"machine": machine, "stage": stage or None, "is_paused": is_paused}
-        door.emit(answer if is_paused else {**answer, "was_paused": was})
+        context.emit(answer if is_paused else {**answer, "was_paused": was})
     else:
         write(sentence)

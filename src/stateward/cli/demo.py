@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.door import Command, Door, pass_door
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.output import write, write_table
 from stateward.cli.records import write_history
-from stateward.cli.shown import write, write_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from stateward.app import App
-    from stateward.coordinator import Opened
     from stateward.core.model import Fields, Record
+    from stateward.engine.coordinator import Submitted
     from stateward.settings import Settings
 
 FOLDER = "stateward-demo"
@@ -27,8 +27,8 @@ WATER = "wasser-talheim.txt"  # its vertical does not ship: it fails until a fil
 @click.command(
     "demo", cls=Command, examples=["stateward demo", "stateward --data /tmp/demo demo --json"]
 )
-@pass_door
-def demo(door: Door) -> None:
+@pass_context
+def demo(context: CliContext) -> None:
     """Show Stateward at work on sample documents.
 
     They are bank statements in every format that is read, two of them broken, and three contracts: one is accepted by
@@ -37,11 +37,11 @@ def demo(door: Door) -> None:
     """
     from pathlib import Path
 
-    door.data = door.data or FOLDER
-    rules = Path(door.data) / RULES
-    with door.app(_settings(door, rules)) as app:
+    context.data = context.data or FOLDER
+    rules = Path(context.data) / RULES
+    with context.app(_settings(context, rules)) as app:
         opened, contracts = _submit(app), _submit_contracts(app)
-        door.say(
+        context.say(
             f"{len(opened)} sample documents were submitted to the machine 'upload', {len(contracts)} to the machine "
             "'contract'; now they are processed."
         )
@@ -49,29 +49,29 @@ def demo(door: Door) -> None:
         failed = _retry_contract(app, contracts[WATER].record.id, rules)
         records = [app.record(each.record.id) for each in opened.values()]
         ended = [app.record(each.record.id) for each in contracts.values()]
-        if door.json:
-            door.emit(_answer(door, app, opened | contracts, records + ended))
+        if context.json:
+            context.emit(_answer(context, app, opened | contracts, records + ended))
         else:
-            _tell(door, app, opened, records)
-            _tell_contracts(door, app, contracts, ended)
+            _tell(context, app, opened, records)
+            _tell_contracts(context, app, contracts, ended)
             if failed is not None:
                 _tell_retried(app, failed)
-            _tell_next(door, next(each.id for each in records if each.error_code is None))
+            _tell_next(context, next(each.id for each in records if each.error_code is None))
 
 
-def _settings(door: Door, rules: "Path") -> "Settings":
+def _settings(context: CliContext, rules: "Path") -> "Settings":
     """Those of the demo: samples must not end in the database that people work with."""
     from msgspec.structs import replace
 
     from stateward.settings import Settings
 
     rules.mkdir(parents=True, exist_ok=True)
-    own = {"STATEWARD_DATA": door.data or FOLDER}
-    settings = Settings.load(door.config, profile=door.profile, environ=own)
+    own = {"STATEWARD_DATA": context.data or FOLDER}
+    settings = Settings.load(context.config, profile=context.profile, environ=own)
     return replace(settings, contracts=replace(settings.contracts, rules=str(rules)))
 
 
-def _submit(app: "App") -> dict[str, "Opened"]:
+def _submit(app: "App") -> dict[str, "Submitted"]:
     from importlib.resources import files
 
     samples = files(STATEMENTS) / "samples"
@@ -83,7 +83,7 @@ def _submit(app: "App") -> dict[str, "Opened"]:
     }
 
 
-def _submit_contracts(app: "App") -> dict[str, "Opened"]:
+def _submit_contracts(app: "App") -> dict[str, "Submitted"]:
     from importlib.resources import files
 
     samples = [each for each in (files(CONTRACTS) / "samples").iterdir() if each.is_file()]
@@ -113,10 +113,10 @@ def _retry_contract(app: "App", record_id: str, rules: "Path") -> "Record | None
 
 
 def _answer(
-    door: Door, app: "App", opened: dict[str, "Opened"], records: list["Record"]
+    context: CliContext, app: "App", opened: dict[str, "Submitted"], records: list["Record"]
 ) -> "Fields":
     return {
-        "data": door.data,
+        "data": context.data,
         "documents": [
             {"file": name, "is_duplicate": each.is_duplicate, "record": app.view(record)}
             for (name, each), record in zip(opened.items(), records, strict=True)
@@ -124,7 +124,9 @@ def _answer(
     }
 
 
-def _tell(door: Door, app: "App", opened: dict[str, "Opened"], records: list["Record"]) -> None:
+def _tell(
+    context: CliContext, app: "App", opened: dict[str, "Submitted"], records: list["Record"]
+) -> None:
     _tell_statuses(app, opened, records)
     whole = next((record for record in records if record.error_code is None), None)
     broken = next((record for record in records if record.error_code is not None), None)
@@ -135,11 +137,11 @@ def _tell(door: Door, app: "App", opened: dict[str, "Opened"], records: list["Re
         why = app.explain(broken.id)
         _head(f"Why {broken.labels.get('filename')} is in {broken.status}:")
         write(f"  {why.sentence}")
-        write(f"  what to do: {_here(door, why.advice)}")
+        write(f"  what to do: {_here(context, why.advice)}")
 
 
 def _tell_contracts(
-    door: Door, app: "App", opened: dict[str, "Opened"], records: list["Record"]
+    context: CliContext, app: "App", opened: dict[str, "Submitted"], records: list["Record"]
 ) -> None:
     _head("The contracts:")
     rows = []
@@ -154,7 +156,9 @@ def _tell_contracts(
         if record.status == "review_required":
             why = app.explain(record.id)
             write()
-            write(f"  {record.labels.get('filename')}: {why.sentence}; {_here(door, why.advice)}")
+            write(
+                f"  {record.labels.get('filename')}: {why.sentence}; {_here(context, why.advice)}"
+            )
 
 
 def _first_note(view: "Fields") -> str:
@@ -169,7 +173,7 @@ def _tell_retried(app: "App", failed: "Record") -> None:
     write_history(app, app.history(failed.id))
 
 
-def _tell_statuses(app: "App", opened: dict[str, "Opened"], records: list["Record"]) -> None:
+def _tell_statuses(app: "App", opened: dict[str, "Submitted"], records: list["Record"]) -> None:
     _head("Where they are now:")
     rows = []
     for (name, each), record in zip(opened.items(), records, strict=True):
@@ -194,13 +198,13 @@ def _counted(view: "Fields") -> str:
     return ", ".join(f"{view[key]} {key.removesuffix('_count')}" for key in found)
 
 
-def _here(door: Door, command: str) -> str:
+def _here(context: CliContext, command: str) -> str:
     """A command as it must be typed to find this data."""
-    return command.replace("stateward ", f"stateward --data {quote(door.data or FOLDER)} ")
+    return command.replace("stateward ", f"stateward --data {quote(context.data or FOLDER)} ")
 
 
-def _tell_next(door: Door, record_id: str) -> None:
-    _head(f"All of it is kept in {door.data}. What to try next:")
+def _tell_next(context: CliContext, record_id: str) -> None:
+    _head(f"All of it is kept in {context.data}. What to try next:")
     for command in (
         "stateward list",
         f"stateward items {record_id} --kind canonicals --format csv",
@@ -212,4 +216,4 @@ def _tell_next(door: Door, record_id: str) -> None:
         "stateward submit YOUR.pdf --wait",
         "stateward up",
     ):
-        write(f"  {_here(door, command)}")
+        write(f"  {_here(context, command)}")

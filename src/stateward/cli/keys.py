@@ -1,15 +1,15 @@
-"""`stateward key`: who may use the HTTP door. A key is shown once, on stdout, and is kept nowhere."""
+"""`stateward key`: who may use the HTTP context. A key is shown once, on stdout, and is kept nowhere."""
 
 from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.door import Door, Group, pass_door
-from stateward.cli.shown import moment, write, write_table
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.output import moment, write, write_table
 
 if TYPE_CHECKING:
     from stateward.core.model import Micros
-    from stateward.keys import ApiKey
+    from stateward.storage.keys import ApiKey
 
 ROLES = ("viewer", "submitter", "reviewer", "operator", "admin")
 DAYS_MAX = 3650
@@ -21,7 +21,7 @@ DAY_S = 86_400.0
     "key", cls=Group, examples=["stateward key create anna --role operator", "stateward key list"]
 )
 def key() -> None:
-    """Make, list and revoke keys of the HTTP door and the console."""
+    """Make, list and revoke keys of the HTTP context and the console."""
 
 
 @key.command(
@@ -61,9 +61,9 @@ def key() -> None:
     type=click.IntRange(min=1),
     help="The largest document; otherwise limits.upload_bytes_max.",
 )
-@pass_door
+@pass_context
 def create(
-    door: Door,
+    context: CliContext,
     *,
     name: str,
     role: str,
@@ -77,7 +77,7 @@ def create(
     NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets nobody
     in without one.
     """
-    with door.app() as app:
+    with context.app() as app:
         made, text = app.new_key(
             name,
             role=role,
@@ -86,27 +86,27 @@ def create(
             rate_per_minute=rate,
             upload_bytes_max=bytes_max,
         )
-    if door.json:
-        door.emit({"key": text, **_row(made)})
+    if context.json:
+        context.emit({"key": text, **_row(made)})
     else:
         write(text)
-        door.say("this is the only time it is shown; send it as `Authorization: Bearer sw_…`")
+        context.say("this is the only time it is shown; send it as `Authorization: Bearer sw_…`")
 
 
 @key.command("list", is_listing=True, examples=["stateward key list", "stateward key list --json"])
-@pass_door
-def list_(door: Door) -> None:
+@pass_context
+def list_(context: CliContext) -> None:
     """List keys, without their secrets.
 
     With who made them, what they may do, when they expire and when they were last used.
     """
-    with door.app() as app:
+    with context.app() as app:
         found, now = app.keys.all(), app.clock()
-    if door.is_for_programs:
-        door.emit_rows({**_row(each), "is_live": each.is_live(now)} for each in found)
+    if context.is_for_programs:
+        context.emit_rows({**_row(each), "is_live": each.is_live(now)} for each in found)
         return
     if not found:
-        door.say("there is no key; the service listens at loopback only")
+        context.say("there is no key; the service listens at loopback only")
         return
     columns = ("id", "name", "role", "pipelines", "state", "expires", "last used")
     write_table(
@@ -142,43 +142,43 @@ def list_(door: Door) -> None:
     show_default=True,
     help="How long it can be used.",
 )
-@pass_door
-def link(door: Door, *, key_id: str, minutes: float) -> None:
+@pass_context
+def link(context: CliContext, *, key_id: str, minutes: float) -> None:
     """Make a link that signs in to the console once.
 
     Whoever opens it first is signed in with the role of the key ID, without seeing the key.
     """
+    from stateward.console.login import link_address
     from stateward.core.errors import UnknownName
     from stateward.core.model import SECOND, to_iso
-    from stateward.web.entry import link_address
 
-    with door.app() as app:
+    with context.app() as app:
         now = app.clock()
         if app.keys.live(key_id, now=now) is None:
             live = [each.id for each in app.keys.all() if each.is_live(now)]
             raise UnknownName("key", key_id[:80], live)
         token, until = app.new_token(), now + round(minutes * 60 * SECOND)
-        app.visits.add_link(token, key_id=key_id, now=now, until=until)
+        app.sessions.add_link(token, key_id=key_id, now=now, until=until)
         own = app.settings
     scheme = "https" if own.api.tls_certificate or own.api.behind_tls_proxy else "http"
     url = own.notices.public_url or f"{scheme}://{own.api.host}:{own.api.port}"
     address = link_address(url, token)
-    if door.json:
-        door.emit({"url": address, "expires_at": to_iso(until)})
+    if context.json:
+        context.emit({"url": address, "expires_at": to_iso(until)})
     else:
         write(address)
-        door.say(f"it works once, until {to_iso(until)}")
+        context.say(f"it works once, until {to_iso(until)}")
 
 
 @key.command("revoke", examples=["stateward key revoke 4k2m0f8q1s3t5v7x"])
 @click.argument("key_id", metavar="ID")
-@pass_door
-def revoke(door: Door, key_id: str) -> None:
+@pass_context
+def revoke(context: CliContext, key_id: str) -> None:
     """Close a key, from the next request on."""
-    with door.app() as app:
+    with context.app() as app:
         was_open = app.keys.revoke(key_id, now=app.clock())
-    if door.json:
-        door.emit({"id": key_id, "was_open": was_open})
+    if context.json:
+        context.emit({"id": key_id, "was_open": was_open})
     else:
         write(f"{key_id} is revoked" if was_open else f"{key_id} was revoked before")
 

@@ -5,9 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.door import Door, Group, pass_door
-from stateward.cli.exits import Exit
-from stateward.cli.shown import plural, write, write_table, write_text
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.output import (
+    plural,
+    write,
+    write_table,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from stateward.core.errors import Fault
@@ -27,12 +32,12 @@ def machine() -> None:
 @machine.command(
     "list", is_listing=True, examples=["stateward machine list", "stateward machine list --jsonl"]
 )
-@pass_door
-def list_(door: Door) -> None:
+@pass_context
+def list_(context: CliContext) -> None:
     """List the machines that these settings load."""
-    machines = _declared(door)
-    if door.is_for_programs:
-        door.emit_rows(_summary(each) for each in machines)
+    machines = _declared(context)
+    if context.is_for_programs:
+        context.emit_rows(_summary(each) for each in machines)
     else:
         rows = [
             (each.name, each.version, each.prefix, _stage_names(each), each.doc)
@@ -41,10 +46,10 @@ def list_(door: Door) -> None:
         write_table(("name", "version", "prefix", "stages", "about"), rows)
 
 
-def _declared(door: Door) -> list["Machine"]:
+def _declared(context: CliContext) -> list["Machine"]:
     from stateward.app import declared_machines
 
-    return declared_machines(door.settings())
+    return declared_machines(context.settings())
 
 
 def _summary(each: "Machine") -> dict[str, object]:
@@ -66,14 +71,14 @@ def _stage_names(each: "Machine") -> str:
     "show", examples=["stateward machine show upload", "stateward machine show contract --json"]
 )
 @click.argument("name")
-@pass_door
-def show(door: Door, name: str) -> None:
+@pass_context
+def show(context: CliContext, name: str) -> None:
     """Show the states and transitions of a machine."""
-    from stateward.core.draw import machine_json
+    from stateward.definition.draw import machine_json
 
-    found = _named(door, name)
-    if door.json:
-        door.emit(machine_json(found))
+    found = _named(context, name)
+    if context.json:
+        context.emit(machine_json(found))
         return
     write(f"{found.name}, version {found.version}: {found.doc}")
     write()
@@ -88,10 +93,10 @@ def show(door: Door, name: str) -> None:
     )
 
 
-def _named(door: Door, name: str) -> "Machine":
+def _named(context: CliContext, name: str) -> "Machine":
     from stateward.core.errors import UnknownName
 
-    machines = {each.name: each for each in _declared(door)}
+    machines = {each.name: each for each in _declared(context)}
     if name not in machines:
         raise UnknownName("machine", name, machines)
     return machines[name]
@@ -102,8 +107,8 @@ def _named(door: Door, name: str) -> "Machine":
     examples=["stateward machine check invoices.yaml", "stateward machine check *.yaml --json"],
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@pass_door
-def check(door: Door, files: tuple[str, ...]) -> Exit:
+@pass_context
+def check(context: CliContext, files: tuple[str, ...]) -> Exit:
     """Check declarations of machines in YAML or Python files.
 
     Prints every fault as file:line: path: sentence. A Python file is run to see what it declares.
@@ -111,22 +116,24 @@ def check(door: Door, files: tuple[str, ...]) -> Exit:
     found: list[Machine] = []
     faults: list[Fault] = []
     for file in files:
-        _check_one(door, file, found, faults)
-    if door.json:
-        door.emit({"machines": [_summary(each) for each in found], "faults": faults})
+        _check_one(context, file, found, faults)
+    if context.json:
+        context.emit({"machines": [_summary(each) for each in found], "faults": faults})
     else:
         for fault in faults:
             write(fault)
         for each in found:
-            door.say(
+            context.say(
                 f"{each.name}, version {each.version}: {len(each.states)} states, {len(each.edges)} transitions"
             )
         if faults:
-            door.say(f"{plural(len(faults), 'fault')} found")
+            context.say(f"{plural(len(faults), 'fault')} found")
     return Exit.FOUND_PROBLEMS if faults else Exit.OK
 
 
-def _check_one(door: Door, file: str, found: list["Machine"], faults: list["Fault"]) -> None:
+def _check_one(
+    context: CliContext, file: str, found: list["Machine"], faults: list["Fault"]
+) -> None:
     from stateward.app import read_machines
     from stateward.core.errors import DeclarationError
 
@@ -137,9 +144,9 @@ def _check_one(door: Door, file: str, found: list["Machine"], faults: list["Faul
         return
     found += machines
     if not machines:
-        door.say(f"{file} declares no machine")
+        context.say(f"{file} declares no machine")
     if missing:
-        door.say(
+        context.say(
             f"{file}: no runner of these names is loaded, so their stages wait for one: {', '.join(missing)}"
         )
 
@@ -167,26 +174,26 @@ def _check_one(door: Door, file: str, found: list["Machine"], faults: list["Faul
     type=click.Path(path_type=Path),
     help="Write it there instead of to stdout; a flow becomes a folder, with its scripts as files.",
 )
-@pass_door
-def graph(door: Door, *, name: str, format_: str, out: Path | None) -> None:
+@pass_context
+def graph(context: CliContext, *, name: str, format_: str, out: Path | None) -> None:
     """Draw a machine, or write it as a Windmill flow.
 
     Pictures are Mermaid, Graphviz DOT or SVG. A flow calls the service step by step, in Windmill's order; it needs a
     machine whose stages have gates.
     """
-    own = _named(door, name)
+    own = _named(context, name)
     text = _flow(own, out) if format_ == OPENFLOW else _drawn(own, format_, out)
     if out is not None:
-        door.say(f"{name} is {'written' if format_ == OPENFLOW else 'drawn'} in {out}")
-    if door.json:
+        context.say(f"{name} is {'written' if format_ == OPENFLOW else 'drawn'} in {out}")
+    if context.json:
         answer = {"machine": name, "format": format_}
-        door.emit({**answer, "graph": text} if out is None else {**answer, "out": str(out)})
+        context.emit({**answer, "graph": text} if out is None else {**answer, "out": str(out)})
     elif out is None:
         write_text(text)
 
 
 def _drawn(own: "Machine", format_: str, out: Path | None) -> str:
-    from stateward.core import draw
+    from stateward.definition import draw
 
     text = {"mermaid": draw.to_mermaid, "dot": draw.to_dot, "svg": draw.to_svg}[format_](own)
     if out is not None:
@@ -196,7 +203,7 @@ def _drawn(own: "Machine", format_: str, out: Path | None) -> str:
 
 def _flow(own: "Machine", out: Path | None) -> str:
     """The flow as one document; in a folder, as Windmill's own tool lays it out, its scripts are files."""
-    from stateward.core.openflow import FLOW_FILE, inlined, to_openflow
+    from stateward.definition.openflow import FLOW_FILE, inlined, to_openflow
 
     flow, scripts = to_openflow(own)
     if out is not None:

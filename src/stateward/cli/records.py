@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.door import Command, Door, pass_door
-from stateward.cli.exits import Exit, problem
-from stateward.cli.shown import cut, moment, plural, span, write, write_table
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit, problem
+from stateward.cli.output import (
+    cut,
+    moment,
+    plural,
+    span,
+    write,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.core.model import Fields, Record, Transition
-    from stateward.outputs import Mark
+    from stateward.storage.outputs import AttemptResult
 
 ROWS_DEFAULT = 50
 PAGE = 200
@@ -46,25 +53,25 @@ Put - or not: before a term to turn it round: 'not:status:error'."""
     examples=["stateward status UL_01h2k3", "stateward status UL_01h2k3 UL_01h2k4 --json"],
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@pass_door
-def status(door: Door, ids: tuple[str, ...]) -> Exit:
+@pass_context
+def status(context: CliContext, ids: tuple[str, ...]) -> Exit:
     """Show where records are and what is known of them.
 
     With --json, one ID gives an object and several give a list.
     """
-    with door.app() as app:
-        found, worst = _found(door, app, ids)
+    with context.app() as app:
+        found, worst = _found(context, app, ids)
         views = [app.view(record) for record in found]
-        if door.json and len(ids) == 1 and views:
-            door.emit(views[0])
-        elif door.is_for_programs and (views or worst is Exit.OK):
-            door.emit_rows(views)
-        elif not door.is_for_programs:
+        if context.json and len(ids) == 1 and views:
+            context.emit(views[0])
+        elif context.is_for_programs and (views or worst is Exit.OK):
+            context.emit_rows(views)
+        elif not context.is_for_programs:
             _write_views(views)
     return worst
 
 
-def _found(door: Door, app: "App", ids: Sequence[str]) -> tuple[list["Record"], Exit]:
+def _found(context: CliContext, app: "App", ids: Sequence[str]) -> tuple[list["Record"], Exit]:
     from stateward.core.errors import UnknownName
 
     found, worst = [], Exit.OK
@@ -72,7 +79,7 @@ def _found(door: Door, app: "App", ids: Sequence[str]) -> tuple[list["Record"], 
         try:
             found.append(app.record(record_id))
         except UnknownName as error:
-            worst = door.fail(problem(error))
+            worst = context.fail(problem(error))
     return found, worst
 
 
@@ -137,9 +144,9 @@ class _Listing(Command):
 @click.option(
     "--after", metavar="ID", default="", help="Go on after this record of an earlier list."
 )
-@pass_door
+@pass_context
 def list_(
-    door: Door,
+    context: CliContext,
     *,
     words: tuple[str, ...],
     statuses: tuple[str, ...],
@@ -147,27 +154,27 @@ def list_(
     limit: int,
     after: str,
 ) -> None:
-    with door.app() as app:
+    with context.app() as app:
         _known(app, statuses, machines)
         terms = [
             *(f"status:{_quoted(name)}" for name in statuses),
             *(f"machine:{_quoted(name)}" for name in machines),
         ]
         records = pages(app, " ".join([*words, *terms]), after=after)
-        if door.is_for_programs:
-            door.emit_rows(app.view(record) for record in islice(records, limit))
+        if context.is_for_programs:
+            context.emit_rows(app.view(record) for record in islice(records, limit))
             return
         shown = list(islice(records, limit))
         _write_records(shown)
         if next(records, None) is not None:
-            door.say(f"{plural(limit, 'record')} shown; there are more: --after {shown[-1].id}")
+            context.say(f"{plural(limit, 'record')} shown; there are more: --after {shown[-1].id}")
 
 
 def _known(app: "App", statuses: Iterable[str], machines: Iterable[str]) -> None:
     """An unknown name in an option is an unknown thing, not a query that finds nothing."""
     from stateward.core.errors import UnknownName
 
-    kinds = app.catalogue.words.kinds
+    kinds = app.registry.words.kinds
     states = {state for states in kinds.values() for state in states}
     for name in machines:
         if name not in kinds:
@@ -218,19 +225,19 @@ def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
     examples=["stateward history UL_01h2k3", "stateward history UL_01h2k3 --jsonl"],
 )
 @click.argument("record_id", metavar="ID")
-@pass_door
-def history(door: Door, record_id: str) -> None:
+@pass_context
+def history(context: CliContext, record_id: str) -> None:
     """Show everything that happened to a record, oldest first.
 
     Each line has the moment, how long the record had been where it came from, and what happened. With --json the
     lines are whole transitions, as `stateward export history` writes them.
     """
-    from stateward.provenance import transition_line
+    from stateward.engine.history import transition_line
 
-    with door.app() as app:
+    with context.app() as app:
         transitions = app.history(record_id)
-        if door.is_for_programs:
-            door.emit_rows(transition_line(each) for each in transitions)
+        if context.is_for_programs:
+            context.emit_rows(transition_line(each) for each in transitions)
         else:
             write_history(app, transitions)
 
@@ -252,23 +259,23 @@ def write_history(app: "App", transitions: Sequence["Transition"]) -> None:
     examples=["stateward explain UL_01h2k3", "stateward explain UL_01h2k3 --json"],
 )
 @click.argument("record_id", metavar="ID")
-@pass_door
-def explain(door: Door, record_id: str) -> None:
+@pass_context
+def explain(context: CliContext, record_id: str) -> None:
     """Say why a record is where it is, and what to do about it.
 
     No worker, waiting for a retry, paused, waiting for a person, failed for good: a code for programs and a
     sentence for people.
     """
-    with door.app() as app:
+    with context.app() as app:
         record, why = app.record(record_id), app.explain(record_id)
-    if door.json:
+    if context.json:
         answer = {
             "code": why.code,
             "sentence": why.sentence,
             "advice": why.advice,
             "until": why.until,
         }
-        door.emit({"id": record.id, "status": record.status, **answer})
+        context.emit({"id": record.id, "status": record.status, **answer})
         return
     write(f"{record.id} is in {record.status}: {why.sentence}")
     if why.advice:
@@ -286,28 +293,30 @@ def explain(door: Door, record_id: str) -> None:
 @click.option(
     "--attempt", metavar="N", type=int, help="Only of this attempt, by the number that is shown."
 )
-@pass_door
-def logs(door: Door, *, record_id: str, stage: str | None, attempt: int | None) -> None:
+@pass_context
+def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int | None) -> None:
     """Show what runners wrote while they worked on a record.
 
     With --jsonl each line of the logs is one JSON document with its stage and attempt; with --json each attempt is
     one, with its lines in it.
     """
-    with door.app() as app:
+    with context.app() as app:
         marks = _chosen(app, record_id, stage, attempt)
-    if door.jsonl:
-        door.emit_rows(line for mark in marks for line in _log_lines(mark))
-    elif door.json:
-        door.emit_rows(_attempt(mark) for mark in marks)
+    if context.jsonl:
+        context.emit_rows(line for mark in marks for line in _log_lines(mark))
+    elif context.json:
+        context.emit_rows(_attempt(mark) for mark in marks)
     else:
-        _write_logs(door, marks)
+        _write_logs(context, marks)
 
 
-def _chosen(app: "App", record_id: str, stage: str | None, attempt: int | None) -> list["Mark"]:
+def _chosen(
+    app: "App", record_id: str, stage: str | None, attempt: int | None
+) -> list["AttemptResult"]:
     from stateward.core.errors import UnknownName
 
     marks = app.attempts(record_id)
-    stages = app.catalogue.of(app.record(record_id)).stage
+    stages = app.registry.of(app.record(record_id)).stage
     if stage is not None and stage not in stages:
         raise UnknownName("stage", stage, stages)
     if attempt is not None and attempt not in {mark.version for mark in marks}:
@@ -317,7 +326,7 @@ def _chosen(app: "App", record_id: str, stage: str | None, attempt: int | None) 
     ]
 
 
-def _log_lines(mark: "Mark") -> Iterator["Fields"]:
+def _log_lines(mark: "AttemptResult") -> Iterator["Fields"]:
     import msgspec
 
     for line in mark.log.splitlines():
@@ -329,7 +338,7 @@ def _log_lines(mark: "Mark") -> Iterator["Fields"]:
         yield {"stage": mark.stage, "attempt": mark.version, **said}
 
 
-def _attempt(mark: "Mark") -> "Fields":
+def _attempt(mark: "AttemptResult") -> "Fields":
     from stateward.core.model import to_iso
 
     return {
@@ -345,9 +354,9 @@ def _attempt(mark: "Mark") -> "Fields":
     }
 
 
-def _write_logs(door: Door, marks: Sequence["Mark"]) -> None:
+def _write_logs(context: CliContext, marks: Sequence["AttemptResult"]) -> None:
     if not marks:
-        door.say("no attempt has ended yet")
+        context.say("no attempt has ended yet")
     for mark in marks:
         end = (
             f"failed with {mark.error_code}"
@@ -410,9 +419,9 @@ def _write_log_line(line: "Fields") -> None:
     type=click.IntRange(min=1),
     help="The most items to print; otherwise all.",
 )
-@pass_door
+@pass_context
 def items(
-    door: Door,
+    context: CliContext,
     *,
     ids: tuple[str, ...],
     stage: str | None,
@@ -428,23 +437,23 @@ def items(
     """
     if stage and kind:
         raise click.UsageError("--stage and --kind say the same in two ways; give one of them")
-    with door.app() as app:
-        rows = _rows_of(door, app, ids, stage, kind, edition)
+    with context.app() as app:
+        rows = _rows_of(context, app, ids, stage, kind, edition)
         if unique:
-            rows = _unique(door, rows)
+            rows = _unique(context, rows)
         rows = islice(rows, limit)
         if form in ("csv", "ofx", "beancount"):
-            from stateward.cli.exporting import write_items
+            from stateward.cli.export import write_items
 
             write_items(form, rows)
             return
-        door.json = door.json or form == "json"
-        door.jsonl = not door.json
-        door.emit_rows(rows)
+        context.json = context.json or form == "json"
+        context.jsonl = not context.json
+        context.emit_rows(rows)
 
 
 def _rows_of(
-    door: Door,
+    context: CliContext,
     app: "App",
     ids: Sequence[str],
     stage: str | None,
@@ -457,7 +466,7 @@ def _rows_of(
         if chosen:
             found.append(app.items(record_id, chosen, edition=edition))
         else:
-            door.say(f"no stage of {record_id} has produced anything yet")
+            context.say(f"no stage of {record_id} has produced anything yet")
     return chain.from_iterable(found)
 
 
@@ -465,14 +474,14 @@ def _stage_of(app: "App", record_id: str, kind: str) -> str:
     """The stage that produces items of a kind."""
     from stateward.core.errors import UnknownName
 
-    stages = app.catalogue.of(app.record(record_id)).stages
+    stages = app.registry.of(app.record(record_id)).stages
     found = {stage.produces: stage.name for stage in stages if stage.produces is not None}
     if kind not in found:
         raise UnknownName("kind of items", kind, found)
     return found[kind]
 
 
-def _unique(door: Door, rows: Iterable["Fields"]) -> Iterator["Fields"]:
+def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]:
     seen: set[object] = set()
     again = 0
     for row in rows:
@@ -483,7 +492,9 @@ def _unique(door: Door, rows: Iterable["Fields"]) -> Iterator["Fields"]:
         seen.add(identity)
         yield row
     if again:
-        door.say(f"{plural(again, 'row')} left out: their ids stand in another of the records too")
+        context.say(
+            f"{plural(again, 'row')} left out: their ids stand in another of the records too"
+        )
 
 
 def _last_stage(app: "App", record_id: str) -> str | None:
@@ -497,18 +508,18 @@ def _last_stage(app: "App", record_id: str) -> str | None:
     is_listing=True,
     examples=["stateward errors", "stateward errors --jsonl"],
 )
-@pass_door
-def errors(door: Door) -> None:
+@pass_context
+def errors(context: CliContext) -> None:
     """Show why records failed, grouped by cause.
 
     The most frequent cause comes first. Retry a whole group with: stateward retry --query 'error:CODE'.
     """
-    with door.app() as app:
+    with context.app() as app:
         groups = app.errors()
-    if door.is_for_programs:
-        door.emit_rows(groups)
+    if context.is_for_programs:
+        context.emit_rows(groups)
     elif not groups:
-        door.say("no record rests with an error")
+        context.say("no record rests with an error")
     else:
         rows = [
             (group.count, group.machine, group.error_code, cut(group.error_message or ""))
@@ -524,21 +535,21 @@ def errors(door: Door) -> None:
     examples=["stateward counts", "stateward counts 'machine:upload age<1d' --json"],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
-@pass_door
-def counts(door: Door, words: tuple[str, ...]) -> None:
+@pass_context
+def counts(context: CliContext, words: tuple[str, ...]) -> None:
     """Count records by machine and status.
 
     All of them, or those that match a query. It is written as for `stateward list`.
     """
-    with door.app() as app:
+    with context.app() as app:
         rows = count_rows(app, " ".join(words))
-    if door.is_for_programs:
-        door.emit_rows(
+    if context.is_for_programs:
+        context.emit_rows(
             {"machine": machine, "status": status, "count": count}
             for machine, status, count in rows
         )
     elif not rows:
-        door.say("there is no such record" if words else "there are no records yet")
+        context.say("there is no such record" if words else "there are no records yet")
     else:
         write_table(("machine", "status", "count"), rows)
 
@@ -546,7 +557,7 @@ def counts(door: Door, words: tuple[str, ...]) -> None:
 def count_rows(app: "App", text: str = "") -> list[tuple[str, str, int]]:
     """Machine, status and number, in the order in which records pass the statuses."""
     found = app.count(app.query(text))
-    orders = {machine.name: machine.order for machine in app.catalogue.newest.values()}
+    orders = {machine.name: machine.order for machine in app.registry.newest.values()}
     last = len(found) + 1000
     ordered = sorted(
         found, key=lambda pair: (pair[0], orders.get(pair[0], {}).get(pair[1], last), pair[1])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from stateward.cli.exits import Exit
+from stateward.cli.exit_codes import Exit
 
 NOTICE = "<!-- Made by `python -m stateward.cli.reference docs/reference`; do not edit. -->"
 
@@ -112,7 +112,7 @@ def settings_page() -> str:
 
 def metrics_page() -> str:
     """Every metric as a page."""
-    from stateward.tallies import BUCKETS_S
+    from stateward.storage.counters import BUCKETS_S
     from stateward.telemetry.metrics import METRICS
 
     intro = (

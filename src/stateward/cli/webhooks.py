@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from stateward.cli.door import Door, Group, pass_door
-from stateward.cli.exits import Exit
-from stateward.cli.shown import moment, plural, write, write_table
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.output import (
+    moment,
+    plural,
+    write,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.core.model import Micros
-    from stateward.notices import Attempt, Delivery, State, Webhook
+    from stateward.notifications import (
+        Attempt,
+        Delivery,
+        State,
+        Webhook,
+    )
 
 PING_S_MAX = 75.0
 STATES = ("pending", "delivered", "dead")
@@ -56,29 +66,29 @@ def webhook() -> None:
     show_default=True,
     help="The envelope of a message.",
 )
-@pass_door
-def add(door: Door, *, url: str, events: tuple[str, ...], content: str) -> None:
+@pass_context
+def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str) -> None:
     """Add an address that is told from now on.
 
     Its secret is made and shown: the receiver checks signatures with it, as Standard Webhooks has it.
     """
-    from stateward.world import person
+    from stateward.engine.system import person
 
-    with door.app() as app:
+    with context.app() as app:
         made = app.notices.add(url, events=events, content=content, actor=person())
-        _show_with_secret(door, made)
+        _show_with_secret(context, made)
 
 
 @webhook.command(
     "list", is_listing=True, examples=["stateward webhook list", "stateward webhook list --jsonl"]
 )
-@pass_door
-def list_(door: Door) -> None:
+@pass_context
+def list_(context: CliContext) -> None:
     """List who is told of what."""
-    with door.app() as app:
+    with context.app() as app:
         found = app.notices.webhooks()
-    if door.is_for_programs:
-        door.emit_rows(_plain(each) for each in found)
+    if context.is_for_programs:
+        context.emit_rows(_plain(each) for each in found)
         return
     rows = [
         (each.id, "enabled" if each.is_enabled else "disabled", ", ".join(each.events), each.url)
@@ -89,32 +99,32 @@ def list_(door: Door) -> None:
 
 @webhook.command("show", examples=["stateward webhook show WH_01h2k3"])
 @click.argument("webhook_id", metavar="ID")
-@pass_door
-def show(door: Door, *, webhook_id: str) -> None:
+@pass_context
+def show(context: CliContext, *, webhook_id: str) -> None:
     """Show an endpoint with its secret."""
-    with door.app() as app:
-        _show_with_secret(door, app.notices.webhook(webhook_id))
+    with context.app() as app:
+        _show_with_secret(context, app.notices.webhook(webhook_id))
 
 
 @webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])
 @click.argument("webhook_id", metavar="ID")
-@pass_door
-def rotate(door: Door, *, webhook_id: str) -> None:
+@pass_context
+def rotate(context: CliContext, *, webhook_id: str) -> None:
     """Make a new secret for an endpoint.
 
     For a day (notices.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
     """
-    with door.app() as app:
-        _show_with_secret(door, app.notices.rotate(webhook_id))
+    with context.app() as app:
+        _show_with_secret(context, app.notices.rotate(webhook_id))
 
 
 @webhook.command("enable", examples=["stateward webhook enable WH_01h2k3"])
 @click.argument("webhook_id", metavar="ID")
-@pass_door
-def enable(door: Door, *, webhook_id: str) -> None:
+@pass_context
+def enable(context: CliContext, *, webhook_id: str) -> None:
     """Tell an endpoint again that was disabled."""
-    with door.app() as app:
-        _show(door, app.notices.enable(webhook_id))
+    with context.app() as app:
+        _show(context, app.notices.enable(webhook_id))
 
 
 @webhook.command(
@@ -122,42 +132,42 @@ def enable(door: Door, *, webhook_id: str) -> None:
 )
 @click.argument("webhook_id", metavar="ID")
 @click.option("--reason", metavar="TEXT", default="", help="Why; shown with the endpoint.")
-@pass_door
-def disable(door: Door, *, webhook_id: str, reason: str) -> None:
+@pass_context
+def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
     """Tell an endpoint nothing for now.
 
     What waits for it goes to the dead; enable it and replay them to deliver them after all.
     """
-    from stateward.world import person
+    from stateward.engine.system import person
 
-    with door.app() as app:
+    with context.app() as app:
         said = f"disabled by {person()}" + (f": {reason}" if reason else "")
-        _show(door, app.notices.disable(webhook_id, reason=said))
+        _show(context, app.notices.disable(webhook_id, reason=said))
 
 
 @webhook.command("remove", examples=["stateward webhook remove WH_01h2k3"])
 @click.argument("webhook_id", metavar="ID")
-@pass_door
-def remove(door: Door, *, webhook_id: str) -> None:
+@pass_context
+def remove(context: CliContext, *, webhook_id: str) -> None:
     """Forget an endpoint and its delivery log."""
-    with door.app() as app:
+    with context.app() as app:
         app.notices.remove(webhook_id)
-    if door.is_for_programs:
-        door.emit({"removed": webhook_id})
+    if context.is_for_programs:
+        context.emit({"removed": webhook_id})
     else:
-        door.say(f"{webhook_id} is removed")
+        context.say(f"{webhook_id} is removed")
 
 
 @webhook.command("ping", examples=["stateward webhook ping WH_01h2k3"])
 @click.argument("webhook_id", metavar="ID")
-@pass_door
-def ping(door: Door, *, webhook_id: str) -> Exit:
+@pass_context
+def ping(context: CliContext, *, webhook_id: str) -> Exit:
     """Send a test to an endpoint and show its answer."""
-    with door.app() as app:
+    with context.app() as app:
         sent = app.notices.ping(webhook_id)
         _deliver(app, sent)
         delivery, attempts = app.notices.delivery(webhook_id, sent.message_id)
-    _show_delivery(door, delivery, attempts)
+    _show_delivery(context, delivery, attempts)
     return Exit.OK if delivery.state == "delivered" else Exit.FOUND_PROBLEMS
 
 
@@ -183,9 +193,9 @@ def _deliver(app: "App", sent: "Delivery") -> None:
 @click.option("--state", type=click.Choice(STATES), help="Only what is so.")
 @click.option("--message", "message_id", metavar="ID", help="One message, with all its attempts.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@pass_door
+@pass_context
 def log(
-    door: Door,
+    context: CliContext,
     *,
     webhook_id: str | None,
     record_id: str | None,
@@ -194,31 +204,31 @@ def log(
     limit: int,
 ) -> None:
     """Show what was delivered, newest first."""
-    with door.app() as app:
+    with context.app() as app:
         if message_id is None:
             found = app.notices.deliveries(
                 webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
             )
-            _list_deliveries(door, found)
+            _list_deliveries(context, found)
             return
         if webhook_id is None:
             raise click.UsageError("name the endpoint too: stateward webhook log ID --message ID")
         delivery, attempts = app.notices.delivery(webhook_id, message_id)
-    if door.jsonl:
-        door.emit_rows([_plain_delivery(delivery, attempts)])
+    if context.jsonl:
+        context.emit_rows([_plain_delivery(delivery, attempts)])
     else:
-        _show_delivery(door, delivery, attempts)
+        _show_delivery(context, delivery, attempts)
 
 
 @webhook.command("dead", is_listing=True, examples=["stateward webhook dead"])
 @click.argument("webhook_id", metavar="[ID]", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@pass_door
-def dead(door: Door, *, webhook_id: str | None, limit: int) -> None:
+@pass_context
+def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     """List what could not be delivered."""
-    with door.app() as app:
+    with context.app() as app:
         found = app.notices.deliveries(webhook_id=webhook_id, state="dead", limit=limit)
-    _list_deliveries(door, found)
+    _list_deliveries(context, found)
 
 
 @webhook.command(
@@ -235,23 +245,28 @@ def dead(door: Door, *, webhook_id: str | None, limit: int) -> None:
 @click.option(
     "--since", metavar="TIME", help="Only what is as new as this, such as 2026-01-31T00:00:00Z."
 )
-@pass_door
+@pass_context
 def replay(
-    door: Door, *, webhook_id: str | None, message_id: str | None, is_dead: bool, since: str | None
+    context: CliContext,
+    *,
+    webhook_id: str | None,
+    message_id: str | None,
+    is_dead: bool,
+    since: str | None,
 ) -> None:
     """Deliver messages again, under the same ids.
 
     They are signed with the secrets of now. A running notifier sends them; see `stateward webhook log`.
     """
-    with door.app() as app:
+    with context.app() as app:
         count = app.notices.replay(
             webhook_id=webhook_id,
             message_id=message_id,
             state="dead" if is_dead else None,
             since=None if since is None else _moment(since),
         )
-    if door.is_for_programs:
-        door.emit({"replayed": count})
+    if context.is_for_programs:
+        context.emit({"replayed": count})
     else:
         write(f"{plural(count, 'message')} will be delivered again")
 
@@ -271,17 +286,17 @@ def _moment(text: str) -> "Micros":
 @click.option("--secret", envvar="WEBHOOK_SECRET", help="Check signatures with this whsec_ secret.")
 @click.option("--count", type=click.IntRange(1), help="End after so many messages.")
 @click.option("--answer", type=click.IntRange(200, 599), default=204, show_default=True)
-@pass_door
+@pass_context
 def listen(
-    door: Door, *, host: str, port: int, secret: str | None, count: int | None, answer: int
+    context: CliContext, *, host: str, port: int, secret: str | None, count: int | None, answer: int
 ) -> None:
     """Receive messages and print them, to try things out.
 
     It says of each whether its signature is right. With --answer 500 it shows what retries look like.
     """
-    from stateward.cli.listening import receive
+    from stateward.cli.webhook_listen import receive
 
-    receive(door, host=host, port=port, secret=secret, count=count, answer=answer)
+    receive(context, host=host, port=port, secret=secret, count=count, answer=answer)
 
 
 # What is shown
@@ -302,14 +317,14 @@ def _plain(each: "Webhook") -> dict[str, object]:
     }
 
 
-def _show_with_secret(door: Door, each: "Webhook") -> None:
-    _show(door, each, secret=each.secret)
+def _show_with_secret(context: CliContext, each: "Webhook") -> None:
+    _show(context, each, secret=each.secret)
 
 
-def _show(door: Door, each: "Webhook", *, secret: str | None = None) -> None:
+def _show(context: CliContext, each: "Webhook", *, secret: str | None = None) -> None:
     told = _plain(each) | ({} if secret is None else {"secret": secret})
-    if door.is_for_programs:
-        door.emit(told)
+    if context.is_for_programs:
+        context.emit(told)
         return
     for key, value in told.items():
         if value is not None:
@@ -341,9 +356,9 @@ def _plain_delivery(each: "Delivery", attempts: "list[Attempt] | None" = None) -
     return told
 
 
-def _list_deliveries(door: Door, found: "list[Delivery]") -> None:
-    if door.is_for_programs:
-        door.emit_rows(_plain_delivery(each) for each in found)
+def _list_deliveries(context: CliContext, found: "list[Delivery]") -> None:
+    if context.is_for_programs:
+        context.emit_rows(_plain_delivery(each) for each in found)
         return
     rows = [
         (
@@ -361,9 +376,9 @@ def _list_deliveries(door: Door, found: "list[Delivery]") -> None:
     write_table(("at", "state", "tries", "answer", "event", "message", "webhook", "why"), rows)
 
 
-def _show_delivery(door: Door, delivery: "Delivery", attempts: "list[Attempt]") -> None:
-    if door.is_for_programs:
-        door.emit(_plain_delivery(delivery, attempts))
+def _show_delivery(context: CliContext, delivery: "Delivery", attempts: "list[Attempt]") -> None:
+    if context.is_for_programs:
+        context.emit(_plain_delivery(delivery, attempts))
         return
     write(f"{delivery.message_id} to {delivery.webhook_id}: {delivery.state}")
     write(f"  {delivery.body}")

@@ -24,7 +24,13 @@ from hashlib import sha256
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import Fields, Json, Record, Transition, to_iso
+from stateward.core.model import (
+    Fields,
+    Json,
+    Record,
+    Transition,
+    to_iso,
+)
 
 GENESIS = "0" * 64
 

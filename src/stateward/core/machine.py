@@ -12,7 +12,13 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import OUTSIDE, SEQUENCING, Fields, Json, Record
+from stateward.core.model import (
+    OUTSIDE,
+    SEQUENCING,
+    Fields,
+    Json,
+    Record,
+)
 from stateward.core.retry import RetryRule
 
 Kind: TypeAlias = Literal["ready", "running", "suspended", "failed", "terminal"]

@@ -20,7 +20,14 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import PRIORITY_MAX, PRIORITY_MIN, SECOND, Micros, from_iso, to_iso
+from stateward.core.model import (
+    PRIORITY_MAX,
+    PRIORITY_MIN,
+    SECOND,
+    Micros,
+    from_iso,
+    to_iso,
+)
 
 TEXT_MAX = 8_000
 TERMS_MAX = 40

@@ -9,9 +9,21 @@ from typing import TypeVar
 
 import msgspec
 
-from stateward.core.chain import GENESIS, Anchor, advance, record_hash, transition_hash
+from stateward.core.chain import (
+    GENESIS,
+    Anchor,
+    advance,
+    record_hash,
+    transition_hash,
+)
 from stateward.core.machine import UPGRADED, Machine
-from stateward.core.model import AUTHORITY, PRIORITY_MAX, PRIORITY_MIN, Record, Transition
+from stateward.core.model import (
+    AUTHORITY,
+    PRIORITY_MAX,
+    PRIORITY_MIN,
+    Record,
+    Transition,
+)
 
 Machines = Mapping[tuple[str, int], Machine]
 T = TypeVar("T")

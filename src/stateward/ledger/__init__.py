@@ -4,6 +4,7 @@
 Stateward. Begin with `Ledger.open`; the files are described in `stateward.ledger.ledger`.
 """
 
+from stateward.ledger.checkpoint_export import Delivery, Outbox
 from stateward.ledger.errors import (
     Finding,
     LedgerDamaged,
@@ -12,8 +13,6 @@ from stateward.ledger.errors import (
     LedgerMismatch,
     LedgerPoisoned,
 )
-from stateward.ledger.handover import Delivery, Outbox
-from stateward.ledger.keeper import Keeper, Keeping
 from stateward.ledger.keys import (
     Signer,
     Verifier,
@@ -22,12 +21,23 @@ from stateward.ledger.keys import (
     read_signer,
     read_verifier,
 )
-from stateward.ledger.ledger import ImportDoor, Ledger
+from stateward.ledger.ledger import ImportWriter, Ledger
+from stateward.ledger.maintenance import Keeper, Keeping
 from stateward.ledger.manifest import DeltaPart, SnapshotPart
-from stateward.ledger.merkle import Proof, is_signed_by, parse_checkpoint, verify_proof
+from stateward.ledger.merkle import (
+    Proof,
+    is_signed_by,
+    parse_checkpoint,
+    verify_proof,
+)
 from stateward.ledger.record import Document, Entry, LedgerAuditRecord
 from stateward.ledger.repair import Step, repair
-from stateward.ledger.schedule import Housekeeping, last_time, next_midnight, next_time
+from stateward.ledger.schedule import (
+    Housekeeping,
+    last_time,
+    next_midnight,
+    next_time,
+)
 from stateward.ledger.states import (
     LITERATURE,
     LedgerState,
@@ -47,7 +57,7 @@ __all__ = [
     "Entry",
     "Finding",
     "Housekeeping",
-    "ImportDoor",
+    "ImportWriter",
     "Keeper",
     "Keeping",
     "Ledger",

@@ -25,9 +25,21 @@ import msgspec
 from stateward.ledger import chain
 from stateward.ledger.disk import Disk
 from stateward.ledger.errors import Finding, LedgerDamaged
-from stateward.ledger.index import SUFFIX, Footer, Index, IndexDamaged, short_hash
+from stateward.ledger.index import (
+    SUFFIX,
+    Footer,
+    Index,
+    IndexDamaged,
+    short_hash,
+)
 from stateward.ledger.manifest import GZ, DeltaPart
-from stateward.ledger.record import KEY_START, Line, decode_line, decode_lines, quoted
+from stateward.ledger.record import (
+    KEY_START,
+    Line,
+    decode_line,
+    decode_lines,
+    quoted,
+)
 from stateward.ledger.summary import Summary
 
 FOLD_LINES = 512

@@ -4,9 +4,7 @@ The classes stand in the one tree of `core.errors`. A wrong move is `InvalidTran
 `InvalidRequest`: those are the caller's, and nothing was written.
 """
 
-from stateward.core.errors import (
-    Damage as Finding,
-)
+from stateward.core.errors import Damage as Finding
 from stateward.core.errors import (
     LedgerDamaged,
     LedgerError,

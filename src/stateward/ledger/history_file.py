@@ -13,7 +13,13 @@ import msgspec
 
 from stateward.core.chain import GENESIS, Anchor, transition_hash
 from stateward.core.errors import LedgerDamaged
-from stateward.core.model import AUTHORITY, Fields, Transition, from_iso, to_iso
+from stateward.core.model import (
+    AUTHORITY,
+    Fields,
+    Transition,
+    from_iso,
+    to_iso,
+)
 from stateward.core.verify import LogCheck
 from stateward.ledger.errors import Finding
 

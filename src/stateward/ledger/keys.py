@@ -13,7 +13,13 @@ import base64
 import msgspec
 
 from stateward.core.errors import InvalidRequest
-from stateward.ledger.merkle import ED25519, HASH_BYTES, ed25519_module, is_signed_by, key_id
+from stateward.ledger.merkle import (
+    ED25519,
+    HASH_BYTES,
+    ed25519_module,
+    is_signed_by,
+    key_id,
+)
 
 PRIVATE = "PRIVATE+KEY+"
 

@@ -36,13 +36,23 @@ from stateward.core.errors import InvalidRequest
 from stateward.core.machine import Machine
 from stateward.core.model import Fields
 from stateward.ledger import merkle, upkeep
+from stateward.ledger.builder import Change
 from stateward.ledger.disk import Disk, put, wall_clock
-from stateward.ledger.errors import Finding, LedgerDamaged, LedgerError, LedgerMismatch
+from stateward.ledger.errors import (
+    Finding,
+    LedgerDamaged,
+    LedgerError,
+    LedgerMismatch,
+)
 from stateward.ledger.group import Group
-from stateward.ledger.keeper import ORIGIN, Keeper, Keeping
-from stateward.ledger.making import Change
-from stateward.ledger.manifest import HEAD, DeltaPart, SnapshotPart, date_label
-from stateward.ledger.questions import Questions
+from stateward.ledger.maintenance import ORIGIN, Keeper, Keeping
+from stateward.ledger.manifest import (
+    HEAD,
+    DeltaPart,
+    SnapshotPart,
+    date_label,
+)
+from stateward.ledger.queries import Questions
 from stateward.ledger.rebuild import is_ledger
 from stateward.ledger.record import (
     IMPORT_CLOSED,
@@ -56,9 +66,19 @@ from stateward.ledger.record import (
 )
 from stateward.ledger.schedule import Housekeeping
 from stateward.ledger.states import LITERATURE, Graph
-from stateward.ledger.upkeep import DELTA_BYTES_MAX, SNAPSHOTS_KEPT, Progress, no_progress
+from stateward.ledger.upkeep import (
+    DELTA_BYTES_MAX,
+    SNAPSHOTS_KEPT,
+    Progress,
+    no_progress,
+)
 from stateward.ledger.view import View, read_head
-from stateward.ledger.writer import ANY_MACHINE, Durability, Writer, create
+from stateward.ledger.writer import (
+    ANY_MACHINE,
+    Durability,
+    Writer,
+    create,
+)
 
 LEGACY_NAMES = ("ledger.jsonl",)
 REASON_CHARS_MAX = 1024
@@ -261,7 +281,7 @@ class Ledger(Questions):
         return self.summary().sources.get(source, 0)
 
     @contextmanager
-    def importing(self, *, reason: str, actor: str | None = None) -> "Iterator[ImportDoor]":
+    def importing(self, *, reason: str, actor: str | None = None) -> "Iterator[ImportWriter]":
         """The import door: moves that the graph does not have, for migration alone.
 
         The log itself says when it was opened, why and by whom, and how much came through.
@@ -277,7 +297,7 @@ class Ledger(Questions):
             words["actor"] = actor
         opened = writer.control(IMPORT_OPENED, words)
         writer.commit(opened.seq)
-        door = ImportDoor(self, writer)
+        door = ImportWriter(self, writer)
         try:
             yield door
         finally:
@@ -377,7 +397,7 @@ class Ledger(Questions):
         self.close()
 
 
-class ImportDoor:
+class ImportWriter:
     """What `Ledger.importing` opens: words for states, any move, times of long ago."""
 
     def __init__(self, ledger: Ledger, writer: Writer) -> None:

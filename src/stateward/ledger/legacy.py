@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from stateward.core.errors import DeclarationError, Fault, InvalidRequest
 from stateward.core.model import Fields, Json, clean_text
-from stateward.core.reading import convert, read_yaml
-from stateward.ledger.loose import loosely
+from stateward.definition.yaml_source import convert, read_yaml
+from stateward.ledger.lenient_json import loosely
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     ERROR_TYPE_CHARS_MAX,

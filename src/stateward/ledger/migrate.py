@@ -30,7 +30,12 @@ from stateward.ledger.disk import Disk, put, wall_clock
 from stateward.ledger.errors import LedgerDamaged, LedgerError
 from stateward.ledger.ledger import Ledger
 from stateward.ledger.legacy import Reader, StateMap
-from stateward.ledger.manifest import HEAD, LOCK, MANIFEST, date_label
+from stateward.ledger.manifest import (
+    HEAD,
+    LOCK,
+    MANIFEST,
+    date_label,
+)
 from stateward.ledger.rebuild import is_ledger
 from stateward.ledger.record import IMPORT_OPENED, Entry
 from stateward.ledger.states import LITERATURE

@@ -15,7 +15,14 @@ from msgspec.structs import replace
 from stateward.ledger.disk import Disk, put
 from stateward.ledger.errors import Finding, LedgerError
 from stateward.ledger.index import SUFFIX
-from stateward.ledger.manifest import GZ, HEAD, DeltaPart, Manifest, read_manifest, write_manifest
+from stateward.ledger.manifest import (
+    GZ,
+    HEAD,
+    DeltaPart,
+    Manifest,
+    read_manifest,
+    write_manifest,
+)
 from stateward.ledger.rebuild import is_ledger
 from stateward.ledger.verify import Check, Progress, no_progress
 from stateward.ledger.view import head_slot, read_head, unpack

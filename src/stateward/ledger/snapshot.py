@@ -13,7 +13,7 @@ SHA-256; 256 digests in a row are hashed to one digest of the level above, until
 
 Beside it stands `snapshot-….json.idx`, derived and disposable: a search tree with the same fan-out. A leaf
 holds, for 256 blocks, their digests and the first id that starts in each 2048 bytes; a node above holds the digest
-and the first id of each of its children. Opening reads the header, the footer and the top node, however many
+and the first id of each of its children. Submission reads the header, the footer and the top node, however many
 documents there are.
 A look-up walks down, checks the digests on its way once, and searches one block. An answer, also the answer
 "not there", has been checked against the root: no damage can hide a document or show an old one.
@@ -32,7 +32,12 @@ from typing import Any
 
 import msgspec
 
-from stateward.ledger.disk import TEMPORARY, Disk, discard, put
+from stateward.ledger.disk import (
+    TEMPORARY,
+    Disk,
+    discard,
+    put,
+)
 from stateward.ledger.errors import Finding, LedgerDamaged
 from stateward.ledger.record import encode_json
 

@@ -9,10 +9,10 @@ from enum import StrEnum
 from importlib.resources import files
 from operator import attrgetter
 
-from stateward.core.declare import from_yaml
 from stateward.core.errors import InvalidRequest, InvalidTransition
 from stateward.core.machine import RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import PERSON
+from stateward.definition.declare import from_yaml
 from stateward.ledger.record import Line
 
 LITERATURE = from_yaml(

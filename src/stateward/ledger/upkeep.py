@@ -37,10 +37,28 @@ from stateward.ledger.manifest import (
 )
 from stateward.ledger.merkle import Span, leaf_hash
 from stateward.ledger.rebuild import iso, unlisted_snapshot
-from stateward.ledger.record import ROLLED_BACK, Line, decode_line, encode_json, kept
-from stateward.ledger.snapshot import BLOCK, INDEX, VERSION, Header, Snapshot, SnapshotWriter
+from stateward.ledger.record import (
+    ROLLED_BACK,
+    Line,
+    decode_line,
+    encode_json,
+    kept,
+)
+from stateward.ledger.snapshot import (
+    BLOCK,
+    INDEX,
+    VERSION,
+    Header,
+    Snapshot,
+    SnapshotWriter,
+)
 from stateward.ledger.summary import Summary, total
-from stateward.ledger.view import decode_summary, latest, overrides, text_at
+from stateward.ledger.view import (
+    decode_summary,
+    latest,
+    overrides,
+    text_at,
+)
 from stateward.ledger.writer import Writer
 
 SNAPSHOTS_KEPT = 7

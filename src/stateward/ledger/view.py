@@ -1,6 +1,6 @@
 """What the files say now: the newest sound snapshot and the deltas after it. Reads only, takes no lock.
 
-Opening goes, in this order: `HEAD` (so that the log can only be longer than it says), the manifest or, if that
+Submission goes, in this order: `HEAD` (so that the log can only be longer than it says), the manifest or, if that
 is lost, the directory; the newest snapshot whose checksum and place match, else the one before it, else nothing;
 then every delta after it. If no snapshot is sound the whole log must be there from its first line; deltas alone,
 without their base, are used only when that was asked for, and then every answer is marked partial.
@@ -28,8 +28,18 @@ from msgspec.structs import replace
 from stateward.ledger.chain import PREVIOUS_BYTES
 from stateward.ledger.delta import Delta, checked_lines, plain_chunks
 from stateward.ledger.disk import TEMPORARY, Disk, discard
-from stateward.ledger.errors import Finding, LedgerDamaged, LedgerError, LedgerMismatch
-from stateward.ledger.index import SUFFIX, Index, IndexDamaged, hash_of
+from stateward.ledger.errors import (
+    Finding,
+    LedgerDamaged,
+    LedgerError,
+    LedgerMismatch,
+)
+from stateward.ledger.index import (
+    SUFFIX,
+    Index,
+    IndexDamaged,
+    hash_of,
+)
 from stateward.ledger.manifest import (
     GZ,
     HEAD,
@@ -88,7 +98,7 @@ class View:
             self._drop_scratch()
             raise
 
-    # Opening
+    # Submission
 
     def load(self) -> Manifest:
         """Read everything again."""

@@ -23,11 +23,16 @@ from msgspec.structs import replace
 
 from stateward.core.errors import InvalidRequest
 from stateward.ledger import chain
+from stateward.ledger.builder import Change, Maker
 from stateward.ledger.delta import FOLD_LINES, Delta
-from stateward.ledger.disk import TEMPORARY, Disk, holder_text, try_lock
+from stateward.ledger.disk import (
+    TEMPORARY,
+    Disk,
+    holder_text,
+    try_lock,
+)
 from stateward.ledger.errors import LedgerLocked, LedgerPoisoned
 from stateward.ledger.group import Group
-from stateward.ledger.making import Change, Maker
 from stateward.ledger.manifest import (
     HEAD,
     LOCK,
@@ -37,7 +42,13 @@ from stateward.ledger.manifest import (
     write_manifest,
 )
 from stateward.ledger.rebuild import iso
-from stateward.ledger.record import CONTROL, Entry, Line, encode_json, to_microseconds
+from stateward.ledger.record import (
+    CONTROL,
+    Entry,
+    Line,
+    encode_json,
+    to_microseconds,
+)
 from stateward.ledger.states import Graph
 from stateward.ledger.view import View, head_slot, read_head
 
@@ -83,7 +94,7 @@ class Writer:
             self._let_go()
             raise
 
-    # Opening and closing
+    # Submission and closing
 
     def _recover(self) -> None:
         """Cut off a torn tail, keeping its bytes; complete what a crash left half done."""

@@ -14,10 +14,10 @@ from types import ModuleType
 
 import yaml
 
-from stateward.core.declare import from_yaml
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import Machine
 from stateward.core.model import Fields, Json
+from stateward.definition.declare import from_yaml
 
 BUNDLED = (
     "stateward.pipelines.statements",

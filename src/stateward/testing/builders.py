@@ -9,7 +9,6 @@ They make values, and decide nothing; what happens to a record is for the coordi
 from copy import deepcopy
 from typing import Any
 
-from stateward.core.declare import declare
 from stateward.core.machine import Machine
 from stateward.core.model import (
     PERSON,
@@ -21,6 +20,7 @@ from stateward.core.model import (
     Transition,
     event_id,
 )
+from stateward.definition.declare import declare
 
 NOW: Micros = 1_800_000_000 * SECOND
 WORKER = "w1"

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 from stateward.core.errors import StoreError
-from stateward.database import (
+from stateward.storage.database import (
     TOPIC_EVENTS,
     TOPIC_READY,
     TOPIC_WORK,
     TOPICS,
-    Bell,
     Database,
     Row,
     Table,
+    Wakeup,
 )
 
 WAIT_S = 20.0
@@ -161,7 +161,7 @@ class DatabaseSuite:
     def test_a_unit_that_ends_well_is_written(self, open_database: Opener) -> None:
         database = open_database()
 
-        with database.unit():
+        with database.transaction():
             database.insert(PAUSES, [a_pause("a")])
             database.insert(PAUSES, [a_pause("b")])
 
@@ -171,7 +171,7 @@ class DatabaseSuite:
         database = open_database()
         database.insert(PAUSES, [a_pause("before")])
 
-        with ends_with(ZeroDivisionError), database.unit():
+        with ends_with(ZeroDivisionError), database.transaction():
             database.insert(PAUSES, [a_pause("a")])
             database.run("DELETE FROM pauses WHERE stage = :stage", stage="before")
             raise ZeroDivisionError
@@ -181,8 +181,8 @@ class DatabaseSuite:
     def test_an_inner_unit_is_written_with_the_outer_one(self, open_database: Opener) -> None:
         database = open_database()
 
-        with ends_with(ZeroDivisionError), database.unit():
-            with database.unit():
+        with ends_with(ZeroDivisionError), database.transaction():
+            with database.transaction():
                 database.insert(PAUSES, [a_pause("inner")])
             raise ZeroDivisionError
 
@@ -191,9 +191,9 @@ class DatabaseSuite:
     def test_a_failed_inner_unit_dooms_the_outer_one(self, open_database: Opener) -> None:
         database = open_database()
 
-        with ends_with(StoreError, "a part of this unit failed"), database.unit():
+        with ends_with(StoreError, "a part of this unit failed"), database.transaction():
             database.insert(PAUSES, [a_pause("before")])
-            with suppress(ZeroDivisionError), database.unit():
+            with suppress(ZeroDivisionError), database.transaction():
                 raise ZeroDivisionError
 
         assert stages(database) == []
@@ -202,7 +202,7 @@ class DatabaseSuite:
         database = open_database()
         database.insert(PAUSES, [a_pause("taken")])
 
-        with ends_with(StoreError, "a part of this unit failed"), database.unit():
+        with ends_with(StoreError, "a part of this unit failed"), database.transaction():
             database.insert(PAUSES, [a_pause("before")])
             with suppress(StoreError):
                 database.insert(PAUSES, [a_pause("half"), a_pause("taken")])
@@ -213,7 +213,7 @@ class DatabaseSuite:
         database = open_database()
         database.insert(PAUSES, [a_pause("taken")])
 
-        with ends_with(StoreError, "a part of this unit failed"), database.unit():
+        with ends_with(StoreError, "a part of this unit failed"), database.transaction():
             database.insert(PAUSES, [a_pause("before")])
             with suppress(StoreError):
                 database.run("INSERT INTO pauses VALUES ('m', 'taken', 1, 'person:a', NULL)")
@@ -222,12 +222,17 @@ class DatabaseSuite:
 
     def test_a_handle_works_on_after_a_failure(self, open_database: Opener) -> None:
         database = open_database()
-        with suppress(ZeroDivisionError), database.unit():
+        with suppress(ZeroDivisionError), database.transaction():
             raise ZeroDivisionError
-        with suppress(StoreError), database.unit(), suppress(ZeroDivisionError), database.unit():
+        with (
+            suppress(StoreError),
+            database.transaction(),
+            suppress(ZeroDivisionError),
+            database.transaction(),
+        ):
             raise ZeroDivisionError
 
-        with database.unit():
+        with database.transaction():
             database.insert(PAUSES, [a_pause("a")])
 
         assert stages(database) == ["a"]
@@ -235,7 +240,7 @@ class DatabaseSuite:
     def test_others_see_a_unit_only_when_it_is_over(self, open_database: Opener) -> None:
         ours, theirs = two(open_database)
 
-        with ours.unit():
+        with ours.transaction():
             ours.insert(PAUSES, [a_pause("a")])
             seen_before = stages(theirs)
 
@@ -245,7 +250,7 @@ class DatabaseSuite:
     def test_a_unit_sees_what_it_wrote(self, open_database: Opener) -> None:
         database = open_database()
 
-        with database.unit():
+        with database.transaction():
             database.insert(PAUSES, [a_pause("a")])
             seen = stages(database)
 
@@ -259,7 +264,7 @@ class DatabaseSuite:
             entered.wait(WAIT_S)
             database.insert(PAUSES, [a_pause("theirs")])
 
-        with in_thread(write), suppress(ZeroDivisionError), database.unit():
+        with in_thread(write), suppress(ZeroDivisionError), database.transaction():
             entered.set()
             Event().wait(QUIET_S)
             database.insert(PAUSES, [a_pause("ours")])
@@ -565,7 +570,7 @@ class DatabaseSuite:
         names = [f"{number:05}" for number in range(BATCH)]
         keys: list[Row] = [(name, 1) for name in names]
 
-        with database.unit():
+        with database.transaction():
             database.insert(WORK, [some_work(name) for name in names[: BATCH // 2]])
             written = database.insert_new(WORK, [some_work(name) for name in names])
             changed = database.update(
@@ -585,124 +590,124 @@ class DatabaseSuite:
 
     def test_a_ring_wakes_a_bell_of_another_handle(self, open_database: Opener) -> None:
         ringing, listening = open_database(), open_database()
-        bell = listening.bell(TOPIC_WORK)
+        wakeup = listening.wakeup(TOPIC_WORK)
 
-        ringing.ring([TOPIC_WORK])
+        ringing.notify([TOPIC_WORK])
 
-        assert bell.wait(WAIT_S)
+        assert wakeup.wait(WAIT_S)
 
     def test_a_ring_from_another_process_wakes_a_bell(self, open_database: Opener) -> None:
         skip_in_memory(open_database)
-        bell = open_database().bell(TOPIC_EVENTS, TOPIC_WORK)
+        wakeup = open_database().wakeup(TOPIC_EVENTS, TOPIC_WORK)
 
         with in_process(ring_in_a_unit, open_database):
-            assert bell.wait(WAIT_S)
+            assert wakeup.wait(WAIT_S)
 
         assert open_database().rows("SELECT body FROM events") == [("1",)]
 
     def test_a_bell_hears_its_own_topics_only(self, open_database: Opener) -> None:
         database = open_database()
-        bell = database.bell(TOPIC_WORK, TOPIC_READY)
+        wakeup = database.wakeup(TOPIC_WORK, TOPIC_READY)
 
-        database.ring([TOPIC_EVENTS])
-        assert not bell.wait(QUIET_S)
+        database.notify([TOPIC_EVENTS])
+        assert not wakeup.wait(QUIET_S)
 
-        database.ring([TOPIC_EVENTS, TOPIC_READY])
-        assert bell.wait(WAIT_S)
+        database.notify([TOPIC_EVENTS, TOPIC_READY])
+        assert wakeup.wait(WAIT_S)
 
     def test_a_cleared_bell_is_silent_until_it_rings_again(self, open_database: Opener) -> None:
         database = open_database()
-        bell = database.bell(TOPIC_WORK)
+        wakeup = database.wakeup(TOPIC_WORK)
         for _ in range(3):
-            database.ring([TOPIC_WORK])
-        assert bell.wait(WAIT_S)
+            database.notify([TOPIC_WORK])
+        assert wakeup.wait(WAIT_S)
 
-        settle(bell)
-        assert not bell.wait(QUIET_S)
+        settle(wakeup)
+        assert not wakeup.wait(QUIET_S)
 
-        database.ring([TOPIC_WORK])
-        assert bell.wait(WAIT_S)
+        database.notify([TOPIC_WORK])
+        assert wakeup.wait(WAIT_S)
 
     def test_a_bell_rings_only_when_the_unit_is_written(self, open_database: Opener) -> None:
         database = open_database()
-        bell = database.bell(TOPIC_WORK)
+        wakeup = database.wakeup(TOPIC_WORK)
 
-        with database.unit():
-            with database.unit():
-                database.ring([TOPIC_WORK])
-            assert not bell.wait(QUIET_S)
+        with database.transaction():
+            with database.transaction():
+                database.notify([TOPIC_WORK])
+            assert not wakeup.wait(QUIET_S)
 
-        assert bell.wait(WAIT_S)
+        assert wakeup.wait(WAIT_S)
 
     def test_a_unit_that_fails_rings_nothing_then_or_later(self, open_database: Opener) -> None:
         database = open_database()
-        bell = database.bell(*TOPICS)
-        with suppress(ZeroDivisionError), database.unit():
-            database.ring([TOPIC_WORK])
+        wakeup = database.wakeup(*TOPICS)
+        with suppress(ZeroDivisionError), database.transaction():
+            database.notify([TOPIC_WORK])
             raise ZeroDivisionError
-        with suppress(StoreError), database.unit():
-            database.ring([TOPIC_WORK])
-            with suppress(ZeroDivisionError), database.unit():
+        with suppress(StoreError), database.transaction():
+            database.notify([TOPIC_WORK])
+            with suppress(ZeroDivisionError), database.transaction():
                 raise ZeroDivisionError
 
-        with database.unit():
+        with database.transaction():
             database.insert(PAUSES, [a_pause("a")])
 
-        assert not bell.wait(QUIET_S)
+        assert not wakeup.wait(QUIET_S)
 
     def test_a_ring_of_one_thread_outlives_the_failure_of_another(
         self, open_database: Opener
     ) -> None:
         database = open_database()
-        bell = database.bell(TOPIC_WORK)
+        wakeup = database.wakeup(TOPIC_WORK)
         entered = Event()
 
         def ring() -> None:
             entered.wait(WAIT_S)
-            database.ring([TOPIC_WORK])
+            database.notify([TOPIC_WORK])
 
-        with in_thread(ring), suppress(ZeroDivisionError), database.unit():
+        with in_thread(ring), suppress(ZeroDivisionError), database.transaction():
             entered.set()
             Event().wait(QUIET_S)
             raise ZeroDivisionError
 
-        assert bell.wait(WAIT_S)
+        assert wakeup.wait(WAIT_S)
 
     def test_who_clears_before_looking_misses_nothing(self, open_database: Opener) -> None:
         writing, reading = open_database(), open_database()
-        bell = reading.bell(TOPIC_EVENTS)
+        wakeup = reading.wakeup(TOPIC_EVENTS)
         count, seen = 200, 0
 
         def write() -> None:
             for number in range(count):
-                with writing.unit():
+                with writing.transaction():
                     writing.insert(EVENTS, [(f"{number}",)])
-                    writing.ring([TOPIC_EVENTS])
+                    writing.notify([TOPIC_EVENTS])
 
         with in_thread(write):
             while seen < count:
-                bell.clear()
+                wakeup.clear()
                 found = reading.rows("SELECT seq FROM events")
                 seen += sum(reading.delete(EVENTS, found, by=("seq",)))
-                assert found or seen == count or bell.wait(WAIT_S), "a ring was lost"
+                assert found or seen == count or wakeup.wait(WAIT_S), "a ring was lost"
 
     def test_a_bell_may_stand_in_a_selector(self, open_database: Opener) -> None:
         database = open_database()
-        bell = database.bell(TOPIC_WORK)
-        quiet = select.select([bell.fileno()], [], [], QUIET_S)
+        wakeup = database.wakeup(TOPIC_WORK)
+        quiet = select.select([wakeup.fileno()], [], [], QUIET_S)
 
-        database.ring([TOPIC_WORK])
+        database.notify([TOPIC_WORK])
 
         assert quiet == ([], [], [])
-        assert select.select([bell.fileno()], [], [], WAIT_S)[0] == [bell.fileno()]
+        assert select.select([wakeup.fileno()], [], [], WAIT_S)[0] == [wakeup.fileno()]
 
     def test_a_closed_bell_is_in_nobodys_way(self, open_database: Opener) -> None:
         database = open_database()
-        closed, other = database.bell(TOPIC_WORK), database.bell(TOPIC_WORK)
+        closed, other = database.wakeup(TOPIC_WORK), database.wakeup(TOPIC_WORK)
 
         closed.close()
         closed.close()
-        database.ring([TOPIC_WORK])
+        database.notify([TOPIC_WORK])
 
         assert other.wait(WAIT_S)
 
@@ -710,9 +715,9 @@ class DatabaseSuite:
         database = open_database()
 
         with pytest.raises(StoreError, match="no such topic: nonsense"):
-            database.bell("nonsense")
+            database.wakeup("nonsense")
         with pytest.raises(StoreError, match="needs a topic"):
-            database.bell()
+            database.wakeup()
 
     # Schema
 
@@ -848,11 +853,11 @@ def ends_with(kind: type[BaseException], words: str = ".*") -> AbstractContextMa
     return pytest.raises(kind, match=words)
 
 
-def settle(bell: Bell) -> None:
-    """Clear a bell until nothing more arrives; rings travel through a server."""
-    bell.clear()
-    while bell.wait(QUIET_S):
-        bell.clear()
+def settle(wakeup: Wakeup) -> None:
+    """Clear a wakeup until nothing more arrives; rings travel through a server."""
+    wakeup.clear()
+    while wakeup.wait(QUIET_S):
+        wakeup.clear()
 
 
 @contextmanager
@@ -881,9 +886,9 @@ def in_process(work: Callable[[Opener], None], open_database: Opener) -> Iterato
 def ring_in_a_unit(open_database: Opener) -> None:
     """What the other process does: an event, and a ring."""
     database = open_database()
-    with database.unit():
+    with database.transaction():
         database.insert(EVENTS, [("1",)])
-        database.ring([TOPIC_EVENTS])
+        database.notify([TOPIC_EVENTS])
     open_database.close()
 
 

@@ -1,4 +1,4 @@
-"""An engine to test with: the real store, bus, outputs, coordinator and clockwork, with time held still.
+"""An engine to test with: the real store, bus, outputs, coordinator and scheduler, with time held still.
 
 No thread, no process, no sleeping: a test says what the worker reports and when time passes. It is what users
 of Stateward test their machines with, too.
@@ -7,9 +7,6 @@ of Stateward test their machines with, too.
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
-from stateward.bus import Bus, WorkerInfo
-from stateward.clockwork import Clockwork
-from stateward.coordinator import Catalogue, Coordinator, Opening, register
 from stateward.core.machine import Machine
 from stateward.core.model import (
     PERSON,
@@ -23,10 +20,23 @@ from stateward.core.model import (
     event_id,
 )
 from stateward.core.query import Query, parse_query
-from stateward.database import Database
-from stateward.outputs import Mark, Output, Outputs, ended_event
-from stateward.provenance import Verdict, verify
-from stateward.store import Store
+from stateward.engine.coordinator import (
+    Coordinator,
+    MachineRegistry,
+    Submission,
+    register,
+)
+from stateward.engine.history import Verdict, verify
+from stateward.engine.scheduler import Scheduler
+from stateward.storage.database import Database
+from stateward.storage.outputs import (
+    AttemptResult,
+    Output,
+    Outputs,
+    ended_event,
+)
+from stateward.storage.store import Store
+from stateward.transport import Bus, WorkerInfo
 
 START: Micros = 1_800_000_000 * SECOND
 TURNS_MAX = 10_000
@@ -65,13 +75,13 @@ class Rig:
         self.database = database
         self.clock = clock or Clock()
         self.store, self.bus, self.outputs = Store(database), Bus(database), Outputs(database)
-        self.catalogue: Catalogue = register(self.store, machines, now=self.clock())
+        self.registry: MachineRegistry = register(self.store, machines, now=self.clock())
         numbers = count(1)
         self.gone: set[str] = set()
         self.coordinator = Coordinator(
             store=self.store,
             bus=self.bus,
-            catalogue=self.catalogue,
+            registry=self.registry,
             clock=self.clock,
             new_id=new_id or (lambda prefix: f"{prefix}_{next(numbers):06d}"),
             sleep=self.clock.pass_s,
@@ -81,11 +91,11 @@ class Rig:
             deliveries_max=deliveries_max,
             ageing_s={machine.name: ageing_s for machine in machines},
         )
-        self.clockwork = Clockwork(
+        self.scheduler = Scheduler(
             store=self.store,
             outputs=self.outputs,
             bus=self.bus,
-            machine_of=self.catalogue.of,
+            machine_of=self.registry.of,
             clock=self.clock,
         )
 
@@ -93,7 +103,7 @@ class Rig:
 
     def open(self, machine: str = "upload", **parts: object) -> Record:
         """A new record."""
-        opening = Opening(machine=machine, actor=f"{PERSON}test", **parts)  # type: ignore[arg-type]
+        opening = Submission(machine=machine, actor=f"{PERSON}test", **parts)  # type: ignore[arg-type]
         return self.coordinator.open([opening])[0].record
 
     def ask(
@@ -129,7 +139,7 @@ class Rig:
         self, name: str = "w1", *, slots: int = 1000, runners: Iterable[str] | None = None
     ) -> str:
         """A worker that is alive now."""
-        every = [s.runner for m in self.catalogue.newest.values() for s in m.stages]
+        every = [s.runner for m in self.registry.newest.values() for s in m.stages]
         self.bus.announce(
             WorkerInfo(
                 id=name,
@@ -153,7 +163,7 @@ class Rig:
         self, work: Work, *, items: int = 1, facts: Fields | None = None, outcome: str = "done"
     ) -> bool:
         """A worker finishes an attempt well; False where it was no longer its own."""
-        mark = Mark(
+        mark = AttemptResult(
             record_id=work.record_id,
             version=work.version,
             stage=work.stage,
@@ -168,7 +178,7 @@ class Rig:
 
     def fail(self, work: Work, code: str = "BROKEN", *, is_retryable: bool = True) -> bool:
         """A worker finishes an attempt badly."""
-        mark = Mark(
+        mark = AttemptResult(
             record_id=work.record_id,
             version=work.version,
             stage=work.stage,
@@ -181,7 +191,7 @@ class Rig:
         return self._end(work, Output(mark))
 
     def _end(self, work: Work, output: Output) -> bool:
-        with self.database.unit():
+        with self.database.transaction():
             (is_own,) = self.bus.finish([work])
             if is_own:
                 self.outputs.write([output])
@@ -190,7 +200,7 @@ class Rig:
 
     def write_but_lose_event(self, work: Work, *, items: int = 1) -> None:
         """A worker writes its output, and its event is lost on the way."""
-        mark = Mark(
+        mark = AttemptResult(
             record_id=work.record_id,
             version=work.version,
             stage=work.stage,
@@ -204,8 +214,8 @@ class Rig:
 
     def turn(self) -> int:
         """One round of the coordinator: time, events, dispatch; how much there was to do."""
-        with self.database.unit():
-            self.clockwork.ring()
+        with self.database.transaction():
+            self.scheduler.tick()
             return self.coordinator.turn()
 
     def settle(self) -> None:

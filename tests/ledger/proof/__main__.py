@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from stateward.ledger import Ledger
-from stateward.ledger.single import export, verify_file
+from stateward.ledger.export_file import export, verify_file
 from tests.ledger.proof import crash, damage, faults, kill
 from tests.ledger.test_model import LedgerModel
 

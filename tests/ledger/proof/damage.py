@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from stateward.core.chain import Anchor, advance, seal
 from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND, Transition
+from stateward.engine.history import transition_line
 from stateward.ledger import Ledger, LedgerState
-from stateward.provenance.history import transition_line
 from stateward.testing.builders import ADA, NOW, a_record
 from tests.ledger.building import DAY_S, Clock, QuickDisk, moves
 

@@ -6,7 +6,7 @@ that no command waits for it.
 """
 
 from stateward.pipelines import shipped
-from stateward.runners.kit import Job, Outcome, runner
+from stateward.workers.sdk import Job, Outcome, runner
 
 CONTRACT = shipped(__name__, "machine.yaml")
 

@@ -17,11 +17,16 @@ from stateward.pipelines.contracts import values
 from stateward.pipelines.contracts.document import Document
 from stateward.pipelines.contracts.extraction import Extraction, Found
 from stateward.pipelines.contracts.general import GeneralExtractor, law, names
-from stateward.pipelines.contracts.judging import judge
+from stateward.pipelines.contracts.ground_truth import (
+    GENERAL,
+    Truth,
+    contracts,
+    truths_in,
+)
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
 from stateward.pipelines.contracts.text import read_document
-from stateward.pipelines.contracts.truths import GENERAL, Truth, contracts, truths_in
+from stateward.pipelines.contracts.validation import judge
 
 BANDS = (0, 50, 60, 70, 80, 90)  # where a band of confidence begins
 SURE = 80

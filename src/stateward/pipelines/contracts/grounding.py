@@ -6,9 +6,9 @@ that any white space is as good as any other: lines are broken by layouts, not b
 
 import re
 
+from stateward.pipelines.contracts.candidates import spots
 from stateward.pipelines.contracts.document import Document, Place, place
 from stateward.pipelines.contracts.rules import FieldRule, Rules
-from stateward.pipelines.contracts.spots import spots
 from stateward.pipelines.contracts.values import canonical, same
 
 UNGROUNDED_MAX = 60  # what a value may score that does not stand in the text

@@ -13,10 +13,20 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from stateward.core.errors import DeclarationError, Fault
-from stateward.core.model import SECOND, Fields, Json, Micros
+from stateward.core.model import (
+    SECOND,
+    Fields,
+    Json,
+    Micros,
+)
 from stateward.pipelines.contracts.offers import CATALOGUE_CHARS_MAX, read_catalogue
 from stateward.pipelines.contracts.prompts import prompts_of
-from stateward.pipelines.contracts.rules import Rules, rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.rules import (
+    Rules,
+    rules_of,
+    shipped,
+    shipped_texts,
+)
 from stateward.pipelines.contracts.terms import read_terms
 from stateward.settings import ContractSettings, ModelSettings
 

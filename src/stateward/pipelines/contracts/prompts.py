@@ -17,7 +17,7 @@ import msgspec
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.model import Fields
-from stateward.core.reading import Document, convert, read_yaml
+from stateward.definition.yaml_source import Document, convert, read_yaml
 
 PLACES = frozenset({"vertical", "provider", "fields"})
 TEXT_CHARS_MAX = 20_000

@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from stateward.core.errors import DeclarationError, Fault, UnknownName
-from stateward.core.reading import Document, convert, read_yaml
+from stateward.definition.yaml_source import Document, convert, read_yaml
 
 FILES_MAX = 200
 FILE_BYTES_MAX = 1_000_000

@@ -18,17 +18,23 @@ import msgspec
 
 from stateward.core.errors import FatalFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
-from stateward.pipelines.contracts.comparing import Comparison, Value, compare
+from stateward.pipelines.contracts.comparison import Comparison, Value, compare
 from stateward.pipelines.contracts.document import Document, Line, Page
 from stateward.pipelines.contracts.extraction import Extraction, Extractor, Found
-from stateward.pipelines.contracts.judging import Verdict, judge
 from stateward.pipelines.contracts.offers import amount_of, catalogue_of
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.prompts import Prompts, prompts_of
-from stateward.pipelines.contracts.rules import Rules, Vertical, rules_of, shipped, shipped_texts
+from stateward.pipelines.contracts.rules import (
+    Rules,
+    Vertical,
+    rules_of,
+    shipped,
+    shipped_texts,
+)
 from stateward.pipelines.contracts.switching import day_of
 from stateward.pipelines.contracts.terms import terms_of
-from stateward.runners.kit import Batch, Job, Outcome
+from stateward.pipelines.contracts.validation import Verdict, judge
+from stateward.workers.sdk import Batch, Job, Outcome
 
 STAGES_VERSION = 1
 NOTES_MAX = 20
@@ -152,7 +158,7 @@ def extracted(
     by_rules = _by_rules(vertical).extract(document, vertical, rules)
     if options.extractor == "offline":
         return by_rules
-    from stateward.pipelines.contracts.fusing import fuse
+    from stateward.pipelines.contracts.ensemble import fuse
     from stateward.pipelines.contracts.model import ModelExtractor, Shelf, options_of
 
     shelf = Shelf(keep=job.keep, kept=job.kept, log=job.log, left_s=lambda: job.remaining_s)

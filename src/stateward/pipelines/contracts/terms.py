@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from stateward.core.errors import DeclarationError
-from stateward.core.reading import Document, convert, read_yaml
+from stateward.definition.yaml_source import Document, convert, read_yaml
 from stateward.pipelines.contracts.offers import amount_of
 from stateward.pipelines.contracts.switching import period_of
 

@@ -8,14 +8,14 @@ canonical name where the rules know them, and texts stand as printed with their 
 import re
 from datetime import date
 
-from stateward.pipelines.contracts import spots
-from stateward.pipelines.contracts.naming import book_of, without_legal_form
+from stateward.pipelines.contracts import candidates
+from stateward.pipelines.contracts.providers import book_of, without_legal_form
 from stateward.pipelines.contracts.rules import FieldRule, Rules
 from stateward.pipelines.contracts.words import Phrases, skeleton
 
 TEXT_CHARS_MAX = 300
 NEAR = 0.005
-MONTH_DAYS = spots.UNITS["month"]
+MONTH_DAYS = candidates.UNITS["month"]
 _QUOTES = "\"'„“”‚‘’»«›‹ \u00a0\t"
 _DECIMAL_POINT = re.compile(r"\d\.\d{1,2}(?!\d)")
 
@@ -34,13 +34,15 @@ def canonical(field: FieldRule, text: str, rules: Rules) -> str | None:
         case "money":
             return _money(field, text)
         case "date":
-            return next((spot.value for spot in spots.dates(spots.mended(text))), None)
+            return next((spot.value for spot in candidates.dates(candidates.mended(text))), None)
         case "duration":
-            found = next((spot.value for spot in spots.durations(spots.mended(text))), None)
+            found = next(
+                (spot.value for spot in candidates.durations(candidates.mended(text))), None
+            )
             return found or _phrase(field, text)
         case "quantity":
             return next(
-                (spot.value for spot in spots.quantities(text, decimal=_decimal(text))), None
+                (spot.value for spot in candidates.quantities(text, decimal=_decimal(text))), None
             )
         case "percent":
             return next((spot.value for spot in _percents(text)), None)
@@ -55,9 +57,9 @@ def number(field: FieldRule, value: str) -> float | None:
             day = date.fromisoformat(value)
             return day.year + (day.timetuple().tm_yday - 1) / 366
         case "duration":
-            return next((spot.number for spot in spots.durations(value)), None)
+            return next((spot.number for spot in candidates.durations(value)), None)
         case "quantity":
-            return next((spot.number for spot in spots.quantities(value, decimal=".")), None)
+            return next((spot.number for spot in candidates.quantities(value, decimal=".")), None)
         case _:
             return None
 
@@ -88,9 +90,9 @@ def day_of(value: str) -> date:
 
 def _money(field: FieldRule, text: str) -> str | None:
     decimal = _decimal(text)
-    mend = spots.mended(text)
-    found = next(iter(spots.money(mend, decimal=decimal)), None)
-    found = found or next(iter(spots.bare(mend, decimal=decimal)), None)
+    mend = candidates.mended(text)
+    found = next(iter(candidates.money(mend, decimal=decimal)), None)
+    found = found or next(iter(candidates.bare(mend, decimal=decimal)), None)
     if found is None:
         zero = Phrases((word, True) for words in field.zero.values() for word in words)
         return "0.00" if zero.whole(text) else _phrase(field, text)
@@ -102,9 +104,9 @@ def _phrase(field: FieldRule, text: str) -> str | None:
     return Phrases(pairs).whole(text)
 
 
-def _percents(text: str) -> list[spots.Spot]:
-    found = list(spots.percents(text, decimal=_decimal(text)))
-    return found or list(spots.bare(text, decimal=_decimal(text)))
+def _percents(text: str) -> list[candidates.Spot]:
+    found = list(candidates.percents(text, decimal=_decimal(text)))
+    return found or list(candidates.bare(text, decimal=_decimal(text)))
 
 
 def _decimal(text: str) -> str:

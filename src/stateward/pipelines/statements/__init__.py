@@ -8,7 +8,7 @@ the two need is imported when they first run, so that no command waits for the p
 from collections.abc import Iterator
 
 from stateward.pipelines import shipped
-from stateward.runners.kit import Batch, Job, runner
+from stateward.workers.sdk import Batch, Job, runner
 
 UPLOAD = shipped(__name__, "machine.yaml")
 
@@ -16,7 +16,7 @@ UPLOAD = shipped(__name__, "machine.yaml")
 @runner("upload.parse")
 def parse(job: Job) -> Iterator[Batch]:
     """A statement of any format as observations."""
-    from stateward.pipelines.statements.parsing import parse
+    from stateward.pipelines.statements.parse import parse
 
     return parse(job)
 
@@ -24,6 +24,6 @@ def parse(job: Job) -> Iterator[Batch]:
 @runner("upload.normalize")
 def normalize(job: Job) -> Iterator[Batch]:
     """Observations as canonical transactions."""
-    from stateward.pipelines.statements.normalizing import normalize
+    from stateward.pipelines.statements.normalize import normalize
 
     return normalize(job)

@@ -11,7 +11,14 @@ from io import BytesIO
 from lxml import etree
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.model import (
+    Place,
+    Problem,
+    Reading,
+    Row,
+    Section,
+    Terms,
+)
 from stateward.pipelines.statements.source import Source
 
 _DECLARES = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)

@@ -6,7 +6,12 @@ from decimal import Decimal
 from itertools import pairwise
 
 from stateward.pipelines.statements import dates, headings, money
-from stateward.pipelines.statements.layout import NONE, ROLES, Cells, Layout
+from stateward.pipelines.statements.layout import (
+    NONE,
+    ROLES,
+    Cells,
+    Layout,
+)
 
 HEADING_WITHIN = 100
 PROOF_ROWS = 200

@@ -14,8 +14,20 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Micros
-from stateward.pipelines.statements.truths import READ_ERRORS, TrueRow, Truth, truth_of
-from stateward.runners.kit import Completed, Job, Limits, Result, registered, run_runner
+from stateward.pipelines.statements.ground_truth import (
+    READ_ERRORS,
+    TrueRow,
+    Truth,
+    truth_of,
+)
+from stateward.workers.sdk import (
+    Completed,
+    Job,
+    Limits,
+    Result,
+    registered,
+    run_runner,
+)
 
 SUFFIXES = frozenset(
     ".pdf .csv .tsv .txt .xlsx .xls .ods .ofx .qfx .qif .sta .mt940 .940 .xml .camt".split()

@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.model import (
+    Place,
+    Problem,
+    Reading,
+    Row,
+    Section,
+    Terms,
+)
 from stateward.pipelines.statements.source import Source
 
 _TAG = re.compile(r"^\s{0,2}:([0-9]{2}[A-Z]?|NS):(.*)$")

@@ -11,7 +11,14 @@ from html import escape, unescape
 from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.model import (
+    Place,
+    Problem,
+    Reading,
+    Row,
+    Section,
+    Terms,
+)
 from stateward.pipelines.statements.source import Source
 
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9.]*)\s*(/?)>")

@@ -8,7 +8,7 @@ import msgspec
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Json
 from stateward.pipelines.statements.source import Bounds, Hints
-from stateward.runners.kit import Job
+from stateward.workers.sdk import Job
 
 # A source type is a name for hints. `auto` has none; `credit_card` says whose account it is, not its format.
 SOURCE_TYPES: dict[str, dict[str, Json]] = {

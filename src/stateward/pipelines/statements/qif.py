@@ -9,7 +9,14 @@ from collections.abc import Iterator
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements import dates, money
-from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.model import (
+    Place,
+    Problem,
+    Reading,
+    Row,
+    Section,
+    Terms,
+)
 from stateward.pipelines.statements.source import Source
 
 REGISTERS = frozenset({"bank", "cash", "ccard", "oth a", "oth l", "invoice", "credit card"})

@@ -14,7 +14,14 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements import dates, headings, money
 from stateward.pipelines.statements.columns import find_layout
 from stateward.pipelines.statements.layout import Layout
-from stateward.pipelines.statements.model import Place, Problem, Reading, Row, Section, Terms
+from stateward.pipelines.statements.model import (
+    Place,
+    Problem,
+    Reading,
+    Row,
+    Section,
+    Terms,
+)
 from stateward.pipelines.statements.signs import decide_sign
 from stateward.pipelines.statements.source import Source
 

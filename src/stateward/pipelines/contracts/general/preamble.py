@@ -9,7 +9,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stateward.pipelines.contracts.general.names import OFFICES, ROLES, Name, key, name_at
+from stateward.pipelines.contracts.general.names import (
+    OFFICES,
+    ROLES,
+    Name,
+    key,
+    name_at,
+)
 from stateward.pipelines.contracts.general.prose import Prose
 from stateward.pipelines.contracts.general.words import words
 

@@ -1,4 +1,4 @@
-"""Letters and signatures whose lines are lost: a text that was filed without its line breaks runs on to the end.
+"""EmailQueue and signatures whose lines are lost: a text that was filed without its line breaks runs on to the end.
 
 What stands on lines of its own in a letter is then known only by what comes before and after it: an addressee follows
 the date, a company stands between `Very truly yours` and `By:`.

@@ -8,12 +8,17 @@ another value nearly as good, a scanner's noise, a figure that was reckoned and 
 from stateward.core.model import Fields
 from stateward.pipelines.contracts.document import Document, place
 from stateward.pipelines.contracts.extraction import Extraction, Found
-from stateward.pipelines.contracts.naming import book_of
-from stateward.pipelines.contracts.offline import fields, parties, sentences, texts
+from stateward.pipelines.contracts.offline import (
+    fields,
+    parties,
+    sentences,
+    texts,
+)
 from stateward.pipelines.contracts.offline.choosing import Choice, choose
 from stateward.pipelines.contracts.offline.labels import phrases_of, rivals_of
 from stateward.pipelines.contracts.offline.reading import Finders, Reading, read
 from stateward.pipelines.contracts.offline.verticals import detect
+from stateward.pipelines.contracts.providers import book_of
 from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
 
 VERSION = 1

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from stateward.pipelines.contracts import spots as forms
+from stateward.pipelines.contracts import candidates as forms
+from stateward.pipelines.contracts.candidates import Spot
 from stateward.pipelines.contracts.offline.labels import STRONG, WEAK, Mention
 from stateward.pipelines.contracts.offline.linking import Claim, claims
 from stateward.pipelines.contracts.offline.reading import Leaf, Reading
 from stateward.pipelines.contracts.rules import FieldRule, Order, Vertical
-from stateward.pipelines.contracts.spots import Spot
 
 SCORE_MIN = 0.2
 HEADERS_MAX = 12

@@ -4,7 +4,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.rules import Vertical, all_labels
-from stateward.pipelines.contracts.words import Hit, Phrases, Token, skeleton
+from stateward.pipelines.contracts.words import (
+    Hit,
+    Phrases,
+    Token,
+    skeleton,
+)
 
 STRONG, WEAK, DECOY = 1.0, 0.86, 1.0
 SETS_MAX = 16

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from stateward.pipelines.contracts.candidates import Spot
 from stateward.pipelines.contracts.offline.grid import Cell, Grid
 from stateward.pipelines.contracts.offline.labels import STRONG, Meaning, Mention
-from stateward.pipelines.contracts.spots import Spot
 
 REACH_CHARS = 220
 BEHIND_CHARS = 60

@@ -7,13 +7,13 @@ such a label claims is not the provider; one that nobody claims is, the nearer t
 import re
 from collections.abc import Iterator
 
-from stateward.pipelines.contracts.naming import COMPANY, Book
+from stateward.pipelines.contracts.candidates import Spot
 from stateward.pipelines.contracts.offline.fields import TERMS, Candidate
 from stateward.pipelines.contracts.offline.linking import claims
 from stateward.pipelines.contracts.offline.reading import Leaf, Reading
 from stateward.pipelines.contracts.offline.texts import is_label, tidy
+from stateward.pipelines.contracts.providers import COMPANY, Book
 from stateward.pipelines.contracts.rules import FieldRule
-from stateward.pipelines.contracts.spots import Spot
 
 HEAD_ROWS = 8
 NAME_SHARE = 0.3  # of its cell: a name in a letterhead stands alone

@@ -3,14 +3,19 @@
 import re
 from typing import NamedTuple
 
+from stateward.pipelines.contracts.candidates import Spot, mended, spots
 from stateward.pipelines.contracts.document import Document, Page
-from stateward.pipelines.contracts.naming import Book
 from stateward.pipelines.contracts.offline.grid import Cell, Grid
 from stateward.pipelines.contracts.offline.labels import Mention, mentions, spoilt_words
 from stateward.pipelines.contracts.offline.linking import Scene, scene
+from stateward.pipelines.contracts.providers import Book
 from stateward.pipelines.contracts.rules import Vertical
-from stateward.pipelines.contracts.spots import Spot, mended, spots
-from stateward.pipelines.contracts.words import Hit, Phrases, Token, tokens
+from stateward.pipelines.contracts.words import (
+    Hit,
+    Phrases,
+    Token,
+    tokens,
+)
 
 PAGES_MAX = 60
 CHARS_MAX = 200_000

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from stateward.pipelines.contracts.candidates import Spot
 from stateward.pipelines.contracts.offline.fields import TERMS, Candidate
 from stateward.pipelines.contracts.offline.reading import Leaf, Reading
 from stateward.pipelines.contracts.offline.texts import tidy
 from stateward.pipelines.contracts.rules import FieldRule
-from stateward.pipelines.contracts.spots import Spot
 
 SENTENCE = 0.9
 HITS_MAX = 50

@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 
 from stateward.pipelines.contracts.document import Document
-from stateward.pipelines.contracts.naming import book_of
+from stateward.pipelines.contracts.providers import book_of
 from stateward.pipelines.contracts.rules import Rules, Vertical, all_labels
 from stateward.pipelines.contracts.words import Phrases, tokens
 

@@ -11,13 +11,24 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements.model import Place, Problem, Reading, Section, Terms
+from stateward.pipelines.statements.model import (
+    Place,
+    Problem,
+    Reading,
+    Section,
+    Terms,
+)
 from stateward.pipelines.statements.pdf import facts as told
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.damage import damaged_parts
 from stateward.pipelines.statements.pdf.decide import Tried, decide, totals_of
 from stateward.pipelines.statements.pdf.lines import Line, lines_of
-from stateward.pipelines.statements.pdf.pages import Limits, Page, read_pages, require_text
+from stateward.pipelines.statements.pdf.pages import (
+    Limits,
+    Page,
+    read_pages,
+    require_text,
+)
 from stateward.pipelines.statements.pdf.rows import (
     Builder,
     direction_of,

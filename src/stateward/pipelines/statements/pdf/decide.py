@@ -13,7 +13,12 @@ from stateward.pipelines.statements import dates, interpret, money
 from stateward.pipelines.statements.model import Row, Terms
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.facts import Period
-from stateward.pipelines.statements.pdf.pairs import Known, adds, chosen, pairs_of
+from stateward.pipelines.statements.pdf.pairs import (
+    Known,
+    adds,
+    chosen,
+    pairs_of,
+)
 from stateward.pipelines.statements.pdf.rows import Entry, Fact
 from stateward.pipelines.statements.pdf.ways import Story, Way, ways_of
 from stateward.pipelines.statements.reconcile import Line, reconcile

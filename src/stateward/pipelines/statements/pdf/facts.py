@@ -13,7 +13,12 @@ from stateward.pipelines.statements import dates
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.lines import Cell, Line, cells_of
 from stateward.pipelines.statements.pdf.rows import DATED, Fact, owed
-from stateward.pipelines.statements.pdf.tokens import CODES, Token, dates_in, has_decimals
+from stateward.pipelines.statements.pdf.tokens import (
+    CODES,
+    Token,
+    dates_in,
+    has_decimals,
+)
 
 LABEL_WORDS_MAX = 12
 TITLE_WORDS_MAX = 8

@@ -8,7 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.columns import EDGE_NEAR, Column, Heading, is_in_text
+from stateward.pipelines.statements.pdf.columns import (
+    EDGE_NEAR,
+    Column,
+    Heading,
+    is_in_text,
+)
 from stateward.pipelines.statements.pdf.lines import Line
 from stateward.pipelines.statements.pdf.tokens import Token, date_at, has_decimals
 

@@ -23,9 +23,7 @@ from stateward.pipelines.statements.pdf.fields import (
 )
 from stateward.pipelines.statements.pdf.lines import Line
 from stateward.pipelines.statements.pdf.manner import CLOSER, Manner
-from stateward.pipelines.statements.pdf.tokens import (
-    dates_in,
-)
+from stateward.pipelines.statements.pdf.tokens import dates_in
 
 CONTINUED_GAP_MAX = 2.0  # of the height of a line: text further below is not of the row
 LINES_PER_ROW_MAX = 40

@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.columns import Heading, heading_at, measure, parts_of, worth
+from stateward.pipelines.statements.pdf.columns import (
+    Heading,
+    heading_at,
+    measure,
+    parts_of,
+    worth,
+)
 from stateward.pipelines.statements.pdf.fields import Parsed, parse_line
 from stateward.pipelines.statements.pdf.guess import guess_heading
 from stateward.pipelines.statements.pdf.lines import Line

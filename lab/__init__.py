@@ -1,0 +1,1 @@
+"""What is not shipped: simulation, chaos, history checker, benchmarks, load, document generators."""

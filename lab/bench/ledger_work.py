@@ -1,0 +1,326 @@
+"""What is measured of the ledger itself: ledgers of any size, and what asking, appending and mending them costs.
+
+CPU time is taken wherever no disk is waited for, because the machine is not always quiet; where one is, the clock on
+the wall. Everything happens in folders that the caller names and removes.
+"""
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from statistics import median, quantiles
+
+import msgspec
+
+from stateward.ledger import Ledger, LedgerState
+from stateward.ledger import chain as chains
+from stateward.ledger.delta import FOLD_LINES, Delta
+from stateward.ledger.disk import Disk
+from stateward.ledger.manifest import (
+    DeltaPart,
+    Manifest,
+    SnapshotPart,
+    write_manifest,
+)
+from stateward.ledger.migrate import migrate
+from stateward.ledger.record import Line, decode_line, encode_json
+from stateward.ledger.snapshot import Header, Snapshot, SnapshotWriter
+from stateward.ledger.states import LITERATURE
+from stateward.ledger.summary import Summary
+
+STATES = ("pending", "fetching", "fetched", "parsing", "parsed", "completed")
+WAY = (
+    LedgerState.PENDING, LedgerState.FETCHING, LedgerState.FETCHED, LedgerState.PARSING, LedgerState.PARSED,
+    LedgerState.VALIDATING, LedgerState.VALIDATED, LedgerState.IR_BUILDING, LedgerState.IR_READY,
+)  # fmt: skip
+ADAPTER = "pubmed"
+GETS = 5000
+SNAPSHOT = "snapshot-2025-10-04.json"
+DELTA = "delta-2025-10-04.jsonl"
+COHORT = 4096
+MIXER = 7919
+"""A prime: multiples of it, modulo the number of documents, name each document once and in no order."""
+
+Move = tuple[str, LedgerState, str]
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """Seconds of one commit, at the median: on the wall, and of this process."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def doc_id(number: int) -> str:
+    """The name of a document."""
+    return f"doc:{number:09d}"
+
+
+def mixed(documents: int, rounds: int) -> list[Move]:
+    """Moves of all documents along their way, one step a round, in mixed order."""
+    return [
+        (doc_id(number * MIXER % documents), WAY[step], ADAPTER)
+        for step in range(1, rounds + 1)
+        for number in range(documents)
+    ]
+
+
+def in_order(documents: int) -> list[Move]:
+    """The whole way of some documents that nobody has seen before, one step a round, one after the other."""
+    return [(doc_id(number), state, ADAPTER) for state in WAY for number in range(documents)]
+
+
+def cpu_s(call: Callable[[], object], times: int = 1) -> float:
+    """CPU seconds of a call, at the median."""
+    taken = []
+    for _ in range(times):
+        start = time.process_time()
+        call()
+        taken.append(time.process_time() - start)
+    return median(taken)
+
+
+@contextmanager
+def cpu() -> Iterator[list[float]]:
+    """CPU seconds of a block, in the list that it gets."""
+    taken: list[float] = []
+    start = time.process_time()
+    yield taken
+    taken.append(time.process_time() - start)
+
+
+def commits(write: Callable[[Sequence[Move]], object], groups: Sequence[Sequence[Move]]) -> Spent:
+    """What one of these commits takes."""
+    walls, cpus = [], []
+    for group in groups:
+        wall, spent = time.perf_counter(), time.process_time()
+        write(group)
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - spent)
+    return Spent(median(walls), median(cpus))
+
+
+def a_ledger_with(folder: Path, documents: int) -> Path:
+    """A ledger whose snapshot holds that many documents, without the log that led to them; the snapshot's path."""
+    folder.mkdir(parents=True)
+    counts = {
+        name: len(range(place, documents, len(STATES)))
+        for place, name in enumerate(STATES)
+        if place < documents
+    }
+    header = Header(
+        version="1.0", created_at="2025-10-04T00:00:00.000000Z", document_count=documents, last_seq=documents,
+        chain="0" * 32, machine=LITERATURE.name, machine_version=LITERATURE.version, state_counts=counts,
+        summary=msgspec.Raw(encode_json(Summary(counts=counts))),
+    )  # fmt: skip
+    writer = SnapshotWriter(Disk(), folder / SNAPSHOT, header)
+    for number in range(documents):
+        writer.add(
+            b'"doc:%09d"' % number,
+            b'{"state":"%b","updated_at":1759536000.25,"adapter":"pubmed","metadata":{"source":"pmc","pages":%d},'
+            b'"seq":%d}' % (STATES[number % len(STATES)].encode(), number % 97, number + 1),
+        )
+    root = writer.finish()
+    (folder / DELTA).touch()
+    part = SnapshotPart(
+        file=SNAPSHOT, last_seq=documents, chain="0" * 32, root=root, bytes=writer.path.stat().st_size,
+        documents=documents, created_at=header.created_at,
+    )  # fmt: skip
+    manifest = Manifest(
+        machine=LITERATURE.name, machine_version=LITERATURE.version, created_at=header.created_at, salt="bench",
+        snapshots=(part,), deltas=(DeltaPart(file=DELTA, first_seq=documents + 1, chain="0" * 32),),
+    )  # fmt: skip
+    write_manifest(Disk(), folder, manifest)
+    return writer.path
+
+
+def opened_s(path: Path) -> float:
+    """Submission a snapshot that was open just now; giving it back is not counted."""
+    taken = []
+    for _ in range(60):
+        start = time.process_time()
+        snapshot = Snapshot(path)
+        taken.append(time.process_time() - start)
+        snapshot.close()
+    return median(taken)
+
+
+def cold_answer_s(path: Path, documents: int) -> float:
+    """Submission a snapshot of which the kernel remembers nothing, and one answer; on the wall."""
+    taken = []
+    for turn in range(9):
+        _forget(path.parent)
+        key = b'"doc:%09d"' % (documents * (turn + 1) // 11)
+        start = time.perf_counter()
+        snapshot = Snapshot(path)
+        snapshot.get(key)
+        taken.append(time.perf_counter() - start)
+        snapshot.close()
+    return median(taken)
+
+
+def _forget(folder: Path) -> None:
+    for path in folder.iterdir():
+        fd = os.open(path, os.O_RDONLY)
+        os.fsync(fd)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+
+def asked(documents: int) -> list[str]:
+    """The documents that are asked for, spread over all."""
+    return [doc_id(number * 7_368_787 % documents) for number in range(GETS)]
+
+
+def got_s(folder: Path, ids: Sequence[str]) -> tuple[float, float]:
+    """Seconds of one get of an open ledger, and the private bytes that all of them left behind."""
+    before = private_bytes()
+    with Ledger.open(folder, read_only=True) as ledger:
+        line = ledger._view.line
+        for each in ids:
+            line(each)
+        grown = private_bytes() - before
+        return cpu_s(lambda: [line(each) for each in ids], 5) / len(ids), max(grown, 0)
+
+
+def private_bytes() -> int:
+    """The memory that only this process has written to; 0 where the system does not say."""
+    with suppress(OSError):
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        return sum(
+            1024 * int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")
+        )
+    return 0
+
+
+def directory_opened_s(folder: Path, lines: int) -> float:
+    """Submission a whole ledger: with so many lines behind an index, and the longest tail that there can be."""
+    with Ledger.open(folder) as ledger:
+        for start in range(0, lines, 1000):
+            numbers = range(start, min(start + 1000, lines))
+            ledger.record_many(
+                [(f"new:{number:08}", LedgerState.PENDING, ADAPTER) for number in numbers]
+            )
+        names = (f"tail:{number}" for number in count())
+        while len(ledger._view.active.pending) != FOLD_LINES - 1:
+            ledger.record_many([(next(names), LedgerState.PENDING, ADAPTER)])
+    return cpu_s(lambda: Ledger.open(folder, read_only=True).close(), 20)
+
+
+def verify_bytes_per_s(path: Path) -> float:
+    """Reading a snapshot against its root."""
+    snapshot = Snapshot(path)
+    taken = cpu_s(snapshot.verify, 3)
+    snapshot.close()
+    return path.stat().st_size / taken
+
+
+def compacted_s(source: Path, scratch: Path, documents: int) -> float:
+    """Compaction of a ledger in which one document of a hundred has changed."""
+    folder = scratch / "compact"
+    shutil.copytree(source, folder)
+    every = len(STATES)
+    pending = -(-documents // every)
+    changed = [
+        doc_id(number * MIXER % pending * every) for number in range(min(pending, documents // 100))
+    ]
+    with Ledger.open(folder) as ledger:
+        for start in range(0, len(changed), 1000):
+            ledger.record_many(
+                [(each, LedgerState.FETCHING, ADAPTER) for each in changed[start : start + 1000]]
+            )
+        with cpu() as spent:
+            ledger.compact(pack=False)
+    shutil.rmtree(folder)
+    return spent[0]
+
+
+def chain_overhead_s() -> float:
+    """What sealing a line costs beside ending it."""
+    line = Line(
+        doc_id=doc_id(1), old_state="pending", new_state="fetching", timestamp=1759536000.25, adapter=ADAPTER,
+        seq=1, n=1,
+    )  # fmt: skip
+    body = encode_json(line)[:-1]
+    times = range(10_000)
+    sealed = cpu_s(lambda: [chains.seal(body, chains.GENESIS) for _ in times], 5)
+    return (sealed - cpu_s(lambda: [body + b"}\n" for _ in times], 5)) / len(times)
+
+
+def a_log(folder: Path, lines: int) -> tuple[Path, DeltaPart]:
+    """A ledger with a log of so many lines and no index: documents go all their way, some thousand at a time."""
+    with Ledger.open(folder, delta_bytes_max=1 << 40) as ledger:
+        cohort = min(COHORT, max(1, lines // len(WAY)))
+        for start in range(0, lines, cohort * len(WAY)):
+            names = [doc_id(start + number) for number in range(cohort)]
+            for at, state in enumerate(WAY):
+                left = lines - start - at * cohort
+                ledger.record_many([(name, state, ADAPTER) for name in names[: max(left, 0)]])
+        part, path = ledger._view.manifest.active, ledger._view.active.path
+    for index in folder.glob("delta-*.idx"):
+        index.unlink()
+    return path, part
+
+
+def replayed_s(path: Path, part: DeltaPart, lines: int) -> tuple[float, float]:
+    """Seconds a line: every line checked and every state known; and the same while an index is made."""
+    with cpu() as indexing:
+        delta = Delta(path.parent, part, salt="bench")
+    states: dict[str, str] = {}
+
+    def replay() -> None:
+        for text in delta.lines():
+            line = decode_line(text)
+            states[line.doc_id] = line.new_state
+
+    taken = cpu_s(replay, 3)
+    delta.close()
+    return taken / lines, indexing[0] / lines
+
+
+def stall_and_delay_s(folder: Path, records: int) -> tuple[float, float]:
+    """The longest rotation, and the delay that 99 of 100 records do not exceed on their way to a follower."""
+    delays: list[float] = []
+    stalls: list[float] = []
+    is_done = threading.Event()
+    with Ledger.open(folder) as ledger, Ledger.open(folder, read_only=True) as reader:
+
+        def follow() -> None:
+            for each in reader.follow(after=0, poll_s=0.001, until=is_done.is_set):
+                sent = each.metadata["sent"]
+                delays.append(time.monotonic() - float(sent))  # type: ignore[arg-type]
+
+        thread = threading.Thread(target=follow)
+        thread.start()
+        for number in range(records):
+            ledger.record(doc_id(number), LedgerState.PENDING, metadata={"sent": time.monotonic()})
+            if number % 50 == 49:
+                start = time.perf_counter()
+                ledger.rotate()
+                stalls.append(time.perf_counter() - start)
+            time.sleep(0.001)
+        is_done.set()
+        thread.join()
+    return max(stalls), quantiles(delays, n=100)[98]
+
+
+def migrated_per_s(scratch: Path, lines: int) -> float:
+    """Lines of an old ledger that become new ones in a second of CPU: read, copied, written, read back, compared."""
+    words = (*STATES[:5], "VALIDATING", "auto_done", "failed")
+    documents = max(1, lines // 8)
+    source = scratch / "old" / "ledger.jsonl"
+    source.parent.mkdir()
+    with source.open("wb") as file:
+        for number in range(lines):
+            line = {
+                "doc_id": doc_id(number % documents), "state": words[number // documents % len(words)],
+                "timestamp": 1.6e9 + number / 2, "adapter": ADAPTER,
+                "metadata": {"pages": number % 97, "source": "pmc"},
+            }  # fmt: skip
+            file.write(encode_json(line) + b"\n")
+    return lines / cpu_s(lambda: migrate(source, output=scratch / "migrated"))

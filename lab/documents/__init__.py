@@ -1,0 +1,1 @@
+"""Generators of documents with known truth, for tests and evaluation."""

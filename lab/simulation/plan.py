@@ -1,0 +1,127 @@
+"""What a seed does: which machine, who is there, and which (state, fault, crash point) it aims at.
+
+The aims are a covering list of every triple. Seed k aims at the k-th triple of that list in a fixed, shuffled order,
+so that any run of seeds spreads evenly over it, a long one covers all of it, and a seed means the same for ever,
+whatever ran before. All other choices are dice thrown from the seed.
+"""
+
+import random
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from lab.simulation.shapes import BY_MACHINE, Shape, states
+from stateward.core.failpoints import Point
+
+
+class Fault(Enum):
+    """What can go wrong, or come at a bad moment."""
+
+    KILL_COORDINATOR = "a coordinator is killed between two steps"
+    KILL_WORKER = "a worker is killed, with what it had"
+    STOP_WORKER = "a worker is stopped until its lease is over, comes back and tries to write"
+    OUTAGE = "every process is killed, and nobody is there for two hours"
+    EVENT_LOST = "an event never arrives"
+    EVENT_DOUBLED = "an event arrives twice"
+    EVENT_DELAYED = "an event arrives late"
+    EVENTS_REORDERED = "events arrive in another order"
+    EVENT_FORGED = "an event speaks of another version, or of what its actor may not do"
+    EVENT_GARBLED = "something arrives that is no event"
+    CLOCK_AHEAD = "the clock of a process is 25 hours ahead for a while"
+    CLOCK_BACK = "the clock of a process is an hour behind for a while"
+    CLOCK_SKEWED = "the clocks of two processes differ by some seconds"
+    WAKE_LOST = "wake-ups are lost"
+    SUBMITTED_TWICE = "the same bytes are submitted again"
+    ASKED_LATE = "a person acts on what they saw some time ago"
+    CANCELLED = "a person cancels what is under way"
+    PAUSED = "a stage is paused for a while"
+    SEQUENCED = "an outside sequencer reports a stage that a worker may have"
+    MARK_FIRST = "a worker's mark is durable before its event is sent, as on an outside bus"
+    RETUNED = "the number of retries is changed while records are under way"
+    UPGRADED = "a newer version of the machine takes over while records are under way"
+
+
+class Aim(NamedTuple):
+    """The triple that a seed is for."""
+
+    machine: str
+    state: str
+    fault: Fault
+    point: Point
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is decided before the first step."""
+
+    seed: int
+    aim: Aim
+    shape: Shape
+    records: int
+    coordinators: int
+    workers: int
+    is_together: bool  # coordinator and worker in one process, as `stateward up` has it
+    is_local: bool  # processes can see whether a worker's process is there
+    slots: int  # how much a worker takes at once
+    nth: int  # the how manieth time at the point counts
+
+    def __str__(self) -> str:
+        """The head of a trace."""
+        aim = self.aim
+        return (
+            f"seed {self.seed}: {self.shape.name}; {self.records} records, "
+            f"{self.coordinators} coordinators, {self.workers} workers"
+            f"{', together' if self.is_together else ''}{'' if self.is_local else ', far apart'}; "
+            f"aims at {aim.fault.name} in {aim.state}, then a crash at {aim.point.label}:{self.nth}"
+        )
+
+
+def plan_of(seed: int) -> Plan:
+    """The plan of a seed: always the same."""
+    aims = covering_list()
+    aim = aims[seed % len(aims)]
+    dice = random.Random(seed)
+    shape = _shape(aim, dice)
+    return Plan(
+        seed=seed,
+        aim=aim,
+        shape=shape,
+        records=dice.choice((2, 2, 2, 2, 3, 3, 4, 6)),
+        coordinators=dice.choice((1, 2)),
+        workers=dice.choice((1, 2, 2, 3)),
+        is_together=dice.random() < 0.2 and _is_seen_together(aim, shape),
+        is_local=dice.random() < 0.7,
+        slots=dice.choice((1, 2, 2)),
+        nth=dice.choice((1, 1, 1, 2)),
+    )
+
+
+def _is_seen_together(aim: Aim, shape: Shape) -> bool:
+    """Whether a process that does all in one unit lets the state, and events on their way, be seen."""
+    is_on_the_way = aim.fault.name.startswith("EVENT")
+    return shape.machine.kind[aim.state] != "ready" and not is_on_the_way
+
+
+def _shape(aim: Aim, dice: random.Random) -> Shape:
+    """A shape in which records can get to the state: without retries nothing waits for one."""
+    able = [
+        shape
+        for shape in BY_MACHINE[aim.machine]
+        if shape.machine.kind[aim.state] != "failed" or shape.machine.retry.max_retries
+    ]
+    return dice.choice(able)
+
+
+@lru_cache(maxsize=1)
+def covering_list() -> tuple[Aim, ...]:
+    """Every triple once, in an order that mixes all three well and never changes."""
+    aims = [
+        Aim(machine, state, fault, point)
+        for machine, shapes in BY_MACHINE.items()
+        for state in states(shapes[0].machine)
+        for fault in Fault
+        for point in Point
+    ]
+    random.Random(1).shuffle(aims)
+    return tuple(aims)

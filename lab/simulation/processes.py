@@ -1,0 +1,555 @@
+"""The simulated world: virtual time, processes made of the engine's own objects, and witnesses of what they do.
+
+Every process has objects of its own (store, bus, outputs, coordinator, scheduler, worker) on one database in memory.
+A crash is an exception that nothing catches on its way: the open unit is undone, as it is for a killed process, and
+the process's objects are thrown away. Nothing here reads a clock or rolls dice that the seed did not give it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from lab.checker import Line
+from stateward.core.failpoints import Point
+from stateward.core.machine import Machine
+from stateward.core.model import (
+    CLOCK,
+    SECOND,
+    Event,
+    Micros,
+    Record,
+    Transition,
+    Work,
+    to_iso,
+)
+from stateward.engine.coordinator import Coordinator, MachineRegistry, register
+from stateward.engine.scheduler import Scheduler
+from stateward.storage.database import (
+    TOPIC_EVENTS,
+    TOPIC_READY,
+    Database,
+    Wakeup,
+)
+from stateward.storage.outputs import Outputs, ended_event
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.store import Store
+from stateward.telemetry import Log
+from stateward.transport import Bus, WorkerInfo
+from stateward.workers.sdk import Limits, Result
+from stateward.workers.worker import Finished, Key, Worker
+
+START: Micros = 1_800_000_000 * SECOND
+LEASE_S = 15.0
+HEARTBEAT_S = 5.0
+ASK_AGAIN_S = 1.0
+DELIVERIES_MAX = 3
+ANCHOR = "INSERT INTO anchor VALUES (:p0, :p1, :p2, :p3, :p4)"
+RECOVER_EVERY_S = 5.0  # a node looks every second; here turns are counted
+
+Outcome = Callable[[Work], Result | None]
+
+
+class Crash(BaseException):
+    """A process is killed at a point. No handler of the engine may know of it."""
+
+    def __init__(self, point: Point) -> None:
+        super().__init__(point.label)
+        self.point = point
+
+
+class Arena:
+    """One database in memory for many histories, one after the other: emptying it is faster than a new one."""
+
+    def __init__(self) -> None:
+        self.database = SqliteDatabase(MEMORY)
+        # Without this SQLite plans a statement anew whenever a parameter changes: a third of the time here.
+        self.database._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        named = self.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
+        tables = [str(name) for (name,) in named]
+        # One text of several statements; the names come from the schema itself.
+        self._clear = "; ".join(f"DELETE FROM {name}" for name in tables)
+        (first,) = self.database.rows("SELECT * FROM anchor")
+        self._first = {f"p{place}": value for place, value in enumerate(first)}
+
+    def cleared(self) -> SqliteDatabase:
+        """The database as its migrations made it."""
+        with self.database.transaction():
+            self.database.run(self._clear)
+            self.database.run(ANCHOR, **self._first)
+        return self.database
+
+
+class Witness:
+    """What outsiders saw. What a unit did counts from its commit on; what was undone never happened."""
+
+    def __init__(self) -> None:
+        self.acks: list[Line] = []
+        self.moves: list[Line] = []
+        self.events: list[Line] = []
+        self.handed: list[Line] = []
+        self.garbled: list[str] = []
+        self.status: dict[str, str] = {}
+        self.version: dict[str, int] = {}
+        self.entered: list[tuple[str, str]] = []
+        self._events: list[Line] = []
+        self._handed: list[Line] = []
+        self._moved: list[Transition] = []
+
+    def reported(self, events: Iterable[Event], *, is_blind: Callable[[Event], bool]) -> None:
+        """Somebody puts events into the inbox."""
+        self._events += [event_line(event, is_blind=is_blind(event)) for event in events]
+
+    def sent(self, work: Iterable[Work], at: Micros) -> None:
+        """Work is handed to workers."""
+        self._handed += [
+            {
+                "record_id": each.record_id,
+                "version": each.version,
+                "delivery": each.delivery,
+                "worker": each.worker,
+                "at": to_iso(at),
+            }
+            for each in work
+        ]
+
+    def moved(self, transitions: Sequence[Transition], _: Sequence[Record]) -> None:
+        """Transitions are about to be committed."""
+        self._moved += transitions
+
+    def confirm(self) -> None:
+        """The unit is durable."""
+        self.events += self._events
+        self.handed += self._handed
+        for transition in self._moved:
+            self.status[transition.record_id] = transition.target
+            self.version[transition.record_id] = transition.version
+            self.entered.append((transition.record_id, transition.target))
+        self.forget()
+
+    def forget(self) -> None:
+        """The unit is undone."""
+        self._events, self._handed, self._moved = [], [], []
+
+    def lose(self, event_id: str) -> None:
+        """One delivery of this event will never arrive."""
+        for event in self.events:
+            if event["id"] == event_id and not event["is_lost"]:
+                event["is_lost"] = True
+                return
+
+
+def event_line(
+    event: Event, *, is_accepted: bool = True, is_forged: bool = False, is_blind: bool = False
+) -> Line:
+    """An event as the checker wants it."""
+    return {
+        "id": event.id,
+        "type": event.type,
+        "version": event.version,
+        "is_accepted": is_accepted,
+        "is_lost": False,
+        "is_forged": is_forged,
+        "is_retryable": event.is_retryable,
+        "is_blind": is_blind,
+    }
+
+
+class WitnessedBus(Bus):
+    """The bus, with somebody who writes down what goes over it."""
+
+    def __init__(self, database: Database, witness: Witness, clock: Callable[[], Micros]) -> None:
+        super().__init__(database)
+        self._witness = witness
+        self._clock = clock
+
+    def report(self, events: Sequence[Event]) -> None:
+        """Put events into the inbox."""
+        self.overhear(events)
+        super().report(events)
+
+    def overhear(self, events: Sequence[Event]) -> None:
+        """Write down events that a worker tells the coordinator of its own process."""
+        self._witness.reported(events, is_blind=self._is_blind)
+
+    def _is_blind(self, event: Event) -> bool:
+        """Whether the clock tells of an overrun although the attempt's mark is there."""
+        if event.actor != CLOCK or not event.type.endswith(".timed_out"):
+            return False
+        return Outputs(self._database).mark(event.record_id, event.version or 0) is not None
+
+    def send(self, work: Sequence[Work]) -> None:
+        """Hand work to workers."""
+        self._witness.sent(work, self._clock())
+        super().send(work)
+
+
+class Silent(Log):
+    """A log that nobody reads."""
+
+    def _write(self, level: str, event: str, facts: dict[str, object]) -> None:
+        pass
+
+
+class SimulatedWorker(Worker):
+    """The worker as it is, but for its children: what comes of an attempt, and when, the world says."""
+
+    def __init__(self, process: "Process", outcome: Outcome, runners: Sequence[str]) -> None:
+        self._outcome = outcome
+        self._ask_at: dict[Key, Micros] = {}
+        self._beat_due: Micros = 0
+        nobody: dict[str, object] = dict.fromkeys(runners)
+        super().__init__(
+            name=process.alias,
+            host="here",
+            pid=process.life,
+            life="",
+            database=process.database,
+            bus=process.bus,
+            outputs=process.outputs,
+            artifact_path=Path,
+            runners=nobody,  # type: ignore[arg-type]
+            imports=(),
+            limits=Limits(),
+            processes=process.around.slots,
+            prefetch=0,
+            inline_window=1,
+            heartbeat_s=0.0,
+            clock=process.clock,
+            sleep=lambda _: None,
+            scratch_root=Path("/nowhere"),
+            log=Silent("worker"),
+        )
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it has anything under way or to write."""
+        return bool(self._queue or self._finished)
+
+    def _run_inline(self) -> None:
+        for key, work in list(self._queue.items()):
+            result = self._outcome(work)
+            if result is None:
+                self._ask_at[key] = self._clock() + round(ASK_AGAIN_S * SECOND)
+            else:
+                del self._queue[key]
+                self._finished[key] = Finished(work, result)
+
+    def _beat(self) -> None:
+        """Say that it is alive, as often as a worker does: by the time that passes here."""
+        if self.is_beat_due:
+            self._beat_due = self._clock() + round(HEARTBEAT_S * SECOND)
+            super()._beat()
+
+    @property
+    def is_beat_due(self) -> bool:
+        """Whether it is time to say that it is alive; a clock that was set back makes it so, too."""
+        early = self._beat_due - self._clock()
+        return early <= 0 or early > 2 * HEARTBEAT_S * SECOND
+
+    def _poll(self) -> None:
+        pass
+
+    def _start(self) -> None:
+        pass
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has anything to write."""
+        return bool(self._finished)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it would be awake: an attempt may have ended, or its wakeup rang."""
+        if self.is_done or self._wakeup.wait(0.0):
+            return True
+        now = self._clock()
+        return any(self._ask_at.get(key, now) <= now for key in self._queue)
+
+    def lose_rings(self) -> None:
+        """Forget past rings."""
+        self._wakeup.clear()
+
+    def stop_listening(self) -> None:
+        """What the kernel does for a process that is gone."""
+        self._wakeup.close()
+
+
+class SplitWorker(SimulatedWorker):
+    """A worker on an outside bus: its mark is durable first, and only later is the event on its way.
+
+    Nobody can tell it in time that the work was given to another. The first mark of an attempt wins, and the
+    event tells of that one.
+    """
+
+    def __init__(self, process: "Process", outcome: Outcome, runners: Sequence[str]) -> None:
+        super().__init__(process, outcome, runners)
+        self._marked: dict[Key, Work] = {}
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it has anything to run, to write or to tell."""
+        return super().is_loaded or bool(self._marked)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has anything to write or to tell."""
+        return super().is_done or bool(self._marked)
+
+    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
+        """Write the marks, or tell of those that were written the last time."""
+        self._is_written = False
+        self._beat()
+        if self._marked:
+            return self._tell(tell or self._bus.report)
+        finished = list(self._finished.values())
+        if not finished:
+            return False
+        self._outputs.write([self._output(each) for each in finished])
+        self._marked = {key: each.work for key, each in self._finished.items()}
+        self._is_written = True
+        return True
+
+    def _tell(self, tell: Callable[[Sequence[Event]], object]) -> bool:
+        with self._database.transaction():
+            marks = [self._outputs.mark(key[0], key[1]) for key in self._marked]
+            tell([ended_event(mark) for mark in marks if mark is not None])
+            self._bus.finish(list(self._marked.values()))
+        self._marked.clear()
+        return True
+
+    def _is_under_way(self, key: Key) -> bool:
+        return key in self._marked
+
+
+class Surroundings(msgspec.Struct, kw_only=True):
+    """What all processes of a world share, and what faults change: the time, the machine, who is there."""
+
+    database: SqliteDatabase
+    witness: Witness
+    machine: Machine
+    outcome: Outcome
+    ageing_s: float = 0.0
+    is_local: bool = True
+    slots: int = 2
+    now: Micros = START
+    numbers: int = 0
+    living: set[str] = set()
+    registered: tuple[Machine, MachineRegistry] | None = None
+
+    def registry(self, store: Store, now: Micros) -> MachineRegistry:
+        """The machine in force; it is registered by the first process that starts with it."""
+        if self.registered is None or self.registered[0] is not self.machine:
+            self.registered = (self.machine, register(store, [self.machine], now=now))
+        return self.registered[1]
+
+    def new_id(self, prefix: str) -> str:
+        """Ids in order."""
+        self.numbers += 1
+        return f"{prefix}_{self.numbers:04d}"
+
+    def pass_s(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += round(seconds * SECOND)
+
+    def is_alive(self, worker: WorkerInfo) -> bool:
+        """What a coordinator on the same machine can see of a worker; of another machine it sees nothing."""
+        return not self.is_local or worker.id in self.living
+
+
+class Process:
+    """One process in its roles, with a clock that may be wrong. `start` makes its objects, `die` drops them."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        name: str,
+        *,
+        is_coordinator: bool = False,
+        is_worker: bool = False,
+        is_split: bool = False,
+    ) -> None:
+        self.around = around
+        self.name = name
+        self.is_coordinator = is_coordinator
+        self.is_worker = is_worker
+        self.is_split = is_split
+        self.offset: Micros = 0
+        self.life = 0
+        self.is_up = False
+        self.is_stopped = False
+        self.recover_at: Micros = 0
+        self.worker: SimulatedWorker | None = None
+        self._wakeup: Wakeup | None = None
+
+    @property
+    def alias(self) -> str:
+        """The name of this life of the process."""
+        return f"{self.name}.{self.life}"
+
+    @property
+    def database(self) -> SqliteDatabase:
+        """The one database."""
+        return self.around.database
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can do anything."""
+        return self.is_up and not self.is_stopped
+
+    def clock(self) -> Micros:
+        """The time as this process has it."""
+        return self.around.now + self.offset
+
+    # Life
+
+    def start(self) -> None:
+        """New objects on the database as it is."""
+        around = self.around
+        self.life += 1
+        self.store, self.outputs = Store(self.database), Outputs(self.database)
+        self.bus = WitnessedBus(self.database, around.witness, self.clock)
+        self.is_up, self.is_stopped = True, False
+        if self.is_coordinator or not self.is_worker:
+            self._be_coordinator()
+        if self.is_worker:
+            self._be_worker()
+
+    def _be_coordinator(self) -> None:
+        around = self.around
+        registry = around.registry(self.store, self.clock())
+        self.coordinator = Coordinator(
+            store=self.store,
+            bus=self.bus,
+            registry=registry,
+            clock=self.clock,
+            new_id=around.new_id,
+            sleep=around.pass_s,
+            is_alive=around.is_alive,
+            on_transitions=around.witness.moved,
+            lease_s=LEASE_S,
+            deliveries_max=DELIVERIES_MAX,
+            ageing_s={around.machine.name: around.ageing_s},
+            ticks=lambda: around.now / SECOND,
+        )
+        if not self.is_coordinator:  # a frontend: it opens and asks, but has no loop
+            return
+        self.scheduler = Scheduler(
+            store=self.store,
+            outputs=self.outputs,
+            bus=self.bus,
+            machine_of=registry.of,
+            clock=self.clock,
+        )
+        self.recover_at = self.around.now
+        self._wakeup = self.database.wakeup(TOPIC_EVENTS, TOPIC_READY)
+        self.store.begin_epoch()
+
+    def _be_worker(self) -> None:
+        self.around.living.add(self.alias)
+        runners = [stage.runner for stage in self.around.machine.stages]
+        kind = SplitWorker if self.is_split else SimulatedWorker
+        self.worker = kind(self, self.around.outcome, runners)
+
+    def die(self) -> None:
+        """What the kernel cleans up after a kill, and nothing more."""
+        self.around.living.discard(self.alias)
+        self.is_up = self.is_stopped = False
+        if self._wakeup is not None:
+            self._wakeup.close()
+            self._wakeup = None
+        if self.worker is not None:
+            self.worker.stop_listening()
+            self.worker = None
+
+    # What it does, whole or in parts
+
+    def turn(self) -> bool:
+        """One round of all its roles in one unit, as `Node.turn` has it; whether there was anything to do."""
+        self.listen_no_more()
+        worker = self.worker
+        is_busy = worker.prepare() if worker is not None else False
+        told: list[Event] = []
+        with self.database.transaction():
+            if worker is not None and self.is_coordinator:
+                is_busy |= worker.settle(tell=told.extend)
+                self.bus.overhear(told)
+            elif worker is not None:
+                is_busy |= worker.settle()
+            if self.is_coordinator:
+                is_busy |= self._coordinate(told)
+        if worker is not None:
+            worker.committed()
+        return is_busy
+
+    def _coordinate(self, told: Sequence[Event]) -> bool:
+        if self.around.now >= self.recover_at:
+            self.recover()
+        self.scheduler.tick()
+        return bool(self.coordinator.turn(told))
+
+    def recover(self) -> int:
+        """Look for lost workers and renamed states; how much was found."""
+        if self.around.now - self.recover_at > LEASE_S / 2 * SECOND:
+            self.coordinator.look_anew()
+        self.recover_at = self.around.now + round(RECOVER_EVERY_S * SECOND)
+        with self.database.transaction():
+            return len(self.coordinator.recover()) + self.coordinator.adopt()
+
+    def prepare(self) -> bool:
+        """The worker takes and does its work, and writes nothing."""
+        return self.worker is not None and self.worker.prepare()
+
+    def settle(self) -> bool:
+        """The worker writes what it has done, and says that it is alive."""
+        if self.worker is None:
+            return False
+        with self.database.transaction():
+            is_written = self.worker.settle()
+        self.worker.committed()
+        return is_written
+
+    # When it wakes
+
+    def is_wanted(self, due_at: Micros | None) -> bool:
+        """Whether it would be awake now: a wakeup rang, or its time has come."""
+        if not self.is_running:
+            return False
+        if self.is_coordinator and self._wakeup is not None:
+            is_due = due_at is not None and due_at <= self.clock()
+            if is_due or self.around.now >= self.recover_at or self._wakeup.wait(0.0):
+                return True
+        return self.worker is not None and self.worker.is_wanted
+
+    def listen_no_more(self) -> None:
+        """Forget past rings, as a process does before it looks for work, or as a lost wake-up does for it."""
+        if self._wakeup is not None:
+            self._wakeup.clear()
+        if self.worker is not None:
+            self.worker.lose_rings()
+
+
+def kept_marks(database: Database) -> list[Line]:
+    """Every output that was kept, with how many items are really there."""
+    rows = database.rows(
+        "SELECT o.record_id, o.version, o.worker, o.error_code, o.count,"
+        " (SELECT coalesce(sum(c.count), 0) FROM item_chunks c"
+        " WHERE c.record_id = o.record_id AND c.version = o.version)"
+        " FROM outputs o ORDER BY o.record_id, o.version"
+    )
+    names = ("record_id", "version", "worker", "is_failed", "count", "items")
+    lines = [dict(zip(names, row, strict=True)) for row in rows]
+    return [{**line, "is_failed": line["is_failed"] is not None} for line in lines]
+
+
+def kept_work(database: Database) -> list[Line]:
+    """Work that is out."""
+    rows = database.rows("SELECT record_id, version, worker FROM work ORDER BY record_id, version")
+    return [dict(zip(("record_id", "version", "worker"), row, strict=True)) for row in rows]
+
+
+def kept_effects(database: Database) -> list[Line]:
+    """Every effect."""
+    rows = database.rows("SELECT record_id, version, kind FROM effects ORDER BY record_id, version")
+    return [dict(zip(("record_id", "version", "kind"), row, strict=True)) for row in rows]

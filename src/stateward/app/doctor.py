@@ -1,0 +1,164 @@
+"""What could be wrong with an installation, looked at one by one: a sentence for each, and what to do."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from stateward.app import App
+from stateward.core.errors import StatewardError
+from stateward.core.model import SECOND
+from stateward.engine.mirror import mirror_state
+from stateward.engine.system import is_alive
+from stateward.workers.sandbox import sandbox_layers
+from stateward.workers.sdk import registered
+
+DISK_FREE_MIN = 512 * 2**20
+MIRROR_LATE_S = 60.0
+DEAD_MAX = 1000
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `doctor`."""
+
+    name: str
+    is_well: bool
+    sentence: str
+    advice: str = ""
+
+
+def checks(app: App) -> Iterator[Check]:
+    """Every line of `doctor`."""
+    facts = app.database.check()
+    is_durable = facts.get("synchronous") in (None, "FULL", "EXTRA") and "off" not in (
+        facts.get("fsync"),
+        facts.get("synchronous_commit"),
+    )
+    yield Check(
+        name="database",
+        is_well=is_durable,
+        sentence=", ".join(f"{key} {value}" for key, value in facts.items()),
+        advice=""
+        if is_durable
+        else "acknowledged work may be lost at a power cut: make it durable",
+    )
+    yield _disk_check(app.settings.data_path)
+    yield _clock_check(app)
+    workers = app.bus.workers()
+    alive = [worker for worker in workers if is_alive(worker)]
+    yield Check(
+        name="workers",
+        is_well=bool(alive),
+        sentence=f"{len(alive)} alive"
+        + (f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""),
+        advice=""
+        if alive
+        else "nothing is processed until one runs: stateward up, or stateward worker",
+    )
+    yield _runner_check(app)
+    overdue = len(
+        app.store.due(
+            app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND), limit=1000
+        )
+    )
+    yield Check(
+        name="overdue",
+        is_well=not overdue,
+        sentence=f"{overdue} records are past their time",
+        advice="see that a coordinator runs: stateward up, or stateward coordinator"
+        if overdue
+        else "",
+    )
+    pauses = app.store.pauses()
+    yield Check(
+        name="pauses",
+        is_well=True,
+        sentence=", ".join(
+            f"{p.machine}{'.' + p.stage if p.stage else ''} by {p.actor}" for p in pauses
+        )
+        or "nothing is paused",
+    )
+    yield _notices_check(app)
+    if app.settings.ledger.mirror is not None:
+        yield _mirror_check(app, Path(app.settings.ledger.mirror))
+    for layer in sandbox_layers():
+        yield Check(
+            name=f"sandbox: {layer.name}",
+            is_well=layer.is_available,
+            sentence=layer.sentence,
+            advice=""
+            if layer.is_available
+            else "runners are held by the other layers only; a newer kernel has it",
+        )
+
+
+def _notices_check(app: App) -> Check:
+    dead = len(app.notices.deliveries(state="dead", limit=DEAD_MAX))
+    return Check(
+        name="notices",
+        is_well=not dead,
+        sentence=f"{dead if dead < DEAD_MAX else f'{dead} or more'} could not be delivered",
+        advice="see stateward webhook dead, then: stateward webhook replay --dead" if dead else "",
+    )
+
+
+def _mirror_check(app: App, folder: Path) -> Check:
+    try:
+        state = mirror_state(app.store, folder)
+    except (StatewardError, OSError) as error:
+        return Check(
+            name="ledger",
+            is_well=False,
+            sentence=f"the mirror cannot be used: {error}",
+            advice=f"work goes on without it; look with: stateward ledger verify {folder}",
+        )
+    is_late = state.since is not None and app.clock() - state.since > MIRROR_LATE_S * SECOND
+    return Check(
+        name="ledger",
+        is_well=not is_late,
+        sentence=f"{state.seq} transitions are mirrored to {folder}, {state.behind} are not yet",
+        advice="see that a coordinator runs, and what it logs about the ledger" if is_late else "",
+    )
+
+
+def _disk_check(folder: Path) -> Check:
+    folder.mkdir(parents=True, exist_ok=True)
+    stat = os.statvfs(folder)
+    free = stat.f_bavail * stat.f_frsize
+    is_well = free > DISK_FREE_MIN
+    return Check(
+        name="disk",
+        is_well=is_well,
+        sentence=f"{free // 2**20} MiB free at {folder}",
+        advice="" if is_well else "free some space: new documents will soon be refused",
+    )
+
+
+def _clock_check(app: App) -> Check:
+    newest = app.store.log(after=max(0, app.store.anchor().count - 1), limit=1)
+    is_back = bool(newest) and newest[0].at > app.clock() + 60 * SECOND
+    return Check(
+        name="clock",
+        is_well=not is_back,
+        sentence="the clock is behind the newest transition"
+        if is_back
+        else "the clock agrees with the history",
+        advice="set the clock: timeouts and retries wait until it has caught up" if is_back else "",
+    )
+
+
+def _runner_check(app: App) -> Check:
+    loaded = registered()
+    missing = [
+        stage.runner
+        for machine in app.registry.newest.values()
+        for stage in machine.stages
+        if stage.runner not in loaded
+    ]
+    return Check(
+        name="runners",
+        is_well=True,
+        sentence=f"{len(loaded)} loaded"
+        + (f"; driven from outside: {', '.join(missing)}" if missing else ""),
+    )

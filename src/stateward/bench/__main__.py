@@ -1,6 +1,0 @@
-"""`python -m stateward.bench table|growth …`: measure, and put the tables into the pages (see the Makefile)."""
-
-from stateward.bench.pages import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,51 @@
+"""`stateward settings`: what holds, with passwords masked, and every key that there is."""
+
+import click
+
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.output import write_text
+
+
+@click.group(
+    "settings", cls=Group, examples=["stateward settings show", "stateward settings reference"]
+)
+def settings() -> None:
+    """Show the settings that hold, and all that there are."""
+
+
+@settings.command(
+    "show",
+    examples=["stateward settings show", "stateward --profile enterprise settings show --json"],
+)
+@pass_context
+def show(context: CliContext) -> None:
+    """Show the settings that hold.
+
+    They are merged from profile, file, environment and options, and shown as a settings file, with
+    *** for passwords.
+    """
+    shown = context.settings().shown()
+    if context.json:
+        context.emit(shown)
+        return
+    import yaml
+
+    text = yaml.safe_dump(
+        shown, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+    )
+    write_text(text)
+
+
+@settings.command(
+    "reference", examples=["stateward settings reference", "stateward settings reference --json"]
+)
+@pass_context
+def reference(context: CliContext) -> None:
+    """Print every key that a settings file may hold."""
+    from stateward.cli.reference import settings_page
+    from stateward.settings import describe_settings
+
+    if context.json:
+        context.emit([knob._asdict() for knob in describe_settings()])
+    else:
+        write_text(settings_page())

@@ -1,0 +1,341 @@
+"""What every command shares: the options that are accepted everywhere, the help with its examples, and `CliContext`.
+
+A `CliContext` remembers how Stateward was called, opens an App for the command that needs one, and knows
+which words go where: data to stdout, everything said to people to stderr.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from stateward.cli.exit_codes import Exit, Problem, problem
+from stateward.cli.output import (
+    json_text,
+    safe,
+    write_json,
+    write_json_lines,
+)
+
+if TYPE_CHECKING:  # the engines take ten times as long to import as the command line
+    from stateward.app import App
+    from stateward.settings import Settings
+
+PROFILES = ("personal", "business", "enterprise")
+PROGRESS_EVERY_S = 0.1
+
+T = TypeVar("T")
+
+
+class CliContext:
+    """How this command was called, and how it speaks."""
+
+    def __init__(self) -> None:
+        self.config: Path | None = None
+        self.profile: str | None = None
+        self.data: str | None = None
+        self.server: str | None = None
+        self.json = False
+        self.jsonl = False
+        self._progress_at = 0.0
+        self._progress_chars = 0
+
+    @property
+    def is_for_programs(self) -> bool:
+        """Whether a program reads the output."""
+        return self.json or self.jsonl
+
+    def settings(self) -> "Settings":
+        """The settings that hold, or every fault in them."""
+        from stateward.app import load_settings
+
+        return load_settings(self.config, profile=self.profile, data=self.data, server=self.server)
+
+    @contextmanager
+    def app(
+        self, settings: "Settings | None" = None, *, is_runner: bool = False
+    ) -> Iterator["App"]:
+        """An App for this command, here or with --server elsewhere; it logs warnings only, to stderr."""
+        from stateward import telemetry
+        from stateward.app import App
+
+        telemetry.set_up(level="warning", stream=sys.stderr)
+        holding = settings or self.settings()
+        if settings is None and holding.server.url is not None:
+            from stateward.cli.remote import RemoteApp
+
+            with RemoteApp(holding.server) as far:
+                yield cast("App", far)
+            return
+        with App(holding, is_runner=is_runner) as app:
+            yield app
+
+    # Data, to stdout
+
+    def emit(self, value: object) -> None:
+        """One document for programs."""
+        write_json(value)
+
+    def emit_rows(self, rows: Iterable[object]) -> None:
+        """A list for programs: one document, or with --jsonl one a line."""
+        if self.jsonl:
+            write_json_lines(rows)
+        else:
+            write_json(list(rows))
+
+    # Words, to stderr
+
+    def say(self, text: str) -> None:
+        """A line for people; programs asked for data only."""
+        if not self.is_for_programs:
+            self._end_progress()
+            print(safe(text), file=sys.stderr)
+
+    def progress(self, text: str) -> None:
+        """How far it is, on one line that writes itself anew; only where a person sees it."""
+        now = time.monotonic()
+        if self.is_for_programs or not sys.stderr.isatty() or now < self._progress_at:
+            return
+        self._progress_at = now + PROGRESS_EVERY_S
+        line = safe(text)
+        print(f"\r{line.ljust(self._progress_chars)}", end="", file=sys.stderr, flush=True)
+        self._progress_chars = len(line)
+
+    def _end_progress(self) -> None:
+        if self._progress_chars:
+            print(f"\r{' ' * self._progress_chars}\r", end="", file=sys.stderr)
+            self._progress_chars = 0
+
+    def can_ask(self) -> bool:
+        """Whether a person is there to answer a question."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    def fail(self, found: Problem) -> Exit:
+        """Say an error in one sentence, or as one JSON object; the code to end with."""
+        if self.is_for_programs:
+            print(json_text({"error": found.plain()}, is_pretty=False), file=sys.stderr)
+        else:
+            self._end_progress()
+            for line in found.lines:
+                print(f"stateward: {safe(line)}", file=sys.stderr)
+        return found.exit
+
+
+def _remember(context: click.Context, option: click.Parameter, value: object) -> None:
+    if value == "":
+        raise click.BadParameter("it cannot be empty", context, option)
+    if value and option.name is not None:
+        setattr(door_of(context), option.name, value)
+    if door_of(context).json and door_of(context).jsonl:
+        raise click.UsageError(
+            "--json and --jsonl are two shapes of the same answer: take one", context
+        )
+
+
+def door_of(context: click.Context) -> CliContext:
+    """The context of this call."""
+    return context.ensure_object(CliContext)
+
+
+@cache
+def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, ...]:
+    """The options that every command takes, so that it does not matter where they are written."""
+
+    def option(*names: str, **how: Any) -> click.Option:  # noqa: ANN401 - click's own words
+        return click.Option(names, expose_value=False, callback=_remember, is_eager=True, **how)
+
+    shared = (
+        option(
+            "--config",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="A settings file of your own; also $STATEWARD_CONFIG.",
+            hidden=is_hidden,
+        ),
+        option(
+            "--profile",
+            type=click.Choice(PROFILES),
+            help="The profile that the settings start from; also $STATEWARD_PROFILE.",
+            hidden=is_hidden,
+        ),
+        option(
+            "--data",
+            metavar="DIR",
+            help="The data folder; also $STATEWARD_DATA.",
+            hidden=is_hidden,
+        ),
+        option(
+            "--server",
+            metavar="URL",
+            help="Ask a Stateward there over HTTP, with the key in $STATEWARD_KEY; also $STATEWARD_SERVER.",
+            hidden=is_hidden,
+        ),
+        option("--json", is_flag=True, help="Print one JSON document; words stay on stderr."),
+    )
+    if not is_listing:
+        return shared
+    return (*shared, option("--jsonl", is_flag=True, help="Print one JSON document a line."))
+
+
+class Command(click.Command):
+    """A command with examples in its help. `is_listing`: its answer is a list, so it has --jsonl."""
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        examples: Sequence[str] = (),
+        is_listing: bool = False,
+        **how: Any,  # noqa: ANN401 - click's own words
+    ) -> None:
+        super().__init__(name, **how)
+        self.examples = tuple(examples)
+        self.params += everywhere(is_hidden=True, is_listing=is_listing)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, as they can be typed."""
+        _write_examples(self.examples, formatter)
+
+
+def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
+    with formatter.section("Examples"):
+        for example in examples:  # never wrapped: a command is copied as a whole
+            formatter.write(f"{' ' * formatter.current_indent}{example}\n")
+
+
+class Group(click.Group):
+    """A group of commands; it takes the same options as they do."""
+
+    command_class = Command
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        examples: Sequence[str] = (),
+        **how: Any,  # noqa: ANN401 - click's own words
+    ) -> None:
+        super().__init__(name, no_args_is_help=False, **how)
+        self.examples = tuple(examples)
+        self.params += everywhere(is_hidden=not self.is_root, is_listing=False)
+
+    is_root = False
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, as they can be typed."""
+        _write_examples(self.examples, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Nothing at all is a question: the help is the answer."""
+        if not args and not ctx.resilient_parsing:
+            print(ctx.get_help(), file=sys.stderr)
+            ctx.exit(Exit.USAGE)
+        return super().parse_args(ctx, args)
+
+
+class Root(Group):
+    """The whole command line: every error ends here, in a sentence and an exit code."""
+
+    is_root = True
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        sections: Sequence[tuple[str, Sequence[click.Command]]],
+        **how: Any,  # noqa: ANN401 - click's own words
+    ) -> None:
+        super().__init__(name, **how)
+        self.sections = sections
+        for _, commands in sections:
+            for command in commands:
+                self.add_command(command)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the sections, not of the alphabet."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands under the heading that they belong to."""
+        width = formatter.width - max(map(len, self.commands)) - 6
+        for heading, commands in self.sections:
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(str(each.name), each.get_short_help_str(width)) for each in commands]
+                )
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:  # noqa: ANN401
+        """Run a command and end the process."""
+        written = list(sys.argv[1:] if args is None else args)
+        context = CliContext()
+        extra.update(standalone_mode=False, obj=context)
+        _forgive_encodings()
+        try:
+            code = super().main(written, *rest, **extra)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            code = _pipe_is_broken()
+        except Exception as error:  # noqa: BLE001 - the last line of defence: never a traceback
+            context.json |= (
+                "--json" in written
+            )  # a command that cannot be read was not read that far
+            code = context.fail(problem(error))
+            _discard_output()
+        sys.exit(int(code or Exit.OK))
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
+        """Run the command; a reader that left is no error of ours, and click would make it one."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            return _pipe_is_broken()
+        return code
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples and the exit codes."""
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(int(code)), code.meaning) for code in Exit])
+
+
+def hold_streams() -> None:
+    """Whoever closed a standard stream gets silence: the next file opened must not take its place."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free is this one
+            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w"))
+
+
+def _forgive_encodings() -> None:
+    """A terminal that cannot show a character shows its number instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Callable[..., None] | None = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _pipe_is_broken() -> Exit:
+    _discard_output()
+    return Exit.BROKEN_PIPE
+
+
+def _discard_output() -> None:
+    """If stdout cannot be written, what is left goes nowhere: Python would complain once more at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+pass_context = click.make_pass_decorator(CliContext)

@@ -1,0 +1,166 @@
+"""How a command ends: the exit codes, and the one sentence that every error becomes.
+
+The numbers and their meaning stand here and nowhere else; `stateward --help` and the reference page
+print them. No error that was foreseen may reach a person as a traceback.
+"""
+
+import errno
+from enum import IntEnum
+from typing import TypeAlias
+
+import click
+
+DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+Details: TypeAlias = dict[str, object]
+
+
+class Exit(IntEnum):
+    """An exit code and what it means."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> "Exit":
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    OK = 0, "done"
+    FOUND_PROBLEMS = 1, "it ran and found problems: verify, doctor, machine check, submit --wait"
+    USAGE = 2, "the command was written wrongly"
+    UNKNOWN = 3, "there is no such record, machine, stage, status or priority"
+    REFUSED = 4, "refused: an invalid request, transition, declaration or settings file"
+    CONFLICT = 5, "somebody else changed the record first; look again"
+    STORE = 6, "the database cannot be reached or is not one of ours"
+    DISK_FULL = 7, "the disk is full or failing; nothing was half-written"
+    TIMED_OUT = 8, "it did not happen within the time given"
+    INTERNAL = 70, "a bug in Stateward; the sentence says where the traceback is"
+    INTERRUPTED = 130, "interrupted"
+    BROKEN_PIPE = 141, "whoever read the output stopped reading"
+
+
+class Problem:
+    """An error as a context shows it: how to end, a word for programs, a sentence for people."""
+
+    def __init__(
+        self, exit_code: Exit, code: str, message: str, details: Details | None = None
+    ) -> None:
+        self.exit = exit_code
+        self.code = code
+        self.message = message
+        self.details = details or {}
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each fault of a declaration; of anything else one line."""
+        faults = self.details.get("faults")
+        return [str(fault) for fault in faults] if isinstance(faults, list) else [self.message]
+
+    def plain(self) -> Details:
+        """As JSON has it."""
+        return {"code": self.code, "message": self.message, **self.details}
+
+
+def problem(error: BaseException) -> Problem:
+    """What any error means to whoever ran the command."""
+    from stateward.core.errors import StatewardError
+
+    match error:
+        case StatewardError():
+            return _foreseen(error)
+        case click.UsageError():
+            return Problem(Exit.USAGE, "usage", _usage(error))
+        case click.ClickException():
+            return Problem(Exit.REFUSED, "refused", error.format_message())
+        case click.Abort() | KeyboardInterrupt() | EOFError():
+            return Problem(Exit.INTERRUPTED, "interrupted", "interrupted")
+        case OSError(errno=number) if number in DISK_FULL_ERRNOS:
+            return Problem(
+                Exit.DISK_FULL, "disk_full", f"{_where(error)}; free some space and try again"
+            )
+        case OSError(filename=name) if name is not None:
+            return Problem(Exit.REFUSED, "os_error", _where(error))
+        case _:
+            return _bug(error)
+
+
+def _foreseen(error: Exception) -> Problem:
+    from stateward.core import errors
+
+    exits = {
+        errors.UnknownName: Exit.UNKNOWN,
+        errors.ConcurrentModification: Exit.CONFLICT,
+        errors.ReviewTaken: Exit.CONFLICT,
+        errors.StoreFull: Exit.DISK_FULL,
+        errors.StoreError: Exit.STORE,
+        errors.ArtifactError: Exit.STORE,
+        errors.LedgerPoisoned: Exit.DISK_FULL,
+        errors.StatewardError: Exit.REFUSED,
+    }
+    exit_code = next(exits[kind] for kind in type(error).__mro__ if kind in exits)
+    cause = error.__cause__
+    if isinstance(cause, OSError) and cause.errno in DISK_FULL_ERRNOS:
+        exit_code = Exit.DISK_FULL
+    return Problem(exit_code, _snake(type(error).__name__), str(error), _details(error))
+
+
+def _details(error: Exception) -> Details:
+    from stateward.core import errors
+
+    match error:
+        case errors.InvalidTransition():
+            return {
+                "record_id": error.record_id,
+                "expected": error.expected,
+                "found": error.found,
+                "allowed": list(error.allowed),
+            }
+        case errors.ReviewTaken():
+            return {"record_id": error.record_id, "by": error.by, "until": error.until}
+        case errors.InvalidCorrection():
+            return {"record_id": error.record_id, "errors": dict(error.faults)}
+        case errors.DeclarationError():
+            return {"faults": list(error.faults)}
+        case errors.LedgerDamaged():
+            return {"findings": list(error.findings)}
+        case errors.UnknownName():
+            return {"what": error.what, "name": error.name}
+    return {}
+
+
+def _usage(error: click.UsageError) -> str:
+    path = error.ctx.command_path if error.ctx is not None else "stateward"
+    message = error.format_message().rstrip(".")
+    return f"{message}; see {path} --help"
+
+
+def _where(error: OSError) -> str:
+    name = error.filename
+    subject = f"cannot use {name}" if name is not None else "cannot write"
+    return f"{subject}: {error.strerror or error}"
+
+
+def _bug(error: BaseException) -> Problem:
+    import tempfile
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    with tempfile.NamedTemporaryFile(
+        "w",
+        prefix="stateward-",
+        suffix=".txt",
+        delete=False,
+        encoding="utf-8",
+        errors="backslashreplace",
+    ) as file:
+        file.write(text)
+    sentence = (
+        f"this is a bug in Stateward ({type(error).__name__}: {error}); "
+        f"please report it with {file.name}, which says where it happened"
+    )
+    return Problem(Exit.INTERNAL, "internal_error", sentence, {"traceback": file.name})
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name).lstrip("_")

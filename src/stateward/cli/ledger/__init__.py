@@ -1,0 +1,368 @@
+"""`stateward ledger`: ask a ledger directory. Needs no database and no settings.
+
+Writing stands in `write`, what keeps a ledger sound and small in `maintenance`, nights and checkpoints in
+`checkpoints`, old ledgers in `migrate`. All are doors of `stateward.ledger` and know nothing.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Group, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.ledger import checkpoints, maintenance, migrate
+from stateward.cli.ledger import write as writing
+from stateward.cli.ledger.options import reading
+from stateward.cli.output import (
+    cut,
+    hand_over,
+    moment,
+    plural,
+    span,
+    write,
+    write_table,
+)
+
+if TYPE_CHECKING:
+    from stateward.ledger import Document, Ledger, LedgerAuditRecord
+
+ROWS_DEFAULT = 100
+ROWS_MAX = 1_000_000
+WATCH_S = 0.2
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.group(
+    "ledger",
+    cls=Group,
+    examples=["stateward ledger init ledger/", "stateward ledger stats ledger/"],
+)
+def ledger() -> None:
+    """Keep, ask, check and mend a ledger of documents."""
+
+
+def duration(text: str) -> timedelta:
+    """A time as `6h`, `90m` or `2d`."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in UNITS_S or not number.isascii() or not number.replace(".", "", 1).isdecimal():
+        raise click.BadParameter(f"{text!r} is no time; write 90m, 6h or 2d")
+    try:
+        return timedelta(seconds=float(number) * UNITS_S[unit])
+    except OverflowError:
+        raise click.BadParameter(f"{text!r:.60} is longer than time itself") from None
+
+
+@ledger.command(
+    "state",
+    examples=[
+        "stateward ledger state ledger/ doc:123",
+        "stateward ledger state export.jsonl --json",
+    ],
+)
+@click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
+@click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
+@pass_context
+def state(context: CliContext, ledger_path: Path, doc_ids: tuple[str, ...]) -> None:
+    """Say where documents are; without names, all of them.
+
+    A file is one that `ledger export` wrote: nothing is said of a damaged one but what is wrong with it.
+    """
+    found = _states(context, ledger_path, doc_ids)
+    if context.json:
+        context.emit(found)
+    else:
+        for doc_id, name in found.items():
+            write(f"{doc_id}  {name}")
+
+
+def _states(context: CliContext, path: Path, doc_ids: tuple[str, ...]) -> dict[str, str]:
+    from stateward.core.errors import UnknownName
+    from stateward.ledger.export_file import file_states
+
+    if path.is_file():
+        known = file_states(path)
+        found = {doc_id: known.get(doc_id) for doc_id in doc_ids} if doc_ids else dict(known)
+    else:
+        with reading(context, path) as opened:
+            if doc_ids:
+                found = {doc_id: opened.state(doc_id) for doc_id in doc_ids}
+            else:
+                found = {each.doc_id: each.state for each in opened.documents()}
+    for doc_id, name in found.items():
+        if name is None:
+            raise UnknownName("document", cut(doc_id, chars_max=80))
+    return {doc_id: str(name) for doc_id, name in found.items()}
+
+
+@ledger.command(
+    "history",
+    is_listing=True,
+    examples=[
+        "stateward ledger history ledger/ doc:123",
+        "stateward ledger history ledger/ doc:123 --jsonl",
+    ],
+)
+@a_ledger
+@click.argument("doc_id")
+@pass_context
+def history(context: CliContext, ledger_path: Path, doc_id: str) -> None:
+    """Show everything that happened to a document.
+
+    Also what was rolled back or archived; what was removed on purpose is missing.
+    """
+    from stateward.core.errors import UnknownName
+
+    with reading(context, ledger_path) as found:
+        records = found.history(doc_id)
+    if not records:
+        raise UnknownName("document", cut(doc_id, chars_max=80))
+    if context.is_for_programs:
+        context.emit_rows(each.to_dict() for each in records)
+    else:
+        write_table(("seq", "at", "from", "to", "after", "adapter", "what"), map(_row, records))
+
+
+def _row(each: "LedgerAuditRecord") -> tuple[object, ...]:
+    what = ": ".join(part for part in (each.error_type, each.error_message) if part)
+    after = "" if each.duration_seconds is None else span(round(each.duration_seconds * 1_000_000))
+    at = moment(round(each.timestamp * 1_000_000))
+    return each.seq, at, each.old_state, each.new_state, after, each.adapter, cut(what)
+
+
+@ledger.command(
+    "documents",
+    is_listing=True,
+    examples=[
+        "stateward ledger documents ledger/ --state failed",
+        "stateward ledger documents ledger/ --jsonl",
+    ],
+)
+@a_ledger
+@click.option("--state", "state_", help="Only those in this state.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, ROWS_MAX),
+    help=f"At most that many; {ROWS_DEFAULT} for people, all for programs.",
+)
+@pass_context
+def documents(
+    context: CliContext, *, ledger_path: Path, state_: str | None, limit: int | None
+) -> None:
+    """List documents and where they are."""
+    with reading(context, ledger_path) as found:
+        _check_state(found, state_)
+        _list_documents(context, found.documents(state=state_), limit)
+
+
+def _check_state(found: "Ledger", name: str | None) -> None:
+    from stateward.core.errors import UnknownName
+
+    if name is not None and found.machine is not None and name not in found.machine.state:
+        raise UnknownName("state", name, found.machine.state)
+
+
+def _list_documents(context: CliContext, found: Iterator["Document"], limit: int | None) -> None:
+    from itertools import islice
+
+    if context.is_for_programs:
+        context.emit_rows(islice(found, limit))
+        return
+    most = limit or ROWS_DEFAULT
+    shown = list(islice(found, most + 1))
+    rows = [
+        (cut(each.doc_id), each.state, moment(round(each.updated_at * 1_000_000)), each.adapter,
+         each.retry_count or "", cut(each.error_message or ""))
+        for each in shown[:most]
+    ]  # fmt: skip
+    write_table(("document", "state", "since", "adapter", "retries", "error"), rows)
+    if len(shown) > most:
+        context.say(f"and more; --limit {most * 10} shows more of them")
+
+
+@ledger.command(
+    "stats", examples=["stateward ledger stats ledger/", "stateward ledger stats ledger/ --json"]
+)
+@a_ledger
+@pass_context
+def stats(context: CliContext, ledger_path: Path) -> None:
+    """Count documents, errors, adapters and durations.
+
+    Costs the same however many documents there are. Durations are the stays in a state that have ended.
+    """
+    with reading(context, ledger_path) as found:
+        summary, counts = found.summary(), found.counts()
+        snapshots, last = found.snapshots(), found.last_seq
+    answer = {
+        "document_count": summary.documents,
+        "distribution": dict(sorted(counts.items())),
+        "error_types": summary.errors,
+        "adapters": summary.adapters,
+        "durations": {
+            name: {
+                "count": stays.count, "mean_s": round(stays.total_s / stays.count, 6), "max_s": stays.max_s,
+                "p50_s": stays.percentile(0.5), "p95_s": stays.percentile(0.95),
+            }
+            for name, stays in sorted(summary.durations.items()) if stays.count
+        },
+        "sources": summary.sources,
+        "records": last,
+        "snapshots": len(snapshots),
+    }  # fmt: skip
+    if context.json:
+        context.emit(answer)
+        return
+    write(
+        f"{plural(summary.documents, 'document')}, {plural(last, 'record')}, {plural(len(snapshots), 'snapshot')}"
+    )
+    rows = []
+    for name in sorted(counts.keys() | summary.durations.keys()):
+        stays = summary.durations.get(name)
+        times = (
+            [span(round(stays.percentile(share) * 1_000_000)) for share in (0.5, 0.95)]
+            if stays
+            else ["", ""]
+        )
+        rows.append((name, f"{counts.get(name, 0):,}", *times))
+    write_table(("state", "documents", "p50", "p95"), rows)
+    for title, names in (("error type", summary.errors), ("adapter", summary.adapters)):
+        if names:
+            write()
+            write_table((title, "records"), _most_first(names))
+
+
+def _most_first(names: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(names.items(), key=lambda each: (-each[1], each[0]))
+
+
+@ledger.command(
+    "stuck",
+    is_listing=True,
+    examples=[
+        "stateward ledger stuck ledger/ --older-than 6h",
+        "stateward ledger stuck ledger/ --state parsing",
+    ],
+)
+@a_ledger
+@click.option(
+    "--older-than", default="6h", show_default=True, help="How long it has been there: 90m, 6h, 2d."
+)
+@click.option(
+    "--state", "states", multiple=True, help="Only these states; otherwise all that are no end."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, ROWS_MAX),
+    help=f"At most that many; {ROWS_DEFAULT} for people.",
+)
+@pass_context
+def stuck(
+    context: CliContext,
+    *,
+    ledger_path: Path,
+    older_than: str,
+    states: tuple[str, ...],
+    limit: int | None,
+) -> Exit:
+    """List documents that have not moved for long.
+
+    Ends with 1 if there is any.
+    """
+    age = duration(older_than)
+    with reading(context, ledger_path) as found:
+        for name in states:
+            _check_state(found, name)
+        late = found.stuck(older_than=age, states=states or None)
+        first = next(late, None)
+        if first is None:
+            if context.is_for_programs:
+                context.emit_rows([])
+            context.say(f"nothing has been in one state for longer than {older_than}")
+            return Exit.OK
+
+        def every() -> Iterator["Document"]:
+            yield first
+            yield from late
+
+        _list_documents(context, every(), limit)
+    return Exit.FOUND_PROBLEMS
+
+
+@ledger.command(
+    "query",
+    is_listing=True,
+    examples=[
+        "stateward ledger query ledger/ 'SELECT new_state, count(*) FROM ledger GROUP BY ALL'",
+    ],
+)
+@a_ledger
+@click.argument("sql", metavar="SQL")
+@pass_context
+def query(context: CliContext, ledger_path: Path, sql: str) -> None:
+    """Ask anything in SQL, with DuckDB.
+
+    The table `ledger` holds every line of the log, live and archived, with the fields of the reference page, and
+    `happened_at`, the timestamp as a time. Needs the extra `query`: pip install 'stateward[query]'.
+    """
+    from stateward.cli.ledger.query import ask
+
+    with reading(context, ledger_path) as found:
+        columns, rows, notes = ask(found, sql)
+    for note in notes:
+        context.say(f"note: {note}")
+    if context.is_for_programs:
+        context.emit_rows(dict(zip(columns, row, strict=True)) for row in rows)
+    else:
+        write_table(columns, rows)
+
+
+@ledger.command(
+    "watch",
+    is_listing=True,
+    examples=[
+        "stateward ledger watch ledger/",
+        "stateward ledger watch ledger/ --after 0 --until-idle --jsonl",
+    ],
+)
+@a_ledger
+@click.option(
+    "--after",
+    type=click.IntRange(0),
+    help="Begin after this seq; otherwise with what comes from now on.",
+)
+@click.option("--until-idle", is_flag=True, help="Show what there is, then end.")
+@pass_context
+def watch(context: CliContext, *, ledger_path: Path, after: int | None, until_idle: bool) -> None:
+    """Follow the ledger as it is written, until interrupted."""
+    with reading(context, ledger_path) as found:
+        records = found.follow(after=after, poll_s=WATCH_S, until=lambda: until_idle)
+        if context.json and not until_idle:
+            context.json, context.jsonl = (
+                False,
+                True,
+            )  # a list without an end has no closing bracket
+        if context.json:
+            context.emit_rows(each.to_dict() for each in records)
+            return
+        for each in records:
+            if context.jsonl:
+                context.emit_rows([each.to_dict()])
+            else:
+                write(_as_line(each))
+            hand_over()
+
+
+def _as_line(each: "LedgerAuditRecord") -> str:
+    seq, at, old, new, after, adapter, what = _row(each)
+    name = cut(each.doc_id) or "the ledger"
+    parts = (seq, at, f"{name}: {old or 'new'} → {new}", adapter, after, what)
+    return "  ".join(str(part) for part in parts if part)
+
+
+for _part in (writing, maintenance, checkpoints, migrate):
+    for _command in _part.COMMANDS:
+        ledger.add_command(_command)

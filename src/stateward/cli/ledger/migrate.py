@@ -1,0 +1,192 @@
+"""Old ledgers: `stateward ledger migrate` makes a ledger of one, `prune-backups` clears its copies away."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.ledger.options import accept_loss, execute
+from stateward.cli.output import (
+    plural,
+    span,
+    write_table,
+    write_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stateward.ledger.legacy import StateMap
+    from stateward.ledger.migrate import Progress, Report
+
+BACKUP_DAYS = 30
+
+
+@click.command(
+    "migrate",
+    cls=Command,
+    examples=[
+        "stateward ledger migrate ledger.jsonl --dry-run --report report.txt",
+        "stateward ledger migrate ledger.jsonl --output ledger/",
+        "stateward ledger migrate old/ledger.jsonl --in-place --mapping words.yaml",
+        "stateward ledger migrate ledger.jsonl --output ledger/ --rollback",
+    ],
+)
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--output", metavar="DIR", type=click.Path(path_type=Path), help="The new ledger: a new folder."
+)
+@click.option("--in-place", is_flag=True, help="Make the folder of FILE the new ledger.")
+@click.option(
+    "--mapping",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Words for states of your own, as YAML.",
+)
+@click.option("--dry-run", is_flag=True, help="Read everything, write nothing.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the report as text and JSON.",
+)
+@click.option(
+    "--rollback", is_flag=True, help="Put the new ledger aside and bring the old bytes back."
+)
+@accept_loss
+@pass_context
+def migrate(
+    context: CliContext, *, source: Path, output: Path | None, in_place: bool, mapping: Path | None, dry_run: bool,
+    report: Path | None, rollback: bool, accept_loss: bool,
+) -> None:  # fmt: skip
+    """Make a ledger of an old file of JSON lines.
+
+    Keeps a backup first, builds the new ledger beside, checks it, then puts it in place in one step. Killed, it goes on
+    where it was; run twice, it changes nothing. Moves that the machine does not have are imported, marked and reported.
+    """
+    from stateward.ledger.migrate import migrate as run
+    from stateward.ledger.migrate import write_report
+
+    if rollback:
+        _undo(context, source, output, in_place=in_place, accept_loss=accept_loss, dry_run=dry_run)
+        return
+    if output is None and not in_place and not dry_run:
+        raise click.UsageError("say where the new ledger goes: --output DIR or --in-place")
+    done = run(
+        source,
+        output=output,
+        in_place=in_place,
+        mapping=_mapping(mapping),
+        dry_run=dry_run,
+        progress=_meter(context),
+    )
+    if report is not None:
+        text, data = write_report(done, report)
+        context.say(f"the report is in {text} and {data}")
+    _tell(context, done, is_long=report is None)
+
+
+def _mapping(path: Path | None) -> "StateMap | None":
+    from stateward.ledger.legacy import read_mapping
+
+    return None if path is None else read_mapping(path.read_text("utf-8"), source=str(path))
+
+
+def _meter(context: CliContext) -> "Callable[[Progress], None]":
+    def show(now: "Progress") -> None:
+        share = 100 * now.done / now.all if now.all else 100.0
+        left = span(round(now.left_s * 1_000_000))
+        context.progress(
+            f"{now.what}: {share:.0f} %, {now.lines:,} lines, {now.lines_per_s:,.0f} a second, {left} left"
+        )
+
+    return show
+
+
+def _tell(context: CliContext, done: "Report", *, is_long: bool) -> None:
+    from stateward.ledger.migrate import report_text
+
+    if context.json:
+        context.emit(done)
+        return
+    if is_long:
+        write_text(report_text(done))
+    if done.is_done_already:
+        context.say(f"{done.target} was made of this file already; nothing was changed")
+    elif done.is_dry_run:
+        context.say(
+            f"a dry run: {plural(done.documents, 'document')} would be migrated; nothing was written"
+        )
+    else:
+        context.say(
+            f"{plural(done.documents, 'document')} in {done.target}; the old file is kept as {done.backup}"
+        )
+
+
+def _undo(
+    context: CliContext,
+    source: Path,
+    output: Path | None,
+    *,
+    in_place: bool,
+    accept_loss: bool,
+    dry_run: bool,
+) -> None:
+    from stateward.ledger.migrate import undo
+
+    done = undo(
+        source, output=output, in_place=in_place, accept_loss=accept_loss, execute=not dry_run
+    )
+    if context.json:
+        context.emit(done)
+    else:
+        was = "would be" if dry_run else "is"
+        context.say(
+            f"the new ledger {was} put aside as {done.aside}; {done.source} "
+            + (
+                f"{was} brought back from {done.backup}"
+                if done.is_restored
+                else "has its old bytes"
+            )
+        )
+
+
+@click.command(
+    "prune-backups",
+    cls=Command,
+    is_listing=True,
+    examples=[
+        "stateward ledger prune-backups .",
+        "stateward ledger prune-backups . --days 60 --execute",
+    ],
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--days",
+    type=click.IntRange(1),
+    default=BACKUP_DAYS,
+    show_default=True,
+    help="How long they are kept.",
+)
+@execute
+@pass_context
+def prune_backups(context: CliContext, *, folder: Path, days: int, execute: bool) -> None:
+    """Remove old backups that migrations made.
+
+    Nothing else ever removes one. Their age is the date in their name.
+    """
+    from stateward.ledger.migrate import prune_backups as prune
+
+    old = prune(folder, days=days, execute=execute)
+    if context.is_for_programs:
+        context.emit_rows(
+            {"path": str(each.path), "day": str(each.day), "bytes": each.bytes} for each in old
+        )
+        return
+    write_table(("backup", "of", "bytes"), [(each.path, each.day, each.bytes) for each in old])
+    said = "removed" if execute else "would be removed; say --execute to do it"
+    context.say(f"{plural(len(old), 'backup')} older than {plural(days, 'day')} {said}")
+
+
+COMMANDS: tuple[click.Command, ...] = (migrate, prune_backups)

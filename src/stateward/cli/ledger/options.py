@@ -1,0 +1,128 @@
+"""How commands open a ledger: for reading, or as its one writer, with the machine that it was made for.
+
+And how they read JSON that somebody typed or generated: strictly, so that nothing of it is lost in silence.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext
+
+DIGITS_MAX = 100
+execute = click.option(
+    "--execute", is_flag=True, help="Do it; otherwise only say what would be done."
+)
+accept_loss = click.option("--accept-loss", is_flag=True, help="Go on even where records are lost.")
+
+if TYPE_CHECKING:
+    from stateward.core.machine import Machine
+    from stateward.ledger import Ledger
+
+
+def machine_of(context: CliContext, path: Path) -> "Machine | None":
+    """The machine that the ledger was made for; None for a ledger that mirrors another log."""
+    from stateward.core.errors import UnknownName
+    from stateward.ledger import LITERATURE
+    from stateward.ledger.manifest import read_manifest
+    from stateward.ledger.writer import ANY_MACHINE
+
+    manifest = read_manifest(path) if path.is_dir() else None
+    name = manifest.machine if manifest is not None and manifest.machine else LITERATURE.name
+    if name == ANY_MACHINE:
+        return None
+    if name == LITERATURE.name:
+        return LITERATURE
+    from stateward.app import declared_machines
+
+    machines = {each.name: each for each in declared_machines(context.settings())}
+    if name not in machines:
+        raise UnknownName("machine", name, machines)
+    return machines[name]
+
+
+@contextmanager
+def reading(context: CliContext, path: Path) -> Iterator["Ledger"]:
+    """A ledger to ask. What had to be used instead of what is said."""
+    from stateward.ledger import Ledger
+
+    with Ledger.open(path, read_only=True, machine=machine_of(context, path)) as found:
+        yield found
+        _say_notes(context, found)
+
+
+@contextmanager
+def writing(context: CliContext, path: Path, *, is_new: bool = False) -> Iterator["Ledger"]:
+    """A ledger to write to; the only writer there is."""
+    from stateward.ledger import Ledger, LedgerMismatch
+    from stateward.ledger.rebuild import is_ledger
+
+    if not is_new and not (path.is_dir() and is_ledger(path)):
+        raise LedgerMismatch(f"{path} is not a ledger; make one with: stateward ledger init {path}")
+    with Ledger.open(path, machine=machine_of(context, path)) as found:
+        _say_notes(context, found)
+        yield found
+
+
+def _say_notes(context: CliContext, found: "Ledger") -> None:
+    for note in found.notes:
+        context.say(f"note: {note}")
+
+
+def json_object(text: str | bytes) -> dict[str, object]:
+    """One JSON object. Refused are keys that stand twice, NaN, infinities, and bytes that are no text."""
+    import json
+
+    from stateward.core.errors import InvalidRequest
+
+    try:
+        plain = text if isinstance(text, str) else text.decode("utf-8")
+        found = json.loads(
+            plain,
+            object_pairs_hook=_no_twins,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_whole,
+        )
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"byte {error.start} is no UTF-8") from error
+    except RecursionError as error:
+        raise InvalidRequest("it is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(
+            f"this is not JSON: {error.msg} (character {error.pos + 1})"
+        ) from error
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from error
+    if not isinstance(found, dict):
+        raise InvalidRequest("this is no JSON object")
+    return found
+
+
+def _no_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twin = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twin!r} stands twice in one object; which one counts?")
+    return found
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number in JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{text:.40} is too large for a number")
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS_MAX:
+        raise ValueError(f"a number of {len(text)} digits is too large; write it as text")
+    return int(text)

@@ -1,0 +1,171 @@
+"""Writing to a ledger: `stateward ledger init` and `append`, each move checked and durable when the command ends."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.ledger.options import json_object, writing
+from stateward.cli.output import plural
+
+if TYPE_CHECKING:
+    from stateward.core.errors import InvalidRequest
+    from stateward.ledger import Entry, Ledger
+
+BATCH_LINES = 1024
+
+a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.command("init", cls=Command, examples=["stateward ledger init ledger/"])
+@a_ledger
+@pass_context
+def init(context: CliContext, ledger_path: Path) -> None:
+    """Make an empty ledger in a new or empty folder.
+
+    A folder that is a ledger already stays as it is.
+    """
+    with writing(context, ledger_path, is_new=True) as found:
+        count = found.last_seq
+    if context.json:
+        context.emit({"ledger": str(ledger_path), "records": count})
+    else:
+        context.say(f"{ledger_path} is a ledger with {plural(count, 'record')}")
+
+
+@click.command(
+    "append",
+    cls=Command,
+    examples=[
+        "stateward ledger append ledger/ doc:123 pending --adapter pubmed",
+        "stateward ledger append ledger/ --from moves.jsonl",
+    ],
+)
+@a_ledger
+@click.argument("doc_id", required=False)
+@click.argument("state", required=False)
+@click.option("--adapter", default="", help="Who moves it.")
+@click.option("--actor", help="Who asked for it; a person is person:NAME.")
+@click.option("--error-type", help="What kind of error it was.")
+@click.option("--error-message", help="What went wrong, in a sentence.")
+@click.option("--metadata", metavar="JSON", help="Anything else, as a JSON object.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="JSON lines with doc_id, state and the fields above; - is stdin.",
+)
+@pass_context
+def append(
+    context: CliContext,
+    /,
+    *,
+    ledger_path: Path,
+    doc_id: str | None,
+    state: str | None,
+    source: Path | None,
+    **how: str | None,
+) -> None:
+    """Move a document, or many from a file of JSON lines.
+
+    Each move is checked against the machine, and durable when the command ends. Of a file everything is written up to
+    the first wrong line, which is named.
+    """
+    if (source is None) == (doc_id is None) or (source is None and state is None):
+        raise click.UsageError("name a document and its state, or a file with --from")
+    with writing(context, ledger_path) as found:
+        if source is not None:
+            count = _append_file(context, found, source)
+        else:
+            count = found.record_many(
+                [_move(found, {"doc_id": doc_id, "state": state, **_given(how)}, "")]
+            )
+        last = found.last_seq
+    if context.json:
+        context.emit({"appended": count, "last_seq": last})
+    else:
+        context.say(f"{plural(count, 'record')} appended; the ledger ends at seq {last:,}")
+
+
+def _given(how: dict[str, str | None]) -> dict[str, object]:
+    from stateward.core.errors import InvalidRequest
+
+    fields: dict[str, object] = {name: value for name, value in how.items() if value}
+    if "metadata" in fields:
+        try:
+            fields["metadata"] = json_object(str(fields["metadata"]))
+        except InvalidRequest as error:
+            raise click.BadParameter(f"--metadata is not JSON: {error}") from error
+    return fields
+
+
+def _append_file(context: CliContext, found: "Ledger", source: Path) -> int:
+    from stateward.core.errors import StatewardError
+
+    count = 0
+    group: list[tuple[str, Entry]] = []
+    stream = sys.stdin.buffer if str(source) == "-" else source.open("rb")
+    with stream:
+        for number, line in enumerate(stream, 1):
+            if line.isspace():
+                continue
+            where = f"{source}, line {number}"
+            try:
+                group.append((where, _move(found, json_object(line), "")))
+            except StatewardError as error:
+                count += _append_group(found, group, count)
+                raise _stopped(where, error, count) from error
+            if len(group) >= BATCH_LINES:
+                count += _append_group(found, group, count)
+                group = []
+                context.progress(f"{count:,} records")
+    return count + _append_group(found, group, count)
+
+
+def _append_group(found: "Ledger", group: list[tuple[str, "Entry"]], before: int) -> int:
+    """All of them in one group; if one is wrong, those before it, and its line is named."""
+    from stateward.core.errors import InvalidRequest, InvalidTransition, StatewardError
+
+    try:
+        return found.record_many(entry for _, entry in group)
+    except (InvalidTransition, InvalidRequest):
+        for count, (where, entry) in enumerate(group):
+            try:
+                found.record_many([entry])
+            except StatewardError as error:
+                raise _stopped(where, error, before + count) from error
+        return len(group)
+
+
+def _stopped(where: str, error: Exception, count: int) -> "InvalidRequest":
+    from stateward.core.errors import InvalidRequest
+
+    return InvalidRequest(f"{where}: {error}; appended before it: {plural(count, 'record')}")
+
+
+def _move(found: "Ledger", fields: dict[str, object], where: str) -> "Entry":
+    """One move that somebody asks for, as the ledger takes it."""
+    import msgspec
+
+    from stateward.core.errors import InvalidRequest
+    from stateward.ledger import LITERATURE, Entry, LedgerState
+
+    try:
+        entry = msgspec.convert(fields, Entry)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"{where}{error}") from error
+    if found.machine is LITERATURE:
+        try:
+            entry = msgspec.structs.replace(entry, state=LedgerState(entry.state))
+        except ValueError:
+            known = ", ".join(LedgerState)
+            raise InvalidRequest(
+                f"{where}there is no state {entry.state!r}; there are: {known}"
+            ) from None
+    return entry
+
+
+COMMANDS: tuple[click.Command, ...] = (init, append)

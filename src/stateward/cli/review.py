@@ -1,0 +1,471 @@
+"""`stateward review`: what waits for a person, taking it up, and deciding it. `stateward release`: letting it through.
+
+What a decision means is the business of `reviews`; this is its context. A decision is kept with who made it.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import (
+    CliContext,
+    Command,
+    Group,
+    pass_context,
+)
+from stateward.cli.output import (
+    cut,
+    moment,
+    plural,
+    write,
+    write_table,
+)
+
+if TYPE_CHECKING:
+    from stateward.core.model import Fields
+    from stateward.engine.reviews import Task
+
+ROWS = 100
+VALUES_MAX = 100
+
+
+@click.group(
+    "review",
+    cls=Group,
+    examples=[
+        "stateward review list",
+        "stateward review show CW_01h2k3",
+        "stateward review correct CW_01h2k3 --set monthly_rate=56.90",
+    ],
+)
+def review() -> None:
+    """Decide what waits for a person."""
+
+
+@review.command(
+    "list", is_listing=True, examples=["stateward review list", "stateward review list --jsonl"]
+)
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1, max=1000),
+    default=ROWS,
+    show_default=True,
+    help="How many at most.",
+)
+@pass_context
+def list_(context: CliContext, *, limit: int) -> None:
+    """List what waits for a decision.
+
+    The nearest deadline comes first.
+    """
+    with context.app() as app:
+        tasks = app.reviews.pending(limit=limit)
+    if context.is_for_programs:
+        context.emit_rows(_row(task) for task in tasks)
+        return
+    if not tasks:
+        context.say("nothing waits for a decision")
+        return
+    columns = ("id", "document", "vertical", "provider", "confidence", "until", "taken up by")
+    write_table(columns, [_cells(task) for task in tasks])
+
+
+@review.command("show", examples=["stateward review show CW_01h2k3"])
+@click.argument("record_id", metavar="ID")
+@pass_context
+def show(context: CliContext, *, record_id: str) -> None:
+    """Show a review: what was found, and what the checks say.
+
+    One that is decided says by whom, when and how.
+    """
+    with context.app() as app:
+        task = app.reviews.task(record_id)
+        fields, problems = app.reviews.items(task.record), app.reviews.problems(task.record)
+    if context.json:
+        context.emit({**_row(task), "fields": fields, "problems": problems})
+        return
+    _show(context, task, fields, problems)
+
+
+@review.command("claim", examples=["stateward review claim CW_01h2k3"])
+@click.argument("record_id", metavar="ID")
+@pass_context
+def claim(context: CliContext, *, record_id: str) -> None:
+    """Take a review up.
+
+    For a while (`reviews.claim_seconds`) nobody else may decide it. Whoever has it may take it up again.
+    """
+    with context.app() as app:
+        task = app.reviews.claim(record_id, actor=_person())
+    if context.json:
+        context.emit(_row(task))
+    elif task.claim is not None:
+        context.say(f"{record_id} is yours until {moment(task.claim.until)}")
+
+
+@review.command("release", examples=["stateward review release CW_01h2k3"])
+@click.argument("record_id", metavar="ID")
+@pass_context
+def release_claim(context: CliContext, *, record_id: str) -> None:
+    """Leave a review that was taken up to others."""
+    with context.app() as app:
+        task = app.reviews.release(record_id, actor=_person())
+    if context.json:
+        context.emit(_row(task))
+    else:
+        context.say(f"{record_id} is free")
+
+
+@review.command(
+    "approve", examples=["stateward review approve CW_01h2k3 --notes 'compared with the paper'"]
+)
+@click.argument("record_id", metavar="ID")
+@click.option("--notes", metavar="TEXT", help="Kept in the history.")
+@pass_context
+def approve(context: CliContext, *, record_id: str, notes: str | None) -> None:
+    """Accept the values as they were found.
+
+    The first decision counts; a second is refused.
+    """
+    _decide(context, record_id, "approve", notes=notes)
+
+
+@review.command("reject", examples=["stateward review reject CW_01h2k3 --notes 'not a contract'"])
+@click.argument("record_id", metavar="ID")
+@click.option("--notes", metavar="TEXT", required=True, help="Why; kept in the history.")
+@pass_context
+def reject(context: CliContext, *, record_id: str, notes: str) -> None:
+    """Refuse a document, and say why."""
+    _decide(context, record_id, "reject", notes=notes)
+
+
+@review.command(
+    "correct",
+    examples=[
+        "stateward review correct CW_01h2k3 --set monthly_rate=56.90 --set contract_end=2027-02-28",
+        "stateward review correct CW_01h2k3 --none deductible --notes 'there is none'",
+        "stateward review correct CW_01h2k3 --values corrected.json",
+    ],
+)
+@click.argument("record_id", metavar="ID")
+@click.option(
+    "--set",
+    "given",
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="The right value of a field; again for several values of one field.",
+)
+@click.option(
+    "--none",
+    "absent",
+    metavar="FIELD",
+    multiple=True,
+    help="A field that the document does not have.",
+)
+@click.option(
+    "--values",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A JSON object: field to value, list of values, or null.",
+)
+@click.option("--notes", metavar="TEXT", help="Kept in the history.")
+@pass_context
+def correct(
+    context: CliContext,
+    *,
+    record_id: str,
+    given: tuple[str, ...],
+    absent: tuple[str, ...],
+    file: Path | None,
+    notes: str | None,
+) -> None:
+    """Accept a document with values of your own.
+
+    What is not named stays as it was found. The values are held to the rules of the vertical; one that cannot be
+    right is refused with a sentence. They are kept beside what was found, and what comes after takes them.
+    """
+    values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
+    if not values:
+        raise click.UsageError(
+            "name at least one field: --set FIELD=VALUE, --none FIELD or --values"
+        )
+    _decide(context, record_id, "correct", notes=notes, corrected=values)
+
+
+@review.command("reprocess", examples=["stateward review reprocess CW_01h2k3"])
+@click.argument("record_id", metavar="ID")
+@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@pass_context
+def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> None:
+    """Process the document of a record that has ended again.
+
+    It becomes a new record that names the old one, which stays as it is. Those that nobody decided in time are
+    found with `stateward list status:timed_out`.
+    """
+    with context.app() as app:
+        opened = app.external_driver.reprocess(record_id, actor=_person(), reason=reason)
+        shown = app.view(opened.record)
+    if context.json:
+        context.emit({**shown, "is_duplicate": opened.is_duplicate})
+    else:
+        write(opened.record.id)
+        context.say("it was processed again already" if opened.is_duplicate else "it begins anew")
+
+
+@review.command(
+    "export",
+    examples=["stateward review export --gold gold.jsonl", "stateward review export --gold -"],
+)
+@click.option(
+    "--gold",
+    metavar="FILE",
+    type=click.File("wb", lazy=True),
+    required=True,
+    help="The file to write, or - for stdout.",
+)
+@pass_context
+def export(context: CliContext, *, gold: IO[bytes]) -> None:
+    """Write every decision as gold data, a JSON object a line.
+
+    Each has the document's SHA-256, the vertical, what was found with its confidence, what is right, who decided and
+    when. `stateward extractors eval` measures extractors by it.
+    """
+    import msgspec
+
+    count = 0
+    gold.write(b"")  # no decision makes an empty file
+    with context.app() as app:
+        for line in app.reviews.gold():
+            gold.write(msgspec.json.encode(line) + b"\n")
+            count += 1
+    if context.json:
+        context.emit({"file": gold.name, "decisions": count})
+    else:
+        context.say(f"{plural(count, 'decision')} written")
+
+
+@click.group("extractors", cls=Group, examples=["stateward extractors eval gold.jsonl"])
+def extractors() -> None:
+    """Look at what reads the terms of contracts."""
+
+
+@extractors.command(
+    "eval",
+    examples=[
+        "stateward extractors eval gold.jsonl",
+        "stateward extractors eval gold.jsonl --json",
+    ],
+)
+@click.argument("gold", type=click.Path(path_type=Path))
+@pass_context
+def eval_(context: CliContext, *, gold: Path) -> None:
+    """Measure the present extractor by the decisions of people.
+
+    GOLD is a file of `stateward review export`. Its documents, which must be in this data folder, are read anew by the
+    extractor of the settings. For each field it shows precision, recall and F1, and how often values of a confidence
+    are right. Nothing is kept.
+    """
+    import time
+
+    from stateward.cli.evaluate import contracts_document, show_contracts
+    from stateward.engine.gold import measure_gold, read_gold
+
+    with context.app() as app:
+        result = measure_gold(
+            read_gold(gold),
+            path_of=app.artifacts.path,
+            rules=app.contracts.rules,
+            extract=app.extract_terms,
+            cpu_s=time.process_time,
+            tell=lambda name: context.progress(f"reading {name}"),
+        )
+    if context.is_for_programs:
+        context.emit(contracts_document(result))
+    else:
+        show_contracts(result)
+
+
+@click.command(
+    "release",
+    cls=Command,
+    examples=["stateward release CW_01h2k3 --reason 'the sequencer is down'"],
+)
+@click.argument("record_id", metavar="ID")
+@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@pass_context
+def release(context: CliContext, *, record_id: str, reason: str | None) -> None:
+    """Let a record that is driven from outside go on by one step.
+
+    It is held before its next stage until somebody asks for that; this asks, instead of whoever drives it.
+    """
+    with context.app() as app:
+        record = app.external_driver.release(record_id, actor=_person(), reason=reason)
+        shown = app.view(record)
+    if context.json:
+        context.emit(shown)
+    else:
+        context.say(f"{record.id} goes on with {record.waiting}")
+
+
+# Parts
+
+
+def _decide(
+    context: CliContext,
+    record_id: str,
+    action: str,
+    *,
+    notes: str | None,
+    corrected: "dict[str, str | list[str] | None] | None" = None,
+) -> None:
+    from stateward.engine.reviews import Deciding
+
+    with context.app() as app:
+        record = app.reviews.decide(
+            Deciding(
+                record_id=record_id,
+                action=action,
+                actor=_person(),
+                corrected=corrected or {},
+                notes=notes,
+            )
+        )
+        shown = app.view(record)
+    if context.json:
+        context.emit(shown)
+    else:
+        write(f"{record.id} {record.status}")
+
+
+def _person() -> str:
+    from stateward.engine.system import person
+
+    return person()
+
+
+def _from_options(given: Sequence[str]) -> "dict[str, str | list[str] | None]":
+    values: dict[str, list[str]] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign or not name.strip():
+            raise click.UsageError(f"--set takes FIELD=VALUE, not {each!r}")
+        values.setdefault(name.strip(), []).append(value)
+    return {name: own[0] if len(own) == 1 else own for name, own in values.items()}
+
+
+def _from_file(path: Path | None) -> "dict[str, str | list[str] | None]":
+    from stateward.core.errors import InvalidRequest
+
+    if path is None:
+        return {}
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InvalidRequest(f"{path} is no JSON: {error}") from error
+    if (
+        not isinstance(found, dict)
+        or len(found) > VALUES_MAX
+        or not all(map(_is_value, found.values()))
+    ):
+        raise InvalidRequest(
+            f"{path} must hold a JSON object: field to text, list of texts, or null"
+        )
+    return found
+
+
+def _is_value(value: object) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return value is None or isinstance(value, str) or is_list
+
+
+def _row(task: "Task") -> "Fields":
+    record, claim, decided = task.record, task.claim, task.decided
+    return {
+        "id": record.id,
+        "machine": record.machine,
+        "status": record.status,
+        "version": record.version,
+        "review": task.review,
+        "actions": list(task.actions),
+        "filename": record.labels.get("filename"),
+        "vertical": record.fields.get("vertical") or record.labels.get("vertical"),
+        "provider": record.fields.get("provider"),
+        "final_confidence": record.fields.get("final_confidence"),
+        "deadline": moment(record.due_at) if task.is_open and record.due_at else None,
+        "taken_up_by": None if claim is None else claim.actor,
+        "taken_up_until": None if claim is None else moment(claim.until),
+        "decision": None if decided is None else decided.action,
+        "decided_by": None if decided is None else decided.by,
+        "decided_at": None if decided is None else moment(decided.at),
+        "notes": None if decided is None else decided.notes,
+    }
+
+
+def _cells(task: "Task") -> list[object]:
+    row = _row(task)
+    return [
+        row["id"],
+        cut(str(row["filename"] or "")),
+        row["vertical"],
+        cut(str(row["provider"] or "")),
+        row["final_confidence"],
+        row["deadline"],
+        row["taken_up_by"],
+    ]
+
+
+def _show(
+    context: CliContext, task: "Task", fields: "list[Fields]", problems: "list[Fields]"
+) -> None:
+    row = _row(task)
+    for name in (
+        "id",
+        "filename",
+        "vertical",
+        "provider",
+        "final_confidence",
+        "deadline",
+        "taken_up_by",
+    ):
+        if row[name] is not None:
+            write(f"{name.replace('_', ' ')}: {row[name]}")
+    if task.decided is not None:
+        write(f"decided: {row['decision']} by {row['decided_by']} at {row['decided_at']}")
+    said = {str(each.get("field")): each for each in problems}
+    write_table(
+        ("field", "value", "confidence", "what the checks say"),
+        [
+            (
+                each.get("field"),
+                cut(str(each.get("value") or "")),
+                each.get("confidence"),
+                cut(_said(said.get(str(each.get("field")), {}))),
+            )
+            for each in fields
+        ],
+    )
+    missing = [
+        each for name, each in said.items() if name not in {str(f.get("field")) for f in fields}
+    ]
+    for each in missing:
+        if text := _said(each):
+            write(f"{each.get('field')}: {text}")
+    if task.is_open:
+        context.say(f"decide it: stateward review approve, correct or reject {task.record.id}")
+
+
+def _said(problem: "Fields") -> str:
+    """What a check says of a field, whichever way it is written."""
+    if isinstance(sentence := problem.get("sentence"), str):
+        return sentence
+    inner = problem.get("problems")
+    if isinstance(inner, list):
+        return "; ".join(_said(each) for each in inner if isinstance(each, dict))
+    return ""

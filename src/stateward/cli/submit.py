@@ -1,0 +1,327 @@
+"""`stateward submit`: documents in, one record each. A file that is refused never stops the others."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit, problem
+from stateward.cli.output import plural, write, write_table
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.core.model import Record
+    from stateward.engine.coordinator import Submitted
+
+STDIN = "-"
+PIECE_BYTES = 1 << 20
+WAIT_DEFAULT_S = 300.0
+WAIT_MAX_S = 30 * 86_400.0
+FILES_SAID_MIN = 20
+WATCH_STEP_S = 1.0
+BAR_CHARS = 30
+
+
+def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    labels = {}
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(f"{value!r} is not a label: write it as key=value")
+        labels[key.strip()] = text
+    return labels
+
+
+@click.command(
+    "submit",
+    cls=Command,
+    is_listing=True,
+    examples=[
+        "stateward submit january.csv february.csv",
+        "stateward submit --recursive statements/ --source-type bank_csv --label client=42",
+        "stateward submit card.csv --priority vip_customer --wait --timeout 60",
+        "curl -s https://bank.example/export | stateward submit - --name export.csv",
+    ],
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--machine",
+    metavar="NAME",
+    default="upload",
+    show_default=True,
+    help="The machine to run it through.",
+)
+@click.option(
+    "--source-type",
+    metavar="TYPE",
+    help="Where it comes from, such as bank_csv; found with source:TYPE.",
+)
+@click.option(
+    "--label",
+    "labels",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_pair,
+    help="A label; found with meta.KEY:VALUE.",
+)
+@click.option(
+    "--priority",
+    metavar="NAME|1-10",
+    default="5",
+    show_default=True,
+    help="How soon: 10 goes first.",
+)
+@click.option(
+    "--name",
+    metavar="TEXT",
+    help="Call the document this instead of its file name; for one file only.",
+)
+@click.option(
+    "--recursive",
+    is_flag=True,
+    help="Take all files below a folder; names that begin with a dot are left out.",
+)
+@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@click.option(
+    "--wait", "is_waiting", is_flag=True, help="Wait until each document has ended or rests."
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, max=WAIT_MAX_S),
+    default=WAIT_DEFAULT_S,
+    show_default=True,
+    help="How long --wait waits for all of them.",
+)
+@pass_context
+def submit(
+    context: CliContext,
+    *,
+    files: tuple[str, ...],
+    machine: str,
+    source_type: str | None,
+    labels: dict[str, str],
+    priority: str,
+    name: str | None,
+    recursive: bool,
+    reason: str | None,
+    is_waiting: bool,
+    timeout_s: float,
+) -> Exit:
+    """Submit documents, one record each.
+
+    FILE may be - for standard input. The same bytes again give the record that is there. Says of each file whether
+    it is new, a duplicate or refused; a refused file does not stop the others, but the exit code tells of it.
+
+    With --wait the work is watched until it is done, and told in a table. Where no worker runs (stateward up), this
+    command does the work itself.
+    """
+    if name is not None and len(files) > 1:
+        raise click.UsageError("--name names one document; submit the files one by one")
+    if source_type:
+        labels = {**labels, "source_type": source_type}
+    with context.app() as app:
+        app.priority(app.registry.named(machine).name, priority)  # wrong for all files alike
+        sent = _Sending(context, app)
+        for file in _walk(files, sent, is_recursive=recursive):
+            sent.submit(
+                file, machine=machine, name=name, labels=labels, priority=priority, reason=reason
+            )
+        code = sent.wait(timeout_s) if is_waiting else Exit.OK
+        sent.report()
+        return sent.worst or code
+
+
+def _walk(files: Sequence[str], sent: "_Sending", *, is_recursive: bool) -> Iterator[str]:
+    for file in files:
+        path = Path(file)
+        if file == STDIN or not path.is_dir():
+            yield file
+        elif is_recursive:
+            yield from _below(path)
+        else:
+            sent.refuse(file, "it is a folder; add --recursive to take all files below it")
+
+
+def _below(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not is_hidden:
+            yield str(path)
+
+
+class _Sending:
+    """The files of one command: what became of each."""
+
+    def __init__(self, context: CliContext, app: "App") -> None:
+        self._context = context
+        self._app = app
+        self._rows: list[dict[str, object]] = []
+        self._records: list[Record] = []
+        self.worst: Exit = Exit.OK
+
+    def submit(
+        self,
+        file: str,
+        *,
+        machine: str,
+        name: str | None,
+        labels: dict[str, str],
+        priority: str,
+        reason: str | None,
+    ) -> None:
+        from stateward.core.errors import StatewardError, StoreError
+
+        source = _pieces(sys.stdin.buffer) if file == STDIN else Path(file)
+        try:
+            opened = self._app.submit(
+                source, machine=machine, name=name, labels=labels, priority=priority, reason=reason
+            )
+        except StoreError:  # it would refuse the rest as well
+            if self._rows or self._context.is_for_programs:
+                self.report()
+            raise
+        except StatewardError as error:
+            self.refuse(file, str(error), code=problem(error).code)
+        else:
+            self._note(file, opened)
+        if len(self._rows) >= FILES_SAID_MIN:
+            self._context.progress(f"{plural(len(self._rows), 'file')} so far: {_shown_name(file)}")
+
+    def refuse(self, file: str, sentence: str, *, code: str = "invalid_request") -> None:
+        self.worst = Exit.REFUSED
+        error = {"code": code, "message": sentence}
+        self._rows.append(_row(file, "refused", error=error))
+        self._context.say(f"refused {_shown_name(file)}: {sentence}")
+
+    def _note(self, file: str, opened: "Submitted") -> None:
+        outcome = "duplicate" if opened.is_duplicate else "new"
+        self._rows.append(_row(file, outcome, record=opened.record))
+        self._records.append(opened.record)
+        if not self._context.is_for_programs:
+            write(f"{outcome:<9}  {opened.record.id}  {_shown_name(file)}")
+
+    def wait(self, timeout_s: float) -> Exit:
+        """Wait for all of them; what is said last is what they ended as."""
+        import time
+
+        code = Exit.OK
+        waiting = _Waiting(self._context, self._app, [record.id for record in self._records])
+        waiting.wait(deadline=time.monotonic() + timeout_s)
+        for record in self._records:
+            code = max(code, self._judge(self._app.record(record.id)))
+        if not self._context.is_for_programs and self._records:
+            write_table(("file", "status", "result", "notes"), [_told(row) for row in self._rows])
+        return code
+
+    def _judge(self, record: "Record") -> Exit:
+        for row in self._rows:
+            if row["id"] == record.id:
+                row.update(status=record.status, version=record.version, **self._result(record))
+        if not self._app.is_at_rest(record):
+            why = self._app.explain(record.id)
+            self._context.say(f"{record.id} is still in {record.status}: {why.sentence}")
+            return Exit.TIMED_OUT
+        if record.error_code is not None:
+            self._context.say(
+                f"{record.id} ended in {record.status}: {record.error_code}: {record.error_message}"
+            )
+            return Exit.FOUND_PROBLEMS
+        self._context.say(f"{record.id} ended in {record.status}")
+        return Exit.OK
+
+    def _result(self, record: "Record") -> dict[str, object]:
+        """What came of a record, as far as it got: its counts, its error, its notes."""
+        view = self._app.view(record)
+        counts = {key: view[key] for key in view if key.endswith("_count") and key != "retry_count"}
+        error = {"code": record.error_code, "message": record.error_message}
+        return {
+            **counts,
+            "notes": view.get("notes") or [],
+            "error": error if record.error_code else None,
+        }
+
+    def report(self) -> None:
+        if self._context.is_for_programs:
+            self._context.emit_rows(self._rows)
+            return
+        outcomes = [str(row["outcome"]) for row in self._rows]
+        parts = {"new": "new", "duplicate": "there already", "refused": "refused"}
+        counts = [
+            f"{outcomes.count(key)} {words}" for key, words in parts.items() if key in outcomes
+        ]
+        self._context.say(
+            f"{plural(len(outcomes), 'file')}: {', '.join(counts)}"
+            if counts
+            else "there was no file"
+        )
+
+
+class _Waiting:
+    """Watching records to their end; doing the work, if nobody else does."""
+
+    def __init__(self, context: CliContext, app: "App", ids: Sequence[str]) -> None:
+        self._context = context
+        self._app = app
+        self._left = dict.fromkeys(ids)
+        self._count = len(self._left)
+
+    def wait(self, *, deadline: float) -> None:
+        import time
+
+        def is_wanted() -> bool:
+            return self._is_any_left() and time.monotonic() < deadline
+
+        if not is_wanted():
+            return
+        if not self._app.is_worked_on():
+            with self._app.node() as node:
+                node.work_while(is_wanted)
+            return
+        while is_wanted():
+            first = next(iter(self._left))
+            self._app.wait(
+                first, timeout_s=min(WATCH_STEP_S, max(0.0, deadline - time.monotonic()))
+            )
+
+    def _is_any_left(self) -> bool:
+        for record_id in list(self._left):
+            if not self._app.is_at_rest(self._app.record(record_id)):
+                break
+            del self._left[record_id]
+        done = self._count - len(self._left)
+        full = BAR_CHARS * done // self._count
+        bar = "#" * full + "." * (BAR_CHARS - full)
+        self._context.progress(f"[{bar}] {done} of {self._count} done")
+        return bool(self._left)
+
+
+def _told(row: dict[str, object]) -> tuple[object, ...]:
+    """A line of the summary."""
+    error, notes = row["error"], row.get("notes")
+    counts = [f"{row[key]} {key.removesuffix('_count')}" for key in row if key.endswith("_count")]
+    result = error["code"] if isinstance(error, dict) else (counts[-1] if counts else "")
+    codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
+    return row["file"], row["status"] or row["outcome"], result, ", ".join(codes)
+
+
+def _row(
+    file: str, outcome: str, *, record: "Record | None" = None, error: object = None
+) -> dict[str, object]:
+    keys = ("id", "machine", "status", "version")
+    known = {key: None if record is None else getattr(record, key) for key in keys}
+    return {"file": _shown_name(file), "outcome": outcome, **known, "error": error}
+
+
+def _shown_name(file: str) -> str:
+    """A name of bytes that are no text, as text."""
+    return file.encode("utf-8", "backslashreplace").decode()
+
+
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+    while piece := stream.read(PIECE_BYTES):
+        yield piece

@@ -1,0 +1,254 @@
+"""The roles of a process that stays: `up`, `coordinator`, `worker`, `notifier`, `api`.
+
+The first SIGTERM or SIGINT lets what runs finish and then ends; the second ends at once, and what was under way is
+given to another worker. Nothing is lost either way.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.records import count_rows
+from stateward.cli.serve import at, opened, where
+
+if TYPE_CHECKING:
+    from stateward.engine.node import Node
+    from stateward.settings import Settings
+
+LEVELS = ("debug", "info", "warning", "error")
+DRAINING = b"stateward: finishing what runs; once more ends at once\n"
+
+
+@click.command(
+    "up",
+    cls=Command,
+    examples=[
+        "stateward up",
+        "stateward --profile business --data /var/lib/stateward up",
+        "stateward up --until-idle",
+    ],
+)
+@click.option("--until-idle", is_flag=True, help="Do the work there is, then end; no HTTP.")
+@where
+@pass_context
+def up(context: CliContext, *, until_idle: bool, host: str | None, port: int | None) -> None:
+    """Run coordinator, worker, notifier and HTTP in this process.
+
+    This is all that one machine needs. Ctrl-C or SIGTERM finishes what runs and ends; twice ends at once.
+    """
+    settings = at(context.settings(), host=host, port=port)
+    roles = ("coordinator", "worker", "notifier")
+    _run(context, roles, settings, until_idle=until_idle, is_serving=not until_idle)
+
+
+@click.command(
+    "coordinator",
+    cls=Command,
+    examples=["stateward coordinator", "stateward coordinator --config /etc/stateward.yaml"],
+)
+@pass_context
+def coordinator(context: CliContext) -> None:
+    """Run a coordinator and the clock, without a worker.
+
+    Several may run side by side, and any of them may die.
+    """
+    _run(context, ("coordinator",))
+
+
+@click.command(
+    "worker",
+    cls=Command,
+    examples=["stateward worker", "stateward worker --config /etc/stateward.yaml"],
+)
+@pass_context
+def worker(context: CliContext) -> None:
+    """Run a worker, without a coordinator.
+
+    It runs as many stages at once as worker.processes says, each in a process of its own with limits.
+    """
+    _run(context, ("worker",))
+
+
+@click.command(
+    "notifier",
+    cls=Command,
+    examples=["stateward notifier", "stateward notifier --config /etc/stateward.yaml"],
+)
+@pass_context
+def notifier(context: CliContext) -> None:
+    """Run what delivers webhooks and mail, and nothing else.
+
+    Several may run side by side, and any of them may die.
+    """
+    _run(context, ("notifier",))
+
+
+@click.command(
+    "api",
+    cls=Command,
+    examples=[
+        "stateward api",
+        "stateward api --port 9000",
+        "stateward api --config /etc/stateward.yaml --host 0.0.0.0",
+    ],
+)
+@where
+@pass_context
+def api(context: CliContext, *, host: str | None, port: int | None) -> None:
+    """Run the HTTP context, and nothing else.
+
+    Without a key it listens at loopback only. Several may run side by side on PostgreSQL. Ctrl-C or SIGTERM finishes
+    what is under way and ends.
+    """
+    settings = at(context.settings(), host=host, port=port)
+    set_up_log(settings)
+    ending = Event()
+    before = {
+        number: signal.signal(number, lambda *_: ending.set())
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        with opened(settings, is_asked_for=True) as url:
+            context.say(f"stateward: api with the profile {settings.profile} at {url}")
+            ending.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if context.json:
+        context.emit({"roles": ["api"], "url": url})
+    else:
+        context.say("stateward: ended")
+
+
+def _run(
+    context: CliContext,
+    roles: Sequence[str],
+    given: "Settings | None" = None,
+    *,
+    until_idle: bool = False,
+    is_serving: bool = False,
+) -> None:
+    settings = given or context.settings()
+    is_runner = tuple(roles) == ("worker",)
+    with context.app(settings, is_runner=is_runner) as app:
+        is_json = set_up_log(settings)
+        with (
+            app.node(
+                is_coordinator="coordinator" in roles,
+                is_worker="worker" in roles,
+                is_notifier="notifier" in roles,
+            ) as node,
+            opened(settings, is_asked_for=False) if is_serving else nullcontext() as url,
+        ):
+            _announce(context, settings, roles, is_json=is_json, url=url)
+            with _heeding_signals(node):
+                node.run(until_idle=until_idle)
+        _end(context, settings, roles, [] if is_runner else count_rows(app))
+
+
+def set_up_log(settings: "Settings") -> bool:
+    """One log for the process, as talkative as its most talkative machine; whether it is JSON."""
+    from stateward import telemetry
+
+    named = [settings.machine(name).logging for name in settings.records]
+    own = named or [settings.machine("").logging]
+    is_json = any(each.format == "json" for each in own)
+    level = min((each.level for each in own), key=LEVELS.index)
+    telemetry.set_up(
+        format="json" if is_json else "text",
+        level=level,
+        stream=sys.stderr,
+        is_structured=any(each.structured for each in own),
+    )
+    return is_json
+
+
+def _announce(
+    context: CliContext,
+    settings: "Settings",
+    roles: Sequence[str],
+    *,
+    is_json: bool,
+    url: str | None,
+) -> None:
+    """One line that says what runs where; in a log of JSON it is JSON too."""
+    from stateward import telemetry
+
+    what, place = ", ".join(roles[:-1]) + " and " * (len(roles) > 1) + roles[-1], _place(settings)
+    if is_json:
+        telemetry.log("process").info(f"{what} started", **place, url=url)
+    else:
+        context.say(
+            f"stateward: {what} with the profile {place['profile']} on {place['store']}, "
+            f"pid {place['pid']}" + (f", at {url}" if url else "")
+        )
+
+
+def _place(settings: "Settings") -> dict[str, object]:
+    from stateward.settings import masked
+
+    path = settings.store_path
+    store = f"sqlite:{path}" if path is not None else masked(settings.store.url)
+    return {
+        "profile": settings.profile,
+        "store": store,
+        "data": str(settings.data_path),
+        "pid": os.getpid(),
+    }
+
+
+def _end(
+    context: CliContext,
+    settings: "Settings",
+    roles: Sequence[str],
+    rows: list[tuple[str, str, int]],
+) -> None:
+    if context.json:
+        counts = [
+            {"machine": machine, "status": status, "count": count}
+            for machine, status, count in rows
+        ]
+        context.emit({"roles": roles, **_place(settings), "counts": counts})
+    else:
+        shown = ", ".join(f"{machine} {status} {count:,}" for machine, status, count in rows)
+        context.say(f"stateward: ended; {shown}" if shown else "stateward: ended")
+
+
+@contextmanager
+def _heeding_signals(node: "Node") -> Iterator[None]:
+    heard = _Signals(node)
+    before = {
+        number: signal.signal(number, heard.hear) for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Signals:
+    """Counts what it is sent: first drain, then stop, then just go."""
+
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._count = 0
+
+    def hear(self, _: int, __: FrameType | None) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._node.stop()
+            os.write(2, DRAINING)  # a print may be under way, and cannot be entered twice
+        elif self._count == 2:
+            raise KeyboardInterrupt
+        else:
+            os._exit(Exit.INTERRUPTED)

@@ -1,0 +1,256 @@
+"""`stateward watch`: files that appear in a folder become records, each once.
+
+A file is taken when it has rested unchanged for a while, so that one still being written is left alone. Which files
+were taken stands in a small file in the data folder, by place, size and time of change, so that a restart takes
+nothing twice; and if that were lost, the same bytes would still give the record that is there.
+"""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.output import hand_over, write
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.engine.node import Node
+    from stateward.settings import WatchSettings
+
+TAKEN = "watched.json"
+TAKEN_MAX = 100_000
+# Names that browsers, office programs and copying tools give to what is not finished.
+UNFINISHED = (".part", ".partial", ".crdownload", ".download", ".tmp", ".swp", ".filepart", ".lock")
+MOVES_MAX = 1000
+
+Sight = tuple[int, int, int]
+
+
+@click.command(
+    "watch",
+    cls=Command,
+    is_listing=True,
+    examples=[
+        "stateward watch inbox",
+        "stateward watch inbox --source-type bank_csv --once",
+    ],
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--machine",
+    metavar="NAME",
+    default="upload",
+    show_default=True,
+    help="The machine to run it through.",
+)
+@click.option("--source-type", metavar="TYPE", help="Where the files come from, such as bank_csv.")
+@click.option(
+    "--once", is_flag=True, help="Take what is there and has settled, do the work, then end."
+)
+@click.option("--no-work", is_flag=True, help="Only submit; a worker elsewhere does the work.")
+@pass_context
+def watch(
+    context: CliContext,
+    *,
+    folder: Path,
+    machine: str,
+    source_type: str | None,
+    once: bool,
+    no_work: bool,
+) -> Exit:
+    """Submit every file that appears in a folder, once.
+
+    Half-written files and names that begin with a dot are left alone. Taken files stay where they are, or move to
+    another folder, as watch.after says. Ctrl-C ends it; after a restart it goes on where it was.
+    """
+    from stateward.core.errors import InvalidRequest
+
+    if not folder.is_dir():
+        raise InvalidRequest(f"there is no folder {str(folder)!r} to watch")
+    with context.app() as app:
+        app.registry.named(machine)
+        own = app.settings.watch
+        inbox = Inbox(folder, app, own, machine=machine, source_type=source_type, context=context)
+        with ExitStack() as stack:
+            stopped = stack.enter_context(_stopping())
+            is_working = not no_work and not app.is_worked_on()
+            node = stack.enter_context(app.node()) if is_working else None
+            while not stopped:
+                inbox.look()
+                if once and not inbox.is_waiting and (node is None or inbox.is_worked_off()):
+                    break
+                _pass(node, own.poll_seconds, stopped)
+    if context.json:
+        context.emit_rows(inbox.told)
+    return inbox.worst
+
+
+def _pass(node: "Node | None", seconds: float, stopped: list[int]) -> None:
+    """Let the time to the next look go by: at work, if this process works, else asleep."""
+    until = time.monotonic() + seconds
+    if node is None:
+        time.sleep(seconds)
+    else:
+        node.work_while(lambda: time.monotonic() < until and not stopped, step_s=seconds)
+
+
+@contextmanager
+def _stopping() -> Iterator[list[int]]:
+    """A list that is empty until somebody asks us to end; the second time ends at once."""
+    stopped: list[int] = []
+
+    def hear(number: int, _: FrameType | None) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(number)
+
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, hear) for number in numbers}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Inbox:
+    """A folder, and what is known of the files in it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        app: "App",
+        own: "WatchSettings",
+        *,
+        machine: str,
+        source_type: str | None,
+        context: CliContext,
+    ) -> None:
+        self._folder = folder.resolve()
+        self._app = app
+        self._own = own
+        self._machine = machine
+        self._labels = {"source_type": source_type} if source_type else {}
+        self._context = context
+        self._seen: dict[str, tuple[Sight, float]] = {}
+        self._book = app.settings.data_path / TAKEN
+        self._taken = _read(self._book)
+        self._opened: list[str] = []
+        self.told: list[dict[str, object]] = []
+        self.worst = Exit.OK
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a file is there that has not settled yet."""
+        return bool(self._seen)
+
+    def is_worked_off(self) -> bool:
+        """Whether all that was taken has ended or rests."""
+        return all(self._app.is_at_rest(self._app.record(each)) for each in self._opened)
+
+    def look(self) -> None:
+        """Take every file that is new and has settled."""
+        now = time.monotonic()
+        present: dict[str, tuple[Sight, float]] = {}
+        for path in self._files():
+            with suppress(OSError):
+                sight = _sight(path)
+                key = str(path)
+                if self._taken.get(key) == list(sight):
+                    continue
+                before = self._seen.get(key)
+                since = before[1] if before is not None and before[0] == sight else now
+                if now - since >= self._own.settle_seconds:
+                    self._take(path, sight)
+                else:
+                    present[key] = (sight, since)
+        self._seen = present
+
+    def _files(self) -> Iterator[Path]:
+        for entry in sorted(self._folder.iterdir()):
+            name = entry.name
+            is_finished = not name.startswith((".", "~$")) and not name.endswith(UNFINISHED)
+            if is_finished and entry.is_file() and not entry.is_symlink():
+                yield entry
+
+    def _take(self, path: Path, sight: Sight) -> None:
+        from stateward.core.errors import StatewardError, StoreError
+
+        try:
+            opened = self._app.submit(path, machine=self._machine, labels=self._labels)
+        except StoreError:
+            raise
+        except StatewardError as error:
+            self.worst = Exit.REFUSED
+            self._context.say(f"refused {path.name}: {error}")
+            self._tell({"file": path.name, "outcome": "refused", "id": None})
+            self._done(path, sight, self._own.refused)
+            return
+        outcome = "duplicate" if opened.is_duplicate else "new"
+        self._opened.append(opened.record.id)
+        self._tell({"file": path.name, "outcome": outcome, "id": opened.record.id})
+        self._done(path, sight, self._own.done)
+
+    def _tell(self, row: dict[str, object]) -> None:
+        if self._context.json:
+            self.told.append(row)
+        elif self._context.jsonl:
+            self._context.emit_rows([row])
+        else:
+            write(f"{row['outcome']!s:<9}  {row['id'] or '-'}  {row['file']}")
+        hand_over()
+
+    def _done(self, path: Path, sight: Sight, place: str) -> None:
+        """Remember a file, or move it away; the record is durable before either."""
+        if self._own.after == "move":
+            with suppress(OSError):
+                _move(path, self._folder / place)
+                return
+            self._context.say(
+                f"{path.name} could not be moved to {place}; it is remembered instead"
+            )
+        self._taken[str(path)] = list(sight)
+        _write(self._book, self._taken)
+
+
+def _sight(path: Path) -> Sight:
+    """What a file looks like from outside; another sight is another file."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _move(path: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(MOVES_MAX):
+        target = folder / (f"{path.stem}-{number}{path.suffix}" if number else path.name)
+        if not target.exists():
+            path.rename(target)
+            return
+    raise OSError(f"{folder} holds {MOVES_MAX} files of this name")
+
+
+def _read(book: Path) -> dict[str, list[int]]:
+    """The files that were taken; nothing if the book is not there or is torn: bytes tell duplicates too."""
+    try:
+        found = json.loads(book.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(book: Path, taken: dict[str, list[int]]) -> None:
+    while len(taken) > TAKEN_MAX:
+        del taken[next(iter(taken))]
+    book.parent.mkdir(parents=True, exist_ok=True)
+    fresh = book.with_suffix(".new")
+    fresh.write_text(json.dumps(taken), "utf-8")
+    os.replace(fresh, book)  # noqa: PTH105 - the book is old or new, never half

@@ -1,0 +1,44 @@
+"""The console: pages for people, at the same address as the API and with the same verbs and rights.
+
+A handler takes the request, asks a desk of the service with a function on the App, and renders a template that
+escapes everything. It must never do what the API would refuse: every route names the right it needs, and whatever
+changes something goes through the functions that the API itself calls. The pages load nothing from elsewhere.
+"""
+
+from litestar import Router
+from litestar.types import ControllerRouterHandler
+
+from stateward.console import (
+    assets,
+    board,
+    errors,
+    ledger,
+    login,
+    operations,
+    record,
+    records,
+    review,
+)
+from stateward.console.layout import badges_now, check_page, refused
+from stateward.console.static_files import BASE
+
+ROOMS = (board, records, record, errors, review, ledger, operations)
+
+
+def console() -> list[ControllerRouterHandler]:
+    """The routes of the console."""
+    return [
+        login.root,
+        Router(
+            path=BASE,
+            route_handlers=[
+                *assets.HANDLERS,
+                *login.HANDLERS,
+                badges_now,
+                *(handler for room in ROOMS for handler in room.HANDLERS),
+            ],
+            guards=[check_page],
+            exception_handlers={Exception: refused},
+            include_in_schema=False,
+        ),
+    ]

@@ -1,0 +1,50 @@
+"""What waits for a person: causes of errors that nobody has acknowledged, and reviews. The menu counts them."""
+
+import msgspec
+
+from stateward.app import App
+from stateward.monitoring.dashboard import Cause
+from stateward.server.auth import Caller
+from stateward.storage.sessions import Acknowledged
+
+
+class Badges(msgspec.Struct, frozen=True, kw_only=True):
+    """How many causes of errors nobody has acknowledged, and how many reviews are open."""
+
+    errors: int
+    reviews: int
+
+
+def badges(app: App, caller: Caller) -> Badges:
+    """What waits now."""
+    return Badges(errors=len(open_causes(app, caller)), reviews=open_reviews(app, caller))
+
+
+def key_of(cause: Cause) -> str:
+    """What an acknowledgement names."""
+    return f"{cause.error_code} {cause.cause}"
+
+
+def open_causes(app: App, caller: Caller) -> list[Cause]:
+    """Causes that nobody has acknowledged, or that struck again since."""
+    seen = app.sessions.acknowledged()
+    return [
+        cause
+        for cause in app.dashboard.causes()
+        if caller.covers(cause.machine) and is_open(cause, seen.get((cause.machine, key_of(cause))))
+    ]
+
+
+def is_open(cause: Cause, seen: Acknowledged | None) -> bool:
+    """Whether a cause waits for somebody to look at it."""
+    return seen is None or cause.last_at > seen.at
+
+
+def open_reviews(app: App, caller: Caller) -> int:
+    """How many records wait for a person whom the caller may answer for."""
+    machines = app.registry.newest
+    return sum(
+        count
+        for (machine, status), count in app.dashboard.counts().items()
+        if caller.covers(machine) and machine in machines and status in machines[machine].review_in
+    )

@@ -1,0 +1,192 @@
+"""The board: where everything is, what moves, and the place to drop files."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from litestar import Response, get
+
+from stateward.app import App
+from stateward.console.layout import fragment, page
+from stateward.core.machine import Machine
+from stateward.core.model import Micros, Record
+from stateward.monitoring.dashboard import Beat, Queue
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    service_of,
+)
+from stateward.workers.sdk import registered
+
+NEWEST_ROWS = 14
+HINTS = {
+    "upload": "Bank statements: PDF, CSV, Excel, OFX, QIF, MT940, CAMT",
+    "contract": "Contracts: PDF, DOCX or text",
+}
+
+
+class Chip(msgspec.Struct, frozen=True, kw_only=True):
+    """A status and how many records are in it."""
+
+    status: str
+    kind: str
+    count: int
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine on the board."""
+
+    name: str
+    doc: str
+    hint: str
+    takes_files: bool
+    source_types: list[str]
+    chips: list[Chip]
+    total: int
+    live: int
+    queues: list[Queue]
+    points: str
+    ended: int
+    p95_s: float | None
+    paused: list[str]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A record in a list."""
+
+    id: str
+    name: str
+    machine: str
+    status: str
+    kind: str
+    error_code: str | None
+    entered_at: Micros
+    step: int
+    steps: int
+
+
+class Board(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it at one moment."""
+
+    cards: list[Card]
+    newest: list[Row]
+    now: Micros
+    pulse_since: Micros
+    workers: int
+
+
+@get("/", opt={"right": "read"})
+async def board(request: Asked) -> Response[bytes]:
+    """The whole page."""
+    return await page(request, "board.html", {"board": await _looked(request)}, here="board")
+
+
+@get("/board/live", opt={"right": "read"})
+async def live(request: Asked) -> Response[bytes]:
+    """What changes on it."""
+    return fragment(request, "board_live.html", {"board": await _looked(request)})
+
+
+async def _looked(request: Asked) -> Board:
+    service, caller = service_of(request), caller_of(request)
+    service.catch_up()
+    return await service.broad.ask(lambda app: look(app, caller))
+
+
+def look(app: App, caller: Caller) -> Board:
+    """The board as it is now; its cost does not grow with what has ended."""
+    counts = app.dashboard.counts()
+    beats, since = app.dashboard.pulse()
+    queues = app.dashboard.queues()
+    paused = [(each.machine, each.stage) for each in app.store.pauses()]
+    machines = [each for each in app.registry.newest.values() if caller.covers(each.name)]
+    cards = [
+        _card(
+            app,
+            machine,
+            counts=counts,
+            beats=beats.get(machine.name, []),
+            queues=[each for each in queues if each.machine == machine.name],
+            paused=[stage for name, stage in paused if name == machine.name],
+        )
+        for machine in machines
+    ]
+    ids = app.dashboard.recent(machines=caller.machines, limit=NEWEST_ROWS)
+    found = app.store.load(ids)
+    return Board(
+        cards=sorted(cards, key=lambda card: (not card.takes_files, not card.total)),
+        newest=[row_of(app, found[each]) for each in ids if each in found],
+        now=app.clock(),
+        pulse_since=since,
+        workers=sum(not each.is_draining for each in app.bus.workers()),
+    )
+
+
+def _card(
+    app: App,
+    machine: Machine,
+    *,
+    counts: Mapping[tuple[str, str], int],
+    beats: list[Beat],
+    queues: list[Queue],
+    paused: list[str],
+) -> Card:
+    chips = [
+        Chip(status=state.name, kind=state.kind, count=counts.get((machine.name, state.name), 0))
+        for state in machine.states
+        if not state.is_imported or counts.get((machine.name, state.name))
+    ]
+    took = [beat.p95_s for beat in beats if beat.p95_s is not None]
+    points = {
+        "at": [beat.at // 1_000_000 for beat in beats],
+        "all": [beat.ended + beat.failed for beat in beats],
+        "failed": [beat.failed for beat in beats],
+        "p95": [beat.p95_s for beat in beats],
+    }
+    return Card(
+        name=machine.name,
+        doc=machine.doc,
+        hint=HINTS.get(machine.name, f"Documents for {machine.name}"),
+        takes_files=any(stage.runner in registered() for stage in machine.stages),
+        source_types=list(app.source_types(machine.name)),
+        chips=chips,
+        total=sum(chip.count for chip in chips),
+        live=sum(chip.count for chip in chips if chip.kind in ("ready", "running")),
+        queues=queues,
+        points=msgspec.json.encode(points).decode(),
+        ended=sum(beat.ended for beat in beats),
+        p95_s=took[-1] if took else None,
+        paused=paused,
+    )
+
+
+def row_of(app: App, record: Record) -> Row:
+    """A record as a list shows it."""
+    machine = app.registry.of(record)
+    way = [state.name for state in machine.states if state.kind in ("ready", "running")]
+    kind = machine.kind[record.status]
+    reached = record.failed_from if kind == "failed" else record.status
+    place = (
+        len(way)
+        if kind == "terminal"
+        else sum(_comes_before(machine, each, reached) for each in way)
+    )
+    return Row(
+        id=record.id,
+        name=str(record.labels.get("filename") or record.id),
+        machine=record.machine,
+        status=record.status,
+        kind=kind,
+        error_code=record.error_code,
+        entered_at=record.entered_at,
+        step=place,
+        steps=len(way),
+    )
+
+
+def _comes_before(machine: Machine, status: str, other: str | None) -> bool:
+    return machine.order[status] < machine.order.get(other or "", 0)
+
+
+HANDLERS: list[Any] = [board, live]

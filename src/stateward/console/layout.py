@@ -1,0 +1,324 @@
+"""How a page is made: templates that escape everything, the headers that keep it harmless, what all pages share.
+
+The content policy allows nothing inline and nothing from elsewhere. A change must bring the token that only our
+own pages know, also where nobody is signed in.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from litestar import Request, Response, get
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from markupsafe import Markup
+
+from stateward import __version__
+from stateward.console.badges import Badges, badges
+from stateward.console.static_files import BASE, static_base
+from stateward.core.errors import StatewardError
+from stateward.core.model import (
+    PERSON,
+    SECOND,
+    Micros,
+    clean_text,
+    to_iso,
+)
+from stateward.server.auth import (
+    ANYBODY,
+    CSRF_HEADER,
+    SAFE_METHODS,
+    Asked,
+    Caller,
+    caller_of,
+    csrf_token,
+    service_of,
+)
+from stateward.server.problems import Refusal, refusal_of
+from stateward.server.service import Service
+from stateward.storage.idempotency import Answer
+
+HTML = "text/html"
+BADGES_FRESH_S = 2.0
+DETAIL_CHARS_MAX = 1000
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "font-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+NAVIGATION = (
+    ("board", "Board", ""),
+    ("records", "Records", "/records"),
+    ("errors", "Errors", "/errors"),
+    ("review", "Review", "/review"),
+    ("ledger", "Ledger", "/ledger"),
+    ("operations", "Operations", "/operations"),
+)
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+KIB = 1024
+
+
+class Console:
+    """What the pages of one process share; it lives on the event loop."""
+
+    def __init__(self, token: str) -> None:
+        self.local_token = csrf_token(token)
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._badges: dict[tuple[str, ...], tuple[float, Badges]] = {}
+
+    async def badges(self, service: Service, caller: Caller) -> Badges:
+        """What waits for a person, not older than a moment."""
+        kept = self._badges.get(caller.machines)
+        if kept is not None and time.monotonic() - kept[0] < BADGES_FRESH_S:
+            return kept[1]
+        found = await service.broad.ask(lambda app: badges(app, caller))
+        self._badges[caller.machines] = time.monotonic(), found
+        return found
+
+    def forget_badges(self) -> None:
+        """They changed just now."""
+        self._badges.clear()
+
+
+def console_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Console:
+    """What the pages of this process share."""
+    state = connection.app.state
+    if "console" not in state:
+        app = service_of(connection).quick.app
+        assert app is not None  # noqa: S101 - the service is open
+        state.console = Console(app.new_token())
+    console: Console = state.console
+    return console
+
+
+# Who may
+
+
+async def check_page(
+    connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler
+) -> None:
+    """A change from a page without a session must show that the page is ours, too."""
+    is_change = connection.scope.get("method", "") not in SAFE_METHODS
+    if not is_change or handler.opt["right"] == ANYBODY:
+        return
+    caller: Caller = connection.scope["state"]["caller"]
+    if connection.headers.get(CSRF_HEADER) != token_for(connection, caller):
+        raise Refusal("forbidden", "this page is not ours, or it is old: load it again")
+
+
+def token_for(connection: ASGIConnection[Any, Any, Any, Any], caller: Caller) -> str:
+    """The token that the pages of a caller carry."""
+    if caller.session is not None:
+        return csrf_token(caller.session)
+    return console_of(connection).local_token
+
+
+# Rendering
+
+
+@cache
+def environment() -> Environment:
+    """The templates, with the few filters that they use."""
+    made = Environment(
+        loader=PackageLoader("stateward.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {
+        "when": when,
+        "lasted": lasted,
+        "number": lambda value: f"{value:,}",
+        "size": size,
+        "plain": plain_actor,
+        "words": lambda name: str(name).replace("_", " "),
+        "shown": shown,
+        "quoted": quoted,
+        "path": lambda text: quote(str(text), safe=""),
+    }
+    made.globals |= {"base": BASE, "static": static_base(), "version": __version__}
+    return made
+
+
+async def page(
+    request: Asked, template: str, facts: Mapping[str, Any], *, here: str, status: int = 200
+) -> Response[bytes]:
+    """A whole page with its frame."""
+    service, caller = service_of(request), caller_of(request)
+    waiting = await console_of(request).badges(service, caller)
+    frame = {
+        "here": here,
+        "navigation": NAVIGATION,
+        "badges": {"errors": waiting.errors, "review": waiting.reviews},
+        "caller": caller,
+        "csrf": token_for(request, caller),
+        "profile": service.settings.profile,
+    }
+    return html(template, {**frame, **facts}, status=status)
+
+
+@get("/badges", opt={"right": "read"})
+async def badges_now(request: Asked) -> Response[bytes]:
+    """The numbers in the menu, for pages that stay open."""
+    waiting = await console_of(request).badges(service_of(request), caller_of(request))
+    body = msgspec.json.encode({"errors": waiting.errors, "review": waiting.reviews})
+    return Response(content=body, media_type="application/json", headers=HEADERS)
+
+
+def fragment(request: Asked, template: str, facts: Mapping[str, Any]) -> Response[bytes]:
+    """A piece of a page."""
+    return html(template, {"caller": caller_of(request), **facts})
+
+
+def html(
+    template: str,
+    facts: Mapping[str, Any],
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response[bytes]:
+    """A rendered template with the headers that all pages have."""
+    body = environment().get_template(template).render(facts).encode()
+    return Response(
+        content=body, status_code=status, media_type=HTML, headers={**HEADERS, **(headers or {})}
+    )
+
+
+# Refusals
+
+
+def refused(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Whatever was raised, as a page, as a line in the page that asked, or as the way to the login."""
+    refusal = _refusal(error)
+    if refusal.kind.status == 500:
+        service_of(request).log.error(
+            f"{request.method} {request.url.path} failed", exc_info=error, kind=type(error).__name__
+        )
+    if refusal.kind.slug == "unauthenticated":
+        return to_login(request)
+    said = problem_text(refusal.answer())
+    if request.headers.get("hx-request"):
+        return html("problem_line.html", {"said": said}, status=refusal.kind.status)
+    facts = {"title": refusal.kind.title, "said": said, "status": refusal.kind.status}
+    return html("problem.html", facts, status=refusal.kind.status)
+
+
+def _refusal(error: Exception) -> Refusal:
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, StatewardError):
+        return refusal_of(error)
+    status = getattr(error, "status_code", 500)
+    if isinstance(status, int) and 400 <= status < 500:
+        detail = clean_text(str(getattr(error, "detail", error)), chars_max=DETAIL_CHARS_MAX)
+        return Refusal("not-found" if status == 404 else "invalid-request", detail)
+    return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")
+
+
+def to_login(request: Request[Any, Any, Any]) -> Response[Any]:
+    """The way to the login, and back to the page after it."""
+    if request.headers.get("hx-request"):
+        return Response(content=b"", status_code=401, headers={"HX-Redirect": f"{BASE}/login"})
+    query = f"?{request.url.query}" if request.url.query else ""
+    after = urlencode({"next": request.url.path + query})
+    return redirect(f"{BASE}/login?{after}")
+
+
+def redirect(address: str, *, headers: Mapping[str, str] | None = None) -> Response[Any]:
+    """Go there next."""
+    said = {"Location": address, "Cache-Control": "no-store", **(headers or {})}
+    return Response(content=b"", status_code=303, headers=said)
+
+
+def problem_text(answer: Answer) -> str:
+    """What the API said that was wrong."""
+    document = msgspec.json.decode(answer.body, type=dict[str, Any])
+    return str(document.get("detail") or document.get("title") or "it was refused")
+
+
+# Filters
+
+
+def when(at: Micros | str | None, how: str = "ago") -> Markup:
+    """A moment: the page shows it in the zone of its reader, with UTC on hover."""
+    if at is None or at == "":
+        return Markup("")
+    iso = to_iso(at) if isinstance(at, int) else str(at)
+    short = iso[:19].replace("T", " ")
+    return Markup('<time datetime="{}" title="{} UTC" data-as="{}">{} UTC</time>').format(
+        iso, short, how, short
+    )
+
+
+def lasted(seconds: float | None) -> str:
+    """A span of time for people: 340 ms, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
+    if seconds is None:
+        return ""
+    if seconds < 1:
+        return f"{max(0, round(seconds * 1000))} ms"
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    whole = round(seconds)
+    for unit, smaller, names in (
+        (MINUTE, 1, ("min", "s")),
+        (HOUR, MINUTE, ("h", "min")),
+        (DAY, HOUR, ("d", "h")),
+    ):
+        if whole < unit * (DAY if unit == DAY else 60 if unit == MINUTE else 24):
+            rest = whole % unit // smaller
+            return f"{whole // unit} {names[0]}" + (f" {rest} {names[1]}" if rest else "")
+    return f"{whole // DAY} d"
+
+
+def size(count: float) -> str:
+    """Bytes for people."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < KIB:
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
+        count /= KIB
+    return f"{count:.1f} TiB"
+
+
+def plain_actor(actor: str) -> str:
+    """Who did it, without what only programs need: `person:anna@4k2m` is anna."""
+    if actor.startswith(PERSON):
+        return actor.removeprefix(PERSON).partition("@")[0]
+    return actor.partition("@")[0] if "@" in actor else actor
+
+
+def shown(value: object) -> str:
+    """A value of a record or an item as text."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict) and "page" in value and "line" in value:
+        return f"page {value['page']}, line {value['line']}"
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(value).decode()
+    return str(value)
+
+
+def quoted(value: str) -> str:
+    """A value as the grammar of queries wants it."""
+    is_plain = value != "" and not any(char in value for char in ' ",\\') and value.isprintable()
+    return value if is_plain else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def seconds_between(earlier: Micros, later: Micros) -> float:
+    """How long it was from one moment to another."""
+    return (later - earlier) / SECOND

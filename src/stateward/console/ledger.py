@@ -1,0 +1,237 @@
+"""Ledger and audit: whether the history is sound, where it is kept, and what anybody did."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import msgspec
+from litestar import Response, get, post
+from litestar.params import QueryParameter
+from litestar.response import Stream
+
+from stateward.app import App
+from stateward.console.layout import (
+    HEADERS,
+    console_of,
+    fragment,
+    page,
+)
+from stateward.core.chain import Anchor
+from stateward.core.errors import StatewardError
+from stateward.core.model import Micros, Transition, clean_text
+from stateward.engine.history import transition_line
+from stateward.engine.mirror import MirrorState, mirror_state
+from stateward.ledger import Ledger, SnapshotPart
+from stateward.monitoring.dashboard import Found
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    service_of,
+)
+from stateward.server.service import Service
+from stateward.storage.sessions import Act
+
+ROWS = 100
+SNAPSHOTS_SHOWN = 20
+ACTS_SHOWN = 50
+EXPORT_BATCH = 1000
+FINDINGS_SHOWN = 20
+FILES_MAX = 100_000
+
+Text = Annotated[str, QueryParameter(max_length=200, required=False)]
+Before = Annotated[int | None, QueryParameter(name="before", ge=1, required=False)]
+
+
+class Mirrored(msgspec.Struct, frozen=True, kw_only=True):
+    """The ledger that the history is mirrored to."""
+
+    folder: str
+    state: MirrorState | None
+    snapshots: list[SnapshotPart]
+    size: int
+    files: int
+    said: str = ""
+
+
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last verification from this page found, or how far the present one is."""
+
+    is_running: bool
+    read: int = 0
+    at: Micros | None = None
+    actor: str = ""
+    records: int = 0
+    transitions: int = 0
+    findings: tuple[str, ...] = ()
+    said: str = ""
+
+
+class Ledgers(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the page shows but the search."""
+
+    anchor: Anchor
+    mirror: Mirrored | None
+    acts: list[Act]
+
+
+@get("/ledger", opt={"right": "read"})
+async def ledger(
+    request: Asked, record: Text = "", actor: Text = "", trigger: Text = "", before: Before = None
+) -> Response[bytes]:
+    """The whole page, with a search in the history."""
+    service, caller = service_of(request), caller_of(request)
+
+    def look_(app: App) -> tuple[Ledgers, Found]:
+        found = app.dashboard.search(
+            record_id=record.strip(),
+            actor=actor.strip(),
+            trigger=trigger.strip(),
+            machines=caller.machines,
+            before=before,
+            limit=ROWS,
+        )
+        return look(app, caller), found
+
+    looked, found = await service.broad.ask(look_)
+    asked = {"record": record, "actor": actor, "trigger": trigger}
+    facts = {
+        "it": looked,
+        "found": found,
+        "asked": asked,
+        "address": urlencode(asked),
+        "is_asked": any(asked.values()),
+        "verified": _verified(request),
+        "kinds": await service.quick.ask(lambda app: app.registry.words.kinds),
+    }
+    return await page(request, "ledger.html", facts, here="ledger")
+
+
+def look(app: App, caller: Caller) -> Ledgers:
+    """Where the history is and what people did."""
+    mirror = app.settings.ledger.mirror
+    acts = [] if caller.machines else app.sessions.acts(limit=ACTS_SHOWN)
+    return Ledgers(
+        anchor=app.store.anchor(),
+        mirror=None if mirror is None else mirrored(app, Path(mirror)),
+        acts=acts,
+    )
+
+
+def mirrored(app: App, folder: Path) -> Mirrored:
+    """The mirror as it is; what is wrong with it is said and not raised."""
+    try:
+        state = mirror_state(app.store, folder)
+        snapshots: list[SnapshotPart] = []
+        if folder.exists():
+            with Ledger.open(folder, read_only=True, machine=None) as found:
+                snapshots = found.snapshots()
+    except (StatewardError, OSError) as error:
+        return Mirrored(
+            folder=str(folder), state=None, snapshots=[], size=0, files=0, said=str(error)
+        )
+    sizes = [path.stat().st_size for path in _files(folder)]
+    return Mirrored(
+        folder=str(folder),
+        state=state,
+        snapshots=snapshots[-SNAPSHOTS_SHOWN:][::-1],
+        size=sum(sizes),
+        files=len(sizes),
+    )
+
+
+def _files(folder: Path) -> list[Path]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return [path for path, _ in zip(found, range(FILES_MAX), strict=False)]
+
+
+# Verifying
+
+
+@post("/ledger/verify", opt={"right": "observe"}, status_code=200)
+async def verify(request: Asked) -> Response[bytes]:
+    """Read and check the whole history, in a thread of its own; the page asks how far it is."""
+    state = request.app.state
+    if not _verified(request).is_running:
+        state.console_verified = Verified(is_running=True)
+        task = asyncio.create_task(
+            _verify(request.app.state, service_of(request), caller_of(request))
+        )
+        console_of(request).tasks.add(task)
+        task.add_done_callback(console_of(request).tasks.discard)
+    return fragment(request, "verified.html", {"verified": _verified(request)})
+
+
+@get("/ledger/verified", opt={"right": "read"})
+async def verified(request: Asked) -> Response[bytes]:
+    """How far it is, or what it found."""
+    return fragment(request, "verified.html", {"verified": _verified(request)})
+
+
+def _verified(request: Asked) -> Verified:
+    state = request.app.state
+    found: Verified = (
+        state.console_verified if "console_verified" in state else Verified(is_running=False)
+    )
+    return found
+
+
+async def _verify(state: Any, service: Service, caller: Caller) -> None:  # noqa: ANN401 - Litestar's
+    def check(app: App) -> Verified:
+        def note(_: str, count: int) -> None:
+            state.console_verified = Verified(is_running=True, read=count)
+
+        verdict = app.verify(progress=note)
+        return Verified(
+            is_running=False,
+            at=app.clock(),
+            actor=caller.actor,
+            records=verdict.records,
+            transitions=verdict.transitions,
+            findings=tuple(str(each) for each in verdict.findings[:FINDINGS_SHOWN]),
+        )
+
+    try:
+        state.console_verified = await service.aside("verifier", check)
+    except StatewardError as error:
+        state.console_verified = Verified(is_running=False, said=str(error))
+
+
+# Taking along
+
+
+@get("/ledger/export", opt={"right": "observe"})
+async def export(request: Asked, record: Text = "") -> Stream:
+    """The history as lines of JSON, of all that the caller may see or of one record."""
+    service, caller = service_of(request), caller_of(request)
+    record_id = clean_text(record.strip(), chars_max=100)
+    headers = {
+        **HEADERS,
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Content-Disposition": f'attachment; filename="history{"-" + record_id if record_id.isalnum() else ""}.jsonl"',
+    }
+    lines = _lines(service, caller, record_id)
+    return Stream(lines, media_type="application/x-ndjson", headers=headers)
+
+
+async def _lines(service: Service, caller: Caller, record_id: str) -> AsyncIterator[bytes]:
+    after = 0
+    while True:
+        found = await service.broad.ask(partial(_after, after=after, record_id=record_id))
+        shown = [each for each in found if caller.covers(each.machine)]
+        yield b"".join(msgspec.json.encode(transition_line(each)) + b"\n" for each in shown)
+        if record_id or len(found) < EXPORT_BATCH:
+            return
+        after = found[-1].seq
+
+
+def _after(app: App, *, after: int, record_id: str) -> list[Transition]:
+    if record_id:
+        return app.store.history(record_id)
+    return app.store.log(after=after, limit=EXPORT_BATCH)
+
+
+HANDLERS: list[Any] = [ledger, verify, verified, export]

@@ -1,0 +1,143 @@
+"""Signing in: with a key, or with a link that works once. Without keys nobody needs to, at this machine.
+
+The cookie holds 256 random bits that mean nothing elsewhere; scripts cannot read it, and other sites' pages cannot
+send it along with a change. A session ends with its key.
+"""
+
+from typing import Annotated, Any
+
+from litestar import Response, get, post
+from litestar.datastructures import Cookie
+from litestar.params import FromPath, QueryParameter
+
+from stateward.app import App
+from stateward.console.layout import html, redirect
+from stateward.console.static_files import BASE
+from stateward.core.model import SECOND
+from stateward.server.auth import (
+    ANYBODY,
+    SESSION_COOKIE,
+    Asked,
+    caller_of,
+    check_host,
+    service_of,
+)
+from stateward.server.problems import Refusal
+from stateward.server.service import Service
+from stateward.storage.keys import ApiKey
+
+SESSION_S = 12 * 3600
+TRIES_PER_MINUTE = 30
+
+Next = Annotated[str, QueryParameter(name="next", max_length=4000, required=False)]
+
+
+@get("/", opt={"right": ANYBODY}, include_in_schema=False)
+async def root(request: Asked) -> Response[Any]:
+    """The address of the service leads to its console."""
+    return redirect(BASE)
+
+
+@get("/login", opt={"right": ANYBODY})
+async def login(request: Asked, after: Next = "") -> Response[Any]:
+    """The form for a key."""
+    return html("login.html", {"after": own_page(after), "said": ""})
+
+
+@post("/login", opt={"right": ANYBODY}, status_code=200)
+async def sign_in(request: Asked) -> Response[Any]:
+    """With a key."""
+    service = service_of(request)
+    _check_sender(request, service)
+    form = await request.form()
+    text, after = str(form.get("key", "")).strip(), own_page(str(form.get("next", "")))
+    key = await service.quick.ask(lambda app: app.keys.opened_by(text, now=app.clock()))
+    if key is None:
+        said = "This key is unknown, expired or revoked."
+        return html("login.html", {"after": after, "said": said}, status=401)
+    return await _signed_in(service, key, after)
+
+
+@get("/enter/{token:str}", opt={"right": ANYBODY})
+async def link(request: Asked, token: FromPath[str]) -> Response[Any]:
+    """What a link leads to: a button, so that a program that looks at links does not use it up."""
+    return html("enter.html", {"token": token})
+
+
+@post("/enter/{token:str}", opt={"right": ANYBODY}, status_code=200)
+async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
+    """With a link that works once."""
+    service = service_of(request)
+    _check_sender(request, service)
+
+    def take(app: App) -> ApiKey | None:
+        key_id = app.sessions.take_link(token, now=app.clock())
+        return None if key_id is None else app.keys.live(key_id, now=app.clock())
+
+    key = await service.writer.ask(take)
+    if key is None:
+        said = "This link was used already, or its time is up. Ask for a new one."
+        return html("login.html", {"after": "", "said": said}, status=401)
+    return await _signed_in(service, key, "")
+
+
+@post("/logout", opt={"right": "read"}, status_code=200)
+async def sign_out(request: Asked) -> Response[Any]:
+    """End the session."""
+    service, token = service_of(request), caller_of(request).session
+    if token is not None:
+        await service.writer.ask(lambda app: app.sessions.end(token))
+    answer: Response[Any] = Response(content=b"", headers={"HX-Redirect": f"{BASE}/login"})
+    answer.delete_cookie(SESSION_COOKIE)
+    return answer
+
+
+def own_page(address: str) -> str:
+    """A page of ours to go on to; whatever else was asked for is the board."""
+    is_ours = address.startswith(f"{BASE}/") or address == BASE
+    return address if is_ours and "\\" not in address and address.isprintable() else ""
+
+
+def _check_sender(request: Asked, service: Service) -> None:
+    """No other site's page signs anybody in here, and nobody tries keys all day."""
+    check_host(service, request.headers.get("host", ""))
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise Refusal("forbidden", "pages of other sites may not sign in here")
+    who = request.client.host if request.client is not None else ""
+    if wait_s := service.rates.take(f"login {who}", per_minute=TRIES_PER_MINUTE):
+        raise Refusal(
+            "too-many-requests",
+            f"too many tries; come back in {wait_s:.0f} s",
+            headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
+        )
+
+
+async def _signed_in(service: Service, key: ApiKey, after: str) -> Response[Any]:
+    def begin(app: App) -> str:
+        token, now = app.new_token(), app.clock()
+        app.sessions.begin(token, key_id=key.id, now=now, until=now + SESSION_S * SECOND)
+        return token
+
+    token = await service.writer.ask(begin)
+    own = service.settings.api
+    answer = redirect(after or BASE)
+    answer.set_cookie(
+        Cookie(
+            key=SESSION_COOKIE,
+            value=token,
+            path="/",
+            max_age=SESSION_S,
+            httponly=True,
+            samesite="lax",
+            secure=own.tls_certificate is not None or own.behind_tls_proxy,
+        )
+    )
+    return answer
+
+
+def link_address(url: str, token: str) -> str:
+    """The address that signs in once."""
+    return f"{url.rstrip('/')}{BASE}/enter/{token}"
+
+
+HANDLERS: list[Any] = [login, sign_in, link, enter, sign_out]

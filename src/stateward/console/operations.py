@@ -1,0 +1,230 @@
+"""Operations: who works, what is paused, who is told, what could not be carried, and the settings in force."""
+
+from typing import Annotated, Any
+
+import msgspec
+import yaml
+from litestar import Response, get, post
+from litestar.params import FromPath, QueryParameter
+
+from stateward import schemas
+from stateward.app import App
+from stateward.app.doctor import Check, checks
+from stateward.console.layout import (
+    HEADERS,
+    HTML,
+    fragment,
+    page,
+)
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import (
+    SECOND,
+    Micros,
+    Work,
+    clean_text,
+)
+from stateward.engine.system import is_alive
+from stateward.notifications import Attempt, Delivery, Webhook
+from stateward.server import machines, webhooks
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    service_of,
+)
+from stateward.storage.idempotency import Batch
+from stateward.storage.keys import ApiKey
+from stateward.storage.store import DeadLetter, Pause
+from stateward.transport import WorkerInfo
+
+WORK_SHOWN = 12
+DELIVERIES_SHOWN = 25
+LETTERS_SHOWN = 50
+BATCHES_SHOWN = 15
+KEYS_SHOWN = 200
+
+StateText = Annotated[str, QueryParameter(name="state", max_length=20, required=False)]
+
+
+class Busy(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker and what it has in hand."""
+
+    worker: WorkerInfo
+    is_alive: bool
+    silent_s: float
+    work: list[Work]
+
+
+class Stages(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine with its stages, for those who pause."""
+
+    name: str
+    stages: list[str]
+
+
+class Operating(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the page shows to somebody."""
+
+    now: Micros
+    checks: list[Check]
+    workers: list[Busy]
+    events_waiting: int
+    pauses: list[Pause]
+    machines: list[Stages]
+    webhooks: list[Webhook]
+    deliveries: list[Delivery]
+    letters: list[DeadLetter]
+    keys: list[tuple[ApiKey, bool]]
+    batches: list[Batch]
+    settings: str
+
+
+@get("/operations", opt={"right": "read"})
+async def operations(request: Asked, wanted: StateText = "") -> Response[bytes]:
+    """The whole page."""
+    service, caller = service_of(request), caller_of(request)
+    it = await service.broad.ask(lambda app: look(app, caller, wanted, is_whole=True))
+    facts = {"it": it, "state": wanted, "address": service.settings.api}
+    return await page(request, "operations.html", facts, here="operations")
+
+
+@get("/operations/live", opt={"right": "read"})
+async def live(request: Asked, wanted: StateText = "") -> Response[bytes]:
+    """What changes on it."""
+    return await _live(request, wanted)
+
+
+async def _live(request: Asked, wanted: str) -> Response[bytes]:
+    caller = caller_of(request)
+    it = await service_of(request).broad.ask(lambda app: look(app, caller, wanted, is_whole=False))
+    return fragment(request, "operations_live.html", {"it": it, "state": wanted})
+
+
+def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
+    """What the caller may know of the installation; without what does not change by itself, if not whole."""
+    now = app.clock()
+    may_observe, may_administer = caller.may("observe"), caller.may("admin")
+    covered = [each for each in app.notices.webhooks() if _is_told(caller, each)]
+    ids = {each.id for each in covered}
+    wanted = state if state in ("pending", "delivered", "dead") else None
+    deliveries = app.notices.deliveries(state=wanted, limit=DELIVERIES_SHOWN)  # type: ignore[arg-type]
+    return Operating(
+        now=now,
+        checks=[*checks(app)] if may_observe and is_whole else [],
+        workers=[_busy(app, each, caller, now) for each in app.bus.workers()],
+        events_waiting=app.bus.depth(),
+        pauses=[each for each in app.store.pauses() if caller.covers(each.machine)],
+        machines=[
+            Stages(name=own.name, stages=[stage.name for stage in own.stages])
+            for own in app.registry.newest.values()
+            if caller.covers(own.name) and own.stages
+        ],
+        webhooks=covered if may_observe else [],
+        deliveries=[each for each in deliveries if each.webhook_id in ids] if may_observe else [],
+        letters=_letters(app, caller),
+        keys=[(each, each.is_live(now)) for each in app.keys.all()[-KEYS_SHOWN:]]
+        if may_administer and is_whole
+        else [],
+        batches=[
+            each
+            for each in app.requests.batches(limit=BATCHES_SHOWN)
+            if not caller.machines or set(each.pipelines) & set(caller.machines)
+        ]
+        if caller.may("act")
+        else [],
+        settings=_settings(app) if may_administer and is_whole else "",
+    )
+
+
+def _busy(app: App, worker: WorkerInfo, caller: Caller, now: Micros) -> Busy:
+    work = app.bus.assigned(worker.id, limit=WORK_SHOWN)
+    return Busy(
+        worker=worker,
+        is_alive=is_alive(worker),
+        silent_s=(now - worker.seen_at) / SECOND,
+        work=[each for each in work if caller.covers(each.machine)],
+    )
+
+
+def _is_told(caller: Caller, webhook: Webhook) -> bool:
+    if not caller.machines:
+        return True
+    return all(caller.covers(event.partition(".")[0]) for event in webhook.events)
+
+
+def _letters(app: App, caller: Caller) -> list[DeadLetter]:
+    """Of all machines together, so only for those who may see all."""
+    if caller.machines or not caller.may("observe"):
+        return []
+    return app.store.dead_letters(limit=LETTERS_SHOWN)
+
+
+def _settings(app: App) -> str:
+    text: str = yaml.safe_dump(
+        app.settings.shown(),
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=100,
+    )
+    return text
+
+
+@post("/operations/pause", opt={"right": "act"}, status_code=200)
+async def pause(request: Asked) -> Response[bytes]:
+    """Stop handing out a stage, or hand it out again: exactly as the API does it."""
+    form = await request.form()
+    machine, _, stage = str(form.get("what", "")).partition(".")
+    reason = clean_text(str(form.get("reason", "")).strip(), chars_max=2000) or None
+    act = machines.resume if form.get("undo") == "yes" else machines.pause
+    if not machine:
+        raise InvalidRequest("say what to pause")
+    await act.fn(request, machine, schemas.PauseRequest(stage=stage or None, reason=reason), None)
+    return await _live(request, "")
+
+
+@get("/operations/deliveries/{webhook_id:str}/{message_id:str}", opt={"right": "observe"})
+async def delivery(
+    request: Asked, webhook_id: FromPath[str], message_id: FromPath[str]
+) -> Response[bytes]:
+    """One message with everything that was sent and answered."""
+    caller = caller_of(request)
+
+    def look_(app: App) -> tuple[Delivery, list[Attempt]]:
+        webhooks.seen(app, caller, webhook_id)
+        return app.notices.delivery(webhook_id, message_id)
+
+    found, attempts = await service_of(request).quick.ask(look_)
+    return fragment(request, "delivery.html", {"delivery": found, "attempts": attempts})
+
+
+@post("/operations/replay", opt={"right": "act"}, status_code=200)
+async def replay(request: Asked) -> Response[bytes]:
+    """Deliver once more: one message, or all that died of a webhook."""
+    form = await request.form()
+    message_id = str(form.get("message_id", "")) or None
+    wanted = webhooks.ReplayRequest(
+        webhook_id=str(form.get("webhook_id", "")) or None,
+        message_id=message_id,
+        state=None if message_id else "dead",
+    )
+    answer = await webhooks.replay.fn(request, wanted, None)
+    count = msgspec.json.decode(answer.content, type=webhooks.Replayed).replayed
+    return _said(f"{count} will be delivered again.")
+
+
+@post("/operations/ping/{webhook_id:str}", opt={"right": "act"}, status_code=200)
+async def ping(request: Asked, webhook_id: FromPath[str]) -> Response[bytes]:
+    """Send a test."""
+    await webhooks.ping.fn(request, webhook_id, None)
+    return _said("A test is on its way; look at the deliveries.")
+
+
+def _said(text: str) -> Response[bytes]:
+    """A line that the page shows for a moment; what it shows besides is asked for anew."""
+    trigger = {"stateward:toast": {"value": text}, "stateward:refresh": {}}
+    headers = {**HEADERS, "HX-Trigger": msgspec.json.encode(trigger).decode()}
+    return Response(content=b"", headers=headers, media_type=HTML)
+
+
+HANDLERS: list[Any] = [operations, live, pause, delivery, replay, ping]

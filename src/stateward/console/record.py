@@ -1,0 +1,433 @@
+"""One record: where it is and why, its way so far, what came of it, its document, and what may be done with it."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Response, get, post
+from litestar.params import FromPath, QueryParameter
+from litestar.response import Stream
+from markupsafe import Markup
+
+from stateward import schemas
+from stateward.app import App
+from stateward.console.content import Content, shown_as
+from stateward.console.layout import (
+    HEADERS,
+    console_of,
+    fragment,
+    html,
+    page,
+    problem_text,
+    seconds_between,
+)
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
+from stateward.core.model import (
+    NOTES,
+    Fields,
+    Micros,
+    Record,
+    Transition,
+    clean_text,
+)
+from stateward.core.view import Explanation
+from stateward.definition.draw import to_svg
+from stateward.monitoring.dashboard import Span
+from stateward.pipelines.statements.export import csv_lines
+from stateward.server import operations
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    seen,
+    service_of,
+)
+from stateward.server.problems import Refusal
+from stateward.server.views import attempt_view, record_view
+from stateward.storage.idempotency import Answer
+from stateward.storage.sessions import Act
+
+TIMELINE_ROWS = 40
+ATTEMPTS_SHOWN = 40
+ITEM_ROWS = 100
+COLUMNS_MAX = 24
+BLOCK_BYTES = 1 << 20
+ACTS_SHOWN = 20
+SAID = (
+    "count",
+    "error_code",
+    "error_message",
+    NOTES,
+    "rest",
+    "reason",
+    "retry_count",
+    "final_confidence",
+)
+
+Before = Annotated[int | None, QueryParameter(name="before", ge=0, required=False)]
+Place = Annotated[int, QueryParameter(name="place", ge=0, required=False)]
+StageName = Annotated[str, QueryParameter(name="stage", max_length=100, required=False)]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the timeline; `took_s` is how long the record then stayed."""
+
+    transition: Transition
+    kind: str
+    took_s: float
+    is_present: bool
+    said: list[tuple[str, object]]
+
+
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the page of a record shows at once."""
+
+    record: Record
+    name: str
+    kind: str
+    why: Explanation
+    disclosed: Fields
+    labels: Fields
+    drawing: str
+    entries: list[Entry]
+    older: int | None
+    attempts: list[Span]
+    acts: list[Act]
+    can_retry: bool
+    can_cancel: bool
+    can_place: bool
+    can_review: bool
+    max_retries: int
+    stages: list[tuple[str, str, int]]
+    now: Micros
+
+
+@get("/records/{record_id:str}", opt={"right": "read"})
+async def record(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
+    """The whole page."""
+    looked = await _looked(request, record_id)
+    return await page(request, "record.html", {"it": looked}, here="records")
+
+
+@get("/records/{record_id:str}/live", opt={"right": "read"})
+async def live(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
+    """What changes on it."""
+    return fragment(request, "record_live.html", {"it": await _looked(request, record_id)})
+
+
+async def _looked(request: Asked, record_id: str) -> Looked:
+    caller = caller_of(request)
+    return await service_of(request).broad.ask(lambda app: look(app, caller, record_id))
+
+
+def look(app: App, caller: Caller, record_id: str) -> Looked:
+    """A record with the end of its history."""
+    found = seen(app, caller, record_id)
+    machine = app.registry.of(found)
+    entries, older = timeline(app, found, machine, before=None)
+    kind = machine.kind[found.status]
+    path = app.dashboard.path(record_id)
+    return Looked(
+        record=found,
+        name=str(found.labels.get("filename") or found.id),
+        kind=kind,
+        why=app.explain(record_id),
+        disclosed=machine.disclosed(found),
+        labels=found.labels,
+        drawing=Markup(  # noqa: S704 - `to_svg` escapes every text
+            to_svg(
+                machine,
+                path=path,
+                present=found.status,
+                following=_following(machine, found),
+                is_styled=False,
+            )
+        ),
+        entries=entries,
+        older=older,
+        attempts=app.dashboard.attempts(record_id, limit=ATTEMPTS_SHOWN),
+        acts=app.sessions.acts(record_id=record_id, limit=ACTS_SHOWN),
+        can_retry=(found.status, RETRY_REQUESTED) in machine.rules,
+        can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
+        can_place=kind != "terminal",
+        can_review=kind == "suspended" and found.status in machine.review_in,
+        max_retries=machine.retry.max_retries,
+        stages=_made(machine, found),
+        now=app.clock(),
+    )
+
+
+def _following(machine: Machine, record: Record) -> tuple[str, ...]:
+    """The statuses that may come next; a failed record goes on where it failed."""
+    if machine.kind[record.status] != "failed" or record.failed_from is None:
+        return machine.allowed_from(record.status)
+    stage = machine.stage_of(machine.name_now(record.failed_from, record))
+    return machine.allowed_from(record.status) if stage is None else (stage.resume,)
+
+
+def _made(machine: Machine, record: Record) -> list[tuple[str, str, int]]:
+    """What there are items of: (stage, what it made, attempt), the newest first."""
+    kinds = {stage.name: stage.produces or stage.name for stage in machine.stages}
+    made = sorted(record.outputs.items(), key=lambda pair: -pair[1])
+    return [(name, kinds.get(name, name), attempt) for name, attempt in made]
+
+
+# The timeline
+
+
+@get("/records/{record_id:str}/timeline", opt={"right": "read"})
+async def older(request: Asked, record_id: FromPath[str], before: Before = None) -> Response[bytes]:
+    """What happened before."""
+    caller = caller_of(request)
+
+    def look_(app: App) -> dict[str, Any]:
+        found = seen(app, caller, record_id)
+        entries, rest = timeline(app, found, app.registry.of(found), before=before)
+        return {"entries": entries, "older": rest, "record": found}
+
+    return fragment(request, "timeline.html", await service_of(request).broad.ask(look_))
+
+
+def timeline(
+    app: App, record: Record, machine: Machine, *, before: int | None
+) -> tuple[list[Entry], int | None]:
+    """A page of what happened, newest first, and the version to go on before; None where it began."""
+    # One more at each end: the one after says how long the first stayed, the one before says whether there is more.
+    top = None if before is None else before + 1
+    found = app.dashboard.timeline(record.id, before=top, limit=TIMELINE_ROWS + 2)
+    later = found.pop(0).at if before is not None and found else app.clock()
+    shown = found[:TIMELINE_ROWS]
+    ends = [later, *(each.at for each in shown)]
+    entries = [
+        Entry(
+            transition=each,
+            kind=machine.kind.get(each.target, "ready"),
+            took_s=seconds_between(each.at, end),
+            is_present=each.version == record.version,
+            said=_said(each),
+        )
+        for each, end in zip(shown, ends, strict=False)
+    ]
+    has_more = len(found) > TIMELINE_ROWS
+    return entries, shown[-1].version if has_more and shown else None
+
+
+def _said(transition: Transition) -> list[tuple[str, object]]:
+    metadata = transition.metadata
+    return [
+        (name, metadata[name])
+        for name in SAID
+        if metadata.get(name) not in (None, "", []) and (name, metadata[name]) != ("retry_count", 0)
+    ]
+
+
+# Acting
+
+
+@get("/records/{record_id:str}/ask/{verb:str}", opt={"right": "act"})
+async def ask(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> Response[bytes]:
+    """Why, before it is done."""
+    caller = caller_of(request)
+    if verb not in ("retry", "cancel", "priority"):
+        raise UnknownName("action", clean_text(verb, chars_max=40))
+    found = await service_of(request).quick.ask(lambda app: seen(app, caller, record_id))
+    is_fifo = service_of(request).settings.machine(found.machine).is_fifo
+    return fragment(request, "ask.html", {"record": found, "verb": verb, "is_fifo": is_fifo})
+
+
+@post("/records/{record_id:str}/act/{verb:str}", opt={"right": "act"}, status_code=200)
+async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> Response[bytes]:
+    """Retry, cancel, or change the priority: exactly as the API does it."""
+    form = await request.form()
+    reason = clean_text(str(form.get("reason", "")).strip(), chars_max=2000) or None
+    if verb == "priority":
+        number = str(form.get("priority", ""))
+        if not number.isdecimal() or not 1 <= int(number) <= 10:
+            raise InvalidRequest("a priority is a number from 1 to 10")
+        wanted = schemas.PriorityRequest(priority=int(number), reason=reason)
+        answer = await operations.prioritised(request, record_id, wanted, key=None)
+    elif verb in ("retry", "cancel"):
+        answer = await _moved(request, "retry" if verb == "retry" else "cancel", record_id, reason)
+    else:
+        raise UnknownName("action", clean_text(verb, chars_max=40))
+    if answer.status >= 400:
+        said = {"said": problem_text(answer)}
+        return html("problem_line.html", said, status=answer.status)
+    console_of(request).forget_badges()
+    done = {"retry": "It is tried again.", "cancel": "It is cancelled.", "priority": "Done."}[verb]
+    trigger = {"stateward:close": {}, "stateward:refresh": {}, "stateward:toast": {"value": done}}
+    headers = {**HEADERS, "HX-Trigger": msgspec.json.encode(trigger).decode()}
+    return Response(content=b"", headers=headers, media_type="text/html")
+
+
+async def _moved(
+    request: Asked, verb: Literal["retry", "cancel"], record_id: str, reason: str | None
+) -> Answer:
+    return await operations.acted(
+        request,
+        verb,
+        record_id,
+        view=record_view,
+        machine=None,
+        ask=schemas.Ask(reason=reason),
+        if_match=request.headers.get("if-match"),
+        key=None,
+    )
+
+
+# What came of it
+
+
+@get("/records/{record_id:str}/items", opt={"right": "read"})
+async def items(
+    request: Asked, record_id: FromPath[str], stage: StageName = "", place: Place = 0
+) -> Response[bytes]:
+    """Rows that a stage made."""
+    caller = caller_of(request)
+
+    def look_(app: App) -> dict[str, Any]:
+        found = seen(app, caller, record_id)
+        name = _stage(app.registry.of(found), found, stage)
+        rows = (
+            list(islice(app.items(record_id, name), place, place + ITEM_ROWS + 1)) if name else []
+        )
+        return {
+            "record": found,
+            "stage": name,
+            "stages": _made(app.registry.of(found), found),
+            "rows": rows[:ITEM_ROWS],
+            "columns": columns_of(rows[:ITEM_ROWS]),
+            "place": place,
+            "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
+            "about": app.about(record_id, name) if name else {},
+        }
+
+    return fragment(request, "items.html", await service_of(request).broad.ask(look_))
+
+
+def _stage(machine: Machine, record: Record, name: str) -> str:
+    made = [stage for stage, _, _ in _made(machine, record)]
+    if name and name not in made:
+        raise UnknownName("stage", clean_text(name, chars_max=80), made)
+    return name or (made[0] if made else "")
+
+
+def columns_of(rows: Sequence[Fields]) -> list[str]:
+    """The names that rows have, in the order in which they come; not those that are empty in all of them."""
+    names = dict.fromkeys(
+        name for row in rows for name, value in row.items() if value not in (None, "", [], {})
+    )
+    return list(names)[:COLUMNS_MAX]
+
+
+@get("/records/{record_id:str}/export/{form:str}", opt={"right": "read"})
+async def export(
+    request: Asked, record_id: FromPath[str], form: FromPath[str], stage: StageName = ""
+) -> Response[Any]:
+    """All rows as a file; in CSV no cell is a formula."""
+    caller = caller_of(request)
+    if form not in ("csv", "json"):
+        raise UnknownName("format", clean_text(form, chars_max=20), ("csv", "json"))
+
+    def make(app: App) -> tuple[str, bytes]:
+        found = seen(app, caller, record_id)
+        name = _stage(app.registry.of(found), found, stage)
+        rows = app.items(record_id, name) if name else iter(())
+        body = _csv(rows) if form == "csv" else msgspec.json.encode(list(rows))
+        return f"{found.id}-{name or 'items'}.{form}", body
+
+    name, body = await service_of(request).broad.ask(make)
+    headers = {
+        **HEADERS,
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+    }
+    media_type = "text/csv" if form == "csv" else "application/json"
+    return Response(content=body, media_type=media_type, headers=headers)
+
+
+def _csv(rows: Iterator[Fields]) -> bytes:
+    return "".join(csv_lines(rows)).encode("utf-8-sig")
+
+
+@get("/records/{record_id:str}/log/{version:int}", opt={"right": "read"})
+async def log(request: Asked, record_id: FromPath[str], version: FromPath[int]) -> Response[bytes]:
+    """What was written during one attempt."""
+    caller = caller_of(request)
+
+    def look_(app: App) -> dict[str, Any]:
+        seen(app, caller, record_id)
+        mark = app.outputs.mark(record_id, version)
+        if mark is None:
+            raise UnknownName("attempt", str(version))
+        return {"mark": mark, "lines": attempt_view(mark).log}
+
+    return fragment(request, "log.html", await service_of(request).broad.ask(look_))
+
+
+# The document
+
+
+@get("/records/{record_id:str}/document", opt={"right": "read"})
+async def document(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
+    """The document, shown so that nothing in it can act."""
+    caller = caller_of(request)
+
+    def look_(app: App) -> dict[str, Any]:
+        found = seen(app, caller, record_id)
+        return {"record": found, "content": content_of(app, found)}
+
+    return fragment(request, "document.html", await service_of(request).broad.ask(look_))
+
+
+def content_of(app: App, record: Record) -> Content | None:
+    """What a record's document is and how it can be shown; None where there is none."""
+    if record.artifact is None:
+        return None
+    path = app.artifacts.path(record.artifact)
+    return shown_as(path) if path.exists() else None
+
+
+@get("/records/{record_id:str}/content", opt={"right": "read"})
+async def content(
+    request: Asked,
+    record_id: FromPath[str],
+    save: Annotated[bool, QueryParameter(name="save", required=False)] = False,
+) -> Stream:
+    """The bytes of the document, in a cage: whatever they are, a browser runs nothing of them."""
+    service, caller = service_of(request), caller_of(request)
+    found = await service.quick.ask(lambda app: seen(app, caller, record_id))
+    porter = service.porter()
+    what = await porter.ask(lambda app: content_of(app, found))
+    if what is None:
+        raise Refusal("not-found", "this record has no document here")
+    media_type = what.media_type if not save else "application/octet-stream"
+    headers = {
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "X-Content-Type-Options": "nosniff",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": "private, no-store",
+        "Content-Length": str(what.size),
+    }
+    if save or not what.is_shown:
+        headers["Content-Disposition"] = 'attachment; filename="document"'
+
+    async def blocks() -> AsyncIterator[bytes]:
+        with what.path.open("rb") as handle:
+            while block := await porter.ask(partial(_read, handle)):
+                yield block
+
+    return Stream(blocks(), media_type=media_type, headers=headers)
+
+
+def _read(handle: Any, _: App) -> bytes:  # noqa: ANN401 - an open file
+    block: bytes = handle.read(BLOCK_BYTES)
+    return block
+
+
+HANDLERS: list[Any] = [
+    record, live, older, ask, act, items, export, log, document, content,
+]  # fmt: skip

@@ -1,0 +1,258 @@
+"""Records: one query in the address, pages of rows, and acting on all that match after seeing how many that is."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from litestar import Response, get, post
+from litestar.params import FromPath, QueryParameter
+
+from stateward import schemas
+from stateward.app import App
+from stateward.console.board import Row, row_of
+from stateward.console.layout import (
+    fragment,
+    page,
+    problem_text,
+    shown,
+)
+from stateward.core.errors import InvalidRequest
+from stateward.core.machine import Machine
+from stateward.core.model import (
+    PRIORITY_NORMAL,
+    Fields,
+    Micros,
+    Record,
+)
+from stateward.core.query import Query
+from stateward.server import batches, views
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    service_of,
+)
+from stateward.server.bulk import within
+from stateward.server.paging import (
+    Cursor,
+    list_name,
+    read_cursor,
+    write_cursor,
+)
+from stateward.storage.idempotency import Answer, Batch
+
+ROWS = 50
+COUNTED_MAX = 10_000
+COLUMNS_MAX = 5
+PAGE_IDS_MAX = 100
+CURSOR_CHARS_MAX = 4000
+
+QueryText = Annotated[str, QueryParameter(name="q", max_length=8000, required=False)]
+CursorText = Annotated[
+    str, QueryParameter(name="cursor", max_length=CURSOR_CHARS_MAX, required=False)
+]
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of records."""
+
+    rows: list[tuple[Row, list[str], int, int, Micros]]
+    columns: list[str]
+    next: str
+    said: str = ""
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """How many match."""
+
+    total: int
+    is_more: bool
+    by_status: list[tuple[str, str, str, int]]
+
+
+@get("/records", opt={"right": "read"})
+async def records(request: Asked, q: QueryText = "", cursor: CursorText = "") -> Response[bytes]:
+    """The list; its query stands in the address."""
+    service, caller = service_of(request), caller_of(request)
+    listed = await service.broad.ask(lambda app: look(app, caller, q, cursor))
+    facts = {
+        "q": q,
+        "is_first": not cursor,
+        "listed": listed,
+        "counted_max": COUNTED_MAX,
+        "address": urlencode({"q": q}),
+    }
+    status = 400 if listed.said else 200
+    return await page(request, "records.html", facts, here="records", status=status)
+
+
+@get("/records/count", opt={"right": "read"})
+async def count(request: Asked, q: QueryText = "") -> Response[bytes]:
+    """How many match; asked for after the list, which does not wait for it."""
+    caller = caller_of(request)
+
+    def look_(app: App) -> Counted:
+        return counted(app, within(app.query(q), caller.machines))
+
+    found = await service_of(request).broad.ask(look_)
+    return fragment(request, "records_count.html", {"counted": found, "q": q})
+
+
+def look(app: App, caller: Caller, text: str, cursor: str) -> Listed:
+    """A page of the records that match."""
+    of = list_name("console", text, caller.machines)
+    at = read_cursor(cursor or None, of=of)
+    try:
+        query = app.query(text, now=None if at is None else at.at)
+    except InvalidRequest as error:
+        return Listed(rows=[], columns=[], next="", said=str(error))
+    found = app.find(
+        within(query, caller.machines), after="" if at is None else at.after, limit=ROWS + 1
+    )
+    following = ""
+    if len(found) > ROWS:
+        following = write_cursor(Cursor(of=of, at=query.now, after=found[ROWS - 1].id))
+    columns = columns_of(app, query)
+    rows = [
+        (
+            row_of(app, record),
+            _cells(app.registry.of(record), record, columns),
+            record.priority,
+            record.retry_count,
+            record.created_at,
+        )
+        for record in found[:ROWS]
+    ]
+    return Listed(rows=rows, columns=columns, next=following)
+
+
+def columns_of(app: App, query: Query) -> list[str]:
+    """What a list of one machine shows besides: the fields that it discloses, but for the logs."""
+    if len(query.machines) != 1:
+        return []
+    machine = app.registry.newest.get(query.machines[0])
+    if machine is None:
+        return []
+    return [name for name in machine.disclose if not name.endswith("_ref")][:COLUMNS_MAX]
+
+
+def _cells(machine: Machine, record: Record, columns: list[str]) -> list[str]:
+    disclosed: Fields = machine.disclosed(record)
+    return [shown(disclosed.get(name)) for name in columns]
+
+
+def counted(app: App, query: Query) -> Counted:
+    """How many match, by status in the order of the machines."""
+    found = app.dashboard.matching(query, words=app.registry.words, most=COUNTED_MAX + 1)
+    total = sum(found.values())
+    is_capped = total == COUNTED_MAX + 1 and any(
+        term.key not in ("machine", "status") for term in query.terms
+    )
+    machines = app.registry.newest
+
+    def place(pair: tuple[str, str]) -> tuple[int, int]:
+        machine = machines.get(pair[0])
+        return (
+            list(machines).index(pair[0]) if machine else len(machines),
+            machine.order.get(pair[1], 0) if machine else 0,
+        )
+
+    by_status = [
+        (machine, status, app.registry.words.kinds.get(machine, {}).get(status, "ready"), n)
+        for (machine, status), n in sorted(found.items(), key=lambda each: place(each[0]))
+    ]
+    return Counted(total=total - is_capped, is_more=is_capped, by_status=by_status)
+
+
+# Acting on many
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person wants to do with many records."""
+
+    action: Literal["retry", "cancel", "priority"] = "retry"
+    scope: Literal["all", "page"] = "all"
+    q: str = ""
+    ids: tuple[str, ...] = ()
+    priority: int = PRIORITY_NORMAL
+    reason: str = ""
+
+    def request(self, *, is_dry_run: bool) -> schemas.BatchRequest:
+        """The same as the API takes it."""
+        is_page = self.scope == "page"
+        return schemas.BatchRequest(
+            action=self.action,
+            priority=self.priority if self.action == "priority" else None,
+            query=None if is_page else self.q,
+            ids=self.ids if is_page else (),
+            reason=self.reason.strip() or None,
+            dry_run=is_dry_run,
+        )
+
+
+@post("/records/bulk", opt={"right": "act"}, status_code=200)
+async def bulk_form(request: Asked) -> Response[bytes]:
+    """What to do, with which of them, and why."""
+    return fragment(request, "bulk.html", {"wanted": await _wanted(request), "said": ""})
+
+
+@post("/records/bulk/check", opt={"right": "act"}, status_code=200)
+async def bulk_check(request: Asked) -> Response[bytes]:
+    """What would happen: nothing does."""
+    wanted = await _wanted(request)
+    answer = await batches.create.fn(request, wanted.request(is_dry_run=True), None)
+    foreseen = msgspec.json.decode(answer.content, type=schemas.Batch)
+    return fragment(request, "bulk_check.html", {"wanted": wanted, "batch": foreseen})
+
+
+@post("/records/bulk/begin", opt={"right": "act"}, status_code=200)
+async def bulk_begin(request: Asked) -> Response[bytes]:
+    """Begin it; how far it is comes after."""
+    wanted = await _wanted(request)
+    if not wanted.reason.strip():
+        raise InvalidRequest("say why: the reason is kept in the history of every record")
+    answer = await batches.create.fn(request, wanted.request(is_dry_run=False), None)
+    if answer.status_code and answer.status_code >= 400:
+        raise InvalidRequest(problem_text(Answer(status=answer.status_code, body=answer.content)))
+    batch = msgspec.json.decode(answer.content, type=schemas.Batch)
+    return fragment(request, "bulk_progress.html", {"batch": batch})
+
+
+@get("/batches/{batch_id:str}", opt={"right": "act"})
+async def bulk_progress(request: Asked, batch_id: FromPath[str]) -> Response[bytes]:
+    """How far a bulk action is."""
+    caller = caller_of(request)
+
+    def look_(app: App) -> Batch:
+        return batches.seen(app, caller, batch_id)
+
+    batch = await service_of(request).quick.ask(look_)
+    return fragment(request, "bulk_progress.html", {"batch": views.batch_view(batch)})
+
+
+async def _wanted(request: Asked) -> Wanted:
+    form = await request.form()
+    facts: dict[str, Any] = {name: str(form.get(name, "")) for name in ("q", "reason")}
+    for name in ("action", "scope", "priority"):
+        if form.get(name):
+            facts[name] = str(form.get(name))
+    facts["ids"] = [each for each in str(form.get("ids", "")).split(",") if each][:PAGE_IDS_MAX]
+    return _converted(facts)
+
+
+def _converted(facts: Mapping[str, Any]) -> Wanted:
+    try:
+        return msgspec.convert(facts, Wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(str(error)) from None
+
+
+HANDLERS: list[Any] = [
+    records,
+    count,
+    bulk_form,
+    bulk_check,
+    bulk_begin,
+    bulk_progress,
+]

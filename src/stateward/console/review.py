@@ -1,0 +1,272 @@
+"""Review: what waits for a person's decision, the document beside what was found in it, and the decision.
+
+Decisions go to the API itself: the page sends them after ten seconds in which they can be taken back, with the version
+that was looked at. So two people never decide the same thing, and what is stale is refused.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from litestar import Response, get
+from litestar.params import FromPath
+
+from stateward import schemas
+from stateward.app import App
+from stateward.console.content import Content
+from stateward.console.layout import fragment, page, shown
+from stateward.console.record import content_of
+from stateward.core.model import Fields, Json, Record
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    service_of,
+)
+from stateward.server.reviews import detail_view, task_view
+
+QUEUE_MAX = 100
+PAGES_MAX = 60
+LOW, MIDDLE = 60, 85
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """One value of the form: what was found, how sure that is, where it stands, and what is wrong with it."""
+
+    name: str
+    number: int
+    value: str
+    raw: str
+    unit: str
+    confidence: int | None
+    level: str
+    notes: list[str]
+    why: str
+    page: int | None
+
+    @property
+    def id(self) -> str:
+        """What tells it from the others on the page."""
+        return f"{self.name}-{self.number}"
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a page of text; `field` is the id of the value that stands there."""
+
+    text: str
+    field: str = ""
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a reviewer needs for one record."""
+
+    task: schemas.ReviewDetail
+    record: Record
+    fields: list[Field]
+    problems: list[str]
+    content: Content | None
+    marks: str
+    pages: list[tuple[int, list[Piece]]]
+
+
+@get("/review", opt={"right": "read"})
+async def queue(request: Asked) -> Response[bytes]:
+    """The queue, and the first that nobody has taken up."""
+    tasks = await _queue(request)
+    first = next((each for each in tasks if each.claim is None or each.claim.is_mine), None)
+    return await _page(request, tasks, None if first is None else first.review_task_id)
+
+
+@get("/review/{record_id:str}", opt={"right": "read"})
+async def review(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
+    """The queue, and this one of it."""
+    return await _page(request, await _queue(request), record_id)
+
+
+@get("/review/{record_id:str}/work", opt={"right": "read"})
+async def work(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
+    """One of them, when the page moves on to it."""
+    return fragment(request, "review_work.html", {"work": await _work(request, record_id)})
+
+
+@get("/review-queue", opt={"right": "read"})
+async def queue_live(request: Asked) -> Response[bytes]:
+    """The queue as it is now."""
+    return fragment(request, "review_queue.html", {"tasks": await _queue(request)})
+
+
+async def _page(
+    request: Asked, tasks: Sequence[schemas.ReviewTask], record_id: str | None
+) -> Response[bytes]:
+    found = None if record_id is None else await _work(request, record_id)
+    facts = {"tasks": tasks, "work": found, "present": record_id}
+    return await page(request, "review.html", facts, here="review")
+
+
+async def _queue(request: Asked) -> list[schemas.ReviewTask]:
+    caller = caller_of(request)
+    return await service_of(request).broad.ask(lambda app: tasks_of(app, caller))
+
+
+async def _work(request: Asked, record_id: str) -> Work:
+    caller = caller_of(request)
+    return await service_of(request).broad.ask(lambda app: look(app, caller, record_id))
+
+
+def tasks_of(app: App, caller: Caller) -> list[schemas.ReviewTask]:
+    """What waits, the most uncertain first, and of those the oldest; of the hundred with the nearest deadlines."""
+    found = app.reviews.pending(machines=caller.machines, limit=QUEUE_MAX)
+    tasks = [task_view(each, actor=caller.actor) for each in found]
+    return sorted(tasks, key=lambda task: (_sureness(task), task.waiting_since))
+
+
+def _sureness(task: schemas.ReviewTask) -> int:
+    return -1 if task.final_confidence is None else task.final_confidence
+
+
+def look(app: App, caller: Caller, record_id: str) -> Work:
+    """One review with its document."""
+    task = app.reviews.task(record_id, machines=caller.machines)
+    detail = detail_view(app, task, actor=caller.actor)
+    content = content_of(app, task.record)
+    problems = flat(detail.problems)
+    fields = fields_of(detail.fields, problems)
+    is_drawn = content is not None and content.form == "pdf"
+    return Work(
+        task=detail,
+        record=task.record,
+        fields=fields,
+        problems=[_said(each) for each in problems if not each.get("field")],
+        content=content,
+        marks=msgspec.json.encode(marks_of(detail.fields)).decode(),
+        pages=[] if is_drawn else _pages(app, task.record, detail.fields),
+    )
+
+
+def flat(verdicts: Iterable[Fields]) -> list[Fields]:
+    """The problems themselves: a verdict on a field may hold several, or be one."""
+    problems: list[Fields] = []
+    for each in verdicts:
+        nested = each.get("problems")
+        if isinstance(nested, list):
+            problems += [one for one in nested if isinstance(one, dict)]
+        elif _said(each):
+            problems.append(each)
+    return problems
+
+
+def fields_of(items: Sequence[Fields], problems: Sequence[Fields]) -> list[Field]:
+    """The form: every value that was found, and empty ones for fields that only a problem speaks of."""
+    notes: dict[str, list[str]] = {}
+    for each in problems:
+        if said := _said(each):
+            notes.setdefault(str(each.get("field") or ""), []).append(said)
+    fields: list[Field] = []
+    for name, number, item in _numbered(items):
+        place = item.get("place")
+        sure = item.get("confidence")
+        fields.append(
+            Field(
+                name=name,
+                number=number,
+                value=shown(item.get("value")),
+                raw=shown(item.get("raw")),
+                unit=shown(item.get("unit")),
+                confidence=sure if isinstance(sure, int) else None,
+                level=_level(sure),
+                notes=notes.get(name, []) if number == 0 else [],
+                why=shown(item.get("why")),
+                page=_number(place.get("page")) if isinstance(place, dict) else None,
+            )
+        )
+    named = {field.name for field in fields}
+    fields += [
+        Field(
+            name=name, number=0, value="", raw="", unit="", confidence=None, level="low", notes=said, why="", page=None
+        )
+        for name, said in notes.items()
+        if name and name not in named
+    ]  # fmt: skip
+    return fields
+
+
+def marks_of(items: Sequence[Fields]) -> list[dict[str, Json]]:
+    """Where values stand on pages that are drawn."""
+    marks: list[dict[str, Json]] = []
+    for name, number, item in _numbered(items):
+        place = item.get("place")
+        if isinstance(place, dict) and isinstance(place.get("box"), list):
+            marks.append(
+                {"field": f"{name}-{number}", "page": place.get("page"), "box": place.get("box")}
+            )
+    return marks
+
+
+def _numbered(items: Iterable[Fields]) -> list[tuple[str, int, Fields]]:
+    """Items with their field and their number among those of the same field."""
+    seen: dict[str, int] = {}
+    numbered: list[tuple[str, int, Fields]] = []
+    for item in items:
+        name = str(item.get("field") or "")
+        if name:
+            numbered.append((name, seen.get(name, 0), item))
+            seen[name] = seen.get(name, 0) + 1
+    return numbered
+
+
+def _pages(app: App, record: Record, items: Sequence[Fields]) -> list[tuple[int, list[Piece]]]:
+    """The text of a document that has no drawn pages, with the places of values marked."""
+    if "parse" not in record.outputs:
+        return []
+    pages: list[tuple[int, list[Piece]]] = []
+    for found in app.items(record.id, "parse"):
+        number, text = _number(found.get("number")), found.get("text")
+        if number is None or not isinstance(text, str) or len(pages) >= PAGES_MAX:
+            continue
+        pages.append((number, pieces_of(text, _spots(items, number))))
+    return pages
+
+
+def _spots(items: Sequence[Fields], page_number: int) -> list[tuple[int, int, str]]:
+    spots: list[tuple[int, int, str]] = []
+    for name, number, item in _numbered(items):
+        place = item.get("place")
+        if not isinstance(place, dict) or _number(place.get("page")) != page_number:
+            continue
+        start, end = _number(place.get("start")), _number(place.get("end"))
+        if start is not None and end is not None:
+            spots.append((start, end, f"{name}-{number}"))
+    return sorted(spots)
+
+
+def pieces_of(text: str, spots: Sequence[tuple[int, int, str]]) -> list[Piece]:
+    """A text cut where values begin and end; of places that overlap, the first is marked."""
+    pieces: list[Piece] = []
+    at = 0
+    for start, end, name in spots:
+        if start < at or end <= start or end > len(text):
+            continue
+        if start > at:
+            pieces.append(Piece(text=text[at:start]))
+        pieces.append(Piece(text=text[start:end], field=name))
+        at = end
+    if at < len(text):
+        pieces.append(Piece(text=text[at:]))
+    return pieces
+
+
+def _level(sure: Json) -> str:
+    if not isinstance(sure, int):
+        return ""
+    return "low" if sure < LOW else "mid" if sure < MIDDLE else "high"
+
+
+def _said(problem: Fields) -> str:
+    return shown(problem.get("sentence") or problem.get("message") or problem.get("code"))
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+HANDLERS: list[Any] = [queue, review, work, queue_live]

@@ -1,0 +1,38 @@
+"""Time as a source of events: what a record's `due_at` means when it comes. Pure; the clock is elsewhere."""
+
+from stateward.core.machine import RETRIES_EXHAUSTED, RETRY_DUE, Machine
+from stateward.core.model import (
+    CLOCK,
+    Event,
+    Micros,
+    Record,
+    event_id,
+)
+
+
+def due_event(machine: Machine, record: Record, *, now: Micros) -> Event | None:
+    """What time itself has to say of a record whose `due_at` has come."""
+    type_ = _due_type(machine, record)
+    if type_ is None:
+        return None
+    return Event(
+        id=event_id(record.id, makes=record.version + 1, type_=type_),
+        type=type_,
+        record_id=record.id,
+        version=record.version,
+        at=now,
+        actor=CLOCK,
+    )
+
+
+def _due_type(machine: Machine, record: Record) -> str | None:
+    match machine.kind[record.status]:
+        case "running":
+            return f"{machine.stage_running_in[record.status].name}.timed_out"
+        case "suspended":
+            review = machine.review_in.get(record.status)
+            return f"{review.name}.timed_out" if review else None
+        case "failed":
+            return RETRIES_EXHAUSTED if machine.is_spent(record) else RETRY_DUE
+        case _:
+            return None

@@ -1,0 +1,737 @@
+"""The sole writer of status: `open`, `handle`, `dispatch`.
+
+The coordinator loads, asks the pure core what happens, and commits it: record, provenance, effects and the
+work that follows in one transaction, hundreds of records at a time. Any number of coordinators may run side by
+side and any of them may die at any instruction. It never runs domain code and never writes a domain row.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from hashlib import sha256
+from operator import attrgetter, itemgetter
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.decide import (
+    begin,
+    decide,
+    is_at_home,
+    rank_of,
+    start,
+    upgrade,
+)
+from stateward.core.errors import (
+    ConcurrentModification,
+    DeclarationError,
+    Fault,
+    UnknownName,
+)
+from stateward.core.failpoints import Point, point
+from stateward.core.machine import Machine, Stage
+from stateward.core.model import (
+    COORDINATOR,
+    PRIORITY_NORMAL,
+    RUNNER,
+    SECOND,
+    Applied,
+    Change,
+    Decision,
+    Disposition,
+    Event,
+    Fields,
+    Ignored,
+    Micros,
+    Record,
+    Transition,
+    Work,
+    event_id,
+)
+from stateward.storage.store import DeadLetter, Store, Words
+from stateward.transport import (
+    GIVEN_BACK,
+    NOBODY,
+    Bus,
+    Reported,
+    WorkerInfo,
+)
+
+BATCH_MAX = 512
+LEASE_S = 15.0
+DELIVERIES_MAX = 3
+CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
+WORKER_LOST = "WORKER_LOST"
+
+T = TypeVar("T")
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for a new record."""
+
+    machine: str
+    actor: str
+    artifact: str | None = None
+    dedupe: str | None = None
+    priority: int = PRIORITY_NORMAL
+    labels: Fields = {}
+    replaces: str | None = None
+    reason: str | None = None
+    trace: str | None = None
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    """The record that an opening made, or the one that was there for the same bytes."""
+
+    record: Record
+    is_duplicate: bool
+
+
+class MachineRegistry:
+    """The machines in force: the newest version of each, and every older one that records still follow."""
+
+    def __init__(
+        self,
+        newest: Sequence[Machine],
+        older: Sequence[Machine] = (),
+        *,
+        kept: Callable[[], Sequence[Machine]] = lambda: (),
+    ) -> None:
+        self._kept = kept
+        self.newest: dict[str, Machine] = {machine.name: machine for machine in newest}
+        self._versions = {(machine.name, machine.version): machine for machine in (*older, *newest)}
+
+    def named(self, name: str) -> Machine:
+        """The newest version of a machine."""
+        try:
+            return self.newest[name]
+        except KeyError:
+            raise UnknownName("machine", name, self.newest) from None
+
+    def of(self, record: Record) -> Machine:
+        """The machine that moves a record on: the newest that takes it over, else its own version."""
+        newest = self.newest.get(record.machine)
+        if newest is not None and is_at_home(newest, record):
+            return newest
+        return self.exactly(record.machine, record.machine_version)
+
+    def exactly(self, name: str, version: int) -> Machine:
+        """One version of a machine; one that a newer process registered meanwhile is looked up."""
+        if (name, version) not in self._versions:
+            for machine in self._kept():
+                self._versions.setdefault((machine.name, machine.version), machine)
+        try:
+            return self._versions[name, version]
+        except KeyError:
+            raise UnknownName("machine", f"{name} version {version}", self.newest) from None
+
+    @cached_property
+    def words(self) -> Words:
+        """What the words of queries mean, over all versions."""
+        kinds: dict[str, dict[str, str]] = {}
+        running: dict[str, dict[str, str]] = {}
+        for machine in self._versions.values():
+            kinds.setdefault(machine.name, {}).update(machine.kind)
+            stages = {stage.name: stage.running for stage in machine.stages}
+            running.setdefault(machine.name, {}).update(stages)
+        return Words(kinds=kinds, running=running)
+
+
+class Coordinator:
+    """Commits what the core decides."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        bus: Bus,
+        registry: MachineRegistry,
+        clock: Callable[[], Micros],
+        new_id: Callable[[str], str],
+        sleep: Callable[[float], None],
+        is_alive: Callable[[WorkerInfo], bool] = lambda _: True,
+        on_transitions: Callable[[Sequence[Transition], Sequence[Record]], None] | None = None,
+        batch_max: int = BATCH_MAX,
+        lease_s: float = LEASE_S,
+        deliveries_max: int = DELIVERIES_MAX,
+        ageing_s: Mapping[str, float] | None = None,
+        ticks: Callable[[], float] | None = None,
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._registry = registry
+        self._clock = clock
+        self._new_id = new_id
+        self._sleep = sleep
+        self._is_alive = is_alive
+        self._on_transitions = on_transitions
+        self._batch_max = batch_max
+        self._hearing = LeaseTracker(lease_s=lease_s, ticks=ticks or (lambda: clock() / SECOND))
+        self._deliveries_max = deliveries_max
+        self._ageing_s = ageing_s or {}
+        self.under_way = 0
+        """How many jobs workers had when they were last handed out."""
+
+    # Verb 1: open
+
+    def open(self, openings: Sequence[Submission]) -> list[Submitted]:
+        """New records at version 0; the same dedupe key gives the record that it made before."""
+        now = self._clock()
+        with self._store.transaction():
+            written = self._store.commit([self._begin(opening, now).change for opening in openings])
+            self._tell(written)
+            return [
+                self._existing(opening)
+                if each is None
+                else Submitted(each.record, is_duplicate=False)
+                for each, opening in zip(written, openings, strict=True)
+            ]
+
+    def _existing(self, opening: Submission) -> Submitted:
+        record = self._store.by_dedupe(opening.machine, opening.dedupe or "")
+        if record is None:
+            raise ConcurrentModification(opening.dedupe or opening.machine, expected=None)
+        return Submitted(record, is_duplicate=True)
+
+    def _begin(self, opening: Submission, now: Micros) -> Applied:
+        machine = self._registry.named(opening.machine)
+        return begin(
+            machine,
+            record_id=self._new_id(machine.prefix),
+            now=now,
+            actor=opening.actor,
+            artifact=opening.artifact,
+            dedupe=opening.dedupe,
+            priority=opening.priority,
+            ageing_s=self._ageing_s.get(machine.name, 0.0),
+            labels=opening.labels,
+            replaces=opening.replaces,
+            reason=opening.reason,
+            trace=opening.trace,
+        )
+
+    def prioritise(self, records: Sequence[Record], priority: int) -> list[Record | None]:
+        """Give records another priority, and so another place in the queue; None where one has moved meanwhile."""
+        placed = [
+            replace(
+                record,
+                priority=priority,
+                rank=rank_of(
+                    created_at=record.created_at,
+                    priority=priority,
+                    ageing_s=self._ageing_s.get(record.machine, 0.0),
+                ),
+            )
+            for record in records
+        ]
+        kept = self._store.place(placed)
+        return [each if is_kept else None for each, is_kept in zip(placed, kept, strict=True)]
+
+    # Verb 2: handle
+
+    def handle(self, events: Sequence[Event]) -> list[Decision]:
+        """Decide and commit these events, in one transaction; what changes nothing is noted with its reason.
+
+        A conflict with another writer is tried again up to three times, after 0.1, 0.2 and 0.4 s.
+        """
+        return self._patiently(lambda: self._handle(events))
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        for wait_s in CONFLICT_WAITS_S:
+            try:
+                return act()
+            except ConcurrentModification:
+                self._sleep(wait_s)
+        return act()
+
+    def _handle(self, events: Sequence[Event]) -> list[Decision]:
+        batch = Batch(now=self._clock())
+        with self._store.transaction():
+            decisions = self._take(events, batch)
+            self._write(batch)
+        return decisions
+
+    def _take(self, events: Sequence[Event], batch: "Batch") -> list[Decision]:
+        """Decide these events one after the other, each on what the ones before it made."""
+        self._load((event.record_id for event in events), batch)
+        batch.seen |= self._store.applied([each.id for each in events if not _is_derived(each)])
+        decisions = [self._decide(event, batch) for event in events]
+        point(Point.EVENTS_DECIDED)
+        return decisions
+
+    def _load(self, ids: Iterable[str], batch: "Batch") -> None:
+        missing = [record_id for record_id in ids if record_id not in batch.records]
+        batch.records |= self._store.load(missing, lock=True)
+
+    def _decide(self, event: Event, batch: "Batch") -> Decision:
+        decision = self._decision(batch.records.get(event.record_id), event, batch)
+        if isinstance(decision, Ignored):
+            batch.notes.append(_note(event, decision, batch.now))
+            return decision
+        batch.change(decision.change)
+        batch.seen.add(event.id)
+        transition = decision.change.transition
+        if transition is None:  # no history tells of it, so a note does
+            asked = f"it goes on with {decision.change.record.waiting}"
+            note = Ignored(reason="released", detail=asked)
+            batch.notes.append(_note(event, note, batch.now))
+        if (
+            transition is not None
+            and transition.attempt is not None
+            and not event.actor.startswith(RUNNER)
+        ):
+            # It moved on without its worker, which finds the work gone and stops.
+            batch.withdrawn.append((event.record_id, transition.attempt))
+        return decision
+
+    def _decision(self, record: Record | None, event: Event, batch: "Batch") -> Decision:
+        if record is None:
+            return Ignored(reason="unknown_record", detail=f"there is no record {event.record_id}")
+        if event.id in batch.seen:
+            return Ignored(reason="duplicate", detail=f"{event.id} was applied before")
+        return decide(self._registry.of(record), record, event, now=batch.now)
+
+    def _write(self, batch: "Batch") -> None:
+        """All of a batch, in one transaction: what changed, what was ignored, and the work that follows."""
+        if batch.changes or batch.notes:
+            self._tell(self._store.commit(batch.changes, dispositions=batch.notes))
+        if batch.withdrawn:
+            self._bus.withdraw(batch.withdrawn)
+            point(Point.WORK_WITHDRAWN)
+        if batch.resent:
+            point(Point.RESTARTS_COMMITTED)
+            self._bus.resend(batch.resent)
+        if batch.sent:
+            point(Point.STARTS_COMMITTED)
+            self._bus.send(batch.sent)
+
+    def _tell(self, written: Sequence[Change | None]) -> None:
+        if self._on_transitions is not None:
+            done = [change for change in written if change is not None and change.transition]
+            self._on_transitions(
+                [change.transition for change in done if change.transition is not None],
+                [change.record for change in done],
+            )
+
+    # Verb 3: dispatch, and all of it at once
+
+    def turn(self, told: Sequence[Event] = ()) -> int:
+        """Handle a batch from the inbox and hand out what waits, in one transaction; how much there was.
+
+        `told` is what the worker of this process reports in the same transaction. A record that was completed and
+        goes on at once is then written once for both steps.
+        """
+        return self._patiently(lambda: self._turn(told, is_taking=True, is_handing_out=True))
+
+    def handle_reported(self) -> int:
+        """Handle a batch from the inbox, and forget it in the same transaction; how many there were."""
+        return self._patiently(lambda: self._turn((), is_taking=True, is_handing_out=False))
+
+    def dispatch(self) -> int:
+        """Hand waiting records to workers that have room, by rank; how many were handed over."""
+        return self._patiently(lambda: self._turn((), is_taking=False, is_handing_out=True))
+
+    def _turn(self, told: Sequence[Event], *, is_taking: bool, is_handing_out: bool) -> int:
+        batch = Batch(now=self._clock())
+        with self._store.transaction():
+            reported = self._bus.reported(limit=self._batch_max) if is_taking else []
+            events = [*told, *(each.event for each in reported if each.event is not None)]
+            if reported:
+                point(Point.EVENTS_TAKEN)
+                self._bury([each for each in reported if each.event is None], batch)
+            if events:
+                self._take(events, batch)
+            if is_handing_out:
+                self._hand_out(batch)
+            self._write(batch)
+            if reported:
+                self._bus.settle([each.seq for each in reported])
+        return len(told) + len(reported) + len(batch.sent) + len(batch.resent)
+
+    def _bury(self, unreadable: Sequence[Reported], batch: "Batch") -> None:
+        if unreadable:
+            self._store.bury(
+                [
+                    DeadLetter(kind="event", body=each.body, reason="not an event", at=batch.now)
+                    for each in unreadable
+                ]
+            )
+            point(Point.EVENTS_BURIED)
+
+    def _hand_out(self, batch: "Batch") -> None:
+        workers, load = self._bus.workers(), self._bus.load()
+        self.under_way = sum(load.values())
+        room = Capacity(workers, load, silent=self._hearing.silent(workers))
+        if not room.is_left:
+            return
+        if any(worker in NOBODY for worker, _ in load):
+            self._hand_out_again(room, batch)
+        for record in heapq.merge(*self._queues(room, batch), key=attrgetter("rank")):
+            machine = self._registry.of(record)
+            stage = machine.stage[record.waiting or ""]
+            worker = room.take(stage)
+            if worker is None:
+                continue
+            change = start(machine, record, worker=worker, now=batch.now).change
+            batch.change(change)
+            batch.sent.append(_work(change.record, stage, worker))
+            if len(batch.sent) == self._batch_max or not room.is_left:
+                return
+
+    def _queues(self, room: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
+        """For each stage that some worker has room for and nobody paused, who waits for it.
+
+        Of equal rank, who is further on its way comes first.
+        """
+        arrived = batch.arrived()
+        count = sum(map(len, arrived.values()))
+        stages = {
+            (machine.name, stage.name): stage
+            for machine in self._registry.newest.values()
+            for stage in reversed(machine.stages)
+            if room.left_for(stage)
+        }
+        is_waited_for = self._store.open_stages(tuple(stages))
+        queues: list[Iterable[Record]] = []
+        for place, stage in stages.items():
+            if place in is_waited_for and place in arrived:
+                queues.append(arrived[place])
+            if is_waited_for.get(place):
+                queues.append(self._line(place, stage, room, batch, count))
+        return queues
+
+    def _line(
+        self, place: tuple[str, str], stage: Stage, room: "Capacity", batch: "Batch", arrived: int
+    ) -> Iterator[Record]:
+        """Who waits for a stage, first things first, as long as there is room for it.
+
+        What has just arrived mostly comes first and fills that much of the room, so only the rest is read; all of
+        it only if that was not enough. What this batch took from the queue still stands in it, and keeps nobody out.
+        """
+        taken = batch.taken[place]
+        seen = set(batch.changed)
+        most = min(room.left_for(stage), self._batch_max)
+        for enough in sorted({max(1, most - arrived), most}):
+            if not room.left_for(stage):
+                return
+            found = self._store.waiting(*place, limit=enough + taken)
+            fresh = [record for record in found if record.id not in seen]
+            seen.update(record.id for record in fresh)
+            yield from fresh
+            if len(found) < enough + taken:
+                return
+
+    def _hand_out_again(self, room: "Capacity", batch: "Batch") -> None:
+        """Work whose worker was lost goes to another; too often lost, its attempt has failed."""
+        orphans = self._bus.orphans(limit=self._batch_max)
+        self._load((work.record_id for work in orphans), batch)
+        for work in orphans:
+            record = batch.records.get(work.record_id)
+            if record is None or record.version != work.version:
+                batch.withdrawn.append((work.record_id, work.version))
+            elif work.worker != GIVEN_BACK and work.delivery >= self._deliveries_max:
+                self._decide(_lost_event(work, batch.now), batch)
+            else:
+                machine = self._registry.of(record)
+                worker = room.take(machine.stage[work.stage])
+                if worker is not None:
+                    batch.change(start(machine, record, worker=worker, now=batch.now).change)
+                    more = 0 if work.worker == GIVEN_BACK else 1
+                    batch.resent.append(replace(work, worker=worker, delivery=work.delivery + more))
+
+    # Recovery
+
+    def recover(self) -> list[str]:
+        """Take the work from workers that are gone; their names."""
+        workers = self._bus.workers()
+        silent = self._hearing.silent(workers)
+        gone = [
+            worker.id for worker in workers if worker.id in silent or not self._is_alive(worker)
+        ]
+        for worker in gone:
+            self._bus.leave(worker)
+        self._bus.release()
+        return gone
+
+    def look_anew(self) -> None:
+        """Nobody could write for a while, so nobody was silent: every lease starts again now."""
+        self._hearing.forget()
+
+    def adopt(self) -> int:
+        """Move the records of renamed states over to the newest machines, a batch; how many moved."""
+        now = self._clock()
+        moved = 0
+        for machine in self._registry.newest.values():
+            for version, mapping in machine.upgrades.items():
+                for old, new in mapping.items():
+                    if old != new:
+                        moved += self._adopt(machine, version, old, now)
+        return moved
+
+    def _adopt(self, machine: Machine, version: int, status: str, now: Micros) -> int:
+        with self._store.transaction():
+            records = self._store.pinned(machine.name, version, status, limit=self._batch_max)
+            changes = [
+                applied.change
+                for record in records
+                if (applied := upgrade(machine, record, now=now)) is not None
+            ]
+            self._tell(self._store.commit(changes))
+            point(Point.RECORDS_ADOPTED)
+            self._bus.withdraw([(record.id, record.version) for record in records])
+            return len(changes)
+
+
+class LeaseTracker:
+    """Who has fallen silent: whose last word has not changed for a whole lease.
+
+    A worker writes its own time into `seen_at`. That is never compared with ours, for either clock may be set
+    while they run: only that it changes counts, and the lease is measured by steady ticks of this process. A
+    worker that is met for the first time has all of its lease before it.
+    """
+
+    def __init__(self, *, lease_s: float, ticks: Callable[[], float]) -> None:
+        self._lease_s = lease_s
+        self._ticks = ticks
+        self._heard: dict[str, tuple[Micros, float]] = {}
+
+    def silent(self, workers: Sequence[WorkerInfo]) -> set[str]:
+        """The names of those whose lease is over."""
+        now = self._ticks()
+        before = self._heard
+        self._heard = {}
+        for worker in workers:
+            word, heard_at = before.get(worker.id, (None, now))
+            is_new = word != worker.seen_at
+            self._heard[worker.id] = (worker.seen_at, now if is_new else heard_at)
+        return {name for name, (_, at) in self._heard.items() if at + self._lease_s < now}
+
+    def forget(self) -> None:
+        """Meet everybody for the first time again."""
+        self._heard.clear()
+
+
+class Batch:
+    """What one transaction of a coordinator is about to write, and the records as it leaves them."""
+
+    def __init__(self, *, now: Micros) -> None:
+        self.now = now
+        self.records: dict[str, Record] = {}
+        self.changed: set[str] = set()
+        self.taken: Counter[tuple[str, str]] = Counter()
+        self.seen: set[str] = set()
+        self.changes: list[Change] = []
+        self.notes: list[Disposition] = []
+        self.withdrawn: list[tuple[str, int]] = []
+        self.sent: list[Work] = []
+        self.resent: list[Work] = []
+
+    def change(self, change: Change) -> None:
+        """One more change; what is decided after it sees the record as it leaves it."""
+        before = self.records.get(change.record.id)
+        if before is not None and before.waiting is not None:
+            self.taken[before.machine, before.waiting] += 1
+        self.changes.append(change)
+        self.changed.add(change.record.id)
+        self.records[change.record.id] = change.record
+
+    def arrived(self) -> dict[tuple[str, str], list[Record]]:
+        """Records that this batch brought to where a stage takes them from, by machine and stage."""
+        arrived: dict[tuple[str, str], list[Record]] = {}
+        for record_id in self.changed:
+            record = self.records[record_id]
+            if record.waiting is not None:
+                arrived.setdefault((record.machine, record.waiting), []).append(record)
+        for records in arrived.values():
+            records.sort(key=attrgetter("rank", "id"))
+        return arrived
+
+
+class Capacity:
+    """How much each worker can still take, of each kind of work."""
+
+    def __init__(
+        self,
+        workers: Sequence[WorkerInfo],
+        load: Mapping[tuple[str, bool], int],
+        *,
+        silent: AbstractSet[str] = frozenset(),
+    ) -> None:
+        self._free: dict[tuple[str, bool], int] = {}
+        self._runners: dict[str, frozenset[str]] = {}
+        for worker in workers:
+            if worker.is_draining or worker.id in silent:
+                continue
+            self._runners[worker.id] = frozenset(worker.runners)
+            for is_inline, slots in ((False, worker.slots), (True, worker.inline_slots)):
+                self._free[worker.id, is_inline] = max(
+                    0, slots - load.get((worker.id, is_inline), 0)
+                )
+
+    @property
+    def is_left(self) -> bool:
+        """Whether anybody can take anything."""
+        return any(self._free.values())
+
+    def left_for(self, stage: Stage) -> int:
+        """How many attempts at this stage could be taken now."""
+        is_inline = stage.isolation == "inline"
+        return sum(
+            self._free[worker, is_inline]
+            for worker, runners in self._runners.items()
+            if stage.runner in runners
+        )
+
+    def take(self, stage: Stage) -> str | None:
+        """The worker with the most room for this stage, one place of it taken."""
+        is_inline = stage.isolation == "inline"
+        able = [
+            (self._free[worker, is_inline], worker)
+            for worker, runners in self._runners.items()
+            if stage.runner in runners and self._free[worker, is_inline]
+        ]
+        if not able:
+            return None
+        _, worker = max(able)
+        self._free[worker, is_inline] -= 1
+        return worker
+
+
+def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> MachineRegistry:
+    """Make these machines the ones in force, and remember them; the registry of all versions.
+
+    Refused: a machine that changed without a new version, an older version than the one in force, and a new
+    version that would strand records, with their count.
+    """
+    kept = {
+        (machine.name, machine.version): (machine, digest) for machine, digest in store.machines()
+    }
+    faults: list[Fault] = []
+    for machine in machines:
+        faults += _registration_faults(store, machine, kept)
+    if faults:
+        raise DeclarationError(faults)
+    for machine in machines:
+        store.keep_machine(machine, digest=graph_digest(machine), now=now)
+    given = {(machine.name, machine.version) for machine in machines}
+    older = [machine for key, (machine, _) in kept.items() if key not in given]
+    return MachineRegistry(
+        machines, older, kept=lambda: [machine for machine, _ in store.machines()]
+    )
+
+
+def graph_digest(machine: Machine) -> str:
+    """What of a machine may not change without a new version: its graph, not its waits."""
+    shape = (
+        machine.name,
+        machine.initial,
+        [(state.name, state.kind) for state in machine.states],
+        [(edge.source, edge.to, edge.on) for edge in machine.edges],
+    )
+    return sha256(msgspec.json.encode(shape)).hexdigest()
+
+
+def _registration_faults(
+    store: Store, machine: Machine, kept: Mapping[tuple[str, int], tuple[Machine, str]]
+) -> list[Fault]:
+    known = kept.get((machine.name, machine.version))
+    if known is not None and known[1] != graph_digest(machine):
+        return [_fault(machine, "version", "its graph changed: give it the next version number")]
+    newer = max((version for name, version in kept if name == machine.name), default=0)
+    if newer > machine.version:
+        return [_fault(machine, "version", f"version {newer} is in force here already")]
+    stranded = [
+        f"{count} in {status!r} of version {version}"
+        for version, status in _strandable(machine, kept)
+        if (count := store.count_pinned(machine.name, version, status))
+    ]
+    if not stranded:
+        return []
+    sentence = f"would strand {', '.join(stranded)}: say under 'upgrades' where they go"
+    return [_fault(machine, "upgrades", sentence)]
+
+
+def _strandable(
+    machine: Machine, kept: Mapping[tuple[str, int], tuple[Machine, str]]
+) -> list[tuple[int, str]]:
+    """The states of older versions that this one leaves no way out of; mostly none, so nothing is counted."""
+    return [
+        (version, status)
+        for (name, version), (own, _) in sorted(kept.items(), key=itemgetter(0))
+        if name == machine.name and version != machine.version
+        for status, kind in own.kind.items()
+        if kind != "terminal" and _would_strand(machine, own, status)
+    ]
+
+
+def _would_strand(machine: Machine, own: Machine, status: str) -> bool:
+    mapping = machine.upgrades.get(own.version)
+    if mapping is None or mapping.get(status, status) not in machine.kind:
+        return True
+    if status in mapping:
+        return False
+    # A record that waits for a stage finds it by name: the same state must belong to the same stage.
+    old, new = own.stage_of(status), machine.stage_of(status)
+    return old is not None and (new is None or old.name != new.name)
+
+
+def _fault(machine: Machine, path: str, sentence: str) -> Fault:
+    return Fault(source=f"machine {machine.name}", line=0, path=path, sentence=sentence)
+
+
+def _work(record: Record, stage: Stage, worker: str) -> Work:
+    return Work(
+        record_id=record.id,
+        version=record.version,
+        machine=record.machine,
+        stage=stage.name,
+        running=stage.running,
+        runner=stage.runner,
+        worker=worker,
+        created_at=record.created_at,
+        rank=record.rank,
+        timeout_s=stage.timeout_s,
+        artifact=record.artifact,
+        labels=record.labels,
+        inputs=record.outputs,
+        retry_count=record.retry_count,
+        is_inline=stage.isolation == "inline",
+        network=stage.network,
+        produces=stage.produces,
+    )
+
+
+def _lost_event(work: Work, now: Micros) -> Event:
+    type_ = f"{work.stage}.failed"
+    return Event(
+        id=event_id(work.record_id, makes=work.version + 1, type_=type_),
+        type=type_,
+        record_id=work.record_id,
+        version=work.version,
+        at=now,
+        actor=COORDINATOR,
+        error_code=WORKER_LOST,
+        error_message=f"its worker was lost {work.delivery} times while it ran {work.stage}",
+    )
+
+
+def _is_derived(event: Event) -> bool:
+    return event.version is not None and event.id == event_id(
+        event.record_id, makes=event.version + 1, type_=event.type
+    )
+
+
+def _note(event: Event, ignored: Ignored, now: Micros) -> Disposition:
+    return Disposition(
+        event_id=event.id,
+        event_type=event.type,
+        record_id=event.record_id,
+        version=event.version,
+        actor=event.actor,
+        reason=ignored.reason,
+        detail=ignored.detail,
+        at=now,
+    )

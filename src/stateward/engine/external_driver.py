@@ -1,0 +1,259 @@
+"""Driving records from outside: which steps a machine with gates has, which is next, and what became of one.
+
+A step begins at a gated stage and runs until the next gate, a question to a person, or the end. `ask` lets a record
+through its gate, or tries a failed step again; the coordinator decides it as it decides everything. Whoever drives
+says what comes next, and never what state a record is in.
+"""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
+from stateward.core.machine import RETRY_REQUESTED, Machine
+from stateward.core.model import (
+    SEQUENCING,
+    Event,
+    Micros,
+    Record,
+    clean_text,
+    event_id,
+    is_held,
+)
+from stateward.engine.coordinator import (
+    Coordinator,
+    MachineRegistry,
+    Submission,
+    Submitted,
+)
+from stateward.storage.outputs import Outputs
+from stateward.storage.store import Store
+
+REVIEW, RETRY, REPROCESS = "review", "retry", "reprocess"
+CANCELLED = "CANCELLED"
+REASON_CHARS_MAX = 2000
+
+Standing: TypeAlias = Literal["held", "under_way", "failed", "done", "early", "over"]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for a step of a record. `machines` are those that the caller may see; none means all."""
+
+    record_id: str
+    stage: str
+    actor: str
+    version: int | None = None
+    machines: tuple[str, ...] = ()
+    reason: str | None = None
+    trace: str | None = None
+
+
+def steps_of(machine: Machine) -> dict[str, tuple[str, ...]]:
+    """Each gated stage, and the stages that run when it is asked for."""
+    steps: dict[str, tuple[str, ...]] = {}
+    gate = ""
+    for stage in machine.stages:
+        gate = stage.name if stage.is_gated else gate
+        if gate:
+            steps[gate] = (*steps.get(gate, ()), stage.name)
+    return steps
+
+
+def step_at(machine: Machine, status: str) -> str | None:
+    """The step that a state belongs to; of a question to a person, the step that it arose from."""
+    if machine.kind[status] == "suspended":
+        sources = (edge.source for edge in machine.edges if edge.to == status)
+        return next((step for source in sources if (step := step_at(machine, source))), None)
+    stage = machine.stage_of(status)
+    if stage is None:
+        return None
+    return next((gate for gate, own in steps_of(machine).items() if stage.name in own), None)
+
+
+def standing(machine: Machine, record: Record, step: str) -> Standing:
+    """How a record stands to a step: before it, in it, or past it."""
+    kind = machine.kind[record.status]
+    places = list(steps_of(machine))
+    if kind == "terminal":
+        return _standing_at_end(machine, record, step)
+    here = step_at(machine, _reached(machine, record))
+    if here is None:
+        return "early"
+    if here != step:
+        return "done" if places.index(step) < places.index(here) else "early"
+    if kind == "suspended":
+        return "done"
+    if kind == "failed":
+        # Used up, it is on its way to its end; the clock takes it there.
+        return "under_way" if machine.is_spent(record) else "failed"
+    return "held" if is_held(record) else "under_way"
+
+
+def _standing_at_end(machine: Machine, record: Record, step: str) -> Standing:
+    if steps_of(machine)[step][-1] in record.outputs:
+        return "done"
+    is_here = step_at(machine, _reached(machine, record)) == step
+    return "failed" if is_here and record.error_code is not None else "over"
+
+
+def _reached(machine: Machine, record: Record) -> str:
+    """The state that counts: of a failed record, where it failed."""
+    if record.error_code is not None and record.failed_from is not None:
+        return machine.name_now(record.failed_from, record)
+    return record.status
+
+
+def retried_step(machine: Machine, record: Record) -> str | None:
+    """The step that failed or was tried again; None where nothing ever failed."""
+    if record.error_code is None and not record.retry_count:
+        return None
+    if machine.kind[record.status] == "terminal" and record.error_code is None:
+        return list(steps_of(machine))[-1]
+    return step_at(machine, _reached(machine, record))
+
+
+def next_calls(machine: Machine, record: Record) -> tuple[str, ...]:
+    """What may be asked for now: steps by their stage, `review`, `retry`, `reprocess`."""
+    match machine.kind[record.status]:
+        case "suspended":
+            return (REVIEW,)
+        case "failed" if machine.is_spent(record):
+            return ()
+        case "failed":
+            step = step_at(machine, _reached(machine, record))
+            return (RETRY,) if step is None else (step, RETRY)
+        case "terminal":
+            return (REPROCESS,)
+    step = step_at(machine, record.status)
+    return () if step is None else (step,)
+
+
+class ExternalDriver:
+    """What whoever drives records from outside can ask for."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        outputs: Outputs,
+        coordinator: Callable[[], Coordinator],
+        registry: MachineRegistry,
+        clock: Callable[[], Micros],
+    ) -> None:
+        self._store = store
+        self._outputs = outputs
+        self._coordinator = coordinator
+        self._registry = registry
+        self._clock = clock
+
+    def standing(self, record: Record, step: str) -> Standing:
+        """How a record stands to a step."""
+        return standing(self._registry.of(record), record, step)
+
+    def next_calls(self, record: Record) -> tuple[str, ...]:
+        """What may be asked for now."""
+        return next_calls(self._registry.of(record), record)
+
+    def is_retryable(self, record: Record) -> bool:
+        """Whether a retry may cure what the record failed of: its attempt did not say that none can."""
+        machine = self._registry.of(record)
+        if machine.kind[record.status] != "failed" or machine.is_spent(record):
+            return False
+        if record.error_code == CANCELLED:
+            return False
+        mark = self._outputs.mark(record.id, record.version - 1)
+        return mark is None or mark.is_retryable
+
+    def ask(self, step: Step) -> Record:
+        """Have a step run: let a held record through, or try again what a retry may cure. Otherwise nothing."""
+        with self._store.transaction():
+            record = self._record(step)
+            match self.standing(record, step.stage):
+                case "held":
+                    return self._told(record, f"{step.stage}.requested", step)
+                case "failed" if self.is_retryable(record):
+                    return self._told(record, RETRY_REQUESTED, step)
+            return record
+
+    def retry(self, step: Step) -> Record:
+        """Try a failed step again, whatever it failed of. Otherwise nothing."""
+        with self._store.transaction():
+            record = self._record(step)
+            machine = self._registry.of(record)
+            if machine.kind[record.status] != "failed" or machine.is_spent(record):
+                return record
+            return self._told(record, RETRY_REQUESTED, step)
+
+    def release(self, record_id: str, *, actor: str, reason: str | None = None) -> Record:
+        """Let a held record through the gate that it is at, by hand."""
+        with self._store.transaction():
+            record = self._record(Step(record_id=record_id, stage="", actor=actor, reason=reason))
+            stage = step_at(self._registry.of(record), record.status)
+            if stage is None or not is_held(record):
+                raise InvalidRequest(f"{record_id} is not held: nothing waits to be asked for")
+            step = Step(record_id=record_id, stage=stage, actor=actor, reason=reason)
+            return self._told(record, f"{stage}.requested", step)
+
+    def reprocess(
+        self,
+        record_id: str,
+        *,
+        actor: str,
+        external_driver: str | None = None,
+        machines: tuple[str, ...] = (),
+        reason: str | None = None,
+        trace: str | None = None,
+    ) -> Submitted:
+        """Process the document of a record that has ended again, as a new record which names it.
+
+        Nothing is taken from the old one, and its history stays. Asked for twice, it is the same new record.
+        """
+        with self._store.transaction():
+            step = Step(record_id=record_id, stage="", actor=actor, machines=machines)
+            record = self._record(step)
+            machine = self._registry.of(record)
+            if machine.kind[record.status] != "terminal":
+                raise InvalidRequest(
+                    f"{record.id} has not ended: it is {record.status}, and goes on from there"
+                )
+            labels = {**record.labels, **({SEQUENCING: external_driver} if external_driver else {})}
+            opening = Submission(
+                machine=record.machine,
+                actor=actor,
+                artifact=record.artifact,
+                dedupe=f"{record.artifact or ''}:{record.id}",
+                priority=record.priority,
+                labels=labels,
+                replaces=record.id,
+                reason=_reason(reason),
+                trace=trace,
+            )
+            (opened,) = self._coordinator().open([opening])
+            return opened
+
+    def _record(self, step: Step) -> Record:
+        record = self._store.load([step.record_id], lock=True).get(step.record_id)
+        if record is None or (step.machines and record.machine not in step.machines):
+            raise UnknownName("record", clean_text(step.record_id, chars_max=80))
+        if step.version is not None and step.version != record.version:
+            raise ConcurrentModification(record.id, expected=step.version)
+        return record
+
+    def _told(self, record: Record, type_: str, step: Step) -> Record:
+        event = Event(
+            id=event_id(record.id, makes=record.version + 1, type_=type_),
+            type=type_,
+            record_id=record.id,
+            version=record.version,
+            at=self._clock(),
+            actor=step.actor,
+            reason=_reason(step.reason),
+            trace=step.trace,
+        )
+        self._coordinator().handle([event])
+        return self._record(msgspec.structs.replace(step, version=None))
+
+
+def _reason(given: str | None) -> str | None:
+    return None if given is None else clean_text(given, chars_max=REASON_CHARS_MAX)

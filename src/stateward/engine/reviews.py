@@ -1,0 +1,437 @@
+"""Reviews: what waits for a person, who has taken it up, and the one decision that counts.
+
+A task is a record in a suspended state; its deadline is the record's own, and the clock rings for it. `decide` checks
+who may answer what, keeps a correction beside what it corrects, and hands the answer to the coordinator as an event,
+all in one transaction: so there is exactly one decision, whoever else was quick. Nothing here writes a status.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from stateward.core.errors import (
+    ConcurrentModification,
+    InvalidCorrection,
+    InvalidRequest,
+    InvalidTransition,
+    ReviewRefused,
+    ReviewTaken,
+    UnknownName,
+)
+from stateward.core.machine import Machine, Review
+from stateward.core.model import (
+    SECOND,
+    SEQUENCER,
+    Event,
+    Fields,
+    Ignored,
+    Micros,
+    Record,
+    Transition,
+    clean_text,
+    event_id,
+    to_iso,
+)
+from stateward.core.query import Query, parse_query
+from stateward.core.timers import due_event
+from stateward.engine.claims import Claim, Claims
+from stateward.engine.coordinator import Coordinator, MachineRegistry
+from stateward.engine.corrections import (
+    VALUES_MAX,
+    Values,
+    changed,
+    corrected_items,
+)
+from stateward.engine.gold import Decided, Gold, gold_of
+from stateward.storage.database import Database
+from stateward.storage.outputs import AttemptResult, Output, Outputs
+from stateward.storage.store import Store
+
+PENDING_MAX = 1000
+NOTES_CHARS_MAX = 2000
+CHUNK_ITEMS_MAX = 500
+
+SelfApproval: TypeAlias = Literal["auto", "allow", "refuse"]
+Judged: TypeAlias = tuple[Sequence[Fields], Sequence[tuple[str, str]]]
+Judge: TypeAlias = Callable[[Record, Sequence[Fields], Sequence[str]], Judged]
+APPROVE, CORRECT, REJECT, TIMEOUT = "approve", "correct", "reject", "timeout"
+ANSWERS = {APPROVE: "approved", CORRECT: "corrected", REJECT: "rejected", TIMEOUT: "timed_out"}
+ACTIONS = {answer: action for action, answer in ANSWERS.items()}
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a person: open while the record waits, and then decided."""
+
+    record: Record
+    review: str
+    actions: tuple[str, ...]
+    claim: Claim | None
+    decided: Decided | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits for an answer."""
+        return self.decided is None
+
+
+class Deciding(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to a review. `machines` are those that whoever answers may see; none means all."""
+
+    record_id: str
+    action: str
+    actor: str
+    corrected: Values = {}
+    notes: str | None = None
+    reviewer: str | None = None
+    version: int | None = None
+    machines: tuple[str, ...] = ()
+    trace: str | None = None
+
+
+class Reviews:
+    """What waits for people, in one database."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: Store,
+        outputs: Outputs,
+        coordinator: Callable[[], Coordinator],
+        registry: MachineRegistry,
+        clock: Callable[[], Micros],
+        claim_s: float,
+        self_approval: SelfApproval,
+        has_keys: Callable[[], bool],
+        judge: Judge,
+    ) -> None:
+        self._claims = Claims(database)
+        self._store = store
+        self._outputs = outputs
+        self._coordinator = coordinator
+        self._registry = registry
+        self._clock = clock
+        self._claim_s = claim_s
+        self._self_approval = self_approval
+        self._has_keys = has_keys
+        self._judge = judge
+
+    # Looking
+
+    def pending(
+        self,
+        *,
+        machines: Sequence[str] = (),
+        after: tuple[Micros, str] | None = None,
+        limit: int = 100,
+    ) -> list[Task]:
+        """What waits for an answer, the nearest deadline first."""
+        states = [
+            (machine.name, review.state)
+            for machine in self._registry.newest.values()
+            if not machines or machine.name in machines
+            for review in machine.reviews
+        ]
+        records = self._store.due_in(states, after=after, limit=min(limit, PENDING_MAX))
+        claims = self._claims.of(record.id for record in records)
+        return [
+            _task(record, review, self._live(record, claims.get(record.id)))
+            for record in records
+            if (review := self._registry.of(record).review_in.get(record.status)) is not None
+        ]
+
+    def task(self, record_id: str, *, machines: Sequence[str] = ()) -> Task:
+        """The review of a record: open, or how it was decided."""
+        record = self._record(record_id, machines)
+        machine = self._registry.of(record)
+        review = machine.review_in.get(record.status)
+        if review is not None:
+            return _task(record, review, self._live(record, self._claim_on(record)))
+        found = decision_in(machine, self._store.history(record.id))
+        if found is None:
+            raise UnknownName("review", clean_text(record_id, chars_max=80))
+        name, decided = found
+        return Task(record=record, review=name, actions=(), claim=None, decided=decided)
+
+    def items(self, record: Record) -> list[Fields]:
+        """What a reviewer looks at: the items of the stage that the review is about."""
+        machine = self._registry.of(record)
+        review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
+        made = None if review is None or review.of is None else record.outputs.get(review.of)
+        return [] if made is None else list(self._outputs.items(record.id, made))
+
+    def problems(self, record: Record) -> list[Fields]:
+        """What the last stage before the question said of those items."""
+        machine = self._registry.of(record)
+        names = {stage.name for stage in machine.stages if stage.running in _before(machine)}
+        names -= {review.of for review in machine.reviews if review.of is not None}
+        made = [version for name, version in record.outputs.items() if name in names]
+        return list(self._outputs.items(record.id, max(made))) if made else []
+
+    def gold(self) -> Iterator[Gold]:
+        """Every decision of a person, with what was found and what is right: truth to measure extractors by."""
+        for name, machine in self._registry.newest.items():
+            query = parse_query(f"machine:{name}", now=self._clock())
+            after = ""
+            while machine.reviews and (records := self._page(query, after)):
+                for record in records:
+                    gold = self._gold_of(record)
+                    if gold is not None:
+                        yield gold
+                after = records[-1].id
+
+    def _page(self, query: Query, after: str) -> list[Record]:
+        return self._store.find(query, words=self._registry.words, after=after, limit=PENDING_MAX)
+
+    def _gold_of(self, record: Record) -> Gold | None:
+        machine = self._registry.of(record)
+        if not any(review.of in record.outputs for review in machine.reviews if review.of):
+            return None  # nobody can have been asked yet
+        found = decision_in(machine, self._store.history(record.id))
+        if found is None or found[1].action == TIMEOUT:
+            return None
+        name, decided = found
+        made = record.outputs.get(name)
+        corrected = None if made is None else list(self._outputs.items(record.id, made))
+        return gold_of(record, decided, found=self.items(record), corrected=corrected)
+
+    # Taking up
+
+    def claim(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
+        """Take a review up; whoever has it may take it up again, which gives them more time."""
+        with self._store.transaction():
+            record, review = self._open(record_id, machines, actor, CLAIMING)
+            now = self._clock()
+            claim = Claim(
+                record_id=record.id,
+                version=record.version,
+                actor=actor,
+                at=now,
+                until=now + round(self._claim_s * SECOND),
+            )
+            self._claims.take(claim)
+            return _task(record, review, claim)
+
+    def release(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
+        """Leave a review to others. What nobody has taken up is left already."""
+        with self._store.transaction():
+            record, review = self._open(record_id, machines, actor, "leave")
+            self._claims.drop(record.id)
+            return _task(record, review, None)
+
+    # Deciding
+
+    def decide(self, deciding: Deciding) -> Record:
+        """Answer a review, once; the record as it then is."""
+        with self._store.transaction():
+            record, review = self._open(
+                deciding.record_id, deciding.machines, deciding.actor, deciding.action
+            )
+            if deciding.version is not None and deciding.version != record.version:
+                raise ConcurrentModification(record.id, expected=deciding.version)
+            answer = answer_of(review, deciding.action)
+            self._check(record, deciding, answer)
+            event = self._event(record, review, deciding, answer)
+            (decision,) = self._coordinator().handle([event])
+            if isinstance(decision, Ignored):
+                raise self._refusal(record, deciding, decision)
+            self._claims.drop(record.id)
+            return decision.change.record
+
+    def _open(
+        self, record_id: str, machines: Sequence[str], actor: str, action: str
+    ) -> tuple[Record, Review]:
+        """The record, locked, and its review; refused if that is decided, or somebody else's just now."""
+        record = self._record(record_id, machines, lock=True)
+        machine = self._registry.of(record)
+        review = machine.review_in.get(record.status)
+        if review is None:
+            raise self._closed(record, machine, action)
+        claim = self._live(record, self._claim_on(record))
+        if claim is not None and claim.actor != actor and action != TIMEOUT:
+            until = to_iso(claim.until)
+            said = f"{claim.actor} has taken this review up until {until}; look at another, or come back then"
+            raise ReviewTaken(record.id, by=claim.actor, sentence=said, until=until)
+        return record, review
+
+    def _record(self, record_id: str, machines: Sequence[str], *, lock: bool = False) -> Record:
+        record = self._store.load([record_id], lock=lock).get(record_id)
+        if record is None or (machines and record.machine not in machines):
+            raise UnknownName("record", clean_text(record_id, chars_max=80))
+        return record
+
+    def _closed(
+        self, record: Record, machine: Machine, action: str
+    ) -> ReviewTaken | InvalidTransition:
+        found = decision_in(machine, self._store.history(record.id))
+        if found is None:
+            allowed = machine.allowed_from(record.status)
+            return InvalidTransition(
+                record.id, expected=action, found=record.status, allowed=allowed
+            )
+        _, decided = found
+        said = f"{decided.by} decided it already, at {to_iso(decided.at)}: {decided.action}"
+        return ReviewTaken(record.id, by=decided.by, sentence=said, until=None)
+
+    def _check(self, record: Record, deciding: Deciding, answer: str) -> None:
+        if deciding.action == REJECT and not (deciding.notes or "").strip():
+            raise InvalidRequest("say in the notes why it is rejected: whoever sent it will ask")
+        if deciding.corrected and answer != ANSWERS[CORRECT]:
+            raise InvalidRequest("only a correction has corrected values; the action is `correct`")
+        if answer == ANSWERS[CORRECT] and not deciding.corrected:
+            raise InvalidRequest("a correction names at least one field and its right value")
+        if len(deciding.corrected) > VALUES_MAX:
+            raise InvalidRequest(f"a correction has at most {VALUES_MAX} fields")
+        if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(record, deciding):
+            raise ReviewRefused(
+                f"{deciding.actor} submitted {record.id}, and who submits a document may not accept it: "
+                "somebody else must look at it"
+            )
+        is_early = record.due_at is None or record.due_at > self._clock()
+        if answer == ANSWERS[TIMEOUT] and is_early and not self._is_its_sequencer(record, deciding):
+            until = "" if record.due_at is None else f", {to_iso(record.due_at)}"
+            raise ReviewRefused(f"{record.id} is not timed out before its deadline{until}")
+
+    def _is_own(self, record: Record, deciding: Deciding) -> bool:
+        """Whether somebody accepts what they submitted. Who drives a record brings the answers of others."""
+        if self._self_approval == "allow":
+            return False
+        if self._self_approval == "auto" and not self._has_keys():
+            return False
+        submitter = self._store.history(record.id)[0].actor
+        if submitter.startswith(SEQUENCER) and deciding.actor.startswith(SEQUENCER):
+            return False
+        return _name(submitter) == _name(deciding.actor)
+
+    def _is_its_sequencer(self, record: Record, deciding: Deciding) -> bool:
+        is_outside = self._registry.of(record).is_outside(record)
+        return is_outside and deciding.actor.startswith(SEQUENCER)
+
+    def _event(self, record: Record, review: Review, deciding: Deciding, answer: str) -> Event:
+        now = self._clock()
+        if answer == ANSWERS[TIMEOUT] and not self._is_its_sequencer(record, deciding):
+            rung = due_event(self._registry.of(record), record, now=now)
+            if rung is not None:
+                return rung
+        type_ = f"{review.name}.{answer}"
+        facts: Fields = {} if deciding.reviewer is None else {"reviewer": deciding.reviewer}
+        count = None
+        if deciding.corrected:
+            count, corrected = self._keep(record, review, deciding, now)
+            facts["corrected"] = list(corrected)
+        return Event(
+            id=event_id(record.id, makes=record.version + 1, type_=type_),
+            type=type_,
+            record_id=record.id,
+            version=record.version,
+            at=now,
+            actor=deciding.actor,
+            count=count,
+            facts=facts,
+            reason=_notes(deciding.notes),
+            trace=deciding.trace,
+        )
+
+    def _keep(
+        self, record: Record, review: Review, deciding: Deciding, now: Micros
+    ) -> tuple[int, list[str]]:
+        """Write the corrected items as the output of the review; how many, and which fields are others now."""
+        before = self.items(record)
+        named = list(deciding.corrected)
+        after, faults = self._judge(record, corrected_items(before, deciding.corrected), named)
+        if faults:
+            raise InvalidCorrection(record.id, faults)
+        mark = AttemptResult(
+            record_id=record.id,
+            version=record.version,
+            stage=review.name,
+            worker=deciding.actor,
+            at=now,
+            count=len(after),
+        )
+        chunks = [
+            (len(part), _encode(part).decode())
+            for start in range(0, len(after), CHUNK_ITEMS_MAX)
+            if (part := after[start : start + CHUNK_ITEMS_MAX])
+        ]
+        self._outputs.write([Output(mark, chunks)])
+        return len(after), changed(before, deciding.corrected)
+
+    def _refusal(
+        self, record: Record, deciding: Deciding, ignored: Ignored
+    ) -> ConcurrentModification | InvalidTransition:
+        if ignored.reason in ("stale", "ahead", "duplicate"):
+            return ConcurrentModification(record.id, expected=record.version)
+        allowed = self._registry.of(record).allowed_from(record.status)
+        return InvalidTransition(
+            record.id, expected=deciding.action, found=record.status, allowed=allowed
+        )
+
+    def _claim_on(self, record: Record) -> Claim | None:
+        return self._claims.of([record.id]).get(record.id)
+
+    def _live(self, record: Record, claim: Claim | None) -> Claim | None:
+        return claim if claim is not None and claim.is_live(record, self._clock()) else None
+
+
+CLAIMING = "claim"
+
+
+def answer_of(review: Review, action: str) -> str:
+    """The answer that an action means in a review; answers may be named by themselves too."""
+    answer = ANSWERS.get(action, action)
+    if answer in review.outcomes or answer == ANSWERS[TIMEOUT]:
+        return answer
+    raise UnknownName("action", clean_text(action, chars_max=80), actions_of(review))
+
+
+def actions_of(review: Review) -> tuple[str, ...]:
+    """What may be answered, in the order of the declaration."""
+    return tuple(ACTIONS.get(answer, answer) for answer in review.outcomes)
+
+
+def decision_in(machine: Machine, history: Sequence[Transition]) -> tuple[str, Decided] | None:
+    """The last answer to a review of this record, and the review's name."""
+    names = {review.name for review in machine.reviews}
+    for transition in reversed(history):
+        name, _, answer = transition.trigger.partition(".")
+        if name in names:
+            return name, _decided(transition, answer)
+    return None
+
+
+def _decided(transition: Transition, answer: str) -> Decided:
+    metadata: Mapping[str, object] = transition.metadata
+    notes, reviewer = metadata.get("reason"), metadata.get("reviewer")
+    return Decided(
+        action=ACTIONS.get(answer, answer),
+        by=transition.actor,
+        at=transition.at,
+        notes=None if notes is None else str(notes),
+        reviewer=None if reviewer is None else str(reviewer),
+        version=transition.version,
+    )
+
+
+def _before(machine: Machine) -> set[str]:
+    """The states from which a question arises."""
+    asking = {review.state for review in machine.reviews}
+    return {edge.source for edge in machine.edges if edge.to in asking}
+
+
+def _task(record: Record, review: Review, claim: Claim | None) -> Task:
+    return Task(
+        record=record, review=review.name, actions=actions_of(review), claim=claim, decided=None
+    )
+
+
+def _name(actor: str) -> str:
+    """Who it is, in whatever part they act."""
+    return actor.partition(":")[2]
+
+
+def _notes(given: str | None) -> str | None:
+    return None if given is None else clean_text(given, chars_max=NOTES_CHARS_MAX)

@@ -1,0 +1,64 @@
+"""Time as a source of events: timeouts, retries, review deadlines.
+
+Each record has at most one `due_at`. When it has come, the scheduler reports what it means, under an id made
+of record and version, so that ten clocks ringing at once count once. Before a timeout is reported the attempt's
+completion mark is looked up: an event that was lost on the way is found again. It never changes a record.
+"""
+
+from collections.abc import Callable
+
+from stateward.core.failpoints import Point, point
+from stateward.core.machine import Machine
+from stateward.core.model import Event, Micros, Record
+from stateward.core.timers import due_event
+from stateward.storage.outputs import Outputs, ended_event
+from stateward.storage.store import Store
+from stateward.transport import Bus
+
+BATCH_MAX = 512
+
+
+class Scheduler:
+    """Turns records whose time has come into events."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        outputs: Outputs,
+        bus: Bus,
+        machine_of: Callable[[Record], Machine],
+        clock: Callable[[], Micros],
+        batch_max: int = BATCH_MAX,
+    ) -> None:
+        self._store = store
+        self._outputs = outputs
+        self._bus = bus
+        self._machine_of = machine_of
+        self._clock = clock
+        self._batch_max = batch_max
+
+    def tick(self) -> int:
+        """Report what is due now; how many events that made."""
+        now = self._clock()
+        events = [
+            event
+            for record in self._store.due(now, limit=self._batch_max)
+            if (event := self._event(record, now)) is not None
+        ]
+        if events:
+            point(Point.DUE_FOUND)
+            self._bus.report(events)
+        return len(events)
+
+    def next_at(self) -> Micros | None:
+        """When the next record's time comes."""
+        return self._store.next_due()
+
+    def _event(self, record: Record, now: Micros) -> Event | None:
+        machine = self._machine_of(record)
+        if machine.kind[record.status] == "running":
+            mark = self._outputs.mark(record.id, record.version)
+            if mark is not None:
+                return ended_event(mark)
+        return due_event(machine, record, now=now)

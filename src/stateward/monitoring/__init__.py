@@ -1,0 +1,1 @@
+"""Dashboard queries, gauges and alerts over the store."""

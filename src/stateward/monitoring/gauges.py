@@ -1,0 +1,228 @@
+"""What Prometheus is told: counts that follow from the log, and gauges read when somebody asks.
+
+All of it comes from the database, so that any process gives the same answer, and several may be asked. Machines are
+told of where their settings say so, with the labels that they choose. It writes nothing but the counters.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from stateward.core.machine import Machine
+from stateward.core.model import SECOND, Micros
+from stateward.settings import Settings
+from stateward.storage.counters import (
+    ATTEMPT_TIMES,
+    BUCKETS_S,
+    DELIVERIES,
+    DURATIONS,
+    ERRORS,
+    LATENCY,
+    MAILS,
+    RETRIES,
+    TIMEOUTS,
+    TRANSITIONS,
+    WHOLE,
+    Counters,
+    Tally,
+)
+from stateward.storage.database import Database
+from stateward.telemetry import metrics
+from stateward.telemetry.metrics import Family, Histogram, Metric
+
+BATCHES_MAX = 40
+
+Samples = dict[tuple[str, ...], "float | Histogram"]
+
+# From the counters: metric, name there, and the labels there after the machine.
+_OF_MACHINES: tuple[tuple[Metric, str, tuple[str, ...]], ...] = (
+    (metrics.PROCESSING, DURATIONS, ("status", "source_type")),
+    (metrics.WHOLE, WHOLE, ("status", "source_type")),
+    (metrics.RETRIES, RETRIES, ("status", "retry_count")),
+    (metrics.TIMEOUTS, TIMEOUTS, ("status",)),
+)
+_OF_ALL: tuple[tuple[Metric, str], ...] = (
+    (metrics.TRANSITIONS, TRANSITIONS),
+    (metrics.ERRORS, ERRORS),
+    (metrics.LATENCY, LATENCY),
+)
+
+
+class Monitor:
+    """The numbers of one installation."""
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        *,
+        machines: Callable[[], Sequence[Machine]],
+        clock: Callable[[], Micros],
+        version: str,
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._machines = machines
+        self._clock = clock
+        self._version = version
+        self._counters = Counters(database)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the settings of any machine want metrics."""
+        return any(self._wanted())
+
+    def _wanted(self) -> Iterator[Machine]:
+        return (
+            each for each in self._machines() if self._settings.machine(each.name).metrics.enabled
+        )
+
+    def text(self) -> str:
+        """All numbers, as of now."""
+        self.follow()
+        wanted = list(self._wanted())
+        names = {each.name for each in wanted}
+        counters = self._counters.all()
+        families = [
+            *(family for machine in wanted for family in self._of_machine(machine.name, counters)),
+            *(_of_all(metric, name, counters, names) for metric, name in _OF_ALL),
+            *self._of_records(wanted),
+            *self._of_service(),
+            *_of_notices(counters),
+            *self._of_deliveries(),
+            Family(metric=metrics.BUILD, samples={(self._version,): 1}),
+        ]
+        return metrics.exposed(families)
+
+    def follow(self, *, batches_max: int = BATCHES_MAX) -> bool:
+        """Count what is new in the log, a batch a transaction; whether something may be left for the next time."""
+        ends = {
+            (machine.name, state.name)
+            for machine in self._machines()
+            for state in machine.states
+            if state.kind == "terminal"
+        }
+        return all(self._counters.follow(ends=ends) for _ in range(batches_max))
+
+    # Of one machine
+
+    def _of_machine(self, machine: str, counters: Sequence[Tally]) -> Iterator[Family]:
+        chosen = self._settings.machine(machine).metrics.labels
+        for metric, name, stored in _OF_MACHINES:
+            labels = tuple(label for label in metric.labels if label in chosen)
+            places = [stored.index(label) for label in labels]
+            own = (each for each in counters if each.metric == name and each.labels[0] == machine)
+            samples = _summed(
+                metric, ((tuple(each.labels[1 + n] for n in places), each) for each in own)
+            )
+            yield Family(metric=metric, samples=samples, machine=machine, labels=labels)
+
+    # Gauges
+
+    def _of_records(self, wanted: Sequence[Machine]) -> Iterator[Family]:
+        names = {each.name for each in wanted}
+        records: Samples = {(each.name, state.name): 0 for each in wanted for state in each.states}
+        for machine, status, count in self._database.rows(
+            "SELECT machine, status, count(*) FROM records GROUP BY machine, status"
+        ):
+            if machine in names:
+                records[str(machine), str(status)] = int(count or 0)
+        yield Family(metric=metrics.RECORDS, samples=records)
+        yield from self._of_queues(names)
+
+    def _of_queues(self, names: set[str]) -> Iterator[Family]:
+        now = self._clock()
+        depth: Samples = {}
+        age: Samples = {}
+        for machine, priority, count, oldest in self._database.rows(
+            "SELECT machine, priority, count(*), min(entered_at) FROM records WHERE waiting IS NOT NULL"
+            " GROUP BY machine, priority"
+        ):
+            if machine in names:
+                labels = (str(machine), str(priority))
+                depth[labels] = int(count or 0)
+                age[labels] = _seconds(now, oldest)
+        yield Family(metric=metrics.QUEUE_DEPTH, samples=depth)
+        yield Family(metric=metrics.QUEUE_AGE, samples=age)
+        overdue = now - round(2 * self._settings.worker.lease_seconds * SECOND)
+        stuck: Samples = {(name,): 0 for name in names}
+        for machine, count in self._database.rows(
+            "SELECT machine, count(*) FROM records WHERE due_at < :overdue GROUP BY machine",
+            overdue=overdue,
+        ):
+            if machine in names:
+                stuck[(str(machine),)] = int(count or 0)
+        yield Family(metric=metrics.STUCK, samples=stuck)
+
+    def _of_service(self) -> Iterator[Family]:
+        for metric, table in (
+            (metrics.WORKERS, "workers"),
+            (metrics.UNDER_WAY, "work"),
+            (metrics.EVENTS, "events"),
+        ):
+            yield _one(metric, self._count(table))
+        ((head,),) = self._database.rows("SELECT count FROM anchor WHERE one = 1")
+        lag: Samples = {
+            (str(name),): int(head or 0) - int(seq or 0)
+            for name, seq in self._database.rows("SELECT name, seq FROM followers")
+        }
+        yield Family(metric=metrics.LAG, samples=lag)
+
+    def _of_deliveries(self) -> Iterator[Family]:
+        states: Samples = {("enabled",): 0, ("disabled",): 0}
+        for is_enabled, count in self._database.rows(
+            "SELECT is_enabled, count(*) FROM webhooks GROUP BY is_enabled"
+        ):
+            states["enabled" if is_enabled else "disabled",] = int(count or 0)
+        ((pending, oldest),) = self._database.rows(
+            "SELECT count(*), min(created_at) FROM deliveries WHERE due_at IS NOT NULL"
+        )
+        yield Family(metric=metrics.WEBHOOKS, samples=states)
+        yield _one(metrics.DELIVERIES_PENDING, int(pending or 0))
+        yield _one(metrics.DELIVERIES_AGE, _seconds(self._clock(), oldest))
+        yield _one(metrics.DELIVERIES_DEAD, self._count("deliveries WHERE state = 'dead'"))
+        yield _one(metrics.LETTERS, self._count("letters WHERE due_at IS NOT NULL"))
+
+    def _count(self, rows: str) -> int:
+        ((count,),) = self._database.rows(f"SELECT count(*) FROM {rows}")
+        return int(count or 0)
+
+
+def _of_all(metric: Metric, name: str, counters: Sequence[Tally], machines: set[str]) -> Family:
+    own = (each for each in counters if each.metric == name and each.labels[0] in machines)
+    return Family(metric=metric, samples=_summed(metric, ((each.labels, each) for each in own)))
+
+
+def _of_notices(counters: Sequence[Tally]) -> Iterator[Family]:
+    for metric, name, outcomes in (
+        (metrics.ATTEMPTS, DELIVERIES, ("delivered", "failed", "dead")),
+        (metrics.MAILS, MAILS, ("sent", "failed", "dead")),
+    ):
+        own = (each for each in counters if each.metric == name)
+        none: Samples = {(outcome,): 0 for outcome in outcomes}
+        samples = none | _summed(metric, ((each.labels, each) for each in own))
+        yield Family(metric=metric, samples=samples)
+    own = (each for each in counters if each.metric == ATTEMPT_TIMES)
+    samples = _summed(metrics.ATTEMPT_TIME, ((each.labels, each) for each in own))
+    yield Family(metric=metrics.ATTEMPT_TIME, samples=samples)
+
+
+def _summed(metric: Metric, found: Iterable[tuple[tuple[str, ...], Tally]]) -> Samples:
+    """Counters by their labels; those that differ only in a label that is left out are one."""
+    samples: Samples = {}
+    for labels, tally in found:
+        if metric.kind == "histogram":
+            histogram = samples.setdefault(labels, Histogram(BUCKETS_S))
+            assert isinstance(histogram, Histogram)  # noqa: S101 - all samples of a metric are alike
+            histogram.add(tally.bucket, count=tally.count, total=tally.total / SECOND)
+        else:
+            before = samples.get(labels, 0)
+            assert not isinstance(before, Histogram)  # noqa: S101 - the same
+            samples[labels] = before + tally.count
+    return samples
+
+
+def _one(metric: Metric, value: float) -> Family:
+    return Family(metric=metric, samples={(): value})
+
+
+def _seconds(now: Micros, since: object) -> float:
+    return 0 if since is None else max(0.0, (now - int(str(since))) / SECOND)

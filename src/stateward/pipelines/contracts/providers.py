@@ -1,0 +1,100 @@
+"""Providers by their names, in whatever legal form and spelling they are printed."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from rapidfuzz import fuzz, process
+
+from stateward.pipelines.contracts.rules import Provider, Rules
+from stateward.pipelines.contracts.words import (
+    Hit,
+    Phrases,
+    Token,
+    skeleton,
+)
+
+SHORT_CHARS = 4  # shorter names must be printed exactly so
+NEAR_MIN = 88
+BOOKS_MAX = 8
+
+LEGAL = (
+    r"GmbH\s*&\s*Co\.?\s*(?:KG(?:aA)?|OHG)|gGmbH|GmbH|mbH|AG\s*&\s*Co\.?\s*KG(?:aA)?|AG|Aktiengesellschaft|SE|"
+    r"KGaA|KG|"
+    r"OHG|eG|e\.\s?G\.|e\.\s?V\.|VVaG|V\.?V\.?a\.?G\.?|a\.\s?G\.|UG|Ltd\.?|Limited|plc|PLC|Inc\.?|LLC|LLP|"
+    r"Corp\.?|S\.?A\.?|B\.?V\.?|AöR|"
+    r"Co\.\s*KG|Company|Mutual"
+)
+_LEGAL_END = re.compile(rf"[\s,]+(?:{LEGAL})(?=[\s,.;:)]|$)")
+_ARTICLES = r"(?:The|Die|Der|Das|Bei|Von|Zwischen|Between|And|Und)\s"
+_CAPITAL = r"[A-ZÄÖÜ0-9][\w&+.'’/-]*"
+_LATER = r"(?:[A-ZÄÖÜ0-9(][\w&+.'’/()-]*|&|und|and|für|of|der|\+|mit|im)"
+COMPANY = re.compile(
+    rf"(?<![\w&])(?!{_ARTICLES})(?P<name>{_CAPITAL}(?:[ \u00a0]{_LATER}){{0,7}}[ ,\u00a0]+(?:{LEGAL}))(?![\w])"
+)
+
+
+class Book:
+    """All providers of the rules, ready to be looked up."""
+
+    def __init__(self, providers: Iterable[Provider]) -> None:
+        self._names: dict[str, tuple[str, str]] = {}
+        for provider in providers:
+            for alias in (provider.name, *provider.aliases):
+                bare = without_legal_form(alias)
+                self._names.setdefault(skeleton(bare), (provider.name, bare))
+        self._phrases = Phrases((alias, (name, alias)) for name, alias in self._names.values())
+
+    def named(self, text: str) -> tuple[str, int] | None:
+        """The provider that a whole text names, and how near it is (100: exactly)."""
+        bare = without_legal_form(" ".join(text.split()))
+        bones = skeleton(bare)
+        if bones in self._names:
+            name, alias = self._names[bones]
+            return (name, 100) if _is_written_so(bare, alias) else None
+        if len(bones) <= SHORT_CHARS:
+            return None
+        near = process.extractOne(
+            bones, self._names.keys(), scorer=fuzz.ratio, score_cutoff=NEAR_MIN
+        )
+        if near and len(near[0]) > SHORT_CHARS:
+            return self._names[near[0]][0], int(near[1])
+        return None
+
+    def mentions(self, text: str, words: list[Token]) -> list[Hit[str]]:
+        """Every place of a text where a provider is named."""
+        return [
+            Hit(hit.start, hit.end, hit.what[0], hit.slip)
+            for hit in self._phrases.find(words)
+            if hit.slip != "compound" and _is_written_so(text[hit.start : hit.end], hit.what[1])
+        ]
+
+
+def without_legal_form(name: str) -> str:
+    """A name without GmbH, AG, plc and the like at its end."""
+    for _ in range(3):
+        shorter = _LEGAL_END.sub("", f"{name}").strip(" ,.;:")
+        if shorter == name or not shorter:
+            break
+        name = shorter
+    return name
+
+
+def _is_written_so(text: str, alias: str) -> bool:
+    """Whether a short name is printed exactly, and a longer one with its capital: `three months` is no provider."""
+    if len(skeleton(alias)) <= SHORT_CHARS:
+        return text.replace(" ", "") in (
+            alias.replace(" ", ""),
+            alias.replace(" ", "").lower() if alias == "O2" else alias,
+        )
+    return not (alias[:1].isupper() and text[:1].islower() and " " not in alias)
+
+
+@lru_cache(maxsize=BOOKS_MAX)
+def _book(version: str, names: tuple[tuple[str, ...], ...]) -> Book:
+    return Book(Provider(name=each[0], aliases=list(each[1:]), verticals={}) for each in names)
+
+
+def book_of(rules: Rules) -> Book:
+    """The book of these rules; made once."""
+    return _book(rules.version, tuple((each.name, *each.aliases) for each in rules.providers))

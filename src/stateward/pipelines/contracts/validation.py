@@ -1,0 +1,216 @@
+"""What the rules say of extracted values: the final score, whether all of it is valid, and every reason.
+
+The score begins with the weakest value that was found and loses a penalty for each problem; it stays within 0 and
+100. Valid is a matter of its own: a contract with one value out of its range, two dates in the wrong order or a
+provider whom nobody knows is seen by a person, whatever its score. The values of a reviewer are held to the same
+rules, with one exception: a person may name a provider whom the rules do not know.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from stateward.pipelines.contracts import values as forms
+from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.contracts.providers import book_of
+from stateward.pipelines.contracts.rules import (
+    FieldRule,
+    Order,
+    Rules,
+    Vertical,
+    Within,
+)
+
+SCORE_MAX = 100
+SEVERAL = "party"  # the kind of field that holds more than one value
+YEAR_DAYS = 365.25
+SEEN = "vertical_seen"  # in Extraction.about: what the text itself says that it is
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong, in a sentence, and what it costs."""
+
+    field: str
+    code: str
+    sentence: str
+    penalty: int = 0
+    is_blocking: bool = True
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The judgement of one contract. It goes on by itself if it is `accepted`."""
+
+    final_confidence: int
+    valid: bool
+    accepted: bool
+    threshold: int
+    base: int
+    problems: list[Problem]
+
+
+def judge(extraction: Extraction, rules: Rules) -> Verdict:
+    """The verdict on what an extractor found."""
+    best = _best(extraction.found)
+    plain = rules.vertical(extraction.vertical)
+    provider = _provider_of({name: found.value for name, found in best.items()}, plain)
+    vertical = rules.for_provider(plain, provider)
+    given = {name: found.value or "" for name, found in best.items()}
+    problems = list(_problems(given, vertical, rules))
+    seen = extraction.about.get(SEEN)
+    if (
+        isinstance(seen, str)
+        and seen
+        and seen != vertical.slug
+        and not _has(problems, "WRONG_VERTICAL")
+    ):
+        said = f"the text reads like {seen}, not like {vertical.slug}"
+        problems.append(_wrong_vertical(said, vertical))
+    return _verdict(min(_scores(extraction.found, best, vertical), default=0), problems, vertical)
+
+
+def _scores(found: list[Found], best: Mapping[str, Found], vertical: Vertical) -> Iterator[int]:
+    """How sure each value is that would be accepted: of a field that holds several, every one of them."""
+    for each in found:
+        rule = vertical.field(each.field)
+        if rule is None or not each.value:
+            continue
+        if each is best[each.field] or rule.kind == SEVERAL:
+            yield each.confidence
+
+
+def judge_values(values: Mapping[str, str | None], vertical: Vertical, rules: Rules) -> Verdict:
+    """The verdict on values that a person gave, who may name a provider that is not listed."""
+    named = rules.for_provider(vertical, _provider_of(values, vertical))
+    given = {name: value or "" for name, value in values.items()}
+    problems = [
+        msgspec.structs.replace(problem, is_blocking=problem.code != "UNKNOWN_PROVIDER")
+        for problem in _problems(given, named, rules)
+    ]
+    return _verdict(SCORE_MAX, problems, named)
+
+
+def _verdict(base: int, problems: list[Problem], vertical: Vertical) -> Verdict:
+    score = max(0, min(SCORE_MAX, base - sum(problem.penalty for problem in problems)))
+    valid = not any(problem.is_blocking for problem in problems)
+    return Verdict(
+        final_confidence=score,
+        valid=valid,
+        accepted=valid and score >= vertical.threshold,
+        threshold=vertical.threshold,
+        base=base,
+        problems=problems,
+    )
+
+
+def _problems(given: Mapping[str, str], vertical: Vertical, rules: Rules) -> Iterator[Problem]:
+    """Everything wrong with values of a vertical."""
+    sound: dict[str, str] = {}
+    for rule in vertical.fields:
+        if rule.name not in given:
+            if rule.required:
+                said = f"{rule.name} was not found"
+                yield _problem(rule, "MISSING", said, vertical.penalties.missing)
+        elif not given[rule.name].strip():
+            if rule.required:
+                yield _problem(rule, "EMPTY", f"{rule.name} is empty", vertical.penalties.empty)
+        else:
+            value = forms.canonical(rule, given[rule.name], rules)
+            problem = _out_of_range(rule, value, given[rule.name], vertical)
+            if problem:
+                yield problem
+            elif value is not None:
+                sound[rule.name] = value
+    yield from _provider_problems(sound, vertical, rules)
+    yield from _unlikely(sound, vertical)
+
+
+def _out_of_range(
+    rule: FieldRule, value: str | None, given: str, vertical: Vertical
+) -> Problem | None:
+    penalty = vertical.penalties.out_of_range
+    if value is None:
+        return _problem(rule, "UNREADABLE", f"{rule.name}: {given!r} is not a {rule.kind}", penalty)
+    number = forms.number(rule, value)
+    if rule.range and number is not None and not rule.range.holds(number):
+        said = f"{rule.name} is {value}, which is outside of {rule.range}"
+        return _problem(rule, "OUT_OF_RANGE", said, penalty)
+    return None
+
+
+def _provider_problems(
+    sound: Mapping[str, str], vertical: Vertical, rules: Rules
+) -> Iterator[Problem]:
+    name = _provider_of(sound, vertical)
+    rule = next((field for field in vertical.fields if field.kind == "provider"), None)
+    if name is None or rule is None:
+        return
+    named = book_of(rules).named(name)
+    provider = rules.provider(named[0]) if named else None
+    if provider is None:
+        said = f"nobody listed the provider {name!r}; a person has to look at it"
+        yield _problem(rule, "UNKNOWN_PROVIDER", said, 0)
+    elif vertical.slug not in provider.verticals:
+        said = f"{provider.name} sells {', '.join(provider.verticals)}, not {vertical.slug}"
+        yield _wrong_vertical(said, vertical)
+
+
+def _unlikely(sound: Mapping[str, str], vertical: Vertical) -> Iterator[Problem]:
+    """What cannot be true of several fields together."""
+    checks: list[Order | Within] = [*vertical.orders, *vertical.within]
+    for check in checks:
+        if check.first in sound and check.second in sound:
+            days = (forms.day_of(sound[check.second]) - forms.day_of(sound[check.first])).days
+            said = _said_of(check, days, sound, vertical)
+            if said:
+                code = "OUT_OF_ORDER" if isinstance(check, Order) else "PERIOD_TOO_LONG"
+                yield Problem(
+                    field=check.second if isinstance(check, Order) else check.period,
+                    code=code,
+                    sentence=said,
+                    penalty=vertical.penalties.out_of_range,
+                )
+
+
+def _said_of(check: Order | Within, days: int, sound: Mapping[str, str], vertical: Vertical) -> str:
+    if isinstance(check, Order):
+        if days <= 0:
+            return f"{check.second} is not after {check.first}"
+        if check.years_max is not None and days > check.years_max * YEAR_DAYS:
+            return f"from {check.first} to {check.second} it is more than {check.years_max:g} years"
+        return ""
+    rule = vertical.field(check.period)
+    months = forms.number(rule, sound[check.period]) if rule and check.period in sound else None
+    if months is not None and months * forms.MONTH_DAYS > days > 0:
+        return f"{check.period} is longer than the time from {check.first} to {check.second}"
+    return ""
+
+
+def _best(found: list[Found]) -> dict[str, Found]:
+    """The surest value of each field; an empty one only where there is no other."""
+    best: dict[str, Found] = {}
+    for each in found:
+        held = best.get(each.field)
+        if held is None or (bool(each.value), each.confidence) > (
+            bool(held.value),
+            held.confidence,
+        ):
+            best[each.field] = each
+    return best
+
+
+def _provider_of(values: Mapping[str, str | None], vertical: Vertical) -> str | None:
+    name = next((field.name for field in vertical.fields if field.kind == "provider"), None)
+    return (values.get(name) or None) if name else None
+
+
+def _problem(rule: FieldRule, code: str, sentence: str, penalty: int) -> Problem:
+    return Problem(field=rule.name, code=code, sentence=sentence, penalty=penalty)
+
+
+def _wrong_vertical(sentence: str, vertical: Vertical) -> Problem:
+    penalty = vertical.penalties.wrong_vertical
+    return Problem(field="", code="WRONG_VERTICAL", sentence=sentence, penalty=penalty)
+
+
+def _has(problems: list[Problem], code: str) -> bool:
+    return any(problem.code == code for problem in problems)

@@ -1,0 +1,209 @@
+"""The stage `parse`: a file becomes observations, each row just as it is printed, and a sheet about the whole.
+
+What is said of the whole (`About`) goes beside the rows: for each section its account, balances and terms, with the
+reason of every decision, and the problems. Nothing is converted here.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import Fields
+from stateward.pipelines.statements.model import (
+    Problem,
+    Reading,
+    Row,
+    Section,
+    Terms,
+)
+from stateward.pipelines.statements.options import Options
+from stateward.pipelines.statements.readers import read_statement
+from stateward.pipelines.statements.source import Source
+from stateward.workers.sdk import Batch, Job, Outcome
+
+READER_VERSION = (
+    1  # what the readers make of the same bytes; a change that shows in rows counts it up
+)
+BATCH_ROWS = 500
+PROBLEMS_KEPT_MAX = 1000
+PROBLEMS_LOGGED_MAX = 100
+NOTES_MAX = 20
+NOTE_CHARS_MAX = 300
+RAW_CHARS_MAX = 1000
+LATE = ("opening", "closing", "period_from", "period_to")
+LATE_TOTALS = ("debits", "credits", "count", "debit_count", "credit_count")
+# Remarks that do not put a statement in doubt.
+HARMLESS = frozenset({"INVESTMENTS_NOT_READ"})
+
+
+class SectionAbout(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A section without its rows."""
+
+    account: str = ""
+    account_name: str = ""
+    bank: str = ""
+    currency: str = ""
+    opening: str = ""
+    closing: str = ""
+    opening_date: str = ""
+    closing_date: str = ""
+    period_from: str = ""
+    period_to: str = ""
+    totals: dict[str, str] = {}
+    terms: Terms = Terms()
+    rows: int = 0
+
+    def section(self) -> Section:
+        """As readers speak of it, without rows."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return Section(**{**values, "rows": ()})
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is to be known of a file's rows as a whole."""
+
+    format: str
+    reader: int = READER_VERSION
+    sections: list[SectionAbout] = []
+    problems: list[Problem] = []
+    problems_count: int = 0
+
+
+def parse(job: Job) -> Iterator[Batch]:
+    """Read the artifact of a job."""
+    options = Options.of(job)
+    hints, said = options.hints(job.labels)
+    if said:
+        job.log(said, level="warning")
+    if job.path is None:
+        job.bytes()  # says what is missing
+        raise AssertionError
+    source = Source(job.path, hints, options.bounds)
+    try:
+        reading = read_statement(source)
+    except FatalFailure:
+        for sentence in source.decisions:
+            job.log(sentence)
+        raise
+    told: list[SectionAbout] = []
+    for number, section in enumerate(reading.sections):
+        _refuse_ambiguous(section, reading, options)
+        count = 0
+        for batch in _batches(section.rows, number):
+            count += len(batch.items)
+            yield batch
+        told.append(_told(section, count, reading.late if number == 0 else {}))
+    about = _about(reading, told)
+    _log(job, reading, about)
+    return Outcome(facts=_facts(about), about=msgspec.to_builtins(about))  # type: ignore[return-value]
+
+
+def _batches(rows: Iterable[Row], number: int) -> Iterator[Batch]:
+    batch: list[Row] = []
+    for row in rows:
+        batch.append(row if number == 0 else replace(row, section=number))
+        if len(batch) == BATCH_ROWS:
+            yield Batch(batch)
+            batch = []
+    if batch:
+        yield Batch(batch)
+
+
+def _refuse_ambiguous(section: Section, reading: Reading, options: Options) -> None:
+    if section.terms.date_order:
+        return
+    why = section.terms.why.get("date_order", "the order of day and month cannot be seen")
+    said = (
+        f"{why}: nothing in the file decides it. Say so in the settings (statements.date_order: dmy or mdy), "
+        "then rebuild, or retry if it failed"
+    )
+    if options.ambiguous_dates == "fail":
+        raise FatalFailure(said, code="AMBIGUOUS_DATES")
+    reading.problems.append(Problem(code="AMBIGUOUS_DATES", message=said))
+
+
+def _told(section: Section, rows: int, late: dict[str, str]) -> SectionAbout:
+    about = SectionAbout(
+        **{
+            name: getattr(section, name)
+            for name in SectionAbout.__struct_fields__
+            if name not in ("rows", "totals")
+        },
+        totals=section.totals | {name: late[name] for name in LATE_TOTALS if name in late},
+        rows=rows,
+    )
+    found = {name: late[name] for name in LATE if name in late and not getattr(about, name)}
+    return replace(about, **found)
+
+
+def _about(reading: Reading, sections: list[SectionAbout]) -> About:
+    problems = [
+        replace(each, raw=each.raw[:RAW_CHARS_MAX]) for each in reading.problems[:PROBLEMS_KEPT_MAX]
+    ]
+    return About(
+        format=reading.format,
+        sections=sections,
+        problems=problems,
+        problems_count=len(reading.problems),
+    )
+
+
+def _facts(about: About) -> Fields:
+    """The little that the history shall say."""
+    facts: Fields = {"format": about.format, "sections": len(about.sections)}
+    notes = notes_of(about.problems)
+    if notes:
+        facts["notes"] = list(notes)
+    return facts
+
+
+def notes_of(problems: Iterable[Problem]) -> list[str]:
+    """Problems as short lines, one for each code, with their number and the first of them."""
+    by_code: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_code.setdefault(problem.code, []).append(problem)
+    return [_note(code, found) for code, found in list(by_code.items())[:NOTES_MAX]]
+
+
+def _note(code: str, found: list[Problem]) -> str:
+    first = found[0]
+    place = f"line {first.place.line}: " if first.place.line else ""
+    if first.place.page:
+        place = f"page {first.place.page}, {place}" if place else f"page {first.place.page}: "
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"{code}: {place}{first.message}"[: NOTE_CHARS_MAX - len(more)] + more
+
+
+def _log(job: Job, reading: Reading, about: About) -> None:
+    """What was decided and why, then what could not be read."""
+    for sentence in reading.decisions:
+        job.log(sentence)
+    for number, section in enumerate(about.sections, start=1):
+        terms = section.terms
+        job.log(
+            f"section {number}: {section.rows} rows",
+            account=section.account,
+            currency=section.currency,
+            opening=section.opening,
+            closing=section.closing,
+            date_order=terms.date_order or "undecided",
+            decimal=terms.decimal,
+            sign=terms.sign,
+            why=terms.why,
+        )
+    for problem in reading.problems[:PROBLEMS_LOGGED_MAX]:
+        job.log(
+            problem.message,
+            level="warning",
+            code=problem.code,
+            line=problem.place.line,
+            page=problem.place.page,
+            raw=problem.raw[:RAW_CHARS_MAX],
+        )
+    if len(reading.problems) > PROBLEMS_LOGGED_MAX:
+        job.log(
+            f"{len(reading.problems) - PROBLEMS_LOGGED_MAX} more problems are not listed",
+            level="warning",
+        )

@@ -1,0 +1,568 @@
+"""What goes over HTTP, in both directions: the documents of requests and answers, as `api` and `client` share them.
+
+A field that is not due yet is absent, not null (`UNSET`): which ones those are is the machine's business. Times are
+RFC 3339 in UTC. Nothing here knows how a document is made or sent.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from stateward.core.model import Fields, Json
+
+PROBLEM_PREFIX = "urn:stateward:problem:"
+PROBLEM_JSON = "application/problem+json"
+REASON_CHARS_MAX = 2000
+IDS_MAX = 10_000
+
+Time: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Reason: TypeAlias = (
+    Annotated[
+        str,
+        Meta(max_length=REASON_CHARS_MAX, description="Why; kept in the history with who asked."),
+    ]
+    | None
+)
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """A JSON object. Unknown keys of an answer are left alone, so that old clients read new servers."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A JSON object that a client sends; unknown keys are refused."""
+
+
+class FieldFault(Document, frozen=True, kw_only=True):
+    """One field of a request and what is wrong with it."""
+
+    field: str
+    sentence: str
+
+
+class Problem(Document, frozen=True, kw_only=True):
+    """Why a request was not done (RFC 9457). `type` is stable; `detail` is for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldFault] | UnsetType = UNSET
+    allowed: list[str] | UnsetType = UNSET
+    expected: list[str] | UnsetType = UNSET
+    found: str | UnsetType = UNSET
+    limit: int | UnsetType = UNSET
+    upload_id: str | UnsetType = UNSET
+    record_id: str | UnsetType = UNSET
+    version: int | UnsetType = UNSET
+    by: str | UnsetType = UNSET
+    until: str | UnsetType = UNSET
+    error_code: str | UnsetType = UNSET
+    retryable: bool | UnsetType = UNSET
+
+
+class StatusMetadata(Document, frozen=True, kw_only=True):
+    """About the present status."""
+
+    started_at: Time
+    worker_id: str | None
+    retry_count: Count
+
+
+class Record(Document, frozen=True, kw_only=True):
+    """A document's place in a machine. `disclosed` holds the fields that are due at its status."""
+
+    id: str
+    machine: str
+    status: str
+    version: Count
+    error_code: str | None
+    error_message: str | None
+    disclosed: Fields
+    priority: Annotated[int, Meta(ge=1, le=10)]
+    retry_count: Count
+    max_retries: Count
+    last_retry_at: Time | None
+    rest: str | None
+    is_at_rest: Annotated[
+        bool, Meta(description="Whether nothing happens to it until a person acts.")
+    ]
+    notes: Json
+    labels: Fields
+    replaces: str | None
+    created_at: Time
+    updated_at: Time
+    status_metadata: StatusMetadata
+
+
+class Upload(Document, frozen=True, kw_only=True):
+    """An uploaded statement. What is not due at its status is absent."""
+
+    upload_id: str
+    status: str
+    version: Count
+    source_type: str | None
+    filename: str | None
+    size: Count | None
+    error_code: str | None
+    error_message: str | None
+    upload_log_ref: str | UnsetType = UNSET
+    parse_log_ref: str | UnsetType | None = UNSET
+    observations_count: Count | UnsetType | None = UNSET
+    normalizer_log_ref: str | UnsetType | None = UNSET
+    canonicals_count: Count | UnsetType | None = UNSET
+    further: Annotated[
+        Fields | UnsetType,
+        Meta(description="What stages disclose that were added to the machine since."),
+    ] = UNSET
+    priority: Annotated[int, Meta(ge=1, le=10)]
+    retry_count: Count
+    max_retries: Count
+    last_retry_at: Time | None
+    rest: str | None
+    is_at_rest: bool
+    notes: Json
+    created_at: Time
+    updated_at: Time
+    status_metadata: StatusMetadata
+
+
+class Submitted(Document, frozen=True, kw_only=True):
+    """What became of a document that was sent: its record, which may have been there."""
+
+    upload_id: str
+    status: str
+    version: Count
+    upload_log_ref: str | None
+    is_duplicate: bool
+
+
+class RecordOpened(Document, frozen=True, kw_only=True):
+    """The record of a document that was sent to any machine."""
+
+    record: Record
+    is_duplicate: bool
+
+
+class UploadPage(Document, frozen=True, kw_only=True):
+    """Some uploads, newest first; `next` leads on, or is null."""
+
+    items: list[Upload]
+    next: str | None
+
+
+class RecordPage(Document, frozen=True, kw_only=True):
+    """Some records, newest first; `next` leads on, or is null."""
+
+    items: list[Record]
+    next: str | None
+
+
+class Transition(Document, frozen=True, kw_only=True):
+    """One change of status, as the history keeps it."""
+
+    seq: Count
+    record_id: str
+    machine: str
+    machine_version: int
+    old_status: str | None
+    new_status: str
+    version: Count
+    event_id: str
+    at: Time
+    actor: str
+    trigger: str
+    attempt: int | None
+    metadata: Fields
+    sentence: Annotated[str, Meta(description="The same as a line for people.")]
+    authority: str
+    epoch: Count
+    record_hash: str
+    hash: str
+    prev_hash: str
+
+
+class History(Document, frozen=True, kw_only=True):
+    """What happened to a record, oldest first."""
+
+    items: list[Transition]
+    next: str | None
+
+
+class ItemPage(Document, frozen=True, kw_only=True):
+    """Some rows that a stage produced, in their order; `next` leads on within the same attempt."""
+
+    kind: str | None
+    stage: str | None
+    attempt: int | None
+    items: list[Fields]
+    next: str | None
+
+
+class Attempt(Document, frozen=True, kw_only=True):
+    """An attempt at a stage that ended, with what its runner wrote meanwhile."""
+
+    stage: str
+    attempt: int
+    at: Time
+    worker: str
+    outcome: str
+    count: Count
+    error_code: str | None
+    error_message: str | None
+    log: list[Fields]
+
+
+class StageLog(Document, frozen=True, kw_only=True):
+    """Every attempt at a stage of a record, oldest first."""
+
+    record_id: str
+    stage: str
+    attempts: list[Attempt]
+
+
+class Why(Document, frozen=True, kw_only=True):
+    """Why a record is where it is, and what to do about it."""
+
+    id: str
+    status: str
+    code: str
+    sentence: str
+    advice: str
+    until: Time | None
+
+
+class StatusCount(Document, frozen=True, kw_only=True):
+    """How many records of a machine are in a status."""
+
+    machine: str
+    status: str
+    count: Count
+
+
+class Counts(Document, frozen=True, kw_only=True):
+    """Records by machine and status, in the order in which records pass the statuses."""
+
+    items: list[StatusCount]
+
+
+class ErrorGroup(Document, frozen=True, kw_only=True):
+    """Records that rest with the same error."""
+
+    machine: str
+    error_code: str
+    error_message: str | None
+    count: Count
+
+
+class Errors(Document, frozen=True, kw_only=True):
+    """Errors by cause, the most frequent first."""
+
+    items: list[ErrorGroup]
+
+
+class Ask(Request, frozen=True, kw_only=True):
+    """Why something is asked for."""
+
+    reason: Reason = None
+
+
+Priority: TypeAlias = Annotated[int, Meta(ge=1, le=10, description="1 to 10; higher goes first.")]
+
+
+class PriorityRequest(Request, frozen=True, kw_only=True):
+    """Another priority for a record."""
+
+    priority: Priority
+    reason: Reason = None
+
+
+class BatchRequest(Request, frozen=True, kw_only=True):
+    """A bulk action: on the records that are named, or on all that match a query."""
+
+    action: Literal["retry", "cancel", "priority"]
+    priority: Annotated[
+        Priority | None, Meta(description="The new priority, where that is the action.")
+    ] = None
+    query: (
+        Annotated[
+            str, Meta(max_length=8000, description="In the one grammar of queries; never empty.")
+        ]
+        | None
+    ) = None
+    ids: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=80)], ...],
+        Meta(max_length=IDS_MAX, description="Records by id, instead of a query."),
+    ] = ()
+    reason: Reason = None
+    dry_run: Annotated[bool, Meta(description="Only count what it would concern.")] = False
+
+
+class Batch(Document, frozen=True, kw_only=True):
+    """A bulk action and how far it is. A dry run has no id and changes nothing."""
+
+    id: str | None
+    version: Count
+    action: str
+    status: Literal["dry_run", "running", "done", "aborted"]
+    query: str | None
+    actor: str
+    reason: str | None
+    expected: Annotated[int, Meta(ge=0, description="Records that matched when it began.")]
+    matched: Annotated[int, Meta(ge=0, description="Records that it came to so far.")]
+    applied: Count
+    refused: Annotated[dict[str, Count], Meta(description="How many were refused, by reason.")]
+    by_status: dict[str, Count] | UnsetType = UNSET
+    examples: dict[str, list[str]]
+    created_at: Time
+    updated_at: Time
+
+
+class BatchPage(Document, frozen=True, kw_only=True):
+    """Some bulk actions, newest first."""
+
+    items: list[Batch]
+    next: str | None
+
+
+class MachineSummary(Document, frozen=True, kw_only=True):
+    """A machine in short."""
+
+    name: str
+    version: int
+    prefix: str
+    doc: str
+    states: list[str]
+    stages: list[str]
+
+
+class MachineDetail(Document, frozen=True, kw_only=True):
+    """A machine: as it is drawn (`graph`), and as it is declared (`declaration`)."""
+
+    name: str
+    version: int
+    graph: Fields
+    declaration: Fields
+
+
+class Machines(Document, frozen=True, kw_only=True):
+    """The machines in force that the caller may see."""
+
+    items: list[MachineSummary]
+
+
+class Pause(Document, frozen=True, kw_only=True):
+    """A stage that is not handed out for now; stage null is the whole machine."""
+
+    machine: str
+    stage: str | None
+    at: Time
+    actor: str
+    reason: str | None
+
+
+class Pauses(Document, frozen=True, kw_only=True):
+    """What is paused."""
+
+    items: list[Pause]
+
+
+class PauseRequest(Request, frozen=True, kw_only=True):
+    """A stage to pause or to resume; null is the whole machine."""
+
+    stage: Annotated[str, Meta(max_length=100)] | None = None
+    reason: Reason = None
+
+
+class Paused(Document, frozen=True, kw_only=True):
+    """Whether a stage is paused now, and whether it was before."""
+
+    machine: str
+    stage: str | None
+    is_paused: bool
+    was_paused: bool
+
+
+class Health(Document, frozen=True, kw_only=True):
+    """That the process answers."""
+
+    status: Literal["ok"]
+
+
+class ReadyCheck(Document, frozen=True, kw_only=True):
+    """One thing that must be well before the service can do its work."""
+
+    name: str
+    is_well: bool
+    sentence: str
+
+
+class Readiness(Document, frozen=True, kw_only=True):
+    """Whether the service can do its work, and what is missing if it cannot."""
+
+    status: Literal["ready", "not_ready"]
+    checks: list[ReadyCheck]
+
+
+# Reviews, and workflows that are driven from outside. These documents are written as their clients write: camelCase.
+
+
+CorrectedValue: TypeAlias = (
+    Annotated[str, Meta(max_length=2000)]
+    | Annotated[tuple[Annotated[str, Meta(max_length=2000)], ...], Meta(max_length=50)]
+    | None
+)
+Corrected: TypeAlias = Annotated[
+    dict[Annotated[str, Meta(min_length=1, max_length=100)], CorrectedValue],
+    Meta(
+        max_length=100,
+        description="Field → its right value, several values, or null where it has none. What is not named stays.",
+    ),
+]
+Notes: TypeAlias = (
+    Annotated[str, Meta(max_length=REASON_CHARS_MAX, description="Kept in the history.")] | None
+)
+
+
+class ReviewRequest(Request, frozen=True, kw_only=True):
+    """An answer to a review."""
+
+    action: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=64,
+            description="`approve`, `correct`, `reject` or `timeout`, or an answer that the machine declares.",
+        ),
+    ]
+    corrected: Corrected = {}
+    notes: Notes = None
+
+
+class ReviewClaim(Document, frozen=True, kw_only=True, rename="camel"):
+    """Who has taken a review up, and until when."""
+
+    by: str
+    is_mine: bool
+    at: Time
+    until: Time
+
+
+class ReviewDecision(Document, frozen=True, kw_only=True, rename="camel"):
+    """How a review was decided."""
+
+    action: str
+    by: str
+    reviewer: str | None
+    at: Time
+    notes: str | None
+
+
+class ReviewTask(Document, frozen=True, kw_only=True, rename="camel"):
+    """A question to a person: one record that waits, or waited, for a decision."""
+
+    review_task_id: Annotated[str, Meta(description="The id of its record.")]
+    workflow_id: str
+    machine: str
+    status: str
+    version: Count
+    review: str
+    actions: Annotated[
+        list[str], Meta(description="What may be answered; none once it is decided.")
+    ]
+    deadline: Time | None
+    waiting_since: Time
+    claim: ReviewClaim | None
+    decision: ReviewDecision | None
+    filename: str | None
+    vertical: str | None
+    provider: str | None
+    final_confidence: int | None
+    submitted_at: Time
+    retry_count: Count
+    replaces: str | None
+
+
+class ReviewDetail(ReviewTask, frozen=True, kw_only=True, rename="camel"):
+    """A task with what is to be looked at: the values that were found, and what the checks say of them."""
+
+    submitted_by: str
+    fields: list[Fields]
+    problems: list[Fields]
+
+
+class ReviewPage(Document, frozen=True, kw_only=True, rename="camel"):
+    """Some tasks that wait, the nearest deadline first; `next` leads on, or is null."""
+
+    items: list[ReviewTask]
+    next: str | None
+
+
+ExternalDriver: TypeAlias = Literal["outside", "auto"]
+
+
+class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
+    """A contract to take in, as JSON."""
+
+    pdf_base64: Annotated[
+        str, Meta(min_length=1, description="The document (PDF, DOCX or text) in base64.")
+    ] = msgspec.field(name="pdfBase64")
+    vertical_slug: Annotated[
+        Annotated[str, Meta(max_length=40)] | None,
+        Meta(description="Its vertical, such as `energy`; if null it is found out."),
+    ] = None
+    filename: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class WorkflowReview(Request, frozen=True, kw_only=True, rename="camel"):
+    """A person's answer, as whoever drives the workflow brings it."""
+
+    action: Literal["approve", "correct", "reject", "timeout"]
+    corrected_data: Corrected = {}
+    notes: Notes = None
+    reviewer: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, Meta(description="Who decided it.")
+    ] = None
+
+
+class WorkflowError(Document, frozen=True, kw_only=True, rename="camel"):
+    """Why the last step failed."""
+
+    code: str
+    message: str | None
+    failed_at_step: str | None
+
+
+class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
+    """A contract on its way, and what whoever drives it needs to know."""
+
+    workflow_id: str
+    status: str
+    version: Count
+    external_driver: ExternalDriver
+    needs_review: bool
+    review_task_id: str | None
+    review_deadline: Time | None
+    final_confidence: int | None
+    vertical: str | None
+    provider: str | None
+    retryable: Annotated[bool, Meta(description="Whether the same call may cure its failure.")]
+    retry_count: Count
+    error: WorkflowError | None
+    next_calls: Annotated[
+        list[str], Meta(description="What may be called now; the last call again changes nothing.")
+    ]
+    fields: Annotated[
+        list[Fields], Meta(description="What was found, as it stands after a correction.")
+    ]
+    problems: Annotated[list[Fields], Meta(description="What the checks say of each field.")]
+    comparison: Annotated[
+        Fields | None, Meta(description="The ranked offers and what was assumed; null until then.")
+    ]
+    filename: str | None
+    document: Annotated[str | None, Meta(description="The SHA-256 of the document.")]
+    replaces: str | None
+    created_at: Time
+    updated_at: Time

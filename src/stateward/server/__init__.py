@@ -1,0 +1,191 @@
+"""The HTTP door: requests in, calls on the App, documents out.
+
+`make_app` is the ASGI application, `Server` runs it in a thread of this process. Only this room is asynchronous; what
+takes time is done by the few threads of `desks`. Every answer that is no document is a problem (`problems`), and the
+OpenAPI document (`description`) names every answer there is.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from litestar import Litestar, Request, Response
+from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
+from litestar.types import ASGIApp, ControllerRouterHandler, Receive, Scope, Send
+from msgspec import UNSET
+
+from stateward.app import App
+from stateward.core.errors import StatewardError
+from stateward.core.model import clean_text
+from stateward.schemas import FieldFault
+from stateward.server import (
+    batches,
+    documents,
+    events,
+    health,
+    machines,
+    records,
+    reviews,
+    uploads,
+    workflows,
+)
+from stateward.server.auth import (
+    OPTIONS,
+    RIGHTS,
+    OptionsAsked,
+    guard,
+    reply,
+)
+from stateward.server.description import Document, describe
+from stateward.server.executors import overloaded
+from stateward.server.problems import Refusal, refusal_of
+from stateward.server.service import Service
+from stateward.server.upload_stream import ClientGone
+from stateward.settings import Settings
+
+# Rooms whose routes come with them, once they are there.
+FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
+DETAIL_CHARS_MAX = 500
+
+
+def make_app(
+    settings: Settings,
+    *,
+    open_app: Callable[[], App],
+    rooms: Sequence[ControllerRouterHandler] = (),
+) -> Litestar:
+    """The door as an ASGI application; `open_app` gives each of its threads an App.
+
+    `rooms` are further routes at the same address which are no part of the API, such as the console.
+    """
+    service = Service(settings, open_app=open_app)
+
+    @asynccontextmanager
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    app = Litestar(
+        route_handlers=[*_routes(), *rooms],
+        guards=[guard],
+        middleware=[_bounded(service)],
+        lifespan=[lifespan],
+        openapi_config=None,
+        logging_config=None,
+        exception_handlers={Exception: _problem},
+        request_max_body_size=settings.api.body_bytes_max,
+        signature_namespace={},
+        debug=False,
+    )
+    app.state.service = service
+    app.state.described = described
+    _check_rights(app)
+    return app
+
+
+def _bounded(service: Service) -> Callable[[ASGIApp], ASGIApp]:
+    """No more requests under way than the settings say."""
+
+    def around(app: ASGIApp) -> ASGIApp:
+        async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
+            if service.requests >= service.settings.api.requests_max:
+                raise overloaded()
+            service.requests += 1
+            try:
+                await app(scope, receive, send)
+            finally:
+                service.requests -= 1
+
+        return bounded
+
+    return around
+
+
+@cache
+def described() -> Document:
+    """The OpenAPI document of all routes."""
+    return describe(_routes())
+
+
+def _routes() -> list[ControllerRouterHandler]:
+    further = [
+        handler
+        for name in FURTHER
+        if find_spec(name) is not None
+        for handler in import_module(name).HANDLERS
+    ]
+    ours = [
+        uploads.router,
+        *records.HANDLERS,
+        *reviews.HANDLERS,
+        *workflows.HANDLERS,
+        *batches.HANDLERS,
+        *machines.HANDLERS,
+        *events.HANDLERS,
+        *health.HANDLERS,
+        *documents.HANDLERS,
+    ]
+    return [*ours, *further]
+
+
+def _check_rights(app: Litestar) -> None:
+    """A route that does not say who may ask is a fault of ours, seen before anybody asks."""
+    for route in app.routes:
+        for handler in getattr(route, "route_handlers", ()):
+            is_ours = handler.http_methods != {OPTIONS}  # Litestar answers those itself
+            if is_ours and handler.opt.get("right") not in RIGHTS:
+                raise AssertionError(f"{route.path} does not say which right it needs")
+
+
+def _problem(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Whatever was raised, as a problem."""
+    if isinstance(error, OptionsAsked):
+        return Response(content=b"", status_code=204, headers={"Allow": ", ".join(error.methods)})
+    refusal = _refusal(error)
+    if refusal.kind.status == 500:
+        service: Service = request.app.state.service
+        service.log.error(
+            f"{request.method} {request.url.path} failed", exc_info=error, kind=type(error).__name__
+        )
+    return reply(refusal.answer())
+
+
+def _refusal(error: Exception) -> Refusal:
+    match error:
+        case Refusal():
+            return error
+        case StatewardError():
+            return refusal_of(error)
+        case ClientGone():
+            return Refusal("invalid-request", "the client went away")
+        case NotFoundException():
+            return Refusal("not-found", "there is nothing at this address; see /openapi.json")
+        case MethodNotAllowedException():
+            return Refusal("method-not-allowed", "see /openapi.json", headers=error.headers or {})
+        case HTTPException():
+            return _refused_by_litestar(error)
+    return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")
+
+
+def _refused_by_litestar(error: HTTPException) -> Refusal:
+    if error.status_code == 413:
+        return Refusal("too-large", "the document of this request is too large")
+    if error.status_code >= 500:
+        return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")
+    faults = [
+        FieldFault(
+            field=str(each.get("key", "")),
+            sentence=clean_text(str(each.get("message", "")), chars_max=DETAIL_CHARS_MAX),
+        )
+        for each in (error.extra if isinstance(error.extra, list) else [])
+        if isinstance(each, dict)
+    ]
+    said = "; ".join(f"{each.field}: {each.sentence}" for each in faults)
+    detail = clean_text(said or str(error.detail), chars_max=DETAIL_CHARS_MAX)
+    return Refusal("invalid-request", detail, errors=faults or UNSET)

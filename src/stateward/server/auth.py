@@ -1,0 +1,321 @@
+"""Who asks, whether they may, and the headers that all requests share.
+
+Every route says which right it needs (`opt={"right": …}`); the service does not start with one that does not say.
+Without any key the caller is whoever sits at this machine, and only a loopback address is listened to; a page of
+the web that a browser shows is not let in by that, whatever address it found. Nothing here logs a header.
+"""
+
+import base64
+import binascii
+import ipaddress
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Any, TypeVar, get_args
+from urllib.parse import urlsplit
+
+import msgspec
+from litestar import Request, Response
+from litestar.connection import ASGIConnection
+from litestar.datastructures import State
+from litestar.handlers import BaseRouteHandler
+
+from stateward.app import App
+from stateward.core.errors import UnknownName
+from stateward.core.model import PERSON, Record, clean_text
+from stateward.server.problems import Refusal
+from stateward.server.service import Service
+from stateward.storage.idempotency import Answer, Once
+from stateward.storage.keys import ApiKey, Right
+
+Asked = Request[Any, Any, State]
+
+ANYBODY = "anybody"
+OPTIONS = "OPTIONS"
+RIGHTS = (ANYBODY, *get_args(Right))
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+LOCAL = "local"
+SESSION_COOKIE = "stateward_session"
+CSRF_HEADER = "x-csrf-token"
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+KEY_CHARS = re.compile(r"[\x21-\x7e]{1,255}")
+ENTITY_TAG = re.compile(r'\s*(?:\*|(?P<weak>W/)?"(?P<version>[0-9]{1,18})")\s*')
+TAG_LIST = re.compile(r'(?:W/)?"([^"]*)"')
+TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+BEARER = 'Bearer realm="stateward"'
+BASIC = 'Basic realm="stateward", charset="UTF-8"'
+
+T = TypeVar("T")
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asks: a key, or whoever sits at this machine."""
+
+    key: ApiKey | None
+    session: str | None = None
+    """The token by which a browser is signed in, if it is one."""
+
+    @property
+    def id(self) -> str:
+        """What tells callers apart."""
+        return LOCAL if self.key is None else self.key.id
+
+    @property
+    def actor(self) -> str:
+        """Who it is in the history."""
+        return (
+            f"{PERSON}anonymous@{LOCAL}"
+            if self.key is None
+            else f"{PERSON}{self.key.name}@{self.key.id}"
+        )
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The machines that the caller may see; none means all."""
+        return () if self.key is None else self.key.pipelines
+
+    def covers(self, machine: str) -> bool:
+        """Whether the caller may see a machine's records."""
+        return not self.machines or machine in self.machines
+
+    def may(self, right: Right) -> bool:
+        """Whether the caller has a right; whoever sits at this machine has all."""
+        return self.key is None or self.key.may(right)
+
+
+def service_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Service:
+    """The service behind this door."""
+    service: Service = connection.app.state.service
+    return service
+
+
+def caller_of(request: Asked) -> Caller:
+    """Who asks; `guard` found it out."""
+    caller: Caller = request.scope["state"]["caller"]
+    return caller
+
+
+async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Let a request in, or refuse it."""
+    service = service_of(connection)
+    method = connection.scope.get("method", "")
+    if method == OPTIONS:
+        raise OptionsAsked(_methods(connection))
+    if handler.opt["right"] == ANYBODY:
+        return
+    right: Right = handler.opt["right"]
+    check_host(service, connection.headers.get("host", ""))
+    is_for_eyes = right == "observe" and method == "GET"
+    caller = await _caller(service, connection, is_basic_taken=is_for_eyes)
+    own_rate = None if caller.key is None else caller.key.rate_per_minute
+    if wait_s := service.rates.take(caller.id, per_minute=own_rate):
+        raise Refusal(
+            "too-many-requests",
+            f"the rate of this key is used up; come back in {wait_s:.1f} s",
+            headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
+        )
+    if caller.key is not None:
+        service.used(caller.key.id)
+        if not caller.key.may(right):
+            raise Refusal(
+                "forbidden", f"a key with the role {caller.key.role} may not do that ({right})"
+            )
+    connection.scope["state"]["caller"] = caller
+
+
+class OptionsAsked(Exception):
+    """Somebody asks which methods there are. Litestar's own answer forgets some."""
+
+    def __init__(self, methods: Sequence[str]) -> None:
+        super().__init__(methods)
+        self.methods = methods
+
+
+def _methods(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
+    template = connection.scope.get("path_template")
+    found = {
+        method
+        for route in connection.app.routes
+        if getattr(route, "path_format", None) == template
+        for method in getattr(route, "methods", ())
+    }
+    return sorted({*found, OPTIONS})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host.lower() in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_host(service: Service, host: str) -> None:
+    """Refuse a name that is not ours: a page of the web may have had it point here."""
+    own = service.settings.api
+    name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
+    is_local = is_loopback(own.host)
+    if not is_local and not own.hosts:
+        return  # without a key nobody gets in there
+    if name.lower() not in {*LOOPBACK, own.host.lower(), *(each.lower() for each in own.hosts)}:
+        raise Refusal(
+            "wrong-host",
+            f"this service is not called {clean_text(name, chars_max=80)!r}; add it to api.hosts",
+        )
+
+
+async def _caller(
+    service: Service, connection: ASGIConnection[Any, Any, Any, Any], *, is_basic_taken: bool
+) -> Caller:
+    text = _shown_key(connection.headers.get("authorization"), is_basic_taken=is_basic_taken)
+    challenge = {"WWW-Authenticate": f"{BEARER}, {BASIC}" if is_basic_taken else BEARER}
+    if text is not None:
+        key = await service.quick.ask(lambda app: app.keys.opened_by(text, now=app.clock()))
+        if key is None:
+            raise Refusal(
+                "unauthenticated", "this key is unknown, expired or revoked", headers=challenge
+            )
+        return Caller(key=key)
+    token = connection.cookies.get(SESSION_COOKIE)
+    if token:
+        signed_in = await service.quick.ask(lambda app: _signed_in(app, token))
+        if signed_in is not None:
+            _check_form(connection, csrf_token(token))
+            return Caller(key=signed_in, session=token)
+    if await service.quick.ask(lambda app: app.keys.is_any()):
+        raise Refusal(
+            "unauthenticated",
+            "a key is needed: send it as `Authorization: Bearer sw_…`",
+            headers=challenge,
+        )
+    if not is_loopback(service.settings.api.host):
+        raise Refusal(
+            "unauthenticated", "there is no key yet: stateward key create", headers=challenge
+        )
+    _check_origin(connection)
+    return Caller(key=None)
+
+
+def _signed_in(app: App, token: str) -> ApiKey | None:
+    key_id = app.sessions.key_of(token, now=app.clock())
+    return None if key_id is None else app.keys.live(key_id, now=app.clock())
+
+
+def csrf_token(secret: str) -> str:
+    """What a page of ours must send along with a change: another site's page cannot know it."""
+    return sha256(f"csrf {secret}".encode()).hexdigest()
+
+
+def _check_form(connection: ASGIConnection[Any, Any, Any, Any], expected: str) -> None:
+    """A browser sends its cookie whoever made the page: a change must show that the page is ours."""
+    if connection.scope.get("method", "") in SAFE_METHODS:
+        return
+    if not compare_digest(connection.headers.get(CSRF_HEADER, ""), expected):
+        raise Refusal("forbidden", "this page is not ours, or it is old: load it again")
+    _check_origin(connection)
+
+
+def _shown_key(header: str | None, *, is_basic_taken: bool) -> str | None:
+    """The key that a request shows; None if it shows none, "" if what it shows is none."""
+    if header is None:
+        return None
+    scheme, _, rest = header.strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return rest.strip()
+    if scheme.lower() == "basic" and is_basic_taken:
+        try:
+            return base64.b64decode(rest, validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return ""
+
+
+def _check_origin(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
+    """Without a key a browser must not carry in what another site's page wants."""
+    origin = connection.headers.get("origin")
+    site = connection.headers.get("sec-fetch-site", "none")
+    host = connection.headers.get("host", "")
+    is_foreign = origin is not None and urlsplit(origin).netloc != host
+    if is_foreign or site not in ("none", "same-origin"):
+        raise Refusal("forbidden", "pages of other sites may not call this service without a key")
+
+
+# Records that the caller may see
+
+
+def seen(app: App, caller: Caller, record_id: str, *, machine: str | None = None) -> Record:
+    """A record, if the caller may see it; otherwise there is none."""
+    record = app.store.get(record_id)
+    is_there = record is not None and caller.covers(record.machine)
+    if record is None or not is_there or machine not in (None, record.machine):
+        raise UnknownName("record", clean_text(record_id, chars_max=80))
+    return record
+
+
+def own_machine(app: App, caller: Caller, name: str) -> str:
+    """A machine that the caller may use."""
+    if name not in app.registry.newest or not caller.covers(name):
+        known = [each for each in app.registry.newest if caller.covers(each)]
+        raise UnknownName("pipeline", clean_text(name, chars_max=80), known)
+    return name
+
+
+# Headers
+
+
+def expected_version(service: Service, if_match: str | None) -> int | None:
+    """The version that a change is meant for; None is any."""
+    if if_match is None:
+        if service.settings.api.require_if_match:
+            raise Refusal(
+                "if-match-required",
+                "say which version is meant: If-Match with the ETag of the record",
+            )
+        return None
+    found = ENTITY_TAG.fullmatch(if_match)
+    if found is None:
+        raise Refusal("invalid-request", 'If-Match takes one ETag of ours, as in "7", or *')
+    if found["weak"]:
+        raise Refusal("invalid-request", "If-Match takes no weak ETag")
+    return None if found["version"] is None else int(found["version"])
+
+
+def is_known(if_none_match: str | None, version: int) -> bool:
+    """Whether the client has this version already."""
+    if if_none_match is None:
+        return False
+    return if_none_match.strip() == "*" or str(version) in TAG_LIST.findall(if_none_match)
+
+
+def once_of(
+    caller: Caller, request: Asked, key: str | None, content: Sequence[bytes | str]
+) -> Once | None:
+    """The request as one that must be done once, if it has an Idempotency-Key."""
+    if key is None:
+        return None
+    bare = key.strip().removeprefix('"').removesuffix('"')
+    if not KEY_CHARS.fullmatch(bare):
+        raise Refusal("invalid-request", "an Idempotency-Key has 1 to 255 visible ASCII characters")
+    digest = sha256()
+    for part in (request.method, request.url.path, request.url.query, *content):
+        raw = part.encode() if isinstance(part, str) else part
+        digest.update(len(raw).to_bytes(8, "big") + raw)
+    return Once(caller=caller.id, key=bare, fingerprint=digest.hexdigest())
+
+
+def trace_of(request: Asked) -> str | None:
+    """The W3C trace that a request belongs to."""
+    given = request.headers.get("traceparent", "")
+    return given if TRACEPARENT.fullmatch(given) else None
+
+
+def reply(answer: Answer) -> Response[Any]:
+    """An answer as Litestar sends it."""
+    headers = dict(answer.headers)
+    media_type = headers.pop("Content-Type", "application/json")
+    return Response(
+        content=answer.body, status_code=answer.status, headers=headers, media_type=media_type
+    )

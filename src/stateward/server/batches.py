@@ -1,0 +1,199 @@
+"""`/batches`: one action on many records, as a thing that can be foreseen, watched and stopped."""
+
+from typing import Any
+
+from litestar import Response, Router, get, post
+from litestar.params import FromPath, JSONBody
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.errors import ConcurrentModification, UnknownName
+from stateward.core.model import clean_text, to_iso
+from stateward.server import bulk, views
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    expected_version,
+    is_known,
+    once_of,
+    reply,
+    service_of,
+)
+from stateward.server.executors import Call
+from stateward.server.operations import done_once
+from stateward.server.paging import (
+    Cursor,
+    link,
+    list_name,
+    read_cursor,
+    write_cursor,
+)
+from stateward.server.parameters import (
+    ROWS_DEFAULT,
+    CursorText,
+    IdempotencyKey,
+    IfMatch,
+    IfNoneMatch,
+    Limit,
+)
+from stateward.storage.idempotency import Answer, Batch
+
+
+@post(
+    "/",
+    opt={"right": "act"},
+    status_code=202,
+    operation_id="createBatch",
+    summary="Retry, cancel or reprioritise many records",
+)
+async def create(
+    request: Asked, data: JSONBody[schemas.BatchRequest], key: IdempotencyKey = None
+) -> Response[schemas.Batch]:
+    """With `dry_run` only counts, at once (200). Otherwise it begins (202) and can be watched at `Location`."""
+    service, caller = service_of(request), caller_of(request)
+    verb = bulk.verb_of(data.action, data.priority)
+    if data.dry_run:
+        return reply(await service.broad.ask(lambda app: _dry_run(app, caller, data)))
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def begin(app: App) -> Batch:
+        return bulk.begin(
+            app,
+            verb,
+            text=data.query,
+            ids=data.ids,
+            machines=caller.machines,
+            actor=caller.actor,
+            reason=data.reason,
+        )
+
+    def answer(_: App, batch: Batch) -> Answer:
+        headers = {"Location": f"/batches/{batch.id}", "ETag": views.etag(batch.version)}
+        return views.answered(views.batch_view(batch), status=202, headers=headers)
+
+    given = await done_once(request, once, Call(begin), answer)
+    if location := given.headers.get("Location"):
+        service.run_batch(location.rpartition("/")[2])
+    return reply(given)
+
+
+def _dry_run(app: App, caller: Caller, data: schemas.BatchRequest) -> Answer:
+    verb = bulk.verb_of(data.action, data.priority)
+    found = bulk.foreseen(app, verb, text=data.query, ids=data.ids, machines=caller.machines)
+    now = to_iso(app.clock())
+    matched = sum(found.by_status.values())
+    document = schemas.Batch(
+        id=None,
+        version=0,
+        action=verb,
+        status="dry_run",
+        query=data.query,
+        actor=caller.actor,
+        reason=data.reason,
+        expected=matched,
+        matched=matched,
+        applied=found.applied,
+        refused=found.refused,
+        by_status=found.by_status,
+        examples=found.examples,
+        created_at=now,
+        updated_at=now,
+    )
+    return views.answered(document)
+
+
+@get("/", opt={"right": "act"}, operation_id="listBatches", summary="List bulk actions")
+async def list_(
+    request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
+) -> Response[schemas.BatchPage]:
+    """Bulk actions, newest first."""
+    service, caller = service_of(request), caller_of(request)
+    most = service.settings.limits.page_rows_max
+    rows = min(limit, most)
+    of = list_name("batches", caller.machines)
+    at = read_cursor(cursor, of=of)
+
+    def look(app: App) -> Answer:
+        found = app.requests.batches(after="" if at is None else at.after, limit=rows + 1)
+        following = None
+        if len(found) > rows:
+            following = write_cursor(Cursor(of=of, after=found[rows - 1].id))
+        shown = [views.batch_view(each) for each in found[:rows] if _is_seen(caller, each)]
+        return views.answered(
+            schemas.BatchPage(items=shown, next=following), headers=link(request.url, following)
+        )
+
+    return reply(await service.broad.ask(look))
+
+
+@get(
+    "/{batch_id:str}",
+    opt={"right": "act"},
+    operation_id="getBatch",
+    summary="How far a bulk action is",
+)
+async def show(
+    request: Asked, batch_id: FromPath[str], known: IfNoneMatch = None
+) -> Response[schemas.Batch]:
+    """Matched, applied and refused so far."""
+    service, caller = service_of(request), caller_of(request)
+
+    def look(app: App) -> Answer:
+        batch = seen(app, caller, batch_id)
+        headers = {"ETag": views.etag(batch.version)}
+        if is_known(known, batch.version):
+            return Answer(status=304, headers=headers, body=b"")
+        return views.answered(views.batch_view(batch), headers=headers)
+
+    return reply(await service.quick.ask(look))
+
+
+@post(
+    "/{batch_id:str}/abort",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="abortBatch",
+    summary="Stop a bulk action",
+)
+async def abort(
+    request: Asked, batch_id: FromPath[str], key: IdempotencyKey = None, if_match: IfMatch = None
+) -> Response[schemas.Batch]:
+    """It stops after the step that is under way; what it did, it did."""
+    caller = caller_of(request)
+    version = expected_version(service_of(request), if_match)
+    once = once_of(caller, request, key, (if_match or "",))
+
+    def act(app: App) -> Batch | Answer:
+        seen(app, caller, batch_id)
+        try:
+            return bulk.abort(app, batch_id, version=version)
+        except ConcurrentModification as error:
+            return views.stale(error, app.requests.batch(batch_id).version)
+
+    def answer(_: App, batch: Batch | Answer) -> Answer:
+        if isinstance(batch, Answer):
+            return batch
+        return views.answered(views.batch_view(batch), headers={"ETag": views.etag(batch.version)})
+
+    return reply(await done_once(request, once, Call(act), answer))
+
+
+def _is_seen(caller: Caller, batch: Batch) -> bool:
+    """A batch that reaches beyond what the caller may see is none of the caller's business."""
+    return not caller.machines or (
+        bool(batch.pipelines) and set(batch.pipelines) <= set(caller.machines)
+    )
+
+
+def seen(app: App, caller: Caller, batch_id: str) -> Batch:
+    """A batch, if the caller may see it."""
+    batch = app.requests.batch(batch_id)
+    if not _is_seen(caller, batch):
+        raise UnknownName("batch", clean_text(batch_id, chars_max=80))
+    return batch
+
+
+HANDLERS: list[Any] = [
+    Router(path="/batches", route_handlers=[create, list_, show, abort], tags=["batches"])
+]

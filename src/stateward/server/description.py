@@ -1,0 +1,367 @@
+"""The OpenAPI 3.1 document: made from the routes, and completed with what types cannot say.
+
+Litestar describes parameters and documents; here each operation gets every header, every problem and every other
+answer that it may give. A test asks the running service all that the document allows and more (schemathesis), and
+finds no answer that is not in it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from litestar import Litestar
+from litestar.openapi import OpenAPIConfig
+from litestar.types import ControllerRouterHandler
+
+from stateward import __version__
+from stateward.schemas import PROBLEM_JSON, IngestRequest, Problem
+from stateward.server.problems import KINDS
+from stateward.server.upload_stream import FORM
+
+Document = dict[str, Any]
+
+ABOUT = """The HTTP door of Stateward. Send a key as `Authorization: Bearer sw_…`; without any key the service
+answers at loopback only. Errors are problem documents (RFC 9457) with stable types. Changes can be guarded with
+`If-Match`, and every POST can be repeated safely with an `Idempotency-Key`. Lists have cursors, never offsets."""
+
+EVERYWHERE = ("invalid-request", "internal", "unavailable")
+WITH_KEY = ("unauthenticated", "forbidden", "wrong-host", "too-many-requests")
+ACTING = (
+    "not-found", "impossible", "in-progress", "stale", "too-large", "key-reused", "if-match-required",
+    "storage-full",
+)  # fmt: skip
+SENDING = (
+    "missing-fields", "timed-out", "duplicate", "in-progress", "too-large", "unsupported-content", "unknown-value",
+    "key-reused", "storage-full",
+)  # fmt: skip
+PAUSING = (
+    "not-found", "in-progress", "too-large", "unknown-value", "key-reused", "storage-full",
+)  # fmt: skip
+
+STEPPING = (
+    "not-found", "out-of-order", "in-progress", "stale", "too-large", "key-reused", "if-match-required",
+    "storage-full", "step-failed", "step-retryable", "step-unfinished",
+)  # fmt: skip
+REVIEWING = (
+    "not-found", "impossible", "review-taken", "in-progress", "too-large", "key-reused", "storage-full",
+)  # fmt: skip
+WRITING = ("in-progress", "too-large", "key-reused", "storage-full")
+WEBHOOK_PROBLEMS: dict[str, tuple[str, ...]] = {
+    "createWebhook": (*WRITING, "unknown-value"),
+    "getWebhook": ("not-found",),
+    "deleteWebhook": ("not-found", "storage-full"),
+    "rotateWebhook": (*WRITING, "not-found"),
+    "enableWebhook": (*WRITING, "not-found"),
+    "disableWebhook": (*WRITING, "not-found"),
+    "pingWebhook": (*WRITING, "not-found"),
+    "listDeliveries": ("not-found",),
+    "getDelivery": ("not-found",),
+    "replayDeliveries": (*WRITING, "not-found"),
+}
+
+# What each operation may answer besides EVERYWHERE and WITH_KEY.
+PROBLEMS: dict[str, tuple[str, ...]] = {
+    "createUpload": SENDING,
+    "createRecord": SENDING,
+    "getUpload": ("not-found",),
+    "getRecord": ("not-found",),
+    "retryUpload": ACTING,
+    "retryRecord": ACTING,
+    "cancelUpload": ACTING,
+    "cancelRecord": ACTING,
+    "prioritiseRecord": (
+        "not-found",
+        "impossible",
+        "stale",
+        "in-progress",
+        "too-large",
+        "key-reused",
+        "storage-full",
+    ),
+    "getUploadHistory": ("not-found",),
+    "getRecordHistory": ("not-found",),
+    "getUploadItems": ("not-found", "unknown-value"),
+    "getRecordItems": ("not-found", "unknown-value"),
+    "getUploadLog": ("not-found", "unknown-value"),
+    "getRecordLog": ("not-found", "unknown-value"),
+    "getLog": ("not-found", "unknown-value"),
+    "explainRecord": ("not-found",),
+    "createBatch": ("not-found", "in-progress", "too-large", "key-reused", "storage-full"),
+    "getBatch": ("not-found",),
+    "abortBatch": ACTING,
+    "getMachine": ("not-found",),
+    "drawMachine": ("not-found",),
+    "pauseMachine": PAUSING,
+    "resumeMachine": PAUSING,
+    "streamEvents": ("unknown-value",),
+    "getMetrics": ("not-found",),
+    "ingestWorkflow": (
+        *SENDING,
+        "out-of-order",
+        "step-failed",
+        "step-retryable",
+        "step-unfinished",
+    ),
+    "extractWorkflow": STEPPING,
+    "compareWorkflow": STEPPING,
+    "retryWorkflow": STEPPING,
+    "reprocessWorkflow": STEPPING,
+    "reviewWorkflow": (
+        *STEPPING,
+        "review-taken",
+        "review-refused",
+        "invalid-correction",
+        "unknown-value",
+    ),
+    "getWorkflow": ("not-found",),
+    "getReview": ("not-found",),
+    "claimReview": REVIEWING,
+    "releaseReview": REVIEWING,
+    "reviewRecord": (
+        *REVIEWING,
+        "stale",
+        "if-match-required",
+        "review-refused",
+        "invalid-correction",
+        "unknown-value",
+    ),
+    **WEBHOOK_PROBLEMS,
+}
+
+HEADERS: dict[str, tuple[str, str]] = {
+    "ETag": ("The version, in quotes.", '^"[0-9]+"$'),
+    "Location": ("Where the thing is.", "^/"),
+    "Link": ("The next page, with `rel=next`; absent on the last.", "^<"),
+    "Cache-Control": ("`no-cache`: ask again before using it again.", ""),
+    "Idempotency-Replayed": ("`true` where this is the answer to an earlier request.", "^true$"),
+    "Retry-After": ("Seconds to wait.", "^[0-9]+$"),
+    "WWW-Authenticate": ("How to show a key.", ""),
+    "Allow": ("The methods that are allowed.", ""),
+}
+PAGED = ("Link",)
+LOOKED_AT = ("ETag", "Cache-Control")
+CHANGED = ("ETag", "Idempotency-Replayed")
+SENT = ("Location", "ETag", "Idempotency-Replayed")
+
+# The headers of an operation's answers that are no problems, by status.
+ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "createUpload": {"201": SENT, "200": SENT},
+    "createRecord": {"201": SENT, "200": SENT},
+    "listUploads": {"200": PAGED},
+    "listRecords": {"200": PAGED},
+    "getUpload": {"200": LOOKED_AT, "304": LOOKED_AT},
+    "getRecord": {"200": LOOKED_AT, "304": LOOKED_AT},
+    "retryUpload": {"200": CHANGED},
+    "retryRecord": {"200": CHANGED},
+    "cancelUpload": {"200": CHANGED},
+    "cancelRecord": {"200": CHANGED},
+    "prioritiseRecord": {"200": CHANGED},
+    "getUploadHistory": {"200": PAGED},
+    "getRecordHistory": {"200": PAGED},
+    "getUploadItems": {"200": PAGED},
+    "getRecordItems": {"200": PAGED},
+    "createBatch": {"202": SENT, "200": ()},
+    "listBatches": {"200": PAGED},
+    "getBatch": {"200": ("ETag",), "304": ("ETag",)},
+    "abortBatch": {"200": CHANGED},
+    "listPendingReviews": {"200": PAGED},
+    "getReview": {"200": LOOKED_AT},
+    "ingestWorkflow": {"200": SENT},
+    "extractWorkflow": {"200": SENT},
+    "compareWorkflow": {"200": SENT},
+    "retryWorkflow": {"200": SENT},
+    "reprocessWorkflow": {"200": SENT},
+    "reviewWorkflow": {"200": SENT},
+    "getWorkflow": {"200": LOOKED_AT, "304": LOOKED_AT},
+    "claimReview": {"200": CHANGED},
+    "releaseReview": {"200": CHANGED},
+    "reviewRecord": {"200": CHANGED},
+    "pauseMachine": {"200": ("Idempotency-Replayed",)},
+    "resumeMachine": {"200": ("Idempotency-Replayed",)},
+    "streamEvents": {"200": ("Cache-Control",)},
+    "getReadiness": {"200": (), "503": ("Retry-After",)},
+    "createWebhook": {"201": ("Location", "Idempotency-Replayed")},
+    "rotateWebhook": {"200": ("Idempotency-Replayed",)},
+    "enableWebhook": {"200": ("Idempotency-Replayed",)},
+    "disableWebhook": {"200": ("Idempotency-Replayed",)},
+    "pingWebhook": {"202": ("Location", "Idempotency-Replayed")},
+    "listDeliveries": {"200": PAGED},
+    "replayDeliveries": {"202": ("Idempotency-Replayed",)},
+}
+OTHERWISE = {
+    "200": "The same bytes were there already, or it was a dry run.",
+    "304": "The client has it already.",
+    "503": "The service cannot work now; `checks` says why.",
+}
+PROBLEM_HEADERS = {
+    401: ("WWW-Authenticate",),
+    409: ("Location", "Retry-After", "Idempotency-Replayed"),
+    412: ("ETag", "Idempotency-Replayed"),
+    404: ("Idempotency-Replayed",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
+FORM_FIELDS: dict[str, tuple[str, str]] = {
+    "file": ("The document.", "binary"),
+    "source_type": ("What is known of it, such as `bank_csv` or `auto`.", ""),
+    "pipeline": ("The machine to run it through.", ""),
+    "priority": ("1 to 10, or the name of a class; 10 goes first.", ""),
+    "reason": ("Why; kept in the history.", ""),
+    "name": ("Its name, instead of the file's.", ""),
+}
+FORMS = {"createUpload": ("file", "source_type"), "createRecord": ("file", "pipeline")}
+MEDIA_TYPES = {
+    "streamEvents": "text/event-stream",
+    "drawMachine": "image/svg+xml",
+    "getMetrics": "text/plain",
+}
+
+
+def describe(handlers: Sequence[ControllerRouterHandler]) -> Document:
+    """The whole document, as plain JSON values."""
+    config = OpenAPIConfig(
+        title="Stateward",
+        version=__version__,
+        description=ABOUT,
+        use_handler_docstrings=True,
+    )
+    app = Litestar(route_handlers=handlers, openapi_config=config, logging_config=None)
+    document: Document = msgspec.json.decode(msgspec.json.encode(app.openapi_schema.to_schema()))
+    rights = _rights(app)
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas["Problem"] = _problem_schema(schemas)
+    document["components"]["securitySchemes"] = {
+        "key": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key: `sw_<id>_<secret>`.",
+        }
+    }
+    document["servers"] = [{"url": "/"}]
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            _complete(operation, rights.get(operation["operationId"], "anybody"))
+    return document
+
+
+def _rights(app: Litestar) -> dict[str, str]:
+    return {
+        str(handler.operation_id): str(handler.opt["right"])
+        for route in app.routes
+        for handler in getattr(route, "route_handlers", ())
+        if "right" in handler.opt
+    }
+
+
+def _problem_schema(schemas: Mapping[str, Any]) -> Document:
+    """Problem and what it refers to, as msgspec describes them."""
+    _, components = msgspec.json.schema_components(
+        [Problem], ref_template="#/components/schemas/{name}"
+    )
+    if isinstance(schemas, dict):
+        schemas.setdefault("FieldFault", components["FieldFault"])
+    return dict(components["Problem"])
+
+
+def _complete(operation: Document, right: str) -> None:
+    name = operation["operationId"]
+    operation["x-right"] = right
+    operation["security"] = [] if right == "anybody" else [{"key": []}, {}]
+    responses: Document = operation["responses"]
+    responses.pop("400", None)  # Litestar's own shape of it, which is not ours
+    main = next(iter(responses))
+    if media_type := MEDIA_TYPES.get(name):
+        responses[main]["content"] = {media_type: {"schema": {"type": "string"}}}
+    for status, headers in ANSWER_HEADERS.get(name, {}).items():
+        if status not in responses:
+            content = {} if status == "304" else {"content": responses[main]["content"]}
+            responses[status] = {"description": OTHERWISE[status], **content}
+        responses[status]["headers"] = _headers(headers)
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _without_null(parameter["schema"])
+    if "requestBody" in operation:
+        _settle_body(operation["requestBody"])
+    if name in FORMS:
+        operation["requestBody"] = _form(FORMS[name])
+    if name == "ingestWorkflow":
+        operation["requestBody"] = _ingest_body()
+    _add_problems(responses, _slugs(name, right))
+
+
+def _without_null(schema: Document) -> Document:
+    """A parameter that may be absent cannot be null: it is text."""
+    left = [each for each in schema.get("oneOf", ()) if each.get("type") != "null"]
+    if len(left) != 1:
+        return schema
+    kept: Document = {key: value for key, value in schema.items() if key != "oneOf"}
+    return {**kept, **left[0]}
+
+
+def _settle_body(body: Document) -> None:
+    """A document that may be null may be absent."""
+    for each in body["content"].values():
+        options = each["schema"].get("oneOf", ())
+        body["required"] = not any(option.get("type") == "null" for option in options)
+
+
+def _slugs(name: str, right: str) -> tuple[str, ...]:
+    if right == "anybody":
+        return ("internal",)
+    return (*EVERYWHERE, *WITH_KEY, *PROBLEMS.get(name, ()))
+
+
+def _add_problems(responses: Document, slugs: Sequence[str]) -> None:
+    kinds = [KINDS[slug] for slug in dict.fromkeys(slugs)]
+    for status in sorted({kind.status for kind in kinds}):
+        said = [f"`{kind.slug}`: {kind.when}" for kind in kinds if kind.status == status]
+        responses[str(status)] = {
+            "description": " ".join(said),
+            "headers": _headers(PROBLEM_HEADERS.get(status, ())),
+            "content": {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+
+
+def _headers(names: Sequence[str]) -> Document:
+    return {
+        name: {
+            "description": HEADERS[name][0],
+            "required": False,
+            "schema": {
+                "type": "string",
+                **({"pattern": HEADERS[name][1]} if HEADERS[name][1] else {}),
+            },
+        }
+        for name in names
+    }
+
+
+def _ingest_body() -> Document:
+    """A contract, as a form or as JSON."""
+    body = _form(("file",))
+    properties: Document = body["content"][FORM]["schema"]["properties"]
+    for name in ("source_type", "name"):
+        del properties[name]
+    properties["verticalSlug"] = {"type": "string", "description": "Its vertical.", "maxLength": 40}
+    properties["filename"] = {"type": "string", "description": "Its name, instead of the file's."}
+    _, components = msgspec.json.schema_components([IngestRequest])
+    body["content"]["application/json"] = {"schema": dict(components["IngestRequest"])}
+    return body
+
+
+def _form(required: Sequence[str]) -> Document:
+    properties = {
+        name: {
+            "type": "string",
+            "description": about,
+            **({"format": kind} if kind else {"maxLength": 4096}),
+        }
+        for name, (about, kind) in FORM_FIELDS.items()
+    }
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "patternProperties": {"^label\\.": {"type": "string", "maxLength": 4096}},
+        "additionalProperties": False,
+    }
+    return {"required": True, "content": {FORM: {"schema": schema}}}

@@ -1,0 +1,130 @@
+"""`/events/stream`: every change of status as it happens, as server-sent events.
+
+The id of an event is its place in the log of transitions. A client that comes back with `Last-Event-ID` gets all that
+happened meanwhile, in order, none missed and none twice.
+"""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from litestar import get
+from litestar.params import HeaderParameter, QueryParameter
+from litestar.response import Stream
+
+from stateward.app import App
+from stateward.server import views
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    own_machine,
+    service_of,
+)
+from stateward.server.executors import overloaded
+from stateward.server.service import Service
+
+EVENT_STREAM = "text/event-stream"
+BATCH = 500
+ALIVE_EVERY_S = 15.0
+SEQ_DIGITS_MAX = 18
+NOW = -1
+
+LastEventId = Annotated[
+    str | None,
+    HeaderParameter(
+        name="Last-Event-ID",
+        pattern=r"^[0-9]{1,18}$",
+        description="The id of the last event that the client has; the stream goes on after it.",
+        required=False,
+    ),
+]
+After = Annotated[
+    int,
+    QueryParameter(
+        name="after",
+        ge=NOW,
+        le=10**SEQ_DIGITS_MAX,
+        description="The same, for clients that cannot set the header; 0 is the beginning of the log, -1 is now.",
+        required=False,
+    ),
+]
+OfMachine = Annotated[
+    str | None,
+    QueryParameter(
+        name="machine", max_length=100, description="Only of this machine.", required=False
+    ),
+]
+
+
+@get(
+    "/events/stream",
+    opt={"right": "read"},
+    media_type=EVENT_STREAM,
+    operation_id="streamEvents",
+    summary="Follow what happens",
+    tags=["events"],
+)
+async def stream(
+    request: Asked,
+    last_event_id: LastEventId = None,
+    after: After = NOW,
+    machine: OfMachine = None,
+) -> Stream:
+    """Each event is a transition as `/records/{id}/history` shows it; its id is its `seq`."""
+    service, caller = service_of(request), caller_of(request)
+    if service.streams >= service.settings.api.streams_max:
+        raise overloaded()
+    if machine is not None:
+        app = service.quick.app
+        assert app is not None  # noqa: S101 - the service is open
+        own_machine(app, caller, machine)
+    seq = int(last_event_id) if last_event_id is not None else after
+    if seq == NOW:
+        seq = await service.broad.ask(lambda app: app.store.anchor().count)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return Stream(_lines(service, caller, seq, machine), media_type=EVENT_STREAM, headers=headers)
+
+
+async def _lines(
+    service: Service, caller: Caller, seq: int, machine: str | None
+) -> AsyncIterator[bytes]:
+    service.streams += 1
+    try:
+        yield b"retry: 2000\n\n"
+        quiet_s = 0.0
+        while not service.hub.is_ending:
+            turn = service.hub.turn()
+            events, last = await service.broad.ask(partial(_after, caller, seq, machine))
+            for event in events:
+                yield event
+            if events:
+                quiet_s = 0.0
+            if last > seq:
+                seq = last
+                continue
+            await service.hub.wait(turn, timeout_s=ALIVE_EVERY_S)
+            quiet_s += 5.0
+            if quiet_s >= ALIVE_EVERY_S:
+                quiet_s = 0.0
+                yield b": still here\n\n"
+    finally:
+        service.streams -= 1
+
+
+def _after(caller: Caller, seq: int, machine: str | None, app: App) -> tuple[list[bytes], int]:
+    """The events after a place in the log, and the last place that was looked at."""
+    found = app.store.log(after=seq, limit=BATCH)
+    shown = [
+        each for each in found if caller.covers(each.machine) and machine in (None, each.machine)
+    ]
+    lines = [
+        b"id: %d\nevent: transition\ndata: %b\n\n"
+        % (each.seq, msgspec.json.encode(views.transition_view(app, each)))
+        for each in shown
+    ]
+    return lines, found[-1].seq if found else seq
+
+
+HANDLERS: list[Any] = [stream]

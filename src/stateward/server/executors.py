@@ -1,0 +1,323 @@
+"""The threads behind the door: one that writes, two that read, a few that wait for the disk.
+
+Each is one thread with one connection and one queue; no request waits for a pool. The writer takes all that has come
+meanwhile and commits it together, so that one durable commit serves many requests; what it did is told to the
+event loop when it is on the disk. A request that must be done once is written together with its answer.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+import msgspec
+
+from stateward.app import App, Command
+from stateward.core.errors import (
+    ConcurrentModification,
+    StatewardError,
+    StoreError,
+    StoreFull,
+    StoreUnreachable,
+)
+from stateward.core.model import Record
+from stateward.engine.coordinator import Submission, Submitted
+from stateward.server.problems import Refusal, refusal_of
+from stateward.server.views import stale
+from stateward.storage.idempotency import Answer, Once
+
+GROUP_MAX = 256
+WAITING_MAX = 5000
+REPLAYED = "Idempotency-Replayed"
+
+T = TypeVar("T")
+Job = tuple[Callable[[App], Any], "asyncio.Future[Any]"]
+Told = tuple["asyncio.Future[Any]", Any, Exception | None]
+
+
+class DbThread:
+    """A thread that answers one question after the other, with an App of its own, or a borrowed one."""
+
+    def __init__(
+        self, name: str, *, open_app: Callable[[], App], is_borrowed: bool = False
+    ) -> None:
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+        self._open_app = open_app
+        self._is_borrowed = is_borrowed
+        self.app: App | None = None
+        self._is_open = Event()
+        self._trouble: Exception | None = None
+        self._loop = asyncio.get_running_loop()
+        self._thread = Thread(target=self._work, name=f"stateward-{name}", daemon=True)
+        self._thread.start()
+
+    def opened(self) -> None:
+        """Wait until the thread has its connection; raise what kept it from it."""
+        self._is_open.wait()
+        if self._trouble is not None:
+            raise self._trouble
+
+    async def ask(self, act: Callable[[App], T]) -> T:
+        """Have something done by the thread."""
+        if self._queue.qsize() >= WAITING_MAX:
+            raise overloaded()
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.put((act, future))
+        return await future
+
+    def close(self) -> None:
+        """Finish what was asked for, and end."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            app = self.app = self._open_app()
+        except Exception as error:  # noqa: BLE001 - told to whoever starts the service
+            self._trouble = error
+            return
+        finally:
+            self._is_open.set()
+        with nullcontext() if self._is_borrowed else app:
+            self._serve(app)
+
+    def _serve(self, app: App) -> None:
+        while (job := self._queue.get()) is not None:
+            act, future = job
+            try:
+                told: Told = (future, act(app), None)
+            except Exception as error:  # noqa: BLE001 - it belongs to the request, not to the thread
+                told = (future, None, error)
+            tell(self._loop, [told])
+
+
+def tell(loop: asyncio.AbstractEventLoop, told: Sequence[Told]) -> None:
+    """Settle futures of the loop from another thread; a loop that has ended hears nothing."""
+
+    def settle() -> None:
+        for future, result, error in told:
+            if future.done():
+                continue  # its request went away meanwhile
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(settle)
+
+
+def overloaded() -> Refusal:
+    """There is more to do than the service will promise."""
+    return Refusal(
+        "unavailable", "too much is under way; come back soon", headers={"Retry-After": "1"}
+    )
+
+
+class Open(msgspec.Struct, frozen=True):
+    """A record to open."""
+
+    opening: Submission
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """A record to retry or cancel."""
+
+    asking: Command
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Anything else that is written, in a transaction of its own."""
+
+    act: Callable[[App], object]
+
+
+class Write(msgspec.Struct, kw_only=True):
+    """Something to be written, and how to say what became of it. `once`: and if it is asked for again."""
+
+    intent: Open | Ask | Call
+    answer: Callable[[App, Any], Any]
+    once: Once | None = None
+    future: "asyncio.Future[Any] | None" = None
+
+
+class Writer(DbThread):
+    """The one thread through which requests change anything."""
+
+    def __init__(self, *, open_app: Callable[[], App]) -> None:
+        self._under_way: set[str] = set()
+        super().__init__("writer", open_app=open_app)
+
+    async def write(
+        self,
+        intent: Open | Ask | Call,
+        answer: Callable[[App, Any], Answer],
+        *,
+        once: Once | None = None,
+    ) -> Answer:
+        """Have it written; the answer, when it is on the disk."""
+        answered: Answer = await self._write(Write(intent=intent, answer=answer, once=once))
+        return answered
+
+    async def ask(self, act: Callable[[App], T]) -> T:
+        """Have something written, in a transaction of its own."""
+        done: T = await self._write(Write(intent=Call(act), answer=lambda _, result: result))
+        return done
+
+    async def _write(self, write: Write) -> Any:  # noqa: ANN401 - what the write answers with
+        if self._queue.qsize() >= WAITING_MAX:
+            raise overloaded()
+        write.future = self._loop.create_future()
+        self._queue.put(write)
+        return await write.future
+
+    def begin(self, once: Once | None) -> None:
+        """Note that a request that must be done once is under way; refuse a second one meanwhile."""
+        if once is None:
+            return
+        if once.name in self._under_way:
+            raise Refusal(
+                "in-progress",
+                "a request with this Idempotency-Key is still under way; its answer comes with the next try",
+                headers={"Retry-After": "1"},
+            )
+        self._under_way.add(once.name)
+
+    def end(self, once: Once | None) -> None:
+        """It is not under way any more."""
+        if once is not None:
+            self._under_way.discard(once.name)
+
+    # In the thread
+
+    def _serve(self, app: App) -> None:
+        while (first := self._queue.get()) is not None:
+            group, is_last = self._gather(first)
+            for part in _parts(group):
+                self._commit_all(app, part)
+            if is_last:
+                return
+
+    def _gather(self, first: Write) -> tuple[list[Write], bool]:
+        """All that waits, up to a limit; whether the thread is to end after it."""
+        group = [first]
+        while len(group) < GROUP_MAX:
+            try:
+                following = self._queue.get_nowait()
+            except Empty:
+                break
+            if following is None:
+                return group, True
+            group.append(following)
+        return group, False
+
+    def _commit_all(self, app: App, group: Sequence[Write]) -> None:
+        """Write a group in one transaction; if that fails, each for itself."""
+        try:
+            answers = _answers(app, group)
+        except Exception as error:  # noqa: BLE001 - it belongs to the requests, not to the thread
+            if len(group) > 1 and not isinstance(error, StoreUnreachable | StoreFull):
+                for each in group:
+                    self._commit_all(app, [each])
+                return
+            self._tell([(each, None, error) for each in group])
+            return
+        self._tell([(each, answer, None) for each, answer in zip(group, answers, strict=True)])
+
+    def _tell(self, told: Sequence[tuple[Write, Any, Exception | None]]) -> None:
+        tell(
+            self._loop,
+            [
+                (write.future, answer, error)
+                for write, answer, error in told
+                if write.future is not None
+            ],
+        )
+
+
+def _parts(group: Sequence[Write]) -> list[list[Write]]:
+    """Openings and requests together; everything else, and what would stand twice in a part, for itself."""
+    parts: list[list[Write]] = [[]]
+    seen: set[str] = set()
+    for write in group:
+        name = "" if write.once is None else write.once.name
+        if isinstance(write.intent, Call) or (name and name in seen):
+            parts += [[write], []]
+            continue
+        if name:
+            seen.add(name)
+        parts[-1].append(write)
+    return [part for part in parts if part]
+
+
+def _answers(app: App, group: Sequence[Write]) -> list[Any]:
+    with app.database.transaction():
+        given = _given(app, [each.once for each in group if each.once is not None])
+        left = [each for each in group if each.once is None or each.once.name not in given]
+        results = _results(app, [each.intent for each in left])
+        made: dict[int, Any] = {}
+        for each, result in zip(left, results, strict=True):
+            answer = made[id(each)] = _answer(app, each, result)
+            if each.once is not None and not app.requests.remember(
+                each.once, answer, now=app.clock()
+            ):
+                # Another process was quicker with the same key. Nothing of this counts; the next try finds its answer.
+                raise StoreError(f"the answer to {each.once.key!r} was kept meanwhile")
+        return [made[id(each)] if id(each) in made else given[_name(each)] for each in group]
+
+
+def _name(write: Write) -> str:
+    return "" if write.once is None else write.once.name
+
+
+def _given(app: App, wanted: Sequence[Once]) -> dict[str, Answer]:
+    """The answers to what was done before, by name; another request under the same key is refused."""
+    found = app.requests.answers(wanted)
+    given: dict[str, Answer] = {}
+    for once in wanted:
+        kept = found.get((once.caller, once.key))
+        if kept is None:
+            continue
+        fingerprint, answer = kept
+        given[once.name] = (
+            msgspec.structs.replace(answer, headers={**answer.headers, REPLAYED: "true"})
+            if fingerprint == once.fingerprint
+            else Refusal(
+                "key-reused", "this Idempotency-Key was used for another request; take a new one"
+            ).answer()
+        )
+    return given
+
+
+def _results(app: App, intents: "Sequence[Open | Ask | Call]") -> list[object]:
+    openings = [each.opening for each in intents if isinstance(each, Open)]
+    askings = [each.asking for each in intents if isinstance(each, Ask)]
+    opened: list[Submitted] = app.open(openings) if openings else []
+    asked: list[Record | StatewardError] = app.ask_each(askings) if askings else []
+    opened.reverse()
+    asked.reverse()
+    results: list[object] = []
+    for each in intents:
+        match each:
+            case Open():
+                results.append(opened.pop())
+            case Ask():
+                results.append(asked.pop())
+            case Call():
+                results.append(each.act(app))
+    return results
+
+
+def _answer(app: App, write: Write, result: object) -> Any:  # noqa: ANN401 - what the write answers with
+    if isinstance(result, ConcurrentModification):
+        return _stale(app, result)
+    if isinstance(result, StatewardError):
+        return refusal_of(result).answer()
+    return write.answer(app, result)
+
+
+def _stale(app: App, error: ConcurrentModification) -> Answer:
+    record = app.store.get(error.record_id)
+    return refusal_of(error).answer() if record is None else stale(error, record.version)

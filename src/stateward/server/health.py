@@ -1,0 +1,76 @@
+"""`/healthz` and `/readyz`: for those who watch the process, without a key and without a word too many."""
+
+from typing import Any
+
+from litestar import Response, get
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.errors import StatewardError
+from stateward.core.model import SECOND
+from stateward.engine.system import is_alive
+from stateward.server import views
+from stateward.server.auth import Asked, reply, service_of
+from stateward.storage.idempotency import Answer
+
+
+@get(
+    "/healthz",
+    opt={"right": "anybody"},
+    operation_id="getHealth",
+    summary="Whether the process answers",
+    tags=["service"],
+)
+async def healthz() -> Response[schemas.Health]:
+    """It does, if this comes back."""
+    return reply(views.answered(schemas.Health(status="ok")))
+
+
+@get(
+    "/readyz",
+    opt={"right": "anybody"},
+    operation_id="getReadiness",
+    summary="Whether the service can work",
+    tags=["service"],
+)
+async def readyz(request: Asked) -> Response[schemas.Readiness]:
+    """200 if it can; 503 if it cannot, with what is missing."""
+    service = service_of(request)
+    try:
+        checks = await service.quick.ask(_checks)
+    except StatewardError:
+        checks = [_check("database", "it cannot be used now", is_well=False)]
+    is_ready = all(check.is_well for check in checks)
+    document = schemas.Readiness(status="ready" if is_ready else "not_ready", checks=checks)
+    headers = {} if is_ready else {"Retry-After": "5"}
+    answer: Answer = views.answered(document, status=200 if is_ready else 503, headers=headers)
+    return reply(answer)
+
+
+def _checks(app: App) -> list[schemas.ReadyCheck]:
+    app.store.anchor()
+    workers = [worker for worker in app.bus.workers() if is_alive(worker)]
+    silence = app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND)
+    overdue = bool(app.store.due(silence, limit=1))
+    return [
+        _check("database", "it answers", is_well=True),
+        _check(
+            "workers",
+            "some run" if workers else "none runs: start stateward up, or stateward worker",
+            is_well=bool(workers),
+        ),
+        _check(
+            "coordinator",
+            "records are past their time: start stateward up, or stateward coordinator"
+            if overdue
+            else "no record is past its time",
+            is_well=not overdue,
+        ),
+    ]
+
+
+def _check(name: str, sentence: str, *, is_well: bool) -> schemas.ReadyCheck:
+    return schemas.ReadyCheck(name=name, is_well=is_well, sentence=sentence)
+
+
+HANDLERS: list[Any] = [healthz, readyz]

@@ -1,0 +1,185 @@
+"""`/machines`: what may happen, as data and as a picture; and what is paused for now."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, Router, get, post
+from litestar.params import Body, FromPath
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.errors import UnknownName
+from stateward.core.machine import Machine
+from stateward.core.model import clean_text, to_iso
+from stateward.definition.draw import machine_json, to_svg
+from stateward.server import views
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    once_of,
+    reply,
+    service_of,
+)
+from stateward.server.executors import Call
+from stateward.server.operations import done_once
+from stateward.server.parameters import IdempotencyKey
+from stateward.storage.idempotency import Answer
+
+SVG = "image/svg+xml"
+OptionalPause = Annotated[schemas.PauseRequest | None, Body(description="Which stage, and why.")]
+
+
+@get("/", opt={"right": "read"}, operation_id="listMachines", summary="List machines")
+async def list_(request: Asked) -> Response[schemas.Machines]:
+    """The machines in force."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        found = [
+            views.machine_view(each)
+            for each in app.registry.newest.values()
+            if caller.covers(each.name)
+        ]
+        return views.answered(schemas.Machines(items=found))
+
+    return reply(await service_of(request).quick.ask(look))
+
+
+@get("/{name:str}", opt={"right": "read"}, operation_id="getMachine", summary="Look at a machine")
+async def show(request: Asked, name: FromPath[str]) -> Response[schemas.MachineDetail]:
+    """States, stages and transitions."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        machine = _seen(app, caller, name)
+        document = schemas.MachineDetail(
+            name=machine.name,
+            version=machine.version,
+            graph=machine_json(machine),
+            declaration=msgspec.to_builtins(machine),
+        )
+        return views.answered(document)
+
+    return reply(await service_of(request).quick.ask(look))
+
+
+@get(
+    "/{name:str}/graph.svg",
+    opt={"right": "read"},
+    media_type=SVG,
+    operation_id="drawMachine",
+    summary="A machine as a picture",
+)
+async def graph(request: Asked, name: FromPath[str]) -> Response[str]:
+    """Drawn here; nothing is loaded from elsewhere."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        headers = {
+            "Content-Type": SVG,
+            "X-Content-Type-Options": "nosniff",
+            "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+        }
+        return Answer(status=200, headers=headers, body=to_svg(_seen(app, caller, name)).encode())
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+@post(
+    "/{name:str}/pause",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="pauseMachine",
+    summary="Stop handing out work",
+)
+async def pause(
+    request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None
+) -> Response[schemas.Paused]:
+    """Of a machine, or of one of its stages. What runs, runs on."""
+    return await _paused(request, name, data, key, is_paused=True)
+
+
+@post(
+    "/{name:str}/resume",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="resumeMachine",
+    summary="Hand out work again",
+)
+async def resume(
+    request: Asked, name: FromPath[str], data: OptionalPause = None, key: IdempotencyKey = None
+) -> Response[schemas.Paused]:
+    """What was paused as a stage is resumed as a stage."""
+    return await _paused(request, name, data, key, is_paused=False)
+
+
+async def _paused(
+    request: Asked,
+    name: str,
+    data: schemas.PauseRequest | None,
+    key: str | None,
+    *,
+    is_paused: bool,
+) -> Response[schemas.Paused]:
+    caller = caller_of(request)
+    stage = (data.stage if data is not None else None) or ""
+    reason = data.reason if data is not None else None
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> bool:
+        machine = _seen(app, caller, name).name
+        was = any(each.machine == machine and each.stage == stage for each in app.store.pauses())
+        if is_paused:
+            app.pause(machine, stage, actor=caller.actor, reason=reason)
+        else:
+            app.resume(machine, stage)
+        return was
+
+    def answer(_: App, was: bool) -> Answer:
+        return views.answered(
+            schemas.Paused(machine=name, stage=stage or None, is_paused=is_paused, was_paused=was)
+        )
+
+    return reply(await done_once(request, once, Call(act), answer))
+
+
+@get(
+    "/pauses",
+    opt={"right": "read"},
+    operation_id="listPauses",
+    summary="What is paused",
+    tags=["machines"],
+)
+async def pauses(request: Asked) -> Response[schemas.Pauses]:
+    """Every pause in force, with who and why."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        found = [
+            schemas.Pause(
+                machine=each.machine,
+                stage=each.stage or None,
+                at=to_iso(each.at),
+                actor=each.actor,
+                reason=each.reason,
+            )
+            for each in app.store.pauses()
+            if caller.covers(each.machine)
+        ]
+        return views.answered(schemas.Pauses(items=found))
+
+    return reply(await service_of(request).quick.ask(look))
+
+
+def _seen(app: App, caller: Caller, name: str) -> Machine:
+    machine = app.registry.newest.get(name)
+    if machine is None or not caller.covers(name):
+        raise UnknownName("machine", clean_text(name, chars_max=80))
+    return machine
+
+
+HANDLERS: list[Any] = [
+    Router(path="/machines", route_handlers=[list_, show, graph, pause, resume], tags=["machines"]),
+    pauses,
+]

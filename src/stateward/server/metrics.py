@@ -1,0 +1,37 @@
+"""`/metrics`: what Prometheus reads."""
+
+from typing import Any
+
+from litestar import Response, get
+
+from stateward.app import App
+from stateward.server.auth import Asked, reply, service_of
+from stateward.server.problems import Refusal
+from stateward.storage.idempotency import Answer
+from stateward.telemetry.metrics import CONTENT_TYPE
+
+
+@get(
+    "/metrics",
+    opt={"right": "observe"},
+    media_type="text/plain",
+    operation_id="getMetrics",
+    summary="Numbers for Prometheus",
+    tags=["service"],
+)
+async def metrics(request: Asked) -> Response[str]:
+    """In the text format. Every process gives the same numbers: they come from the database."""
+
+    def look(app: App) -> Answer:
+        if not app.monitor.is_wanted:
+            raise Refusal(
+                "not-found",
+                "metrics are off: set metrics.enabled in the section of a machine, or take the profile enterprise",
+            )
+        headers = {"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"}
+        return Answer(status=200, headers=headers, body=app.monitor.text().encode())
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+HANDLERS: list[Any] = [metrics]

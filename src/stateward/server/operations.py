@@ -1,0 +1,416 @@
+"""What can be asked of any record, whichever door it came in by: look, list, wait, follow, retry, cancel."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward import schemas
+from stateward.app import App, Command, Verb
+from stateward.core.errors import StatewardError, UnknownName
+from stateward.core.model import (
+    Fields,
+    Record,
+    clean_text,
+    to_iso,
+)
+from stateward.engine.coordinator import Submitted
+from stateward.server import views
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    expected_version,
+    is_known,
+    once_of,
+    seen,
+    service_of,
+    trace_of,
+)
+from stateward.server.bulk import within
+from stateward.server.executors import Ask, Call, Open
+from stateward.server.paging import (
+    Cursor,
+    link,
+    list_name,
+    read_cursor,
+    write_cursor,
+)
+from stateward.server.problems import Refusal
+from stateward.server.upload_stream import UploadReceiver
+from stateward.storage.idempotency import Answer, Once
+from stateward.storage.outputs import Stored
+
+LOOK_PAUSE_S = 0.03
+CHUNKS_AT_ONCE = 4
+UPLOADED = "upload"
+WAIT = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)(?:s)?")
+
+View = Callable[[App, Record], Any]
+
+
+# Submission
+
+
+async def submitted(
+    request: Asked,
+    *,
+    machine: str,
+    required: tuple[str, ...],
+    key: str | None,
+    answer: Callable[[App, Submitted], Answer],
+) -> Answer:
+    """Take a document in and open its record; the same bytes again are one record."""
+    service, caller = service_of(request), caller_of(request)
+    claim = once_of(caller, request, key, ())
+    service.writer.begin(claim)
+    try:
+        async with UploadReceiver(
+            service, caller, request, machine=machine, required=required
+        ) as reception:
+            form = await reception.form()
+        app = service.quick.app
+        assert app is not None  # noqa: S101 - the service is open
+        opening = app.opening(
+            form.artifact,
+            machine=form.machine,
+            name=form.name,
+            labels=form.labels,
+            priority=form.priority,
+            actor=caller.actor,
+            reason=form.reason,
+            trace=trace_of(request),
+        )
+        # The same document again is the same request, whatever trace it comes in.
+        content = msgspec.json.encode(replace(opening, trace=None), order="sorted")
+        once = once_of(caller, request, key, (content,))
+        return await service.writer.write(Open(opening), answer, once=once)
+    finally:
+        service.writer.end(claim)
+
+
+# Looking
+
+
+async def shown(
+    request: Asked,
+    record_id: str,
+    *,
+    view: View,
+    machine: str | None,
+    wait: str | None,
+    if_none_match: str | None,
+) -> Answer:
+    """A record as it is, or as soon as it is another or at rest; 304 where the client has it already."""
+    service, caller = service_of(request), caller_of(request)
+    deadline = time.monotonic() + wait_seconds(wait, most=service.settings.api.wait_seconds_max)
+
+    def look(app: App) -> tuple[Record, bool, bytes]:
+        record = seen(app, caller, record_id, machine=machine)
+        return record, app.is_at_rest(record), msgspec.json.encode(view(app, record))
+
+    while True:
+        turn = service.hub.turn()
+        record, is_at_rest, body = await service.quick.ask(look)
+        is_same = is_known(if_none_match, record.version)
+        is_waited_for = is_same if if_none_match is not None else not is_at_rest
+        left = deadline - time.monotonic()
+        if not is_waited_for or left <= 0 or service.hub.is_ending:
+            break
+        await service.hub.wait(turn, timeout_s=left)
+        await asyncio.sleep(LOOK_PAUSE_S)
+    headers = {
+        "ETag": views.etag(record.version),
+        "Cache-Control": "no-cache",
+        "Content-Type": views.JSON,
+    }
+    return (
+        Answer(status=304, headers=headers, body=b"")
+        if is_same
+        else Answer(status=200, headers=headers, body=body)
+    )
+
+
+def wait_seconds(given: str | None, *, most: float) -> float:
+    """`20s` or `20` as seconds; 0 without it."""
+    if given is None:
+        return 0.0
+    found = WAIT.fullmatch(given)
+    if found is None or float(found[1]) > most:
+        raise Refusal("invalid-request", f"wait takes seconds, as in 20s, up to {most:g}s")
+    return float(found[1])
+
+
+async def listed(
+    request: Asked,
+    text: str,
+    *,
+    view: View,
+    page: Callable[..., Any],
+    machine: str | None,
+    cursor: str | None,
+    limit: int,
+) -> Answer:
+    """A page of the records that match a query, newest first."""
+    service, caller = service_of(request), caller_of(request)
+    most = service.settings.limits.page_rows_max
+    rows = min(limit, most)
+    of = list_name("records", machine, text, caller.machines)
+    at = read_cursor(cursor, of=of)
+    machines = caller.machines if machine is None else (machine,)
+    if machine is not None and not caller.covers(machine):
+        return views.answered(page(items=[], next=None))
+
+    def look(app: App) -> Answer:
+        query = app.query(text, now=None if at is None else at.at)
+        found = app.find(
+            within(query, machines), after="" if at is None else at.after, limit=rows + 1
+        )
+        following = None
+        if len(found) > rows:
+            following = write_cursor(Cursor(of=of, at=query.now, after=found[rows - 1].id))
+        document = page(items=[view(app, each) for each in found[:rows]], next=following)
+        return views.answered(document, headers=link(request.url, following))
+
+    return await service.broad.ask(look)
+
+
+def query_text(*, q: str | None, status: list[str] | None, source_type: list[str] | None) -> str:
+    """The parameters of a list as one query."""
+    terms = [
+        *(f"status:{_quoted(each)}" for each in status or ()),
+        *(f"source:{_quoted(each)}" for each in source_type or ()),
+    ]
+    return " ".join([q or "", *terms]).strip()
+
+
+def _quoted(values: str) -> str:
+    parts = [each for each in values.split(",") if each] or [values]
+    return ",".join('"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in parts)
+
+
+async def history(
+    request: Asked, record_id: str, *, machine: str | None, cursor: str | None, limit: int
+) -> Answer:
+    """What happened to a record, oldest first."""
+    service, caller = service_of(request), caller_of(request)
+    most = service.settings.limits.page_rows_max
+    rows = min(limit, most)
+    of = list_name("history", record_id)
+    at = read_cursor(cursor, of=of)
+    first = at.numbers[0] + 1 if at is not None and at.numbers else 0
+
+    def look(app: App) -> Answer:
+        seen(app, caller, record_id, machine=machine)
+        found = [each for each in app.store.history(record_id) if each.version >= first]
+        following = None
+        if len(found) > rows:
+            following = write_cursor(Cursor(of=of, numbers=(found[rows - 1].version,)))
+        items = [views.transition_view(app, each) for each in found[:rows]]
+        document = schemas.History(items=items, next=following)
+        return views.answered(document, headers=link(request.url, following))
+
+    return await service.broad.ask(look)
+
+
+async def items(
+    request: Asked,
+    record_id: str,
+    *,
+    machine: str | None,
+    kind: str | None,
+    cursor: str | None,
+    limit: int,
+) -> Answer:
+    """Rows that a stage produced, a page at a time; a page never mixes attempts."""
+    service, caller = service_of(request), caller_of(request)
+    most = service.settings.limits.page_rows_max
+    rows = min(limit, most)
+    of = list_name("items", record_id, kind)
+    at = read_cursor(cursor, of=of)
+
+    def look(app: App) -> Answer:
+        record = seen(app, caller, record_id, machine=machine)
+        stage = _stage_of(app, record, kind)
+        if stage is None:
+            empty = schemas.ItemPage(kind=kind, stage=None, attempt=None, items=[], next=None)
+            return views.answered(empty)
+        attempt, chunk, place = record.outputs[stage], 0, 0
+        if at is not None and len(at.numbers) == 3:
+            attempt, chunk, place = at.numbers
+        found, after = _rows(app, record_id, attempt, chunk=chunk, place=place, rows=rows)
+        following = None
+        if after is not None:
+            following = write_cursor(Cursor(of=of, numbers=(attempt, *after)))
+        document = schemas.ItemPage(
+            kind=app.registry.of(record).stage[stage].produces,
+            stage=stage,
+            attempt=attempt,
+            items=found,
+            next=following,
+        )
+        return views.answered(document, headers=link(request.url, following))
+
+    return await service.broad.ask(look)
+
+
+def _stage_of(app: App, record: Record, kind: str | None) -> str | None:
+    """The stage that produced a kind of item; without a kind, the last that is done."""
+    stages = app.registry.of(record).stages
+    kinds = [stage.produces for stage in stages if stage.produces is not None]
+    if kind is not None and kind not in kinds:
+        raise UnknownName("kind of item", clean_text(kind, chars_max=80), kinds)
+    done = [
+        stage.name
+        for stage in stages
+        if stage.name in record.outputs and kind in (None, stage.produces)
+    ]
+    return max(done, key=lambda name: record.outputs[name], default=None)
+
+
+def _rows(
+    app: App, record_id: str, attempt: int, *, chunk: int, place: int, rows: int
+) -> tuple[list[Fields], tuple[int, int] | None]:
+    """Rows of an attempt from a place on, and the place after them; None at the end."""
+    stored = Stored(app.database, record_id, attempt)
+    found: list[Fields] = []
+    while True:
+        texts = stored.page(chunk, limit=CHUNKS_AT_ONCE)
+        if not texts:
+            return found, None
+        for text in texts:
+            if text.startswith("{"):  # about all of them, and none of them
+                chunk, place = chunk + 1, 0
+                continue
+            several: list[Fields] = msgspec.json.decode(text)
+            taken = several[place : place + rows + 1 - len(found)]
+            found += taken
+            if len(found) > rows:
+                return found[:rows], (chunk, place + len(taken) - 1)
+            chunk, place = chunk + 1, 0
+
+
+async def stage_log(request: Asked, record_id: str, stage: str, *, machine: str | None) -> Answer:
+    """What runners wrote while they were at a stage; `upload` is how the document came in."""
+    service, caller = service_of(request), caller_of(request)
+
+    def look(app: App) -> Answer:
+        record = seen(app, caller, record_id, machine=machine)
+        stages = app.registry.of(record).stage
+        if stage == UPLOADED and stage not in stages:
+            attempts = [_arrival(app, record)]
+        elif stage in stages:
+            marks = [mark for mark in app.outputs.attempts(record_id) if mark.stage == stage]
+            attempts = [views.attempt_view(mark) for mark in marks]
+        else:
+            raise UnknownName("log", clean_text(stage, chars_max=80), [*stages, UPLOADED])
+        return views.answered(schemas.StageLog(record_id=record.id, stage=stage, attempts=attempts))
+
+    return await service.broad.ask(look)
+
+
+def _arrival(app: App, record: Record) -> schemas.Attempt:
+    first = app.store.history(record.id)[0]
+    line: Fields = {
+        "at": to_iso(first.at),
+        "level": "info",
+        "message": f"taken in by {first.actor}",
+        **{key: record.labels[key] for key in ("filename", "size") if key in record.labels},
+    }
+    return schemas.Attempt(
+        stage=UPLOADED,
+        attempt=0,
+        at=to_iso(first.at),
+        worker=first.actor,
+        outcome="done",
+        count=1,
+        error_code=None,
+        error_message=None,
+        log=[line],
+    )
+
+
+# Acting
+
+
+async def acted(
+    request: Asked,
+    verb: Verb,
+    record_id: str,
+    *,
+    view: View,
+    machine: str | None,
+    ask: schemas.Ask | None,
+    if_match: str | None,
+    key: str | None,
+) -> Answer:
+    """Retry or cancel a record."""
+    service, caller = service_of(request), caller_of(request)
+    version = expected_version(service, if_match)
+    machines = _machines(caller, machine)
+    once = once_of(caller, request, key, (await request.body(), if_match or ""))
+    asking = Command(
+        verb=verb,
+        record_id=record_id,
+        actor=caller.actor,
+        reason=None if ask is None else ask.reason,
+        version=version,
+        machines=machines,
+        trace=trace_of(request),
+    )
+
+    def answer(app: App, record: Record) -> Answer:
+        return views.answered(view(app, record), headers={"ETag": views.etag(record.version)})
+
+    return await done_once(request, once, Ask(asking), answer)
+
+
+async def prioritised(
+    request: Asked, record_id: str, data: schemas.PriorityRequest, *, key: str | None
+) -> Answer:
+    """Give a record another priority."""
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> Record | StatewardError:
+        (became,) = app.prioritise(
+            [record_id],
+            data.priority,
+            actor=caller.actor,
+            reason=data.reason,
+            machines=caller.machines,
+        )
+        return became
+
+    def answer(app: App, record: Record) -> Answer:
+        return views.answered(
+            views.record_view(app, record), headers={"ETag": views.etag(record.version)}
+        )
+
+    return await done_once(request, once, Call(act), answer)
+
+
+async def done_once(
+    request: Asked,
+    once: Once | None,
+    intent: Open | Ask | Call,
+    answer: Callable[[App, Any], Answer],
+) -> Answer:
+    """Have something written; with an Idempotency-Key, once."""
+    writer = service_of(request).writer
+    writer.begin(once)
+    try:
+        return await writer.write(intent, answer, once=once)
+    finally:
+        writer.end(once)
+
+
+def _machines(caller: Caller, machine: str | None) -> tuple[str, ...]:
+    """The machines among which a record must be; a name that is none, if it can be of none."""
+    if machine is None:
+        return caller.machines
+    return (machine,) if caller.covers(machine) else ("",)

@@ -1,0 +1,70 @@
+"""Cursors: where a list goes on, as a text that means nothing to clients and fits only the list it came from."""
+
+import base64
+import binascii
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from litestar.datastructures import URL
+
+from stateward.core.model import Micros
+from stateward.server.problems import Refusal
+
+CURSOR_CHARS_MAX = 1000
+
+
+class Cursor(
+    msgspec.Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True
+):
+    """The last thing that was seen of a list, and the moment that its query means."""
+
+    of: str
+    at: Micros = 0
+    after: str = ""
+    numbers: tuple[int, ...] = ()
+
+
+_decoder = msgspec.json.Decoder(Cursor)
+
+
+def list_name(*parts: object) -> str:
+    """A short name of what is listed, so that a cursor of another list is refused."""
+    return sha256("\x00".join(map(repr, parts)).encode()).hexdigest()[:16]
+
+
+def read_cursor(text: str | None, *, of: str) -> Cursor | None:
+    """A cursor of this list; None at its beginning."""
+    if text is None:
+        return None
+    try:
+        if len(text) > CURSOR_CHARS_MAX:
+            raise ValueError(text[:9])
+        cursor = _decoder.decode(base64.urlsafe_b64decode(text.encode("ascii")))
+    except (ValueError, binascii.Error, msgspec.MsgspecError):
+        raise Refusal(
+            "invalid-request", "the cursor is none of ours; begin the list anew"
+        ) from None
+    if cursor.of != of:
+        raise Refusal(
+            "invalid-request",
+            "the cursor belongs to another list; send it with the same parameters",
+        )
+    return cursor
+
+
+def write_cursor(cursor: Cursor) -> str:
+    """A cursor as text."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode()
+
+
+def link(url: URL, following: str | None) -> dict[str, str]:
+    """The header that leads to the next page."""
+    if following is None:
+        return {}
+    parameters: Any = url.query_params
+    kept = [(key, value) for key, value in parameters.multi_items() if key != "cursor"]
+    from urllib.parse import urlencode
+
+    query = urlencode([*kept, ("cursor", following)])
+    return {"Link": f'<{url.path}?{query}>; rel="next"'}

@@ -1,0 +1,294 @@
+"""Every way in which a request can fail, and the one shape it has then: a problem document of RFC 9457.
+
+A problem's type never changes its meaning; clients may rely on it. What a `StatewardError` of the rooms below means
+to a client is decided here and nowhere else. No problem tells more of an unforeseen error than that there was one.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET
+
+from stateward.blobs import TooLarge
+from stateward.core.errors import (
+    ConcurrentModification,
+    InvalidCorrection,
+    InvalidRequest,
+    InvalidTransition,
+    ReviewRefused,
+    ReviewTaken,
+    StatewardError,
+    StoreError,
+    StoreFull,
+    UnknownName,
+)
+from stateward.schemas import (
+    PROBLEM_JSON,
+    PROBLEM_PREFIX,
+    FieldFault,
+    Problem,
+)
+from stateward.storage.idempotency import Answer
+
+SOON_S = 1
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A type of problem: its status, its title, and when it happens."""
+
+    slug: str
+    status: int
+    title: str
+    when: str
+
+    @property
+    def type(self) -> str:
+        """The URI that names it."""
+        return PROBLEM_PREFIX + self.slug
+
+
+_KINDS = (
+    Kind(
+        "invalid-request",
+        400,
+        "The request cannot be right",
+        "A value, a query, a cursor or a document is malformed.",
+    ),
+    Kind(
+        "missing-fields",
+        400,
+        "Fields are missing",
+        "`errors` names each field that is needed.",
+    ),
+    Kind(
+        "unauthenticated",
+        401,
+        "No valid key",
+        "The key is missing, unknown, expired or revoked.",
+    ),
+    Kind(
+        "forbidden",
+        403,
+        "The key may not do that",
+        "The role of the key lacks the right.",
+    ),
+    Kind(
+        "review-refused",
+        403,
+        "This answer is not yours to give",
+        "Who submitted a document may not accept it; a deadline is not brought forward.",
+    ),
+    Kind(
+        "not-found",
+        404,
+        "There is no such thing",
+        "Unknown, or of a pipeline that the key does not cover.",
+    ),
+    Kind(
+        "method-not-allowed",
+        405,
+        "The method is not allowed here",
+        "`Allow` names those that are.",
+    ),
+    Kind(
+        "timed-out",
+        408,
+        "The request did not come to its end",
+        "Nothing came for `api.idle_seconds` in the middle of it.",
+    ),
+    Kind(
+        "duplicate",
+        409,
+        "The same bytes are there already",
+        "`upload_id` or `record_id` is their record.",
+    ),
+    Kind(
+        "impossible",
+        409,
+        "The machine has no such move",
+        "`allowed` names the states that may follow.",
+    ),
+    Kind(
+        "review-taken",
+        409,
+        "The review is somebody else's",
+        "`by` has taken it up until `until`, or has decided it.",
+    ),
+    Kind(
+        "out-of-order",
+        409,
+        "The step is not next",
+        "`found` is where the workflow is, `allowed` names the calls that are possible.",
+    ),
+    Kind(
+        "in-progress",
+        409,
+        "The same request is still under way",
+        "Same `Idempotency-Key`; come back after `Retry-After`.",
+    ),
+    Kind(
+        "stale",
+        412,
+        "Somebody else changed it first",
+        "`If-Match` is not its version any more; `ETag` is.",
+    ),
+    Kind(
+        "too-large",
+        413,
+        "Too large",
+        "`limit` is the most bytes that are taken.",
+    ),
+    Kind(
+        "unsupported-content",
+        415,
+        "This content is not taken",
+        "`expected` and `found` say why, by content and not by name.",
+    ),
+    Kind(
+        "wrong-host",
+        421,
+        "This service has another name",
+        "The `Host` is not one of `api.hosts`.",
+    ),
+    Kind(
+        "invalid-correction",
+        422,
+        "The corrected values cannot be right",
+        "`errors` has a sentence for each field.",
+    ),
+    Kind(
+        "step-failed",
+        422,
+        "The step failed, and a retry cannot cure it",
+        "`error_code` says why; `retryable` is false.",
+    ),
+    Kind(
+        "unknown-value",
+        422,
+        "There is no such value",
+        "`allowed` names the source types, pipelines or priorities.",
+    ),
+    Kind(
+        "key-reused",
+        422,
+        "The Idempotency-Key belongs to another request",
+        "Same key, other content: take a new key.",
+    ),
+    Kind(
+        "if-match-required",
+        428,
+        "If-Match is required",
+        "`api.require_if_match` is set: say which version is meant.",
+    ),
+    Kind(
+        "too-many-requests",
+        429,
+        "Too many requests",
+        "The key's rate is used up; come back after `Retry-After`.",
+    ),
+    Kind(
+        "internal",
+        500,
+        "An error of ours",
+        "It is in the log; nothing was half-done.",
+    ),
+    Kind(
+        "step-retryable",
+        503,
+        "The step failed, and a retry may cure it",
+        "`error_code` says why; the same call tries it again.",
+    ),
+    Kind(
+        "step-unfinished",
+        503,
+        "The step takes longer than the call",
+        "The same call waits on.",
+    ),
+    Kind(
+        "unavailable",
+        503,
+        "Not now",
+        "The database is away or the service is full; come back after `Retry-After`.",
+    ),
+    Kind(
+        "storage-full",
+        507,
+        "No room",
+        "The disk of the service is full; nothing was half-written.",
+    ),
+)
+KINDS: dict[str, Kind] = {kind.slug: kind for kind in _KINDS}
+
+
+class Refusal(Exception):
+    """A request that is answered with a problem."""
+
+    def __init__(
+        self,
+        slug: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **members: object,
+    ) -> None:
+        super().__init__(detail)
+        self.kind = KINDS[slug]
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.members = members
+
+    def answer(self) -> Answer:
+        """As it is sent."""
+        problem = Problem(
+            type=self.kind.type,
+            title=self.kind.title,
+            status=self.kind.status,
+            detail=self.detail,
+            **self.members,  # type: ignore[arg-type]
+        )
+        headers = {"Content-Type": PROBLEM_JSON, **self.headers}
+        return Answer(status=self.kind.status, headers=headers, body=msgspec.json.encode(problem))
+
+
+def refusal_of(error: StatewardError) -> Refusal:
+    """What an error of the rooms below means to a client."""
+    text = str(error)
+    match error:
+        case UnknownName(
+            what="record"
+            | "review"
+            | "batch"
+            | "machine"
+            | "attempt"
+            | "key"
+            | "webhook"
+            | "delivery"
+        ):
+            return Refusal("not-found", text)
+        case UnknownName():
+            return Refusal("unknown-value", text, allowed=list(error.known))
+        case InvalidTransition():
+            return Refusal("impossible", text, found=error.found, allowed=list(error.allowed))
+        case ConcurrentModification():
+            return Refusal("stale", text)
+        case ReviewTaken():
+            until = UNSET if error.until is None else error.until
+            return Refusal("review-taken", text, by=error.by, until=until)
+        case ReviewRefused():
+            return Refusal("review-refused", text)
+        case InvalidCorrection():
+            faults = [FieldFault(field=field, sentence=said) for field, said in error.faults]
+            return Refusal("invalid-correction", text, errors=faults)
+        case TooLarge():
+            return Refusal("too-large", text, limit=error.bytes_max)
+        case StoreFull():
+            return Refusal("storage-full", "the disk of the service is full or failing")
+        case StoreError():
+            return Refusal(
+                "unavailable",
+                "the database of the service cannot be used now",
+                headers={"Retry-After": str(SOON_S)},
+            )
+        case InvalidRequest():
+            return Refusal("invalid-request", text)
+    return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")

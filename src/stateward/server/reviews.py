@@ -1,0 +1,237 @@
+"""`/reviews`: what waits for people. A task is a record that waits for a decision, and has its id."""
+
+from collections.abc import Callable
+from typing import Any
+
+from litestar import Response, Router, get, post
+from litestar.params import FromPath, JSONBody
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.model import Record, to_iso
+from stateward.engine.reviews import Deciding, Task
+from stateward.server import operations, views
+from stateward.server.auth import (
+    Asked,
+    caller_of,
+    expected_version,
+    once_of,
+    reply,
+    service_of,
+    trace_of,
+)
+from stateward.server.executors import Call
+from stateward.server.paging import (
+    Cursor,
+    link,
+    list_name,
+    read_cursor,
+    write_cursor,
+)
+from stateward.server.parameters import (
+    ROWS_DEFAULT,
+    CursorText,
+    IdempotencyKey,
+    IfMatch,
+    Limit,
+)
+from stateward.storage.idempotency import Answer
+
+
+@get(
+    "/pending",
+    opt={"right": "read"},
+    operation_id="listPendingReviews",
+    summary="What waits for a decision",
+)
+async def pending(
+    request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
+) -> Response[schemas.ReviewPage]:
+    """Tasks that wait, the nearest deadline first, with who has taken them up."""
+    service, caller = service_of(request), caller_of(request)
+    rows = min(limit, service.settings.limits.page_rows_max)
+    of = list_name("reviews", caller.machines)
+    at = read_cursor(cursor, of=of)
+    after = None if at is None else (at.at, at.after)
+
+    def look(app: App) -> Answer:
+        found = app.reviews.pending(machines=caller.machines, after=after, limit=rows + 1)
+        following = None
+        if len(found) > rows:
+            last = found[rows - 1].record
+            following = write_cursor(Cursor(of=of, at=last.due_at or 0, after=last.id))
+        items = [task_view(task, actor=caller.actor) for task in found[:rows]]
+        document = schemas.ReviewPage(items=items, next=following)
+        return views.answered(document, headers=link(request.url, following))
+
+    return reply(await service.broad.ask(look))
+
+
+@get(
+    "/{record_id:str}", opt={"right": "read"}, operation_id="getReview", summary="Look at a review"
+)
+async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.ReviewDetail]:
+    """A task with the values that were found and what the checks say of them; or how it was decided."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        task = app.reviews.task(record_id, machines=caller.machines)
+        headers = {"ETag": views.etag(task.record.version), "Cache-Control": "no-cache"}
+        return views.answered(detail_view(app, task, actor=caller.actor), headers=headers)
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+@post(
+    "/{record_id:str}/claim",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="claimReview",
+    summary="Take a review up",
+)
+async def claim(
+    request: Asked, record_id: FromPath[str], key: IdempotencyKey = None
+) -> Response[schemas.ReviewTask]:
+    """For `reviews.claim_seconds` nobody else may decide it; taken up again, for as long from then."""
+    caller = caller_of(request)
+    return reply(
+        await _changed(
+            request,
+            key,
+            lambda app: app.reviews.claim(record_id, actor=caller.actor, machines=caller.machines),
+        )
+    )
+
+
+@post(
+    "/{record_id:str}/release",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="releaseReview",
+    summary="Leave a review to others",
+)
+async def release(
+    request: Asked, record_id: FromPath[str], key: IdempotencyKey = None
+) -> Response[schemas.ReviewTask]:
+    """What nobody has taken up is left already."""
+    caller = caller_of(request)
+    return reply(
+        await _changed(
+            request,
+            key,
+            lambda app: app.reviews.release(
+                record_id, actor=caller.actor, machines=caller.machines
+            ),
+        )
+    )
+
+
+@post(
+    "/records/{record_id:str}/review",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="reviewRecord",
+    summary="Decide a review",
+    tags=["reviews"],
+)
+async def decide(
+    request: Asked,
+    record_id: FromPath[str],
+    data: JSONBody[schemas.ReviewRequest],
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.Record]:
+    """Approve, correct or reject what waits for a person. The first decision counts; a second is refused."""
+    service, caller = service_of(request), caller_of(request)
+    deciding = Deciding(
+        record_id=record_id,
+        action=data.action,
+        actor=caller.actor,
+        corrected=data.corrected,
+        notes=data.notes,
+        version=expected_version(service, if_match),
+        machines=caller.machines,
+        trace=trace_of(request),
+    )
+    once = once_of(caller, request, key, (await request.body(), if_match or ""))
+
+    def answer(app: App, record: Record) -> Answer:
+        return views.answered(
+            views.record_view(app, record), headers={"ETag": views.etag(record.version)}
+        )
+
+    intent = Call(lambda app: app.reviews.decide(deciding))
+    return reply(await operations.done_once(request, once, intent, answer))
+
+
+async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
+    caller = caller_of(request)
+
+    def answer(_: App, task: Task) -> Answer:
+        headers = {"ETag": views.etag(task.record.version)}
+        return views.answered(task_view(task, actor=caller.actor), headers=headers)
+
+    return await operations.done_once(request, once_of(caller, request, key, ()), Call(act), answer)
+
+
+# Views
+
+
+def task_view(task: Task, *, actor: str) -> schemas.ReviewTask:
+    """A task as its readers see it."""
+    return schemas.ReviewTask(**_parts(task, actor))
+
+
+def detail_view(app: App, task: Task, *, actor: str) -> schemas.ReviewDetail:
+    """The same with what is to be looked at."""
+    record = task.record
+    return schemas.ReviewDetail(
+        **_parts(task, actor),
+        submitted_by=app.store.history(record.id)[0].actor,
+        fields=app.reviews.items(record),
+        problems=app.reviews.problems(record),
+    )
+
+
+def _parts(task: Task, actor: str) -> dict[str, Any]:
+    record, claim, decided = task.record, task.claim, task.decided
+    confidence = record.fields.get("final_confidence")
+    return {
+        "review_task_id": record.id,
+        "workflow_id": record.id,
+        "machine": record.machine,
+        "status": record.status,
+        "version": record.version,
+        "review": task.review,
+        "actions": list(task.actions),
+        "deadline": to_iso(record.due_at) if task.is_open and record.due_at is not None else None,
+        "waiting_since": to_iso(record.entered_at),
+        "claim": None
+        if claim is None
+        else schemas.ReviewClaim(
+            by=claim.actor,
+            is_mine=claim.actor == actor,
+            at=to_iso(claim.at),
+            until=to_iso(claim.until),
+        ),
+        "decision": None
+        if decided is None
+        else schemas.ReviewDecision(
+            action=decided.action,
+            by=decided.by,
+            reviewer=decided.reviewer,
+            at=to_iso(decided.at),
+            notes=decided.notes,
+        ),
+        "filename": views.text_of(record.labels.get("filename")),
+        "vertical": views.text_of(record.fields.get("vertical") or record.labels.get("vertical")),
+        "provider": views.text_of(record.fields.get("provider")),
+        "final_confidence": confidence if isinstance(confidence, int) else None,
+        "submitted_at": to_iso(record.created_at),
+        "retry_count": record.retry_count,
+        "replaces": record.replaces,
+    }
+
+
+router = Router(path="/reviews", route_handlers=[pending, show, claim, release], tags=["reviews"])
+HANDLERS: list[Any] = [router, decide]

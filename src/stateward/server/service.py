@@ -1,0 +1,205 @@
+"""What stands behind the HTTP door while it is open: the desks, the hub, the limits, the bulk actions under way."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import TypeVar
+
+from stateward import telemetry
+from stateward.app import App
+from stateward.core.errors import StatewardError, UnknownName
+from stateward.core.model import SECOND
+from stateward.server import bulk
+from stateward.server.executors import DbThread, Writer
+from stateward.server.hub import Hub
+from stateward.settings import Settings
+from stateward.storage.database import TOPIC_CHANGES
+
+CARE_EVERY_S = 60.0
+PORTERS = 4
+TROUBLE_PAUSE_S = 2.0
+MINUTE_S = 60.0
+FOLLOW_PAUSE_S = 0.01
+CALLERS_MAX = 10_000
+"""So many callers' rates are remembered; then those that were quiet for a minute are forgotten: theirs are full."""
+
+T = TypeVar("T")
+
+
+class Service:
+    """Everything that a request can ask for; it lives on one event loop."""
+
+    quick: DbThread
+    """Reads that follow an index to one record: keys, records by id."""
+
+    broad: DbThread
+    """Reads that may take longer: lists, histories, items."""
+
+    porters: list[DbThread]
+    """Wait for the disk: each upload has one of them, which writes and syncs it. The disk syncs several at once."""
+
+    writer: Writer
+    hub: Hub
+
+    def __init__(self, settings: Settings, *, open_app: Callable[[], App]) -> None:
+        self.settings = settings
+        self.log = telemetry.log("api")
+        self.rates = Rates(settings.api.rate_per_minute, burst=settings.api.burst)
+        self.requests = 0
+        self.streams = 0
+        self.is_open = False
+        self._open_app = open_app
+        self._used: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._batches: set[str] = set()
+        self._is_catching_up = False
+
+    async def start(self) -> None:
+        """Open the connections; raise what keeps them closed."""
+        desks = [
+            DbThread("reader", open_app=self._open_app),
+            DbThread("searcher", open_app=self._open_app),
+            Writer(open_app=self._open_app),
+        ]
+        for desk in desks:
+            desk.opened()
+        self.quick, self.broad = desks[:2]
+        assert isinstance(desks[2], Writer) and self.quick.app is not None  # noqa: S101, PT018 - made just now
+        self.writer = desks[2]
+        quick_app = self.quick.app
+        self.porters = [
+            DbThread(f"porter-{number}", open_app=lambda: quick_app, is_borrowed=True)
+            for number in range(PORTERS)
+        ]
+        for porter in self.porters:
+            porter.opened()
+        self.hub = Hub(quick_app.database.wakeup(TOPIC_CHANGES))
+        self.is_open = True
+        self._spawn(self._care())
+        for batch_id in await self.broad.ask(lambda app: app.requests.running()):
+            self.run_batch(batch_id)
+
+    async def stop(self) -> None:
+        """Finish what was promised and let go."""
+        self.is_open = False
+        self.hub.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._note_use()
+        for desk in (*self.porters, self.writer, self.broad, self.quick):
+            desk.close()
+
+    async def aside(self, name: str, act: Callable[[App], T]) -> T:
+        """Have something long done by a thread of its own, with an App of its own, while all else goes on."""
+        desk = DbThread(name, open_app=self._open_app)
+        try:
+            return await desk.ask(act)
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, desk.close)
+
+    def porter(self) -> DbThread:
+        """Who takes the next upload in; they take turns."""
+        self.porters.append(self.porters.pop(0))
+        return self.porters[-1]
+
+    def used(self, key_id: str) -> None:
+        """Note that a key was used; it is written once a minute."""
+        self._used.add(key_id)
+
+    # Bulk actions
+
+    def run_batch(self, batch_id: str) -> None:
+        """Carry a bulk action out, a step at a time, in between what others ask for."""
+        if batch_id not in self._batches:
+            self._batches.add(batch_id)
+            self._spawn(self._run_batch(batch_id))
+
+    async def _run_batch(self, batch_id: str) -> None:
+        try:
+            while True:
+                try:
+                    batch = await self.writer.ask(lambda app: bulk.step(app, batch_id))
+                except UnknownName:
+                    return
+                except StatewardError as error:
+                    self.log.warning(f"batch {batch_id} waits: {error}")
+                    await asyncio.sleep(TROUBLE_PAUSE_S)
+                    continue
+                if batch.status != "running":
+                    return
+        finally:
+            self._batches.discard(batch_id)
+
+    # Care
+
+    def catch_up(self) -> None:
+        """Have the counters follow the log, a little at a time: so that to count costs the same however long it is."""
+        if not self._is_catching_up:
+            self._is_catching_up = True
+            self._spawn(self._follow())
+
+    async def _follow(self) -> None:
+        try:
+            is_behind = True
+            while is_behind:
+                is_behind = await self.broad.ask(lambda app: app.monitor.follow(batches_max=1))
+                await asyncio.sleep(FOLLOW_PAUSE_S)
+        except StatewardError as error:
+            self.log.warning(f"the counts wait: {error}")
+        finally:
+            self._is_catching_up = False
+
+    async def _care(self) -> None:
+        kept = round(self.settings.api.answers_kept_seconds * SECOND)
+        while True:
+            await asyncio.sleep(CARE_EVERY_S)
+            self.catch_up()
+            try:
+                await self._note_use()
+                await self.writer.ask(lambda app: app.requests.forget(before=app.clock() - kept))
+            except StatewardError as error:
+                self.log.warning(f"the care of keys and answers waits: {error}")
+
+    async def _note_use(self) -> None:
+        used, self._used = self._used, set()
+        if used:
+            with suppress(StatewardError):
+                await self.writer.ask(lambda app: app.keys.used(sorted(used), now=app.clock()))
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class Rates:
+    """How many requests each caller may still send: a bucket that fills evenly."""
+
+    def __init__(
+        self,
+        per_minute: int,
+        *,
+        burst: int,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._per_minute = per_minute
+        self._burst = burst
+        self._ticks = ticks
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, caller: str, *, per_minute: int | None = None) -> float:
+        """Take one request of a caller's; 0, or the seconds to wait for the next one."""
+        rate = (per_minute or self._per_minute) / MINUTE_S
+        burst = min(self._burst, max(1, per_minute)) if per_minute else self._burst
+        now = self._ticks()
+        if len(self._left) >= CALLERS_MAX:
+            self._left = {who: had for who, had in self._left.items() if now - had[1] < MINUTE_S}
+        left, at = self._left.get(caller, (float(burst), now))
+        left = min(float(burst), left + (now - at) * rate)
+        if left < 1:
+            self._left[caller] = (left, now)
+            return (1 - left) / rate
+        self._left[caller] = (left - 1, now)
+        return 0.0

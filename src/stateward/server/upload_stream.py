@@ -1,0 +1,326 @@
+"""A document on its way in: a multipart body that is read as it comes, and written and hashed piece by piece.
+
+Memory stays flat however large it is. The limit holds for what arrives, whatever was announced. Its name is only a
+label; what it is, its content says. Whatever goes wrong on the way, nothing is left behind.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Self
+
+import msgspec
+from litestar.enums import RequestEncodingType
+from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
+
+from stateward.app import App
+from stateward.blobs import Artifact, Incoming
+from stateward.core.errors import StageFailure, StatewardError
+from stateward.core.model import clean_text
+from stateward.schemas import FieldFault
+from stateward.server.auth import Asked, Caller, own_machine
+from stateward.server.problems import Refusal, refusal_of
+from stateward.server.service import Service
+
+FORM = RequestEncodingType.MULTI_PART.value
+FILE = "file"
+LABEL = "label."
+TEXT_FIELDS = ("source_type", "pipeline", "priority", "reason", "name")
+FIELD_BYTES_MAX = 4096
+FIELDS_MAX = 64
+BLOCK_BYTES = 1 << 20
+DRAINED_BYTES_MAX = 4 << 20
+ENVELOPE_BYTES = 1 << 20  # what the form may add to the document
+REQUIRED = ("file", "source_type")
+
+
+class ClientGone(Exception):
+    """The client went away in the middle of its request."""
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """A form that came in whole: its fields, and its document, which is kept."""
+
+    artifact: Artifact
+    machine: str
+    name: str | None
+    labels: dict[str, str]
+    priority: str
+    reason: str | None
+
+
+class UploadReceiver:
+    """One request with a document in it."""
+
+    def __init__(
+        self,
+        service: Service,
+        caller: Caller,
+        request: Asked,
+        *,
+        machine: str,
+        required: tuple[str, ...],
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self._service = service
+        self._caller = caller
+        self._request = request
+        self._machine = machine
+        self._required = required
+        self._aliases = aliases or {}
+        own = None if caller.key is None else caller.key.upload_bytes_max
+        self._bytes_max = own or service.settings.limits.upload_bytes_max
+        self._fields: dict[str, str] = {}
+        self._filename: str | None = None
+        self._incoming: Incoming | None = None
+        self._has_file = False
+        self._porter = service.porter()
+        self._block = bytearray()
+        self._size = 0
+        self._part: str | None = None
+        self._text = bytearray()
+        self._is_whole = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        incoming = self._incoming
+        if incoming is not None:
+            await self._porter.ask(lambda _: incoming.drop())
+
+    async def form(self) -> Form:
+        """Take it all in, check it, and keep the document."""
+        try:
+            await self._receive(self._parser())
+            return await self._finish()
+        except Refusal as refusal:
+            raise await self._parted(refusal) from refusal.__cause__
+        except StatewardError as error:
+            raise await self._parted(refusal_of(error)) from error
+        except MultipartError as error:
+            said = f"the form cannot be read: {error}"
+            raise await self._parted(Refusal("invalid-request", said)) from error
+
+    def _parser(self) -> PushMultipartParser:
+        headers = self._request.headers
+        kind, options = parse_options_header(headers.get("content-type", ""))
+        if kind != FORM or not options.get("boundary") or "content-encoding" in headers:
+            found = headers.get("content-encoding") or kind or "nothing"
+            raise Refusal(
+                "unsupported-content",
+                f"send the document as {FORM}, not as {clean_text(found, chars_max=80)}",
+                expected=[FORM],
+                found=clean_text(found, chars_max=80),
+            )
+        announced = headers.get("content-length", "")
+        if announced.isdecimal() and int(announced) > self._bytes_max + ENVELOPE_BYTES:
+            raise self._too_large()
+        return PushMultipartParser(
+            options["boundary"],
+            max_segment_count=FIELDS_MAX,
+            strict=True,
+        )
+
+    def _too_large(self) -> Refusal:
+        return Refusal(
+            "too-large",
+            f"the document has more than {self._bytes_max} bytes, which is the limit",
+            limit=self._bytes_max,
+        )
+
+    # Receiving
+
+    async def _receive(self, parser: PushMultipartParser) -> None:
+        with parser:
+            idle_s = self._service.settings.api.idle_seconds
+            async for piece, is_last in pieces(self._request, idle_s=idle_s):
+                self._is_whole = is_last
+                for event in parser.parse(piece) if piece else ():
+                    await self._take(event)
+
+    async def _take(self, event: MultipartSegment | bytes | bytearray | None) -> None:
+        if isinstance(event, MultipartSegment):
+            await self._begin(event)
+        elif event is None:
+            self._end()
+        elif self._part == FILE:
+            self._block += event
+            if len(self._block) >= BLOCK_BYTES:
+                await self._write_block()
+        else:
+            self._text += event
+            if len(self._text) > FIELD_BYTES_MAX:
+                raise Refusal(
+                    "invalid-request",
+                    f"the field {self._part} has more than {FIELD_BYTES_MAX} bytes",
+                    limit=FIELD_BYTES_MAX,
+                )
+
+    async def _begin(self, segment: MultipartSegment) -> None:
+        name = self._part = self._aliases.get(segment.name, segment.name)
+        is_known = name == FILE or name in TEXT_FIELDS or name.startswith(LABEL)
+        if not is_known:
+            known = ", ".join((FILE, *TEXT_FIELDS, f"{LABEL}<name>"))
+            raise Refusal(
+                "invalid-request",
+                f"there is no field {clean_text(name, chars_max=80)!r}; there are: {known}",
+            )
+        if name in self._fields or (name == FILE and self._has_file):
+            raise Refusal(
+                "invalid-request", f"the field {clean_text(name, chars_max=80)} comes twice"
+            )
+        if name == FILE:
+            self._filename, self._has_file = segment.filename, True
+            self._check_names()  # those that came before it, so that nobody sends 2 GB in vain
+
+    def _end(self) -> None:
+        if self._part is not None and self._part != FILE:
+            try:
+                self._fields[self._part] = self._text.decode()
+            except UnicodeDecodeError:
+                raise Refusal("invalid-request", f"the field {self._part} is not UTF-8") from None
+            self._text.clear()
+        self._part = None
+
+    async def _write_block(self) -> None:
+        block = bytes(self._block)
+        self._block.clear()
+        self._size += len(block)
+        if self._size > self._bytes_max:
+            raise self._too_large()
+        if self._incoming is None:
+            bytes_max = self._bytes_max
+            self._incoming = await self._porter.ask(
+                lambda app: app.artifacts.receive(bytes_max=bytes_max)
+            )
+        incoming = self._incoming
+        await self._porter.ask(lambda _: incoming.write(block))
+
+    # Checking
+
+    async def _finish(self) -> Form:
+        missing = [name for name in self._required if name != FILE and not self._fields.get(name)]
+        if not self._has_file:
+            missing.insert(0, FILE)
+        if missing:
+            faults = [FieldFault(field=name, sentence="this field is needed") for name in missing]
+            raise Refusal(
+                "missing-fields", f"fields are missing: {', '.join(missing)}", errors=faults
+            )
+        self._check_names()
+        incoming, block = self._incoming, bytes(self._block)
+        if self._size + len(block) > self._bytes_max:
+            raise self._too_large()
+        if not self._size + len(block):
+            fault = FieldFault(field=FILE, sentence="the document is empty")
+            raise Refusal("invalid-request", "the document is empty", errors=[fault])
+        machine, source_type = self._pipeline, self._fields.get("source_type", "")
+        artifact = await self._porter.ask(
+            lambda app: _kept(app, incoming, block, machine=machine, source_type=source_type)
+        )
+        labels = {
+            key.removeprefix(LABEL): value
+            for key, value in self._fields.items()
+            if key.startswith(LABEL)
+        }
+        if source_type:
+            labels["source_type"] = source_type
+        return Form(
+            artifact=artifact,
+            machine=machine,
+            name=self._fields.get("name") or self._filename,
+            labels=labels,
+            priority=self._fields.get("priority") or "5",
+            reason=self._fields.get("reason"),
+        )
+
+    @property
+    def _pipeline(self) -> str:
+        return self._fields.get("pipeline") or self._machine
+
+    def _check_names(self) -> None:
+        """Refuse a pipeline, a source type or a priority that is not there."""
+        app = self._service.quick.app
+        assert app is not None  # noqa: S101 - the service is open
+        if not self._pipeline:
+            return  # it may still come
+        machine = own_machine(app, self._caller, self._pipeline)
+        known = app.source_types(machine)
+        given = self._fields.get("source_type")
+        if known and given is not None and given not in known:
+            shown = clean_text(given, chars_max=80)
+            raise Refusal(
+                "unknown-value",
+                f"there is no source type {shown!r}; there are: {', '.join(sorted(known))}",
+                allowed=sorted(known),
+            )
+        if priority := self._fields.get("priority"):
+            app.priority(machine, priority)
+
+    async def _parted(self, refusal: Refusal) -> Refusal:
+        """A refusal in the middle of a body ends the connection: what still comes is no request."""
+        if not self._is_whole:
+            refusal.headers["Connection"] = "close"
+            if refusal.kind.slug != "timed-out":
+                await self._drain()
+        return refusal
+
+    async def _drain(self) -> None:
+        """Read on for a little: a client that still sends would not see the answer."""
+        left = DRAINED_BYTES_MAX
+        try:
+            async with asyncio.timeout(2):
+                async for piece, _ in pieces(self._request, idle_s=1):
+                    left -= len(piece)
+                    if left <= 0:
+                        return
+        except (TimeoutError, ClientGone, Refusal):
+            return
+
+
+def _kept(
+    app: App, incoming: Incoming | None, block: bytes, *, machine: str, source_type: str
+) -> Artifact:
+    """Keep a document whose last block this is; mostly it is the only one, and all is done in one go."""
+    if incoming is None:
+        with app.artifacts.receive(bytes_max=len(block)) as only:
+            return _kept(app, only, block, machine=machine, source_type=source_type)
+    incoming.write(block)
+    incoming.flush()
+    wanted = app.source_types(machine).get(source_type, "")
+    try:
+        found = app.format_of(machine, incoming.path)
+    except StageFailure as error:
+        known = sorted(set(app.source_types(machine).values()) - {""})
+        raise Refusal(
+            "unsupported-content",
+            str(error),
+            expected=[wanted] if wanted else known,
+            found="unknown",
+        ) from error
+    if wanted and found and wanted != found:
+        raise Refusal(
+            "unsupported-content",
+            f"the source type {source_type} is {wanted}, but the content of this file is {found}",
+            expected=[wanted],
+            found=found,
+        )
+    return incoming.keep()
+
+
+async def pieces(request: Asked, *, idle_s: float) -> AsyncIterator[tuple[bytes, bool]]:
+    """The body of a request as it comes, and whether that was all; silence in the middle is not waited for."""
+    is_last = False
+    while not is_last:
+        try:
+            async with asyncio.timeout(idle_s):
+                message = await request.receive()
+        except TimeoutError:
+            raise Refusal(
+                "timed-out", f"nothing came for {idle_s:g} s in the middle of the request"
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        if message["type"] == "http.request":
+            is_last = not message.get("more_body", False)
+            yield message.get("body", b""), is_last

@@ -1,0 +1,543 @@
+"""`/webhooks` and `/deliveries`: who is told, what was delivered, and once more what was not.
+
+A secret is in the answer to its making and in no other. A key that covers some machines only sees and makes webhooks
+of these machines.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Response, Router, delete, get, post
+from litestar.params import Body, FromPath, JSONBody, QueryParameter
+from msgspec import UNSET, Meta, UnsetType
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.model import (
+    Fields,
+    Micros,
+    clean_text,
+    from_iso,
+    to_iso,
+)
+from stateward.notifications import (
+    Attempt,
+    Delivery,
+    State,
+    Webhook,
+)
+from stateward.server import views
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    once_of,
+    reply,
+    service_of,
+)
+from stateward.server.executors import Call
+from stateward.server.operations import done_once
+from stateward.server.paging import (
+    Cursor,
+    link,
+    list_name,
+    read_cursor,
+    write_cursor,
+)
+from stateward.server.parameters import (
+    ROWS_DEFAULT,
+    CursorText,
+    IdempotencyKey,
+    Limit,
+)
+from stateward.server.problems import Refusal
+from stateward.storage.idempotency import Answer
+
+ID_CHARS_MAX = 120
+StateText = Annotated[
+    Literal["pending", "delivered", "dead"] | None,
+    QueryParameter(name="state", description="Only what is so.", required=False),
+]
+IdText = Annotated[str, Meta(min_length=1, max_length=ID_CHARS_MAX)]
+
+
+class WebhookRequest(schemas.Request, frozen=True, kw_only=True):
+    """An address to tell."""
+
+    url: Annotated[str, Meta(max_length=2000, description="Where to post: https, without a login.")]
+    events: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=200)], ...],
+        Meta(
+            min_length=1,
+            max_length=100,
+            description="Statuses as `machine.status`; `machine.*` and `*` mean all.",
+        ),
+    ]
+    content: Annotated[
+        Literal["standard", "cloudevents"], Meta(description="The envelope of messages.")
+    ] = "standard"
+    secret: Annotated[
+        Annotated[str, Meta(max_length=200)] | None,
+        Meta(description="`whsec_` and 24 to 64 bytes in base64; left out, one is made."),
+    ] = None
+
+
+class WebhookDocument(schemas.Document, frozen=True, kw_only=True):
+    """An address that is told. `secret` is there in the answer to its making alone."""
+
+    id: str
+    url: str
+    events: tuple[str, ...]
+    content: Literal["standard", "cloudevents"]
+    is_enabled: bool
+    disabled_reason: str | None
+    origin: Annotated[
+        str, Meta(description="Who made it; `settings` for those of the settings file.")
+    ]
+    created_at: schemas.Time
+    secret: str | UnsetType = UNSET
+
+
+class WebhookList(schemas.Document, frozen=True, kw_only=True):
+    """All of them, oldest first."""
+
+    items: list[WebhookDocument]
+
+
+class DisableRequest(schemas.Request, frozen=True, kw_only=True):
+    """Why an address is told nothing for now."""
+
+    reason: schemas.Reason = None
+
+
+class AttemptDocument(schemas.Document, frozen=True, kw_only=True):
+    """What was sent once, and what was answered; signatures and cookies are hidden."""
+
+    attempt: schemas.Count
+    at: schemas.Time
+    duration_ms: schemas.Count
+    url: str
+    address: str
+    request_headers: dict[str, str]
+    status: int | None
+    error: str
+    response_headers: dict[str, str]
+    response_body: str
+
+
+class DeliveryDocument(schemas.Document, frozen=True, kw_only=True):
+    """One message on its way to one address. `body` and `log` are there when it is looked at alone."""
+
+    webhook_id: str
+    message_id: str
+    type: str
+    record_id: str | None
+    version: int | None
+    state: Literal["pending", "delivered", "dead"]
+    attempts: schemas.Count
+    status: int | None
+    error: str | None
+    created_at: schemas.Time
+    next_at: schemas.Time | None
+    ended_at: schemas.Time | None
+    body: Fields | UnsetType = UNSET
+    log: list[AttemptDocument] | UnsetType = UNSET
+
+
+class DeliveryPage(schemas.Document, frozen=True, kw_only=True):
+    """Deliveries, newest first."""
+
+    items: list[DeliveryDocument]
+    next: str | None
+
+
+class ReplayRequest(schemas.Request, frozen=True, kw_only=True):
+    """What to deliver once more; at least one of these."""
+
+    webhook_id: IdText | None = None
+    message_id: IdText | None = None
+    state: Annotated[
+        Literal["delivered", "dead"] | None, Meta(description="Only what is so; `dead` is usual.")
+    ] = None
+    since: Annotated[schemas.Time | None, Meta(description="Only what is as new as this.")] = None
+
+
+class Replayed(schemas.Document, frozen=True, kw_only=True):
+    """How many messages will be delivered again."""
+
+    replayed: schemas.Count
+
+
+OptionalDisable = Annotated[DisableRequest | None, Body(description="Why.")]
+
+
+@get("/", opt={"right": "observe"}, operation_id="listWebhooks", summary="Who is told of what")
+async def list_(request: Asked) -> Response[WebhookList]:
+    """Without secrets."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        found = [each for each in app.notices.webhooks() if _covers(caller, each)]
+        return views.answered(WebhookList(items=[_view(each) for each in found]))
+
+    return reply(await service_of(request).quick.ask(look))
+
+
+@post("/", opt={"right": "admin"}, operation_id="createWebhook", summary="Tell one more address")
+async def create(
+    request: Asked, data: JSONBody[WebhookRequest], key: IdempotencyKey = None
+) -> Response[WebhookDocument]:
+    """It hears of what happens from now on. Keep the secret: it is not shown again."""
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> Webhook:
+        made = app.notices.add(
+            data.url,
+            events=data.events,
+            content=data.content,
+            secret=data.secret,
+            actor=caller.actor,
+        )
+        if not _covers(caller, made):  # the transaction that made it is undone with this
+            raise Refusal("forbidden", "the key does not cover all of these machines")
+        return made
+
+    def answer(_: App, made: Webhook) -> Answer:
+        headers = {"Location": f"/webhooks/{made.id}"}
+        return views.answered(_view(made, secret=made.secret), status=201, headers=headers)
+
+    return reply(await done_once(request, once, Call(act), answer))
+
+
+@get(
+    "/{webhook_id:str}",
+    opt={"right": "observe"},
+    operation_id="getWebhook",
+    summary="Look at an address that is told",
+)
+async def show(request: Asked, webhook_id: FromPath[str]) -> Response[WebhookDocument]:
+    """Without its secret."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        return views.answered(_view(seen(app, caller, webhook_id)))
+
+    return reply(await service_of(request).quick.ask(look))
+
+
+@delete(
+    "/{webhook_id:str}",
+    opt={"right": "admin"},
+    operation_id="deleteWebhook",
+    summary="Forget an address and its log",
+)
+async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
+    """What was delivered to it is forgotten too."""
+    caller = caller_of(request)
+
+    def act(app: App) -> None:
+        seen(app, caller, webhook_id)
+        app.notices.remove(webhook_id)
+
+    await service_of(request).writer.ask(act)
+
+
+@post(
+    "/{webhook_id:str}/rotate",
+    opt={"right": "admin"},
+    status_code=200,
+    operation_id="rotateWebhook",
+    summary="A new secret",
+)
+async def rotate(
+    request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
+) -> Response[WebhookDocument]:
+    """For `notices.rotation_seconds` messages are signed with both."""
+    return await _changed(
+        request, webhook_id, key, lambda app: app.notices.rotate(webhook_id), is_secret_shown=True
+    )
+
+
+@post(
+    "/{webhook_id:str}/enable",
+    opt={"right": "admin"},
+    status_code=200,
+    operation_id="enableWebhook",
+    summary="Tell an address again",
+)
+async def enable(
+    request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
+) -> Response[WebhookDocument]:
+    """Of what happens from now on; replay what it missed."""
+    return await _changed(request, webhook_id, key, lambda app: app.notices.enable(webhook_id))
+
+
+@post(
+    "/{webhook_id:str}/disable",
+    opt={"right": "admin"},
+    status_code=200,
+    operation_id="disableWebhook",
+    summary="Tell an address nothing for now",
+)
+async def disable(
+    request: Asked,
+    webhook_id: FromPath[str],
+    data: OptionalDisable = None,
+    key: IdempotencyKey = None,
+) -> Response[WebhookDocument]:
+    """What waits for it is dead, and can be replayed."""
+    given = data.reason if data is not None else None
+    said = f"disabled by {caller_of(request).actor}" + (f": {given}" if given else "")
+    reason = clean_text(said, chars_max=schemas.REASON_CHARS_MAX)
+    return await _changed(
+        request, webhook_id, key, lambda app: app.notices.disable(webhook_id, reason=reason)
+    )
+
+
+async def _changed(
+    request: Asked,
+    webhook_id: str,
+    key: str | None,
+    change: Callable[[App], Webhook],
+    *,
+    is_secret_shown: bool = False,
+) -> Response[WebhookDocument]:
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> Webhook:
+        seen(app, caller, webhook_id)
+        return change(app)
+
+    def answer(_: App, changed: Webhook) -> Answer:
+        return views.answered(_view(changed, secret=changed.secret if is_secret_shown else UNSET))
+
+    return reply(await done_once(request, once, Call(act), answer))
+
+
+@post(
+    "/{webhook_id:str}/ping",
+    opt={"right": "act"},
+    status_code=202,
+    operation_id="pingWebhook",
+    summary="Send a test",
+)
+async def ping(
+    request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
+) -> Response[DeliveryDocument]:
+    """It is delivered like any other message; look at `Location` for what came of it."""
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> Delivery:
+        seen(app, caller, webhook_id)
+        return app.notices.ping(webhook_id)
+
+    def answer(_: App, sent: Delivery) -> Answer:
+        headers = {"Location": f"/deliveries/{sent.webhook_id}/{sent.message_id}"}
+        return views.answered(_delivery_view(sent), status=202, headers=headers)
+
+    return reply(await done_once(request, once, Call(act), answer))
+
+
+@get("/", opt={"right": "observe"}, operation_id="listDeliveries", summary="What was delivered")
+async def deliveries(
+    request: Asked,
+    webhook_id: Annotated[
+        str | None,
+        QueryParameter(
+            name="webhook_id",
+            max_length=ID_CHARS_MAX,
+            description="To this address.",
+            required=False,
+        ),
+    ] = None,
+    record_id: Annotated[
+        str | None,
+        QueryParameter(
+            name="record_id", max_length=ID_CHARS_MAX, description="Of this record.", required=False
+        ),
+    ] = None,
+    wanted: StateText = None,
+    cursor: CursorText = None,
+    limit: Limit = ROWS_DEFAULT,
+) -> Response[DeliveryPage]:
+    """Newest first. `?state=dead` is what could not be delivered and waits for a person."""
+    service, caller = service_of(request), caller_of(request)
+    most = service.settings.limits.page_rows_max
+    rows = min(limit, most)
+    of = list_name("deliveries", webhook_id, record_id, wanted, caller.machines)
+    at = read_cursor(cursor, of=of)
+
+    def look(app: App) -> Answer:
+        covered = {each.id for each in app.notices.webhooks() if _covers(caller, each)}
+        if webhook_id is not None:
+            seen(app, caller, webhook_id)
+        found = app.notices.deliveries(
+            webhook_id=None if webhook_id is None else _clean(webhook_id),
+            record_id=None if record_id is None else _clean(record_id),
+            state=wanted,
+            after=None if at is None else _place(at),
+            limit=rows + 1,
+        )
+        last = found[rows - 1] if len(found) > rows else None
+        following = None if last is None else write_cursor(_cursor(of, last))
+        shown = [_delivery_view(each) for each in found[:rows] if each.webhook_id in covered]
+        return views.answered(
+            DeliveryPage(items=shown, next=following), headers=link(request.url, following)
+        )
+
+    return reply(await service.broad.ask(look))
+
+
+def _cursor(of: str, last: Delivery) -> Cursor:
+    return Cursor(of=of, at=last.created_at, after=f"{last.message_id} {last.webhook_id}")
+
+
+def _place(at: Cursor) -> tuple[Micros, str, str]:
+    message_id, _, webhook_id = at.after.partition(" ")
+    return at.at, message_id, webhook_id
+
+
+@get(
+    "/{webhook_id:str}/{message_id:str}",
+    opt={"right": "observe"},
+    operation_id="getDelivery",
+    summary="One message, with every attempt",
+)
+async def delivery(
+    request: Asked, webhook_id: FromPath[str], message_id: FromPath[str]
+) -> Response[DeliveryDocument]:
+    """What was sent, what was answered, and why it is tried again."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        seen(app, caller, webhook_id)
+        found, attempts = app.notices.delivery(_clean(webhook_id), _clean(message_id))
+        return views.answered(_delivery_view(found, attempts))
+
+    return reply(await service_of(request).quick.ask(look))
+
+
+@post(
+    "/replay",
+    opt={"right": "act"},
+    status_code=202,
+    operation_id="replayDeliveries",
+    summary="Deliver once more",
+)
+async def replay(
+    request: Asked, data: JSONBody[ReplayRequest], key: IdempotencyKey = None
+) -> Response[Replayed]:
+    """Under the same ids, signed with the secrets of now."""
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+    since = _moment(data.since)
+
+    def act(app: App) -> int:
+        if data.webhook_id is not None:
+            seen(app, caller, data.webhook_id)
+        elif caller.machines:
+            raise Refusal("forbidden", "name the webhook: the key does not cover all machines")
+        state: State | None = data.state
+        return app.notices.replay(
+            webhook_id=None if data.webhook_id is None else _clean(data.webhook_id),
+            message_id=None if data.message_id is None else _clean(data.message_id),
+            state=state,
+            since=since,
+        )
+
+    def answer(_: App, count: int) -> Answer:
+        return views.answered(Replayed(replayed=count), status=202)
+
+    return reply(await done_once(request, once, Call(act), answer))
+
+
+def _moment(text: str | None) -> Micros | None:
+    if text is None:
+        return None
+    try:
+        return from_iso(text)
+    except (ValueError, OverflowError) as error:
+        raise InvalidRequest(f"since: {clean_text(str(error), chars_max=200)}") from None
+
+
+def _clean(given: str) -> str:
+    """An id that any database can look for."""
+    return clean_text(given, chars_max=ID_CHARS_MAX)
+
+
+def _covers(caller: Caller, webhook: Webhook) -> bool:
+    """Whether all that a webhook is told of is the caller's business."""
+    if not caller.machines:
+        return True
+    return all(caller.covers(event.partition(".")[0]) for event in webhook.events)
+
+
+def seen(app: App, caller: Caller, webhook_id: str) -> Webhook:
+    """A webhook, if all that it is told of is the caller's business."""
+    webhook = app.notices.webhook(_clean(webhook_id))
+    if not _covers(caller, webhook):
+        raise UnknownName("webhook", clean_text(webhook_id, chars_max=80))
+    return webhook
+
+
+def _view(each: Webhook, *, secret: str | UnsetType = UNSET) -> WebhookDocument:
+    return WebhookDocument(
+        id=each.id,
+        url=each.url,
+        events=each.events,
+        content=each.content,
+        is_enabled=each.is_enabled,
+        disabled_reason=each.disabled_reason,
+        origin=each.origin,
+        created_at=to_iso(each.created_at),
+        secret=secret,
+    )
+
+
+def _delivery_view(each: Delivery, attempts: list[Attempt] | None = None) -> DeliveryDocument:
+    return DeliveryDocument(
+        webhook_id=each.webhook_id,
+        message_id=each.message_id,
+        type=each.type,
+        record_id=each.record_id,
+        version=each.version,
+        state=each.state,
+        attempts=each.attempts,
+        status=each.status,
+        error=each.error,
+        created_at=to_iso(each.created_at),
+        next_at=None if each.due_at is None else to_iso(each.due_at),
+        ended_at=None if each.ended_at is None else to_iso(each.ended_at),
+        body=UNSET if attempts is None else msgspec.json.decode(each.body, type=Fields),
+        log=UNSET if attempts is None else [_attempt_view(one) for one in attempts],
+    )
+
+
+def _attempt_view(each: Attempt) -> AttemptDocument:
+    return AttemptDocument(
+        attempt=each.attempt,
+        at=to_iso(each.at),
+        duration_ms=each.duration_ms,
+        url=each.url,
+        address=each.address,
+        request_headers=each.request_headers,
+        status=each.status,
+        error=each.error,
+        response_headers=each.response_headers,
+        response_body=each.response_body,
+    )
+
+
+HANDLERS: list[Any] = [
+    Router(
+        path="/webhooks",
+        route_handlers=[list_, create, show, remove, rotate, enable, disable, ping],
+        tags=["webhooks"],
+    ),
+    Router(path="/deliveries", route_handlers=[deliveries, delivery, replay], tags=["webhooks"]),
+]

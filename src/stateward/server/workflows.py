@@ -1,0 +1,600 @@
+"""`/workflows`: contracts that somebody outside drives, step by step. Each call runs its step on our workers and waits.
+
+The same call again is safe: what is done is answered as it stands, what is under way is waited for, and what failed of
+something that may pass is tried again. A call that is not next is refused with those that are.
+"""
+
+import asyncio
+import binascii
+import time
+from base64 import b64decode
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+from litestar import Response, Router, get, post
+from litestar.params import Body, FromPath, JSONBody, QueryParameter
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.errors import InvalidTransition, ReviewTaken
+from stateward.core.model import (
+    AUTO,
+    OUTSIDE,
+    PERSON,
+    SEQUENCER,
+    SEQUENCING,
+    Fields,
+    Record,
+    to_iso,
+)
+from stateward.engine.coordinator import Submitted
+from stateward.engine.external_driver import Step, retried_step
+from stateward.engine.reviews import TIMEOUT, Deciding
+from stateward.server import operations, views
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    expected_version,
+    once_of,
+    own_machine,
+    reply,
+    seen,
+    service_of,
+    trace_of,
+)
+from stateward.server.parameters import (
+    IdempotencyKey,
+    IfMatch,
+    IfNoneMatch,
+    Wait,
+)
+from stateward.server.problems import Refusal
+from stateward.server.service import Service
+from stateward.server.upload_stream import (
+    FORM,
+    Form,
+    UploadReceiver,
+    pieces,
+)
+from stateward.storage.idempotency import Answer, Once
+
+CONTRACT = "contract"
+VERTICAL = "vertical"
+INGESTED = "parse"  # the step that `ingest` runs
+EXTRACTED, COMPARED = "extract", "compare"
+INGEST = "ingest"
+ALIASES = {"verticalSlug": f"label.{VERTICAL}", "filename": "name"}
+JSON_OVERHEAD = 1.4  # base64, and what stands around it
+SLACK_BYTES = 1 << 16
+RETRY_AFTER_S = 1
+REPLAYED = "Idempotency-Replayed"
+
+SequencingWay = Annotated[
+    schemas.ExternalDriver | None,
+    QueryParameter(
+        name=SEQUENCING,
+        description="`outside`: each step waits until it is called for. `auto`: all steps run by themselves.",
+        required=False,
+    ),
+]
+OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why it is asked for.")]
+
+
+@post(
+    "/ingest",
+    opt={"right": "submit"},
+    status_code=200,
+    request_max_body_size=None,
+    operation_id="ingestWorkflow",
+    summary="Take a contract in and read its text",
+)
+async def ingest(
+    request: Asked, key: IdempotencyKey = None, external_driver: SequencingWay = None
+) -> Response[schemas.Workflow]:
+    """Keep a contract, open its workflow and run the first step; with `auto` all of them, and nobody waits."""
+    service, caller = service_of(request), caller_of(request)
+    form = await _form(service, caller, request)
+    if form.machine != CONTRACT:
+        raise Refusal("invalid-request", "a workflow is of the pipeline contract; see /records")
+    way = external_driver or OUTSIDE
+
+    def opened(app: App) -> Submitted:
+        labels = {**form.labels, SEQUENCING: way}
+        if (vertical := form.labels.get(VERTICAL)) is not None:
+            app.contracts.rules.vertical(vertical)
+        opening = app.opening(
+            form.artifact,
+            machine=CONTRACT,
+            name=form.name,
+            labels=labels,
+            priority=form.priority,
+            actor=_actor(caller),
+            reason=form.reason,
+            trace=trace_of(request),
+        )
+        (found,) = app.open([opening])
+        _check_same(found, vertical)
+        return found
+
+    once = once_of(caller, request, key, (form.artifact.sha256, msgspec.json.encode(form.labels)))
+
+    async def run() -> Answer:
+        record = (await service.writer.ask(opened)).record
+        if record.labels.get(SEQUENCING) != OUTSIDE:
+            return await _document(service, record.id)
+        return await _stepped(request, _step(request, record.id, INGESTED))
+
+    return reply(await _once(request, once, run))
+
+
+def _check_same(opened: Submitted, vertical: str | None) -> None:
+    """The same bytes are the same workflow, but not under another vertical."""
+    record = opened.record
+    before = record.labels.get(VERTICAL)
+    if opened.is_duplicate and vertical is not None and before != vertical:
+        as_what = "without a vertical" if before is None else f"as {before}"
+        raise Refusal(
+            "duplicate",
+            f"the same document was taken in {as_what} already, as {record.id}",
+            headers={"Location": f"/workflows/{record.id}"},
+            record_id=record.id,
+        )
+
+
+@post(
+    "/{workflow_id:str}/extract",
+    opt={"right": "submit"},
+    status_code=200,
+    operation_id="extractWorkflow",
+    summary="Extract the terms and check them",
+)
+async def extract(
+    request: Asked,
+    workflow_id: FromPath[str],
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.Workflow]:
+    """`needsReview` says whether a person must look at it, `reviewTaskId` which review that is."""
+    return reply(await _called(request, workflow_id, EXTRACTED, key, if_match))
+
+
+@post(
+    "/{workflow_id:str}/compare",
+    opt={"right": "submit"},
+    status_code=200,
+    operation_id="compareWorkflow",
+    summary="Compare with offers",
+)
+async def compare(
+    request: Asked,
+    workflow_id: FromPath[str],
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.Workflow]:
+    """The last step: `comparison` has the offers, ranked."""
+    return reply(await _called(request, workflow_id, COMPARED, key, if_match))
+
+
+@post(
+    "/{workflow_id:str}/retry",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="retryWorkflow",
+    summary="Try the failed step again",
+)
+async def retry(
+    request: Asked,
+    workflow_id: FromPath[str],
+    data: OptionalAsk = None,
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.Workflow]:
+    """Resume at the step that failed, whatever it failed of, and wait for it. Earlier steps are not run again."""
+    service, caller = service_of(request), caller_of(request)
+    step = _step(request, workflow_id, "", expected_version(service, if_match))
+    step = msgspec.structs.replace(step, reason=None if data is None else data.reason)
+
+    async def run() -> Answer:
+        record = await service.writer.ask(lambda app: app.external_driver.retry(step))
+        stage = await service.quick.ask(lambda app: _retried(app, record))
+        return await _waited(request, workflow_id, stage)
+
+    once = once_of(caller, request, key, (await request.body(), if_match or ""))
+    return reply(await _once(request, once, run))
+
+
+def _retried(app: App, record: Record) -> str:
+    """The step that is tried again; refused where there was nothing to retry."""
+    stage = retried_step(app.registry.of(record), record)
+    if stage is None:
+        _refuse_order(app, record, "retry")
+    return stage
+
+
+@post(
+    "/{workflow_id:str}/review",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="reviewWorkflow",
+    summary="Bring the answer to a review",
+)
+async def review(
+    request: Asked,
+    workflow_id: FromPath[str],
+    data: JSONBody[schemas.WorkflowReview],
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.Workflow]:
+    """Approve, correct or reject; `timeout` says that nobody answered in the time that was given."""
+    service, caller = service_of(request), caller_of(request)
+    deciding = Deciding(
+        record_id=workflow_id,
+        action=data.action,
+        actor=_actor(caller),
+        corrected=data.corrected_data,
+        notes=data.notes,
+        reviewer=data.reviewer,
+        version=expected_version(service, if_match),
+        machines=_machines(caller),
+        trace=trace_of(request),
+    )
+
+    async def run() -> Answer:
+        try:
+            await service.writer.ask(lambda app: app.reviews.decide(deciding))
+        except ReviewTaken:
+            if not await service.quick.ask(lambda app: _is_same(app, deciding)):
+                raise
+        except InvalidTransition:
+            await service.quick.ask(
+                lambda app: _refuse_order(app, app.record(workflow_id), "review")
+            )
+        return await _document(service, workflow_id)
+
+    once = once_of(caller, request, key, (await request.body(), if_match or ""))
+    return reply(await _once(request, once, run))
+
+
+def _is_same(app: App, deciding: Deciding) -> bool:
+    """Whether the same answer was given before by the same; that time is over, anybody may have said."""
+    task = app.reviews.task(deciding.record_id, machines=deciding.machines)
+    decided = task.decided
+    if decided is None or decided.action != deciding.action:
+        return False
+    return deciding.action == TIMEOUT or decided.by == deciding.actor
+
+
+@post(
+    "/{workflow_id:str}/reprocess",
+    opt={"right": "submit"},
+    status_code=200,
+    operation_id="reprocessWorkflow",
+    summary="Process a contract that has ended again",
+)
+async def reprocess(
+    request: Asked,
+    workflow_id: FromPath[str],
+    data: OptionalAsk = None,
+    key: IdempotencyKey = None,
+    external_driver: SequencingWay = None,
+) -> Response[schemas.Workflow]:
+    """A new workflow for the same document, which `replaces` the old one; that keeps its history."""
+    service, caller = service_of(request), caller_of(request)
+
+    def opened(app: App) -> Submitted:
+        record = seen(app, caller, workflow_id, machine=CONTRACT)
+        if app.registry.of(record).kind[record.status] != "terminal":
+            _refuse_order(app, record, "reprocess")
+        return app.external_driver.reprocess(
+            workflow_id,
+            actor=_actor(caller),
+            external_driver=external_driver,
+            machines=_machines(caller),
+            reason=None if data is None else data.reason,
+            trace=trace_of(request),
+        )
+
+    async def run() -> Answer:
+        record = (await service.writer.ask(opened)).record
+        if record.labels.get(SEQUENCING) != OUTSIDE:
+            return await _document(service, record.id)
+        return await _stepped(request, _step(request, record.id, INGESTED))
+
+    once = once_of(caller, request, key, (await request.body(),))
+    return reply(await _once(request, once, run))
+
+
+@get(
+    "/{workflow_id:str}",
+    opt={"right": "read"},
+    operation_id="getWorkflow",
+    summary="Look at a workflow",
+)
+async def show(
+    request: Asked, workflow_id: FromPath[str], wait: Wait = None, known: IfNoneMatch = None
+) -> Response[schemas.Workflow]:
+    """Where a contract is, what was found, and what may be called next."""
+    return reply(
+        await operations.shown(
+            request,
+            workflow_id,
+            view=workflow_view,
+            machine=CONTRACT,
+            wait=wait,
+            if_none_match=known,
+        )
+    )
+
+
+# Steps
+
+
+async def _called(
+    request: Asked, workflow_id: str, stage: str, key: str | None, if_match: str | None
+) -> Answer:
+    service, caller = service_of(request), caller_of(request)
+    step = _step(request, workflow_id, stage, expected_version(service, if_match))
+    once = once_of(caller, request, key, (if_match or "",))
+    return await _once(request, once, lambda: _stepped(request, step))
+
+
+async def _stepped(request: Asked, step: Step) -> Answer:
+    """Have a step run and wait for it."""
+    await service_of(request).writer.ask(lambda app: app.external_driver.ask(step))
+    return await _waited(request, step.record_id, step.stage)
+
+
+async def _waited(request: Asked, record_id: str, stage: str) -> Answer:
+    """What became of a step, as soon as something did."""
+    service = service_of(request)
+    deadline = time.monotonic() + service.settings.api.step_seconds_max
+
+    def look(app: App) -> str:
+        return app.external_driver.standing(app.record(record_id), stage)
+
+    while True:
+        turn = service.hub.turn()
+        standing = await service.quick.ask(look)
+        left = deadline - time.monotonic()
+        if standing not in ("under_way", "held"):
+            break
+        if left <= 0 or service.hub.is_ending:
+            raise Refusal(
+                "step-unfinished",
+                f"{record_id} is still at {stage}; call again to wait on",
+                headers={"Retry-After": str(RETRY_AFTER_S)},
+                record_id=record_id,
+                retryable=True,
+                allowed=[_call(stage)],
+            )
+        await service.hub.wait(turn, timeout_s=left)
+        await asyncio.sleep(operations.LOOK_PAUSE_S)
+    if standing == "done":
+        return await _document(service, record_id)
+    return await service.quick.ask(lambda app: _unhappy(app, app.record(record_id), stage))
+
+
+def _unhappy(app: App, record: Record, stage: str) -> NoReturn:
+    if app.external_driver.standing(record, stage) != "failed":
+        _refuse_order(app, record, _call(stage))
+    is_retryable = app.external_driver.is_retryable(record)
+    said = (
+        f"{record.id} failed at {record.failed_from}: {record.error_code}: {record.error_message}"
+    )
+    raise Refusal(
+        "step-retryable" if is_retryable else "step-failed",
+        said,
+        headers={"Retry-After": str(RETRY_AFTER_S)} if is_retryable else {},
+        record_id=record.id,
+        found=record.status,
+        error_code=record.error_code or "",
+        retryable=is_retryable,
+        allowed=_calls(app, record),
+    )
+
+
+def _refuse_order(app: App, record: Record, call: str) -> NoReturn:
+    allowed = _calls(app, record)
+    raise Refusal(
+        "out-of-order",
+        f"{call} is not next: {record.id} is {record.status}; possible: {', '.join(allowed) or 'nothing'}",
+        record_id=record.id,
+        found=record.status,
+        allowed=allowed,
+        retryable=False,
+    )
+
+
+async def _document(service: Service, record_id: str) -> Answer:
+    def look(app: App) -> Answer:
+        record = app.record(record_id)
+        headers = {"ETag": views.etag(record.version), "Location": f"/workflows/{record.id}"}
+        return views.answered(workflow_view(app, record), headers=headers)
+
+    return await service.broad.ask(look)
+
+
+async def _once(request: Asked, once: Once | None, run: Callable[[], Any]) -> Answer:
+    """Run it; with an Idempotency-Key the answer is kept, unless it says that the call is to be repeated."""
+    if once is None:
+        answered: Answer = await run()
+        return answered
+    service = service_of(request)
+    service.writer.begin(once)
+    try:
+        found = await service.quick.ask(lambda app: app.requests.answers([once]))
+        if (once.caller, once.key) in found:
+            fingerprint, before = found[once.caller, once.key]
+            if fingerprint != once.fingerprint:
+                raise Refusal(
+                    "key-reused",
+                    "this Idempotency-Key was used for another request; take a new one",
+                )
+            return msgspec.structs.replace(before, headers={**before.headers, REPLAYED: "true"})
+        answer: Answer = await run()
+        await service.writer.ask(lambda app: app.requests.remember(once, answer, now=app.clock()))
+        return answer
+    finally:
+        service.writer.end(once)
+
+
+def _step(request: Asked, record_id: str, stage: str, version: int | None = None) -> Step:
+    caller = caller_of(request)
+    return Step(
+        record_id=record_id,
+        stage=stage,
+        actor=_actor(caller),
+        version=version,
+        machines=_machines(caller),
+        trace=trace_of(request),
+    )
+
+
+def _actor(caller: Caller) -> str:
+    """Whoever calls here drives, and decides nothing of their own."""
+    return SEQUENCER + caller.actor.removeprefix(PERSON)
+
+
+def _machines(caller: Caller) -> tuple[str, ...]:
+    return (CONTRACT,) if caller.covers(CONTRACT) else ("",)
+
+
+def _call(stage: str) -> str:
+    return INGEST if stage == INGESTED else stage
+
+
+def _calls(app: App, record: Record) -> list[str]:
+    return [_call(each) for each in app.external_driver.next_calls(record)]
+
+
+# Taking in
+
+
+async def _form(service: Service, caller: Caller, request: Asked) -> Form:
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        async with UploadReceiver(
+            service, caller, request, machine=CONTRACT, required=("file",), aliases=ALIASES
+        ) as reception:
+            return await reception.form()
+    asked = _read(await _body(service, caller, request))
+    app = service.quick.app
+    assert app is not None  # noqa: S101 - the service is open
+    own_machine(app, caller, CONTRACT)
+    try:
+        content = b64decode(asked.pdf_base64, validate=True)
+    except (binascii.Error, ValueError):
+        raise _refused_field("pdfBase64", "this is not base64") from None
+    if not content:
+        raise _refused_field("pdfBase64", "the document is empty")
+    bytes_max = _bytes_max(service, caller)
+    artifact = await service.porter().ask(
+        lambda app: app.artifacts.put((content,), bytes_max=bytes_max)
+    )
+    labels = {} if asked.vertical_slug is None else {VERTICAL: asked.vertical_slug}
+    return Form(
+        artifact=artifact,
+        machine=CONTRACT,
+        name=asked.filename,
+        labels=labels,
+        priority="5",
+        reason=None,
+    )
+
+
+def _read(body: bytes) -> schemas.IngestRequest:
+    try:
+        return msgspec.json.decode(body, type=schemas.IngestRequest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refusal("invalid-request", f"the document cannot be read: {error}") from None
+
+
+def _refused_field(field: str, sentence: str) -> Refusal:
+    fault = schemas.FieldFault(field=field, sentence=sentence)
+    return Refusal("invalid-request", f"{field}: {sentence}", errors=[fault])
+
+
+async def _body(service: Service, caller: Caller, request: Asked) -> bytes:
+    limit = _bytes_max(service, caller)
+    body = bytearray()
+    async for piece, _ in pieces(request, idle_s=service.settings.api.idle_seconds):
+        body += piece
+        if len(body) > limit * JSON_OVERHEAD + SLACK_BYTES:
+            raise Refusal(
+                "too-large",
+                f"the document has more than {limit} bytes, which is the limit; large ones are sent as {FORM}",
+                headers={"Connection": "close"},
+                limit=limit,
+            )
+    return bytes(body)
+
+
+def _bytes_max(service: Service, caller: Caller) -> int:
+    own = None if caller.key is None else caller.key.upload_bytes_max
+    return own or service.settings.limits.upload_bytes_max
+
+
+# View
+
+
+def workflow_view(app: App, record: Record) -> schemas.Workflow:
+    """A contract as whoever drives it sees it."""
+    machine = app.registry.of(record)
+    needs_review = machine.kind[record.status] == "suspended"
+    confidence = record.fields.get("final_confidence")
+    return schemas.Workflow(
+        workflow_id=record.id,
+        status=record.status,
+        version=record.version,
+        external_driver=OUTSIDE if machine.is_outside(record) else AUTO,  # type: ignore[arg-type]
+        needs_review=needs_review,
+        review_task_id=record.id if needs_review else None,
+        review_deadline=to_iso(record.due_at) if needs_review and record.due_at else None,
+        final_confidence=confidence if isinstance(confidence, int) else None,
+        vertical=views.text_of(record.fields.get(VERTICAL) or record.labels.get(VERTICAL)),
+        provider=views.text_of(record.fields.get("provider")),
+        retryable=app.external_driver.is_retryable(record),
+        retry_count=record.retry_count,
+        error=_error(record),
+        next_calls=_calls(app, record),
+        fields=_fields(app, record),
+        problems=app.reviews.problems(record),
+        comparison=_comparison(app, record),
+        filename=views.text_of(record.labels.get("filename")),
+        document=record.artifact,
+        replaces=record.replaces,
+        created_at=to_iso(record.created_at),
+        updated_at=to_iso(record.entered_at),
+    )
+
+
+def _error(record: Record) -> schemas.WorkflowError | None:
+    if record.error_code is None:
+        return None
+    return schemas.WorkflowError(
+        code=record.error_code, message=record.error_message, failed_at_step=record.failed_from
+    )
+
+
+def _fields(app: App, record: Record) -> list[Fields]:
+    corrected = record.outputs.get("review")
+    if corrected is not None:
+        return list(app.outputs.items(record.id, corrected))
+    return app.reviews.items(record)
+
+
+def _comparison(app: App, record: Record) -> Fields | None:
+    made = record.outputs.get(COMPARED)
+    if made is None:
+        return None
+    offers: list[Any] = list(app.outputs.items(record.id, made))
+    return {**app.outputs.about(record.id, made), "offers": offers}
+
+
+router = Router(
+    path="/workflows",
+    route_handlers=[ingest, extract, compare, retry, review, reprocess, show],
+    tags=["workflows"],
+)
+HANDLERS: list[Any] = [router]

@@ -1,0 +1,232 @@
+"""What was asked for over HTTP and must be remembered: answers that are given again, and bulk actions.
+
+An answer is written in the transaction that did what it tells of, under the caller and the `Idempotency-Key`: so a
+request that is sent twice is done once, whatever is cut in between. A batch keeps the last record that it came to,
+so any process can go on from there. Nothing here moves a record.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from stateward.core.errors import UnknownName
+from stateward.core.model import Micros
+from stateward.storage.database import Database, Row, Table
+
+ANSWERS = Table(
+    "answers",
+    {
+        "caller": "text",
+        "key": "text",
+        "fingerprint": "text",
+        "status": "bigint",
+        "headers": "json",
+        "body": "text",
+        "at": "bigint",
+    },
+    key=("caller", "key"),
+)
+BATCHES = Table(
+    "batches",
+    {
+        "id": "text",
+        "version": "bigint",
+        "verb": "text",
+        "status": "text",
+        "query": "text",
+        "query_at": "bigint",
+        "ids": "json",
+        "pipelines": "json",
+        "actor": "text",
+        "reason": "text",
+        "after": "text",
+        "expected": "bigint",
+        "matched": "bigint",
+        "applied": "bigint",
+        "refused": "json",
+        "examples": "json",
+        "created_at": "bigint",
+        "updated_at": "bigint",
+    },
+    key=("id",),
+)
+FORGOTTEN_MAX = 1000
+_ANSWER_COLUMNS = ", ".join(ANSWERS.columns)
+_BATCH_COLUMNS = ", ".join(BATCHES.columns)
+
+BatchStatus: TypeAlias = Literal["running", "done", "aborted"]
+_decode_headers = msgspec.json.Decoder(dict[str, str]).decode
+_decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
+_decode_counts = msgspec.json.Decoder(dict[str, int]).decode
+_decode_examples = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
+
+
+class Once(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that must be done once: who asks, under which key, for what."""
+
+    caller: str
+    key: str
+    fingerprint: str
+
+    @property
+    def name(self) -> str:
+        """What tells it from every other."""
+        return sha256(f"{self.caller}\x00{self.key}".encode()).hexdigest()
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the door says: a status, headers, and a document as JSON."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = {}
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """A bulk action and how far it is. `refused` counts by reason; `examples` are ids, by what became of them."""
+
+    id: str
+    version: int
+    verb: str
+    status: BatchStatus
+    query: str
+    query_at: Micros
+    ids: tuple[str, ...]
+    pipelines: tuple[str, ...]
+    actor: str
+    reason: str | None
+    after: str
+    expected: int
+    matched: int
+    applied: int
+    refused: dict[str, int]
+    examples: dict[str, tuple[str, ...]]
+    created_at: Micros
+    updated_at: Micros
+
+
+class IdempotencyKeys:
+    """Answers and batches, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # Answers
+
+    def answers(self, wanted: Sequence[Once]) -> dict[tuple[str, str], tuple[str, Answer]]:
+        """By caller and key, the fingerprint and the answer that was given."""
+        if not wanted:
+            return {}
+        condition, params = self._database.among("key", sorted({each.key for each in wanted}))
+        found = self._database.rows(
+            f"SELECT {_ANSWER_COLUMNS} FROM answers WHERE {condition}", **params
+        )
+        return {
+            (str(caller), str(key)): (
+                str(fingerprint),
+                Answer(
+                    status=int(status or 0),
+                    headers=_decode_headers(str(headers)),
+                    body=str(body).encode(),
+                ),
+            )
+            for caller, key, fingerprint, status, headers, body, _ in found
+        }
+
+    def remember(self, once: Once, answer: Answer, *, now: Micros) -> bool:
+        """Keep an answer; False if another process kept one for the same key meanwhile."""
+        headers = msgspec.json.encode(answer.headers).decode()
+        row: Row = (
+            once.caller,
+            once.key,
+            once.fingerprint,
+            answer.status,
+            headers,
+            answer.body.decode(),
+            now,
+        )
+        (is_kept,) = self._database.insert_new(ANSWERS, [row])
+        return is_kept
+
+    def forget(self, *, before: Micros) -> int:
+        """Drop some of the answers from before this moment; how many."""
+        return self._database.run(
+            "DELETE FROM answers WHERE (caller, key) IN"
+            f" (SELECT caller, key FROM answers WHERE at < :before ORDER BY at LIMIT {FORGOTTEN_MAX})",
+            before=before,
+        )
+
+    # Batches
+
+    def add_batch(self, batch: Batch) -> None:
+        """Keep a new batch."""
+        self._database.insert(BATCHES, [_batch_row(batch)])
+
+    def batch(self, batch_id: str, *, lock: bool = False) -> Batch:
+        """One batch; with `lock` nobody else moves it on until the unit ends."""
+        found = self._database.rows(
+            f"SELECT {_BATCH_COLUMNS} FROM batches WHERE id = :id"
+            + (self._database.locking if lock else ""),
+            id=batch_id,
+        )
+        if not found:
+            raise UnknownName("batch", batch_id[:80])
+        return _batch(found[0])
+
+    def save_batch(self, batch: Batch) -> None:
+        """Write how far a batch is. The caller holds its lock."""
+        self._database.update(
+            BATCHES, [_batch_row(batch)], expected="version", column=[batch.version - 1]
+        )
+
+    def batches(self, *, after: str = "", limit: int = 100) -> list[Batch]:
+        """Batches, newest first."""
+        cursor = " WHERE id < :after" if after else ""
+        found = self._database.rows(
+            f"SELECT {_BATCH_COLUMNS} FROM batches{cursor} ORDER BY id DESC LIMIT :limit",
+            limit=limit,
+            **({"after": after} if after else {}),
+        )
+        return [_batch(row) for row in found]
+
+    def running(self) -> list[str]:
+        """The ids of batches that are not done."""
+        found = self._database.rows("SELECT id FROM batches WHERE status = 'running' ORDER BY id")
+        return [str(each) for (each,) in found]
+
+
+def _batch_row(b: Batch) -> Row:
+    def text(value: object) -> str:
+        return msgspec.json.encode(value).decode()
+
+    return (
+        b.id,
+        b.version,
+        b.verb,
+        b.status,
+        b.query,
+        b.query_at,
+        text(b.ids),
+        text(b.pipelines),
+        b.actor,
+        b.reason,
+        b.after,
+        b.expected,
+        b.matched,
+        b.applied,
+        text(b.refused),
+        text(b.examples),
+        b.created_at,
+        b.updated_at,
+    )
+
+
+def _batch(row: Row) -> Batch:
+    values: dict[str, object] = dict(zip(BATCHES.columns, row, strict=True))
+    values["ids"] = _decode_names(str(values["ids"]))
+    values["pipelines"] = _decode_names(str(values["pipelines"]))
+    values["refused"] = _decode_counts(str(values["refused"]))
+    values["examples"] = _decode_examples(str(values["examples"]))
+    return Batch(**values)  # type: ignore[arg-type]

@@ -1,0 +1,209 @@
+"""API keys: who may ask for what, and of which pipelines.
+
+A key is `sw_<id>_<secret>`. The id finds its row; of the secret, 256 random bits, only the SHA-256 is kept, which
+is enough for a secret that nobody can guess. A key is shown once, when it is made, and no answer or log holds it
+again. Whoever comes without a key is nobody here: what nobody may do is the door's business.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.model import Micros
+from stateward.storage.database import Database, Row, Table
+
+PREFIX = "sw"
+KEY_CHARS_MAX = 200
+NAME_CHARS_MAX = 60
+USED_STEP: Micros = 60_000_000  # when a key was used is kept to the minute
+KEYS_MAX = 10_000
+
+Role: TypeAlias = Literal["viewer", "submitter", "reviewer", "operator", "admin"]
+Right: TypeAlias = Literal["read", "submit", "review", "act", "observe", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+RIGHTS: dict[Role, frozenset[Right]] = {
+    "viewer": frozenset({"read"}),
+    "submitter": frozenset({"read", "submit"}),
+    "reviewer": frozenset({"read", "review"}),
+    "operator": frozenset({"read", "submit", "review", "act", "observe"}),
+    "admin": frozenset({"read", "submit", "review", "act", "observe", "admin"}),
+}
+
+API_KEYS = Table(
+    "api_keys",
+    {
+        "id": "text",
+        "name": "text",
+        "role": "text",
+        "pipelines": "json",
+        "secret_hash": "text",
+        "created_at": "bigint",
+        "created_by": "text",
+        "expires_at": "bigint",
+        "revoked_at": "bigint",
+        "used_at": "bigint",
+        "rate_per_minute": "bigint",
+        "upload_bytes_max": "bigint",
+    },
+    key=("id",),
+)
+_COLUMNS = ", ".join(API_KEYS.columns)
+_decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
+
+
+class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a key; its secret is not."""
+
+    id: str
+    name: str
+    role: Role
+    pipelines: tuple[str, ...]
+    created_at: Micros
+    created_by: str
+    expires_at: Micros | None = None
+    revoked_at: Micros | None = None
+    used_at: Micros | None = None
+    rate_per_minute: int | None = None
+    upload_bytes_max: int | None = None
+
+    def is_live(self, now: Micros) -> bool:
+        """Whether it opens anything now."""
+        is_over = self.expires_at is not None and self.expires_at <= now
+        return self.revoked_at is None and not is_over
+
+    def may(self, right: Right) -> bool:
+        """Whether its role has a right."""
+        return right in RIGHTS[self.role]
+
+
+def key_text(key_id: str, secret: str) -> str:
+    """A key as it is shown, once."""
+    return f"{PREFIX}_{key_id}_{secret}"
+
+
+def key_parts(text: str) -> tuple[str, str] | None:
+    """Id and secret of a key; None if that is none."""
+    parts = text.split("_", 2)
+    is_key = len(parts) == 3 and parts[0] == PREFIX and len(text) <= KEY_CHARS_MAX
+    return (parts[1], parts[2]) if is_key and parts[1] and parts[2] else None
+
+
+def check_name(name: str) -> str:
+    """A name that can stand in a history as who did it."""
+    if not name or len(name) > NAME_CHARS_MAX or not name.isprintable() or name != name.strip():
+        raise InvalidRequest(
+            f"a key's name says who uses it: 1 to {NAME_CHARS_MAX} characters that can be printed, not {name!r}"
+        )
+    return name
+
+
+def check_role(role: str) -> Role:
+    """A role that exists."""
+    for each in ROLES:
+        if each == role:
+            return each
+    raise UnknownName("role", role, ROLES)
+
+
+class Keys:
+    """The keys, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, key: ApiKey, *, secret: str) -> None:
+        """Keep a key; of its secret, the hash."""
+        with self._database.transaction():
+            self._database.insert(API_KEYS, [_row(key, secret)])
+
+    def all(self) -> list[ApiKey]:
+        """Every key there ever was, newest last."""
+        found = self._database.rows(
+            f"SELECT {_COLUMNS} FROM api_keys ORDER BY created_at, id LIMIT {KEYS_MAX}"
+        )
+        return [_key(row)[0] for row in found]
+
+    def is_any(self) -> bool:
+        """Whether a key was ever made. Revoked ones count: to take the last one away opens nothing."""
+        return bool(self._database.rows("SELECT 1 FROM api_keys LIMIT 1"))
+
+    def is_live(self, now: Micros) -> bool:
+        """Whether some key opens something."""
+        return any(key.is_live(now) for key in self.all())
+
+    def opened_by(self, text: str, *, now: Micros) -> ApiKey | None:
+        """The live key that this text is; None if it is none. How long it takes says nothing of the secret."""
+        parts = key_parts(text)
+        if parts is None:
+            return None
+        found = self._database.rows(
+            f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id",
+            id=parts[0],
+        )
+        if not found:
+            return None
+        key, secret_hash = _key(found[0])
+        is_right = compare_digest(secret_hash, hashed(parts[1]))
+        return key if is_right and key.is_live(now) else None
+
+    def live(self, key_id: str, *, now: Micros) -> ApiKey | None:
+        """The key of this id, if it opens something now."""
+        found = self._database.rows(f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id", id=key_id)
+        key = _key(found[0])[0] if found else None
+        return key if key is not None and key.is_live(now) else None
+
+    def revoke(self, key_id: str, *, now: Micros) -> bool:
+        """Close a key from the next request on; whether it was open."""
+        with self._database.transaction():
+            if not self._database.rows("SELECT 1 FROM api_keys WHERE id = :id", id=key_id):
+                raise UnknownName("key", key_id, [key.id for key in self.all() if key.is_live(now)])
+            changed = self._database.run(
+                "UPDATE api_keys SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
+                id=key_id,
+                now=now,
+            )
+            return bool(changed)
+
+    def used(self, key_ids: Sequence[str], *, now: Micros) -> None:
+        """Note when keys were used, to the minute."""
+        condition, params = self._database.among("id", sorted(set(key_ids)))
+        self._database.run(
+            f"UPDATE api_keys SET used_at = :now WHERE {condition}"
+            " AND (used_at IS NULL OR used_at < :before)",
+            now=now,
+            before=now - USED_STEP,
+            **params,
+        )
+
+
+def hashed(secret: str) -> str:
+    """What is kept of a secret."""
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _row(key: ApiKey, secret: str) -> Row:
+    return (
+        key.id,
+        key.name,
+        key.role,
+        msgspec.json.encode(key.pipelines).decode(),
+        hashed(secret),
+        key.created_at,
+        key.created_by,
+        key.expires_at,
+        key.revoked_at,
+        key.used_at,
+        key.rate_per_minute,
+        key.upload_bytes_max,
+    )
+
+
+def _key(row: Row) -> tuple[ApiKey, str]:
+    values = dict(zip(API_KEYS.columns, row, strict=True))
+    secret_hash = str(values.pop("secret_hash"))
+    pipelines = _decode_names(str(values.pop("pipelines")))
+    return ApiKey(pipelines=pipelines, **values), secret_hash  # type: ignore[arg-type]

@@ -1,0 +1,701 @@
+"""PostgreSQL 13 or newer: one connection a handle, all tables in the schema `stateward`.
+
+Bulk verbs are one statement a batch, written as text: `insert` is a COPY, the others hand over each
+column as an array and unnest the arrays in a select list. CPU of client and server together on 2 arm64
+cores, in µs a row of 25 columns, 256 rows a batch, commit included:
+insert by COPY 17, by arrays 19, VALUES 21, JSON 28, executemany 57, psycopg's own lists 84;
+compare-and-set by arrays 37, VALUES 39, JSON 44, executemany 73, psycopg's own lists 105.
+
+Text and NULL parameters take their type from where they stand, so `:x IS NULL` alone says too little:
+write `CAST(:x AS text) IS NULL`. Whole numbers are bigint, sequences are arrays (`= ANY(:ids)`). Plans
+must not depend on how fresh the statistics are (a queue is empty when they are taken and full when it
+matters): each hot statement has its index, and the session is told to use it. This module must never
+know what a row means.
+"""
+
+import selectors
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from math import ceil
+from threading import RLock
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from stateward.core.errors import (
+    StoreError,
+    StoreFull,
+    StoreMismatch,
+    StoreUnreachable,
+)
+from stateward.core.failpoints import Point, point
+from stateward.storage.database import (
+    TOPICS,
+    Cell,
+    ColumnType,
+    Row,
+    Table,
+)
+from stateward.storage.libpq import (
+    Session,
+    arrays,
+    bound,
+    lines,
+    whole,
+)
+from stateward.storage.migrations import Migration, migrations
+
+SCHEMA = "stateward"
+RUNNER_ROLE = "stateward_runner"
+VERSION_MIN = 130_000
+MIGRATION_LOCK = 0x53_74_57_64  # "StWd", as in the head of our SQLite files
+CONNECT_S = 10.0
+CONNECT_TRIES_MAX = 5
+CONNECT_PAUSE_S = 0.1  # doubled from try to try
+LOCK_S = 30
+UNIT_IDLE_S = 15.0  # a process that was stopped inside a unit must not hold its rows for ever
+BELL_PAUSE_S = 0.5
+
+SETUP = f"""
+SET idle_in_transaction_session_timeout = {{unit_idle_ms}};
+SET search_path = {SCHEMA};
+SET client_min_messages = warning;
+SET default_transaction_isolation = 'read committed';
+SET lock_timeout = '{LOCK_S}s';
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+SET enable_hashjoin = off; SET enable_mergejoin = off;
+SET jit = off
+"""
+NETWORK = {  # a peer that fell silent is noticed within half a minute; unix sockets ignore these
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "25000",
+}
+DOOMED = "a part of this unit failed, so none of it is written"
+GRANT_ROLE = f"GRANT {RUNNER_ROLE} TO {{login}}"
+CREATE_ROLE = f"CREATE ROLE {RUNNER_ROLE} NOLOGIN; {GRANT_ROLE}; SELECT {SCHEMA}.grant_to_runners()"
+ASK_FOR = "; an administrator runs: "
+
+Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
+
+
+class PostgresDatabase:
+    """One connection to one database; threads that share it take turns unit by unit.
+
+    With a `role` the handle becomes that role after login and leaves the schema as it is. A lost
+    connection is opened anew at the next use, but never inside a unit.
+    """
+
+    locking = " FOR UPDATE"
+    skipping = " FOR UPDATE SKIP LOCKED"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        role: str | None = None,
+        connect_s: float = CONNECT_S,
+        unit_idle_s: float = UNIT_IDLE_S,
+    ) -> None:
+        self._parameters = _parameters(url, connect_s)
+        self._unit_idle_ms = max(1, round(unit_idle_s * 1000))
+        self._where = _where(self._parameters)
+        self._role = role
+        self._lock = RLock()
+        self._depth = 0
+        self._is_doomed = False
+        self._is_closed = False
+        self._rung: set[str] = set()
+        self._wakeups: list[PostgresWakeup] = []
+        self._session: Session | None = None
+        self._session = self._connect()
+        try:
+            with self._translated():
+                _bring_up_to_date(self._session, self._where, is_allowed=role is None)
+        except BaseException:
+            self.close()
+            raise
+
+    # Connection
+
+    def _connect(self) -> Session:
+        with self._translated():
+            session = Session(make_conninfo("", **self._parameters))
+            try:
+                _check_server(session, self._where)
+                session.command(SETUP.format(unit_idle_ms=self._unit_idle_ms))
+                if self._role is not None:
+                    _become(session, self._role)
+            except BaseException:
+                session.close()
+                raise
+            return session
+
+    def _use(self) -> Session:
+        """The connection, opened anew if it was lost; inside a unit only the one it began with."""
+        session = self._session
+        if self._is_closed:
+            raise StoreError(f"this handle to {self._where} is closed")
+        if self._depth:
+            if session is None or session.is_lost:
+                raise StoreUnreachable(
+                    f"{self._where}: the connection was lost inside a unit; nothing of it is written"
+                )
+            return session
+        if session is None or not session.is_idle():
+            session = self._session = self._reconnect()
+        return session
+
+    def _reconnect(self) -> Session:
+        self._drop()
+        for number in range(CONNECT_TRIES_MAX - 1):
+            with suppress(StoreUnreachable):
+                return self._connect()
+            time.sleep(CONNECT_PAUSE_S * 2**number)
+        return self._connect()
+
+    def _drop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    @contextmanager
+    def _translated(self, *, unreachable: str = "") -> Iterator[None]:
+        """PostgreSQL's errors as ours, each with a sentence that says what to do."""
+        try:
+            yield
+        except psycopg.Error as error:
+            is_lost = self._session is not None and self._session.is_lost
+            ours = _translation(error, self._where, is_lost=is_lost, unreachable=unreachable)
+            if ours is None:
+                raise
+            raise ours from error
+
+    # Units
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One transaction. A unit inside a unit joins it, and dooms it when it fails."""
+        with self._lock:
+            if self._depth:
+                with self._joined():
+                    yield
+                return
+            self._begin()
+            self._depth, self._is_doomed = 1, False
+            try:
+                yield
+                self._commit()
+            except BaseException:
+                self._undo()
+                raise
+            finally:
+                self._depth = 0
+                self._rung.clear()
+
+    @contextmanager
+    def _joined(self) -> Iterator[None]:
+        self._depth += 1
+        try:
+            yield
+        except BaseException:
+            self._is_doomed = True
+            raise
+        finally:
+            self._depth -= 1
+
+    def _begin(self) -> None:
+        try:
+            self._command("BEGIN")
+        except StoreUnreachable:  # lost just now; nothing was begun, so nothing is done twice
+            self._command("BEGIN")
+
+    def _commit(self) -> None:
+        session = self._use()
+        if self._is_doomed or session.has_failed:
+            raise StoreError(DOOMED)
+        point(Point.COMMIT_BEFORE)
+        with self._translated(unreachable=LOST_IN_COMMIT):
+            session.command(_notify_sql(frozenset(self._rung)) + "COMMIT")
+        point(Point.COMMIT_AFTER)
+
+    def _undo(self) -> None:
+        if self._session is None or not self._session.undo():
+            self._drop()
+
+    def _command(self, sql: str) -> None:
+        with self._translated():
+            self._use().command(sql)
+
+    # Statements
+
+    def rows(self, sql: str, **params: object) -> list[Row]:
+        """The rows of a query."""
+        with self._lock, self._translated():
+            session = self._use()
+            return session.loaded(session.statement(*bound(sql, params)))
+
+    def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
+        """A condition that a column holds one of these texts, and its parameter."""
+        return f"{column} = ANY(:among)", {"among": list(values)}
+
+    def run(self, sql: str, **params: object) -> int:
+        """Carry out one statement; how many rows it changed."""
+        with self._lock, self._translated():
+            return self._use().statement(*bound(sql, params)).command_tuples or 0
+
+    def insert(self, table: Table, rows: Sequence[Row]) -> None:
+        """Write new rows; a key that exists already is an error."""
+        if rows:
+            sql = f"COPY {table.name} ({_names(table.columns)}) FROM STDIN"
+            data = lines(table.columns.values(), rows)
+            with self._lock, self._translated():
+                self._use().copy(sql, data)
+
+    def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
+        """Write the rows that break no unique rule; for each, whether it was written."""
+        columns = tuple(table.columns.items())
+        sql = _insert_new_sql(table.name, columns, table.key)
+        width = len(table.key)
+        if not width or tuple(table.columns)[:width] != table.key:  # nothing tells them apart
+            return [bool(self._bulk(sql, columns, [row])) for row in rows]
+        return [
+            is_written
+            for part in _without_repeats(rows, width)
+            for is_written in _told(part, width, self._bulk(sql, columns, part))
+        ]
+
+    def update(
+        self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
+    ) -> list[bool]:
+        """Overwrite rows by key where `expected` still holds the old value; keys are distinct."""
+        columns = (*table.columns.items(), ("was", table.columns[expected]))
+        sql = _update_sql(table.name, columns, table.key, expected)
+        with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
+        # In the order of their keys: two writers of the same rows queue up, never in a circle.
+        return _told(rows, len(table.key), self._bulk(sql, columns, sorted(with_old)))
+
+    def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
+        """Delete rows by key (or by the columns `by`); for each key, whether there was a row."""
+        # A key that is no column of the rows we write is a number that the database draws itself.
+        names = tuple(by) or table.key
+        columns: Columns = tuple((name, table.columns.get(name, "bigint")) for name in names)
+        return _told(keys, len(names), self._bulk(_delete_sql(table.name, columns), columns, keys))
+
+    def _bulk(self, sql: str, columns: Columns, rows: Sequence[Row]) -> set[Row]:
+        """Run a statement that takes an array a column; the keys that it returns."""
+        if not rows:
+            return set()
+        params = arrays([type_ for _, type_ in columns], rows)
+        with self._lock, self._translated():
+            session = self._use()
+            return set(session.loaded(session.statement(sql, params)))
+
+    # Bells
+
+    def notify(self, topics: Iterable[str]) -> None:
+        """Wake those who listen, once the present unit is durable."""
+        rung = _known(topics)
+        with self._lock:
+            if self._depth:
+                self._rung |= rung
+            elif rung:
+                self._command(_notify_sql(rung))
+
+    def wakeup(self, *topics: str) -> "PostgresWakeup":
+        """A wakeup that these topics ring, with a connection of its own."""
+        rung = _known(topics)
+        if not rung:
+            raise StoreError("a wakeup needs a topic")
+        with self._translated():
+            wakeup = PostgresWakeup(self._connect, rung, forget=self._wakeups.remove)
+        self._wakeups.append(wakeup)
+        return wakeup
+
+    # Care
+
+    def check(self) -> dict[str, str]:
+        """Version, durability and size, for `doctor`."""
+        ((version, fsync, commit, size),) = self.rows(
+            "SELECT current_setting('server_version'), current_setting('fsync'), "
+            "current_setting('synchronous_commit'), pg_database_size(current_database())"
+        )
+        ((schema,),) = self.rows("SELECT count(*) FROM schema_migrations")
+        return {
+            "engine": "PostgreSQL " + str(version),
+            "where": self._where,
+            "fsync": str(fsync),
+            "synchronous_commit": str(commit),
+            "bytes": str(size),
+            "schema": str(schema),
+            "runner_role": self._runner_role(),
+        }
+
+    def _runner_role(self) -> str:
+        """The role of runners, or what an administrator has to do to give it to this login."""
+        ((is_runner, login),) = self.rows("SELECT is_runner(), quote_ident(current_user)")
+        if is_runner is None:
+            return "missing" + ASK_FOR + CREATE_ROLE.format(login=login)
+        if not is_runner:
+            return "not granted to this login" + ASK_FOR + GRANT_ROLE.format(login=login)
+        return RUNNER_ROLE
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._lock:
+            for wakeup in list(self._wakeups):
+                wakeup.close()
+            self._is_closed = True
+            self._drop()
+
+
+class PostgresWakeup:
+    """LISTEN on a connection of its own. Its loss counts as a ring, for one may have been missed."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Session],
+        topics: frozenset[str],
+        *,
+        forget: Callable[["PostgresWakeup"], None],
+    ) -> None:
+        self._connect = connect
+        self._sql = ";".join(f"LISTEN {SCHEMA}_{topic}" for topic in sorted(topics))
+        self._forget = forget
+        self._session: Session | None = None
+        self._is_closed = False
+        # Its descriptor stays the same when the connection inside is another, so that a caller's
+        # selector goes on working after the server was restarted.
+        self._selector = selectors.DefaultSelector()
+        try:
+            self._listen()
+        except BaseException:
+            self._selector.close()
+            raise
+
+    def _listen(self) -> None:
+        session = self._connect()
+        try:
+            session.command(self._sql)
+            self._selector.register(session.socket, selectors.EVENT_READ)
+        except BaseException:
+            session.close()
+            raise
+        self._session = session
+
+    def fileno(self) -> int:
+        """A descriptor that becomes readable when it rings."""
+        return self._selector.fileno()
+
+    def clear(self) -> None:
+        """Forget past rings; listen again if the connection was lost."""
+        if self._session is not None and not self._session.drain():
+            self._lose()
+        if self._session is None:
+            self._try_to_listen()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Sleep until it rings; False when the time was up first."""
+        deadline = time.monotonic() + timeout_s
+        while self._session is None:
+            if self._try_to_listen():
+                return True
+            left = deadline - time.monotonic()
+            time.sleep(max(0.0, min(left, BELL_PAUSE_S)))
+            if left <= BELL_PAUSE_S:
+                return False
+        return bool(self._selector.select(max(0.0, deadline - time.monotonic())))
+
+    def _try_to_listen(self) -> bool:
+        with suppress(StoreUnreachable, psycopg.Error):
+            self._listen()
+        return self._session is not None
+
+    def _lose(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            for key in list(self._selector.get_map().values()):
+                self._selector.unregister(key.fileobj)
+            session.close()
+
+    def close(self) -> None:
+        """Stop listening."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._lose()
+            self._selector.close()
+            self._forget(self)
+
+
+# Server and schema
+
+
+def migrate(url: str) -> None:
+    """Bring the schema up to date; safe to run twice, and by two processes at once."""
+    PostgresDatabase(url).close()
+
+
+def _check_server(session: Session, where: str) -> None:
+    if session.version < VERSION_MIN:
+        raise StoreMismatch(
+            f"{where} is served by PostgreSQL {session.version // 10_000}, which is too old; "
+            f"Stateward needs {VERSION_MIN // 10_000} or newer"
+        )
+    if session.encoding != "UTF8":
+        raise StoreMismatch(
+            f"{where} keeps text as {session.encoding}, not every name fits that; make another with "
+            "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
+
+
+def _become(session: Session, role: str) -> None:
+    name = whole(role).replace('"', '""')
+    try:
+        session.command(f'SET ROLE "{name}"')
+    except (errors.InvalidParameterValue, errors.InsufficientPrivilege) as error:
+        raise StoreError(
+            f"this login cannot act as the role {role!r} ({' '.join(str(error).split())}); "
+            "`stateward doctor` with the owner's login says what an administrator has to do"
+        ) from error
+
+
+def _bring_up_to_date(session: Session, where: str, *, is_allowed: bool) -> None:
+    if not _missing(session, where):
+        return
+    if not is_allowed:
+        raise StoreMismatch(
+            f"{where} lacks tables of this Stateward; start the coordinator first: "
+            "it brings them up to date with its own login"
+        )
+    session.command(f"BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+    try:
+        _lay_foundation(session, where)
+        for step in _missing(session, where):  # again: another process may have been faster
+            session.command(step.sql)
+            session.command(
+                f"INSERT INTO {SCHEMA}.schema_migrations VALUES ({step.number}, '{step.name}', "
+                f"'{step.digest}', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+            )
+        session.command("COMMIT")
+    except BaseException:
+        session.undo()
+        raise
+
+
+def _missing(session: Session, where: str) -> list[Migration]:
+    """The steps that the database still lacks; refuses one that did not go these steps."""
+    steps = migrations("postgres")
+    done: list[Row] = []
+    if session.query(f"SELECT 1 WHERE to_regclass('{SCHEMA}.schema_migrations') IS NOT NULL"):
+        done = session.query(
+            f"SELECT number, name, digest FROM {SCHEMA}.schema_migrations ORDER BY number"
+        )
+    if len(done) > len(steps):
+        raise StoreMismatch(
+            f"{where} was made by a newer Stateward (schema {len(done)}, this one knows "
+            f"{len(steps)}); upgrade Stateward"
+        )
+    for step, row in zip(steps, done, strict=False):
+        if row != (step.number, step.name, step.digest):
+            raise StoreMismatch(
+                f"migration {step.number} ({step.name}) is not the one that made {where}; one that "
+                "ran is never edited: restore the file, and put the change into a new one"
+            )
+    return steps[len(done) :]
+
+
+def _lay_foundation(session: Session, where: str) -> None:
+    """Make the schema and the table of migrations, unless they are there."""
+    names = session.query(
+        "SELECT c.relname::text FROM pg_namespace n "
+        f"LEFT JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = '{SCHEMA}'"
+    )
+    if ("schema_migrations",) in names:
+        return
+    if not names:
+        session.command(f"CREATE SCHEMA {SCHEMA}")
+    elif names != [(None,)]:
+        raise StoreMismatch(
+            f"the schema {SCHEMA!r} in {where} holds tables of another program; "
+            "name another database"
+        )
+    session.command(
+        f"CREATE TABLE {SCHEMA}.schema_migrations (number bigint PRIMARY KEY, name text NOT NULL, "
+        "digest text NOT NULL, at bigint NOT NULL)"
+    )
+
+
+# Errors
+
+UNREACHABLE = (
+    "cannot reach {where} ({words}); check that the server runs, that host, port and database are "
+    "right, and that it admits this user"
+)
+LOST_IN_COMMIT = (
+    "{where}: the connection was lost during a commit ({words}); it is written as a whole or not at "
+    "all: look before you repeat it"
+)
+SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
+    (
+        (errors.DiskFull, errors.IoError),
+        StoreFull,
+        "the disk under {where} is full or failing ({words}); nothing was half-written: free some "
+        "space and try again",
+    ),
+    (
+        (errors.DeadlockDetected, errors.SerializationFailure),
+        StoreUnreachable,
+        "{where} undid this to let another writer pass ({words}); try again",
+    ),
+    (
+        (errors.LockNotAvailable, errors.QueryCanceled),
+        StoreUnreachable,
+        "{where} is held by another writer for too long ({words}); look for a process that hangs",
+    ),
+    (
+        (errors.IdleInTransactionSessionTimeout,),
+        StoreUnreachable,
+        "{where} undid a unit that did nothing for too long ({words}); try again",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        StoreUnreachable,
+        "{where} takes no writes ({words}); if it is a standby, name the primary, or add "
+        "target_session_attrs=read-write to the address",
+    ),
+    ((errors.InFailedSqlTransaction,), StoreError, DOOMED),
+    (
+        (psycopg.IntegrityError,),
+        StoreError,
+        "{where} refused a row ({words}); nothing was written",
+    ),
+    (
+        (errors.InsufficientPrivilege,),
+        StoreError,
+        "this login may not do that in {where} ({words}); use the owner's login, or grant the right",
+    ),
+)
+
+
+def _translation(
+    error: psycopg.Error, where: str, *, is_lost: bool, unreachable: str
+) -> StoreError | None:
+    """Our error for one of PostgreSQL's; None for what only the statement's author can mend."""
+    words = " ".join(str(error).split())
+    for kinds, ours, sentence in SENTENCES:
+        if isinstance(error, kinds):
+            return ours(sentence.format(where=where, words=words))
+    if is_lost or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return StoreUnreachable((unreachable or UNREACHABLE).format(where=where, words=words))
+    return None
+
+
+def _parameters(url: str, connect_s: float) -> dict[str, str]:
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.Error:  # its words may quote the password
+        raise StoreUnreachable(
+            "the address of the database cannot be read; "
+            "write postgresql://user:password@host:5432/database"
+        ) from None
+    return {
+        **NETWORK,
+        "fallback_application_name": SCHEMA,
+        "connect_timeout": str(ceil(connect_s)),
+        **{name: str(value) for name, value in given.items()},
+        "client_encoding": "UTF8",
+    }
+
+
+def _where(parameters: dict[str, str]) -> str:
+    """The database in words, without its password."""
+    host = parameters.get("host") or parameters.get("hostaddr") or "the default host"
+    name = parameters.get("dbname") or "the default one"
+    return f"PostgreSQL database {name} at {host}, port {parameters.get('port') or '5432'}"
+
+
+# The SQL of the bulk verbs
+
+
+@lru_cache
+def _insert_new_sql(table: str, columns: Columns, key: tuple[str, ...]) -> str:
+    names = _names(name for name, _ in columns)
+    return (
+        f"INSERT INTO {table} ({names}) SELECT {_unnested(columns)} "
+        f"ON CONFLICT DO NOTHING RETURNING {_names(key) or '1'}"
+    )
+
+
+@lru_cache
+def _update_sql(table: str, columns: Columns, key: tuple[str, ...], expected: str) -> str:
+    numbered = list(enumerate(columns))
+    changed = ", ".join(f'"{name}" = v.c{n}' for n, (name, _) in numbered[len(key) : -1])
+    return (
+        f"UPDATE {table} AS t SET {changed} FROM (SELECT {_unnested(columns)}) AS v "
+        f'WHERE {_same(key)} AND t."{expected}" = v.c{len(columns) - 1} '
+        f"RETURNING {_names(key, of='t.')}"
+    )
+
+
+@lru_cache
+def _delete_sql(table: str, columns: Columns) -> str:
+    names = [name for name, _ in columns]
+    return (
+        f"DELETE FROM {table} AS t USING (SELECT {_unnested(columns)}) AS v "
+        f"WHERE {_same(names)} RETURNING {_names(names, of='t.')}"
+    )
+
+
+def _unnested(columns: Columns) -> str:
+    # A select list walks the arrays in step and keeps nothing, where FROM unnest(a, b) stores them.
+    return ", ".join(f"unnest(${n + 1}::{type_}[]) AS c{n}" for n, (_, type_) in enumerate(columns))
+
+
+def _same(key: Sequence[str]) -> str:
+    return " AND ".join(f't."{name}" = v.c{n}' for n, name in enumerate(key))
+
+
+def _names(names: Iterable[str], *, of: str = "") -> str:
+    return ", ".join(f'{of}"{name}"' for name in names)
+
+
+@lru_cache
+def _notify_sql(topics: frozenset[str]) -> str:
+    return "".join(f"NOTIFY {SCHEMA}_{topic};" for topic in sorted(topics))
+
+
+def _known(topics: Iterable[str]) -> frozenset[str]:
+    asked = frozenset(topics)
+    unknown = asked.difference(TOPICS)
+    if unknown:
+        raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
+    return asked
+
+
+def _without_repeats(rows: Sequence[Row], width: int) -> Iterator[Sequence[Row]]:
+    """The rows cut where a key comes again, so that a key which is returned means one row."""
+    part: dict[Row, Row] = {}
+    for row in rows:
+        if row[:width] in part:
+            yield list(part.values())
+            part = {}
+        part[row[:width]] = row
+    yield list(part.values())
+
+
+def _told(rows: Sequence[Row], width: int, found: set[Row]) -> list[bool]:
+    """For each row whether its key is among those found, which it is once."""
+    if len(found) == len(rows):
+        return [True] * len(rows)
+    return [_taken(found, tuple(row[:width])) for row in rows]
+
+
+def _taken(found: set[Row], key: Row) -> bool:
+    is_found = key in found
+    found.discard(key)
+    return is_found

@@ -1,0 +1,226 @@
+"""A query as one SQL condition over `records`, in the subset that SQLite and PostgreSQL both speak.
+
+Every value travels as a named parameter (`:q0`, `:q1`, …); only our own column names and operators
+are written into the text. Conditions are shaped so that indexes can serve them: a status comes with
+its machine, the beginning of an id is a range. (The range needs columns that sort by bytes: those
+of SQLite do, and those of PostgreSQL have COLLATE "C".)
+
+Nothing here runs a statement.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from stateward.core.query import (
+    META,
+    WORD,
+    Query,
+    Term,
+)
+
+# LIKE's own signs are escaped with '!', because a backslash means different things to the engines.
+_LIKE_SIGNS = re.compile(r"([!%_])")
+_JSON_SCALAR = re.compile(r"-?[0-9]+(\.[0-9]+)?|true|false")
+
+_COLUMNS = {
+    "machine": "machine",
+    "priority": "priority",
+    "retries": "retry_count",
+    "created": "created_at",
+    "entered": "entered_at",
+    "rest": "rest",
+    "worker": "worker",
+    "replaces": "replaces",
+}
+_CLAIM_KINDS = {
+    "waiting": "ready",
+    "running": "running",
+    "suspended": "suspended",
+    "failed": "failed",
+    "ended": "terminal",
+}
+# What the record itself adds to its kind of state. A stage without a state of its own for waiting
+# keeps its records in the running state until a worker takes them; a rest waits for nobody.
+_CLAIM_EXACTLY = {
+    "waiting": "({kind} AND rest IS NULL OR waiting IS NOT NULL)",
+    "running": "({kind} AND waiting IS NULL AND (rest IS NULL OR due_at IS NOT NULL))",
+}
+
+
+def where(
+    query: Query,
+    *,
+    kinds: Mapping[str, Mapping[str, str]],
+    running: Mapping[str, Mapping[str, str]] | None = None,
+) -> tuple[str, dict[str, object]]:
+    """The condition and its parameters; an empty query is `TRUE`.
+
+    Args:
+        query: What is looked for.
+        kinds: Machine → state → kind of state, for every machine that the store may hold: a term
+            on `status:`, `error:`, `stage:` or `is:` finds records of these machines only.
+        running: Machine → stage → the state it runs in, for `stage:`.
+    """
+    condition = _Condition(query, kinds, running or {})
+    return " AND ".join(condition.of(term) for term in query.terms) or "TRUE", condition.params
+
+
+class _Condition:
+    """Writes conditions and collects their parameters."""
+
+    def __init__(
+        self,
+        query: Query,
+        kinds: Mapping[str, Mapping[str, str]],
+        running: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self.params: dict[str, object] = {}
+        self._now = query.now
+        self._kinds = kinds
+        self._running = running
+        self._machines = query.machines or tuple(kinds)
+
+    def of(self, term: Term) -> str:
+        """One term, in brackets. It does not hold where a value is absent; its opposite does."""
+        positive = self._positive(term)
+        return f"(({positive}) IS NOT TRUE)" if term.is_negated else f"({positive})"
+
+    def _positive(self, term: Term) -> str:
+        if term.key == WORD:
+            return _any(self._word(text) for text in term.texts)
+        if term.key.startswith(META):
+            return self._label(term.key.removeprefix(META), term.texts)
+        if term.op != ":":
+            return f"{_COLUMNS[term.key]} {term.op} {self._bind(term.values[0])}"
+        match term.key:
+            case "status":
+                return self._of_machine(self._in("status", term.texts))
+            case "stage":
+                return self._stage(term.texts)
+            case "is":
+                return _any(self._claim(claim) for claim in term.texts)
+            case "id":
+                return _any(self._ids(term.texts))
+            case "error":
+                codes = _any(self._codes(term.texts))
+                return self._of_machine(f"error_code IS NOT NULL AND ({codes})")
+            case "message":
+                return _any(self._like("error_message", _containing(text)) for text in term.texts)
+            case "artifact":
+                # 'g' comes after every hexadecimal digit, in any collation.
+                return _any(self._range("artifact", text, text + "g") for text in term.texts)
+        return self._in(_COLUMNS[term.key], term.values)
+
+    # Each kind of term
+
+    def _word(self, word: str) -> str:
+        filename = self._like(f"labels ->> {self._key('filename')}", _containing(word))
+        return f"{self._range('id', word, _next_text(word))} OR {filename}"
+
+    def _codes(self, codes: Iterable[str]) -> Iterable[str]:
+        """Whole codes as an index finds them, in the ways that people write them; those with a star as a pattern."""
+        whole = [text for text in codes if "*" not in text]
+        if whole:
+            yield self._in(
+                "error_code",
+                dict.fromkeys(way for text in whole for way in (text, text.upper(), text.lower())),
+            )
+        for text in codes:
+            if "*" in text:
+                yield self._like("error_code", _globbed(text))
+
+    def _ids(self, ids: Iterable[str]) -> Iterable[str]:
+        whole = [text for text in ids if not text.endswith("*")]
+        if whole:
+            yield self._in("id", whole)
+        for prefix in (text[:-1] for text in ids if text.endswith("*")):
+            yield self._range("id", prefix, _next_text(prefix))
+
+    def _label(self, label: str, values: Iterable[str]) -> str:
+        """A label equals a text; a number or a boolean equals its text.
+
+        `->>` gives texts as they are; but SQLite's gives numbers as numbers and true as 1, equal to
+        no text. So what could be a number or a boolean is also compared with the JSON (`->`).
+        """
+        key = self._key(label)
+        texts = self._in(f"(labels ->> {key})", values)
+        scalars = [value for value in values if _JSON_SCALAR.fullmatch(value)]
+        if not scalars:
+            return texts
+        return f"{texts} OR {self._in(f'CAST(labels -> {key} AS text)', scalars)}"
+
+    def _stage(self, stages: tuple[str, ...]) -> str:
+        waiting = self._of_machine(f"waiting IS NOT NULL AND {self._in('waiting', stages)}")
+        states = {
+            machine: [state for stage, state in known.items() if stage in stages]
+            for machine, known in self._running.items()
+        }
+        return f"{waiting} OR {self._in_states(states)}"
+
+    def _claim(self, claim: str) -> str:
+        if claim == "skipped":
+            return f"rest = {self._bind('skipped')}"
+        if claim == "held":
+            return f"rest = {self._bind('held')} AND waiting IS NULL AND due_at IS NULL"
+        if claim == "overdue":
+            return f"due_at < {self._bind(self._now)}"
+        kind = _CLAIM_KINDS[claim]
+        states = {
+            machine: [state for state, found in known.items() if found == kind]
+            for machine, known in self._kinds.items()
+        }
+        return _CLAIM_EXACTLY.get(claim, "{kind}").format(kind=f"({self._in_states(states)})")
+
+    # Pieces
+
+    def _of_machine(self, condition: str) -> str:
+        """The condition, led by the machine: the indexes begin with it."""
+        if not self._machines:
+            return condition
+        return f"{self._in('machine', self._machines)} AND {condition}"
+
+    def _in_states(self, states: Mapping[str, Iterable[str]]) -> str:
+        return _any(
+            f"machine = {self._bind(machine)} AND {self._in('status', found)}"
+            for machine, found in states.items()
+            if found and machine in self._machines
+        )
+
+    def _in(self, column: str, values: Iterable[object]) -> str:
+        return f"{column} IN ({', '.join(self._bind(value) for value in values)})"
+
+    def _range(self, column: str, low: str, high: str) -> str:
+        return f"({column} >= {self._bind(low)} AND {column} < {self._bind(high)})"
+
+    def _like(self, column: str, pattern: str) -> str:
+        # SQLite's LIKE folds ASCII, PostgreSQL's nothing; lower() makes them alike.
+        return f"lower({column}) LIKE lower({self._bind(pattern)}) ESCAPE '!'"
+
+    def _key(self, label: str) -> str:
+        # Without the type PostgreSQL cannot tell a key from a place in a list.
+        return f"CAST({self._bind(label)} AS text)"
+
+    def _bind(self, value: object) -> str:
+        name = f"q{len(self.params)}"
+        self.params[name] = value
+        return f":{name}"
+
+
+def _any(conditions: Iterable[str]) -> str:
+    return " OR ".join(f"({condition})" for condition in conditions) or "FALSE"
+
+
+def _globbed(text: str) -> str:
+    return _LIKE_SIGNS.sub(r"!\1", text).replace("*", "%")
+
+
+def _containing(text: str) -> str:
+    return "%" + _LIKE_SIGNS.sub(r"!\1", text) + "%"
+
+
+def _next_text(prefix: str) -> str:
+    """The first text, by bytes, after all those that begin with `prefix`."""
+    last = ord(prefix[-1])
+    if last == 0x10FFFF:
+        return prefix + chr(last)  # nothing is higher, and no id holds it
+    return prefix[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)

@@ -1,0 +1,835 @@
+"""Records, their transitions and their effects, in one database.
+
+`commit` is the only way to write a record: compare-and-set on `version`, the transition chained to the one
+before it, the effects, and the anchor of the whole log, in one transaction, many records at a time. Everything
+else in here reads. The store decides nothing; it refuses what does not fit.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.chain import Anchor, advance, seal
+from stateward.core.errors import ConcurrentModification, StoreMismatch
+from stateward.core.failpoints import Point, point
+from stateward.core.machine import Machine
+from stateward.core.model import (
+    Change,
+    Disposition,
+    Effect,
+    Fields,
+    Micros,
+    Record,
+    Transition,
+    event_id,
+)
+from stateward.core.query import Query
+from stateward.storage.database import (
+    TOPIC_CHANGES,
+    TOPIC_READY,
+    Database,
+    Row,
+    Table,
+)
+from stateward.storage.search import where
+
+PAGE_MAX = 10_000
+
+RECORDS = Table(
+    "records",
+    {
+        "id": "text",
+        "machine": "text",
+        "machine_version": "bigint",
+        "status": "text",
+        "version": "bigint",
+        "created_at": "bigint",
+        "entered_at": "bigint",
+        "priority": "bigint",
+        "rank": "bigint",
+        "waiting": "text",
+        "due_at": "bigint",
+        "worker": "text",
+        "asked_by": "text",
+        "retry_count": "bigint",
+        "last_retry_at": "bigint",
+        "failed_from": "text",
+        "error_code": "text",
+        "error_message": "text",
+        "rest": "text",
+        "artifact": "text",
+        "dedupe": "text",
+        "replaces": "text",
+        "labels": "json",
+        "fields": "json",
+        "outputs": "json",
+        "head": "text",
+    },
+    key=("id",),
+)
+# What a change may touch; the rest of a record is as it was opened.
+RECORD_CHANGES = Table(
+    "records",
+    {
+        name: kind
+        for name, kind in RECORDS.columns.items()
+        if name
+        not in {
+            "machine",
+            "created_at",
+            "priority",
+            "rank",
+            "artifact",
+            "dedupe",
+            "replaces",
+            "labels",
+        }
+    },
+    key=("id",),
+)
+# What operators change without a change of status.
+RECORD_PLACES = Table(
+    "records",
+    {name: RECORDS.columns[name] for name in ("id", "version", "priority", "rank")},
+    key=("id",),
+)
+TRANSITIONS = Table(
+    "transitions",
+    {
+        "seq": "bigint",
+        "record_id": "text",
+        "version": "bigint",
+        "machine": "text",
+        "machine_version": "bigint",
+        "source": "text",
+        "target": "text",
+        "event_id": "text",
+        "at": "bigint",
+        "actor": "text",
+        "trigger": "text",
+        "attempt": "bigint",
+        "metadata": "json",
+        "authority": "text",
+        "epoch": "bigint",
+        "record_hash": "text",
+        "prev_hash": "text",
+        "hash": "text",
+    },
+    key=("seq",),
+)
+EFFECTS = Table(
+    "effects",
+    {
+        "record_id": "text",
+        "version": "bigint",
+        "kind": "text",
+        "payload": "json",
+        "created_at": "bigint",
+    },
+    key=("record_id", "version", "kind"),
+)
+DISPOSITIONS = Table(
+    "dispositions",
+    {
+        "event_id": "text",
+        "event_type": "text",
+        "record_id": "text",
+        "version": "bigint",
+        "actor": "text",
+        "reason": "text",
+        "detail": "text",
+        "at": "bigint",
+    },
+    key=(),
+)
+DEAD_LETTERS = Table(
+    "dead_letters", {"kind": "text", "body": "text", "reason": "text", "at": "bigint"}, key=()
+)
+PAUSES = Table(
+    "pauses",
+    {"machine": "text", "stage": "text", "at": "bigint", "actor": "text", "reason": "text"},
+    key=("machine", "stage"),
+)
+MACHINES = Table(
+    "machines",
+    {
+        "name": "text",
+        "version": "bigint",
+        "digest": "text",
+        "document": "json",
+        "at": "bigint",
+    },
+    key=("name", "version"),
+)
+
+_RECORD_COLUMNS = ", ".join(RECORDS.columns)
+_TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
+
+# What an id looks like that follows from record, version and trigger: see `event_id`.
+_DERIVED = re.compile(r"[^:]+:[0-9]+:[^:]+")
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_decode_fields = msgspec.json.Decoder(Fields).decode
+_decode_outputs = msgspec.json.Decoder(dict[str, int]).decode
+_decode_machine = msgspec.json.Decoder(Machine).decode
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """A stage that is not dispatched for now; stage '' is the whole machine."""
+
+    machine: str
+    stage: str
+    at: Micros
+    actor: str
+    reason: str | None
+
+
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that could not be carried any further, kept for a person to look at."""
+
+    kind: str
+    body: str
+    reason: str
+    at: Micros
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What the words of a query mean here: the kinds of states, and where stages run, by machine."""
+
+    kinds: dict[str, dict[str, str]]
+    running: dict[str, dict[str, str]]
+
+
+class ErrorGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Records that rest with the same error."""
+
+    machine: str
+    error_code: str
+    error_message: str | None
+    count: int
+
+
+class Store:
+    """The one place where records are. Share a database with the bus, and their units join."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """One transaction; see `Database.unit`."""
+        return self._database.transaction()
+
+    # Writing
+
+    def commit(
+        self, changes: Sequence[Change], *, dispositions: Sequence[Disposition] = ()
+    ) -> list[Change | None]:
+        """Write these changes, all or none; several changes of one record follow each other.
+
+        Returns them as they were sealed; None for a new record whose dedupe key exists already. A record that
+        is no longer at the expected version raises `ConcurrentModification`, and nothing is written.
+        """
+        with self._database.transaction():
+            anchor = self._anchor(lock=any(change.transition for change in changes))
+            sealed = _sealed(changes, anchor.epoch)
+            finals = _finals(sealed)
+            refused = self._open([each for each in finals if each.expected is None])
+            self._move([each for each in finals if each.expected is not None])
+            point(Point.RECORDS_WRITTEN)
+            kept = [each for each in sealed if each.record.id not in refused] if refused else sealed
+            self._append(kept, anchor)
+            self._add_effects(kept)
+            if dispositions:
+                self._database.insert(
+                    DISPOSITIONS, [_disposition_row(each) for each in dispositions]
+                )
+                point(Point.DISPOSITIONS_NOTED)
+            self._tell(kept)
+            return [None if each.record.id in refused else each for each in sealed]
+
+    def _open(self, changes: Sequence[Change]) -> frozenset[str]:
+        """Write new records; the ids of those whose dedupe key exists already."""
+        if not changes:
+            return frozenset()
+        kept = self._database.insert_new(RECORDS, [_record_row(each.record) for each in changes])
+        return frozenset(
+            change.record.id for change, is_kept in zip(changes, kept, strict=True) if not is_kept
+        )
+
+    def _move(self, changes: Sequence[Change]) -> None:
+        if not changes:
+            return
+        moved = self._database.update(
+            RECORD_CHANGES,
+            [_change_row(change.record) for change in changes],
+            expected="version",
+            column=[change.expected for change in changes],
+        )
+        for change, is_moved in zip(changes, moved, strict=True):
+            if not is_moved:
+                raise ConcurrentModification(change.record.id, expected=change.expected)
+
+    def _append(self, changes: Sequence[Change], anchor: Anchor) -> None:
+        transitions = [change.transition for change in changes if change.transition is not None]
+        if not transitions:
+            return
+        rows = [
+            _transition_row(transition, seq)
+            for seq, transition in enumerate(transitions, anchor.count + 1)
+        ]
+        self._database.insert(TRANSITIONS, rows)
+        point(Point.TRANSITIONS_APPENDED)
+        after = advance(anchor, (transition.hash for transition in transitions))
+        self._database.run(
+            "UPDATE anchor SET count = :count, head = :head, digest = :digest WHERE one = 1",
+            count=after.count,
+            head=after.head,
+            digest=after.digest,
+        )
+        point(Point.ANCHOR_ADVANCED)
+
+    def _add_effects(self, changes: Sequence[Change]) -> None:
+        rows = [
+            _effect_row(effect, change.record.entered_at)
+            for change in changes
+            for effect in change.effects
+        ]
+        if rows:
+            self._database.insert(EFFECTS, rows)
+            point(Point.EFFECTS_ADDED)
+
+    def _tell(self, changes: Sequence[Change]) -> None:
+        if any(change.record.waiting is not None for change in changes):
+            self._database.notify([TOPIC_READY])
+        if any(change.transition is not None for change in changes):
+            self._database.notify([TOPIC_CHANGES])
+
+    def place(self, records: Sequence[Record]) -> list[bool]:
+        """Write priority and rank of records that are still at their version; for each, whether it was."""
+        rows = [(each.id, each.version, each.priority, each.rank) for each in records]
+        return self._database.update(
+            RECORD_PLACES, rows, expected="version", column=[each.version for each in records]
+        )
+
+    # What the coordinator and the clock look for: live records only, by partial indexes
+
+    def load(self, ids: Iterable[str], *, lock: bool = False) -> dict[str, Record]:
+        """The records of these ids; with `lock`, nobody else changes them until the unit ends."""
+        wanted = sorted(set(ids))
+        if not wanted:
+            return {}
+        condition, params = self._database.among("id", wanted)
+        suffix = f" ORDER BY id{self._database.locking}" if lock else ""
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", **params
+        )
+        return {str(row[0]): _record(row) for row in found}
+
+    def get(self, record_id: str) -> Record | None:
+        """One record, or None."""
+        return self.load([record_id]).get(record_id)
+
+    def by_dedupe(self, machine: str, dedupe: str) -> Record | None:
+        """The record that this dedupe key made, if any."""
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND dedupe = :dedupe",
+            machine=machine,
+            dedupe=dedupe,
+        )
+        return _record(found[0]) if found else None
+
+    def waiting(self, machine: str, stage: str, *, limit: int) -> list[Record]:
+        """Records that wait for a stage, first things first; inside a unit they are ours."""
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND waiting = :stage"
+            f" ORDER BY rank LIMIT :limit{self._database.skipping}",
+            machine=machine,
+            stage=stage,
+            limit=limit,
+        )
+        return [_record(row) for row in found]
+
+    def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:
+        """Which of these (machine, stage) nobody paused, and whether somebody waits there."""
+        if not stages:
+            return {}
+        given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}
+        found = self._database.rows(_open_stages_sql(len(stages)), **given)
+        return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in found}
+
+    def ahead(self, record: Record) -> int:
+        """How many records wait for the same stage and come before this one."""
+        ((count,),) = self._database.rows(
+            "SELECT count(*) FROM records WHERE machine = :machine AND waiting = :stage AND rank < :rank",
+            machine=record.machine,
+            stage=record.waiting,
+            rank=record.rank,
+        )
+        return int(count or 0)
+
+    def due(self, now: Micros, *, limit: int) -> list[Record]:
+        """Records whose time has come, the longest overdue first."""
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE due_at <= :now ORDER BY due_at LIMIT :limit",
+            now=now,
+            limit=limit,
+        )
+        return [_record(row) for row in found]
+
+    def due_in(
+        self, states: Sequence[tuple[str, str]], *, after: tuple[Micros, str] | None, limit: int
+    ) -> list[Record]:
+        """Records in these (machine, status) that time will move on, the soonest first; `after` was the last."""
+        if not states:
+            return []
+        given: dict[str, str | int] = {f"m{n}": machine for n, (machine, _) in enumerate(states)}
+        given |= {f"s{n}": status for n, (_, status) in enumerate(states)}
+        places = " OR ".join(f"(machine = :m{n} AND status = :s{n})" for n, _ in enumerate(states))
+        cursor = ""
+        if after is not None:
+            cursor = " AND (due_at, id) > (:due_at, :id)"
+            given |= {"due_at": after[0], "id": after[1]}
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE due_at IS NOT NULL AND ({places}){cursor}"
+            " ORDER BY due_at, id LIMIT :limit",
+            **given,
+            limit=min(limit, PAGE_MAX),
+        )
+        return [_record(row) for row in found]
+
+    def next_due(self) -> Micros | None:
+        """When the next record's time comes."""
+        ((at,),) = self._database.rows("SELECT min(due_at) FROM records WHERE due_at IS NOT NULL")
+        return None if at is None else int(at)
+
+    def applied(self, event_ids: Sequence[str]) -> set[str]:
+        """Which of these event ids have made a transition already.
+
+        Events whose ids follow from the record and the version that they speak of need no look: the version
+        tells them apart.
+        """
+        if not event_ids:
+            return set()
+        condition, params = self._database.among("event_id", event_ids)
+        found = self._database.rows(f"SELECT event_id FROM transitions WHERE {condition}", **params)
+        return {str(each) for (each,) in found} | self._applied_unkept(event_ids)
+
+    def _applied_unkept(self, event_ids: Sequence[str]) -> set[str]:
+        """The same for ids that were not kept, because they follow from record, version and trigger.
+
+        They are only asked for when somebody outside sends such an id with another version, or with none.
+        """
+        derived = [each for each in event_ids if _DERIVED.fullmatch(each)]
+        if not derived:
+            return set()
+        records = sorted({each.partition(":")[0] for each in derived})
+        condition, params = self._database.among("record_id", records)
+        found = self._database.rows(
+            f"SELECT record_id, version, trigger FROM transitions WHERE {condition} AND event_id IS NULL",
+            **params,
+        )
+        made = {
+            event_id(str(record_id), makes=int(version or 0), type_=str(trigger))
+            for record_id, version, trigger in found
+        }
+        return made.intersection(derived)
+
+    # What people and programs ask
+
+    def find(
+        self, query: Query, *, words: "Words", after: str = "", limit: int = 100
+    ) -> list[Record]:
+        """Records that match, newest first; `after` is the id of the last one seen."""
+        condition, params = where(query, kinds=words.kinds, running=words.running)
+        cursor = " AND id < :after" if after else ""
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{cursor} ORDER BY id DESC LIMIT :limit",
+            **params,
+            **({"after": after} if after else {}),
+            limit=min(limit, PAGE_MAX),
+        )
+        return [_record(row) for row in found]
+
+    def count(self, query: Query, *, words: "Words") -> dict[tuple[str, str], int]:
+        """How many records match, by (machine, status)."""
+        condition, params = where(query, kinds=words.kinds, running=words.running)
+        found = self._database.rows(
+            f"SELECT machine, status, count(*) FROM records WHERE {condition} GROUP BY machine, status",
+            **params,
+        )
+        return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many records are in each status of each machine."""
+        found = self._database.rows(
+            "SELECT machine, status, count(*) FROM records GROUP BY machine, status"
+        )
+        return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
+
+    def errors(self) -> list[ErrorGroup]:
+        """Records that rest with an error, grouped by code and message, largest group first."""
+        found = self._database.rows(
+            "SELECT machine, error_code, error_message, count(*) FROM records"
+            " WHERE error_code IS NOT NULL GROUP BY machine, error_code, error_message"
+            " ORDER BY count(*) DESC, machine, error_code LIMIT 1000"
+        )
+        return [
+            ErrorGroup(
+                machine=str(machine),
+                error_code=str(code),
+                error_message=None if message is None else str(message),
+                count=int(n or 0),
+            )
+            for machine, code, message, n in found
+        ]
+
+    def history(self, record_id: str) -> list[Transition]:
+        """Everything that happened to a record, oldest first."""
+        found = self._database.rows(
+            f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE record_id = :record_id ORDER BY version",
+            record_id=record_id,
+        )
+        return [transition_of_row(row) for row in found]
+
+    def log(self, *, after: int = 0, limit: int = 1000) -> list[Transition]:
+        """The whole log in commit order, from after this place on."""
+        found = self._database.rows(
+            f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE seq > :after ORDER BY seq LIMIT :limit",
+            after=after,
+            limit=limit,
+        )
+        return [transition_of_row(row) for row in found]
+
+    def walk(self, *, chunk: int = 1000) -> Iterator[Record]:
+        """Every record, by id, a chunk at a time."""
+        after = ""
+        while True:
+            found = self._database.rows(
+                f"SELECT {_RECORD_COLUMNS} FROM records WHERE id > :after ORDER BY id LIMIT :chunk",
+                after=after,
+                chunk=chunk,
+            )
+            yield from (_record(row) for row in found)
+            if len(found) < chunk:
+                return
+            after = str(found[-1][0])
+
+    def walk_history(self, *, until: int, chunk: int = 1000) -> Iterator[Transition]:
+        """Every transition up to this place in the log, ordered by record and version."""
+        record_id, version = "", -1
+        while True:
+            found = self._database.rows(
+                f"SELECT {_TRANSITION_COLUMNS} FROM transitions"
+                " WHERE (record_id, version) > (:record_id, :version) AND seq <= :until"
+                " ORDER BY record_id, version LIMIT :chunk",
+                record_id=record_id,
+                version=version,
+                until=until,
+                chunk=chunk,
+            )
+            yield from (transition_of_row(row) for row in found)
+            if len(found) < chunk:
+                return
+            record_id, version = str(found[-1][1]), int(found[-1][2] or 0)
+
+    def anchor(self) -> Anchor:
+        """The length and the head of the log."""
+        return self._anchor(lock=False)
+
+    def _anchor(self, *, lock: bool) -> Anchor:
+        suffix = self._database.locking if lock else ""
+        found = self._database.rows(
+            f"SELECT count, head, digest, epoch FROM anchor WHERE one = 1{suffix}"
+        )
+        if not found:
+            raise StoreMismatch("the anchor of the log is gone; restore the database from a copy")
+        ((count, head, digest, epoch),) = found
+        return Anchor(
+            count=int(count or 0), head=str(head), digest=str(digest), epoch=int(epoch or 0)
+        )
+
+    def begin_epoch(self) -> int:
+        """Count one more start of a coordinator; transitions say in which epoch they were made."""
+        with self._database.transaction():
+            self._database.run("UPDATE anchor SET epoch = epoch + 1 WHERE one = 1")
+            return self._anchor(lock=False).epoch
+
+    def dispositions(self, *, after: int = 0, limit: int = 1000) -> list[tuple[int, Disposition]]:
+        """Events that changed nothing, each with its place."""
+        found = self._database.rows(
+            f"SELECT id, {', '.join(DISPOSITIONS.columns)} FROM dispositions WHERE id > :after"
+            " ORDER BY id LIMIT :limit",
+            after=after,
+            limit=limit,
+        )
+        names = tuple(DISPOSITIONS.columns)
+        return [
+            (int(row[0] or 0), Disposition(**dict(zip(names, row[1:], strict=True))))  # type: ignore[arg-type]
+            for row in found
+        ]
+
+    def bury(self, letters: Sequence[DeadLetter]) -> None:
+        """Keep what could not be carried any further."""
+        self._database.insert(
+            DEAD_LETTERS, [(each.kind, each.body, each.reason, each.at) for each in letters]
+        )
+
+    def dead_letters(self, *, limit: int = PAGE_MAX) -> list[DeadLetter]:
+        """What could not be carried any further, oldest first."""
+        found = self._database.rows(
+            "SELECT kind, body, reason, at FROM dead_letters ORDER BY id LIMIT :limit", limit=limit
+        )
+        return [
+            DeadLetter(kind=str(kind), body=str(body), reason=str(reason), at=int(at or 0))
+            for kind, body, reason, at in found
+        ]
+
+    # Pauses
+
+    def pause(self, pause: Pause) -> None:
+        """Stop dispatching a stage; what runs, runs on. Pausing twice keeps the newer reason."""
+        with self._database.transaction():
+            self._database.delete(PAUSES, [(pause.machine, pause.stage)])
+            row = (pause.machine, pause.stage, pause.at, pause.actor, pause.reason)
+            self._database.insert(PAUSES, [row])
+
+    def resume(self, machine: str, stage: str) -> bool:
+        """Dispatch a stage again; whether it was paused."""
+        with self._database.transaction():
+            (was_paused,) = self._database.delete(PAUSES, [(machine, stage)])
+            self._database.notify([TOPIC_READY])
+            return was_paused
+
+    def pauses(self) -> list[Pause]:
+        """Every pause in force."""
+        found = self._database.rows(
+            "SELECT machine, stage, at, actor, reason FROM pauses ORDER BY machine, stage"
+        )
+        names = tuple(PAUSES.columns)
+        return [Pause(**dict(zip(names, row, strict=True))) for row in found]  # type: ignore[arg-type]
+
+    # Machines
+
+    def keep_machine(self, machine: Machine, *, digest: str, now: Micros) -> None:
+        """Remember a version of a machine, so that its records can be read for ever."""
+        row = (machine.name, machine.version, digest, msgspec.json.encode(machine).decode(), now)
+        self._database.insert_new(MACHINES, [row])
+
+    def machines(self) -> list[tuple[Machine, str]]:
+        """Every version of every machine that ever had records here, with its digest."""
+        found = self._database.rows("SELECT document, digest FROM machines ORDER BY name, version")
+        return [(_decode_machine(str(document)), str(digest)) for document, digest in found]
+
+    def pinned(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
+        """Records in a status that follow this version of a machine; inside a unit they are ours."""
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND status = :status"
+            f" AND machine_version = :version ORDER BY id LIMIT :limit{self._database.skipping}",
+            machine=machine,
+            version=version,
+            status=status,
+            limit=limit,
+        )
+        return [_record(row) for row in found]
+
+    def count_pinned(self, machine: str, version: int, status: str) -> int:
+        """How many records in a status follow this version of a machine."""
+        ((count,),) = self._database.rows(
+            "SELECT count(*) FROM records"
+            " WHERE machine = :machine AND status = :status AND machine_version = :version",
+            machine=machine,
+            version=version,
+            status=status,
+        )
+        return int(count or 0)
+
+
+@lru_cache
+def _open_stages_sql(count: int) -> str:
+    values = ", ".join(f"(:p{2 * n}, :p{2 * n + 1})" for n in range(count))
+    return (
+        "SELECT v.column1, v.column2, EXISTS"
+        " (SELECT 1 FROM records WHERE machine = v.column1 AND waiting = v.column2)"
+        f" FROM (VALUES {values}) AS v WHERE NOT EXISTS"
+        " (SELECT 1 FROM pauses WHERE machine = v.column1 AND stage IN ('', v.column2))"
+    )
+
+
+def _sealed(changes: Sequence[Change], epoch: int) -> list[Change]:
+    """Each transition chained to the one before it, also where that is in the same batch."""
+    heads: dict[str, str] = {}
+    sealed: list[Change] = []
+    for change in changes:
+        record, transition, id_ = change.record, change.transition, change.record.id
+        if transition is not None:
+            transition, record = seal(transition, record, epoch=epoch, head=heads.get(id_))
+            heads[id_] = record.head
+        elif id_ in heads:
+            record = replace(record, head=heads[id_])
+        sealed.append(replace(change, record=record, transition=transition))
+    return sealed
+
+
+def _finals(changes: Sequence[Change]) -> Sequence[Change]:
+    """For each record one change: from what its first one expects to what its last one leaves."""
+    finals: dict[str, Change] = {}
+    for change in changes:
+        first = finals.get(change.record.id)
+        finals[change.record.id] = (
+            change if first is None else replace(change, expected=first.expected)
+        )
+    return list(finals.values())
+
+
+def _json(value: Fields | dict[str, int]) -> str:
+    return _encode(value).decode() if value else "{}"
+
+
+def _record_row(r: Record) -> Row:
+    return (
+        r.id,
+        r.machine,
+        r.machine_version,
+        r.status,
+        r.version,
+        r.created_at,
+        r.entered_at,
+        r.priority,
+        r.rank,
+        r.waiting,
+        r.due_at,
+        r.worker,
+        r.asked_by,
+        r.retry_count,
+        r.last_retry_at,
+        r.failed_from,
+        r.error_code,
+        r.error_message,
+        r.rest,
+        r.artifact,
+        r.dedupe,
+        r.replaces,
+        _json(r.labels),
+        _json(r.fields),
+        _json(r.outputs),
+        r.head,
+    )
+
+
+def _change_row(r: Record) -> Row:
+    return (
+        r.id,
+        r.machine_version,
+        r.status,
+        r.version,
+        r.entered_at,
+        r.waiting,
+        r.due_at,
+        r.worker,
+        r.asked_by,
+        r.retry_count,
+        r.last_retry_at,
+        r.failed_from,
+        r.error_code,
+        r.error_message,
+        r.rest,
+        _json(r.fields),
+        _json(r.outputs),
+        r.head,
+    )
+
+
+def _record(row: Row) -> Record:
+    (
+        id_, machine, machine_version, status, version, created_at, entered_at, priority, rank, waiting,
+        due_at, worker, asked_by, retry_count, last_retry_at, failed_from, error_code, error_message, rest, artifact,
+        dedupe, replaces, labels, fields, outputs, head,
+    ) = row  # fmt: skip
+    return Record(
+        id=id_,  # type: ignore[arg-type]
+        machine=machine,  # type: ignore[arg-type]
+        machine_version=machine_version,  # type: ignore[arg-type]
+        status=status,  # type: ignore[arg-type]
+        version=version,  # type: ignore[arg-type]
+        created_at=created_at,  # type: ignore[arg-type]
+        entered_at=entered_at,  # type: ignore[arg-type]
+        priority=priority,  # type: ignore[arg-type]
+        rank=rank,  # type: ignore[arg-type]
+        waiting=waiting,  # type: ignore[arg-type]
+        due_at=due_at,  # type: ignore[arg-type]
+        worker=worker,  # type: ignore[arg-type]
+        asked_by=asked_by,  # type: ignore[arg-type]
+        retry_count=retry_count,  # type: ignore[arg-type]
+        last_retry_at=last_retry_at,  # type: ignore[arg-type]
+        failed_from=failed_from,  # type: ignore[arg-type]
+        error_code=error_code,  # type: ignore[arg-type]
+        error_message=error_message,  # type: ignore[arg-type]
+        rest=rest,  # type: ignore[arg-type]
+        artifact=artifact,  # type: ignore[arg-type]
+        dedupe=dedupe,  # type: ignore[arg-type]
+        replaces=replaces,  # type: ignore[arg-type]
+        labels={} if labels == "{}" else _decode_fields(labels),  # type: ignore[arg-type]
+        fields={} if fields == "{}" else _decode_fields(fields),  # type: ignore[arg-type]
+        outputs={} if outputs == "{}" else _decode_outputs(outputs),  # type: ignore[arg-type]
+        head=head,  # type: ignore[arg-type]
+    )
+
+
+def _transition_row(t: Transition, seq: int) -> Row:
+    derived = event_id(t.record_id, makes=t.version, type_=t.trigger)
+    return (
+        seq,
+        t.record_id,
+        t.version,
+        t.machine,
+        t.machine_version,
+        t.source,
+        t.target,
+        None if t.event_id == derived else t.event_id,
+        t.at,
+        t.actor,
+        t.trigger,
+        t.attempt,
+        _json(t.metadata),
+        t.authority,
+        t.epoch,
+        t.record_hash,
+        t.prev_hash,
+        t.hash,
+    )
+
+
+def transition_of_row(row: Row) -> Transition:
+    """A transition from the columns of `TRANSITIONS`, in their order."""
+    values = dict(zip(TRANSITIONS.columns, row, strict=True))
+    if values["event_id"] is None:
+        values["event_id"] = event_id(
+            str(values["record_id"]),
+            makes=int(values["version"] or 0),
+            type_=str(values["trigger"]),
+        )
+    values["metadata"] = _decode_fields(str(values["metadata"]))  # type: ignore[assignment]
+    return Transition(**values)  # type: ignore[arg-type]
+
+
+def _effect_row(effect: Effect, at: Micros) -> Row:
+    kind = effect.__struct_config__.tag
+    payload = msgspec.json.encode(effect).decode()
+    return (effect.record_id, effect.version, str(kind), payload, at)
+
+
+def _disposition_row(d: Disposition) -> Row:
+    return (
+        d.event_id,
+        d.event_type,
+        d.record_id,
+        d.version,
+        d.actor,
+        d.reason,
+        d.detail,
+        d.at,
+    )

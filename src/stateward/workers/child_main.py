@@ -1,0 +1,795 @@
+"""The process that foreign code runs in: its supervisor, its confinement, and its loop of jobs.
+
+    worker ── supervisor ── runner ── whatever the runner starts
+                 (this file, forked once; the worker talks to the runner alone)
+
+The supervisor does nothing but wait. Orphans of the runner come back to it, even those that left
+its session, so it can see to it that nobody outlives the runner: it kills them all, tells the
+worker how the runner ended, and removes the scratch folder. It ends when the runner does, when it
+is told to (SIGTERM), or when the worker dies.
+
+The runner imports the pipelines, gives up what it will not need (`confine`), and then works off
+jobs until the channel ends. A channel is a socket with frames of JSON, each after its length in
+four bytes. Nothing here may trust the environment, unpickle, or answer for a forked copy of itself.
+Threads that a module starts while it is imported stay outside the confinement: Landlock and
+seccomp bind the thread that asks for them and those that it starts later.
+"""
+
+import contextlib
+import ctypes
+import errno
+import faulthandler
+import importlib
+import importlib.util
+import math
+import os
+import resource
+import runpy
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn, TypeAlias
+
+import msgspec
+
+from stateward.core.errors import TransientFailure
+from stateward.core.model import Fields
+from stateward.workers.sdk import (
+    TRACEBACK_CHARS_MAX,
+    Completed,
+    Failed,
+    Job,
+    Limits,
+    Log,
+    Result,
+    describe,
+    empty_folder,
+    registered,
+    run_runner,
+    tame_line,
+)
+from stateward.workers.spool import Spool
+
+BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from stateward.workers.child_main import main; main()"
+)
+MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
+NOT_LOADED = "RUNNER_NOT_LOADED"
+HEADER_BYTES = 4
+
+EXIT_MEMORY, EXIT_CHANNEL = 112, 113
+KILL_ROUNDS_MAX = 200
+KILL_PAUSE_S = 0.001
+PROCESSES_SEEN_MAX = 100_000
+# RLIMIT_NPROC counts every task of the user, ours or not: it is a backstop with room to spare. The
+# worker counts what a job really started.
+PROCESSES_SLACK = 16
+WATCHED = frozenset({signal.SIGCHLD, signal.SIGTERM})
+WARNING_SHARE, WARNING_S_MAX = 0.1, 1.0
+
+
+class Hello(msgspec.Struct, frozen=True, kw_only=True):
+    """What a child must know before its first job."""
+
+    imports: tuple[str, ...]
+    limits: Limits
+    is_confined: bool
+    may_connect: bool
+    main_module: str | None = None
+    main_path: str | None = None
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One job. As many frames of items follow as `inputs` counts, stage by stage.
+
+    Every answer carries the `number` of its job: what a thread of an earlier job still has to say
+    is never taken for an answer to this one.
+    """
+
+    number: int
+    runner: str
+    record_id: str
+    stage: str
+    attempt: int
+    retry_count: int
+    labels: Fields
+    artifact_path: str | None
+    inputs: dict[str, int]
+    timeout_s: float
+    options: Fields = {}
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
+    """The pipelines are loaded (or not: then jobs fail and say so); the confinement is on."""
+
+    layers: tuple[str, ...]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, tag="line"):
+    """A line for the log of the job."""
+
+    number: int
+    level: str
+    message: str
+    facts: Fields
+
+
+class Items(msgspec.Struct, frozen=True, kw_only=True, tag="items"):
+    """A chunk of items. They come when the attempt has succeeded, before `Done`."""
+
+    number: int
+    count: int
+    items: msgspec.Raw
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
+    """The job is over and succeeded."""
+
+    number: int
+    outcome: str
+    facts: Fields
+    count: int
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
+    """The job is over and failed."""
+
+    number: int
+    code: str
+    message: str
+    is_retryable: bool
+
+
+class Keep(msgspec.Struct, frozen=True, kw_only=True, tag="keep"):
+    """Something to keep for later attempts; the job waits until it is kept."""
+
+    number: int
+    name: str
+    data: bytes
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
+    """Asks what was kept under a name."""
+
+    number: int
+    name: str
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker's answer to `Keep` and `Look`. `trouble` says why it could do neither."""
+
+    data: bytes | None = None
+    trouble: str = ""
+
+
+Reply: TypeAlias = Ready | Line | Items | Done | Fault | Keep | Look
+
+
+def frame(payload: bytes) -> bytes:
+    """A payload as it travels."""
+    return len(payload).to_bytes(HEADER_BYTES, "big") + payload
+
+
+class Channel:
+    """The runner's end of the socket: blocking, whole frames, safe to write to from any thread."""
+
+    def __init__(self, ours: socket.socket) -> None:
+        self._socket = ours
+        self._reader = ours.makefile("rb")
+        self._lock = threading.Lock()
+
+    def read(self) -> bytes | None:
+        """The next payload, or None when the worker is gone."""
+        header = self._reader.read(HEADER_BYTES)
+        if len(header) < HEADER_BYTES:
+            return None
+        size = int.from_bytes(header, "big")
+        payload = self._reader.read(size)
+        return payload if len(payload) == size else None
+
+    def send(self, *messages: Reply) -> None:
+        for message in messages:
+            data = frame(msgspec.json.encode(message))
+            with self._lock:
+                self._socket.sendall(data)
+
+
+def main() -> NoReturn:
+    """Fork: this process becomes the supervisor, its child the runner."""
+    channel_fd, status_fd, worker = (int(text) for text in sys.argv[2:5])
+    sys.argv[:] = ["stateward-runner"]
+    die_with(worker, signal.SIGTERM)
+    os.umask(0o077)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever ignores it cannot wait for children
+    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    supervisor = os.getpid()
+    runner = os.fork()
+    if runner == 0:
+        os.close(status_fd)
+        run(channel_fd, supervisor)
+    os.close(channel_fd)
+    supervise(runner, status_fd)
+
+
+def supervise(runner: int, status_fd: int) -> NoReturn:
+    """Wait for the runner's end; then end all that it started, tell how it ended, and clear up."""
+    scratch = Path.cwd()
+    os.chdir("/")
+    status: int | None = None
+    while status is None:
+        told = signal.sigwait(WATCHED)
+        status = reap(runner)
+        if told == signal.SIGTERM:
+            break
+    status = end_all(runner, status)
+    with contextlib.suppress(OSError):  # nobody may be there to read it
+        os.write(status_fd, struct.pack("i", status))
+    os.close(status_fd)
+    with contextlib.suppress(OSError):  # what stays is removed when the worker starts again
+        empty_folder(scratch)
+        scratch.rmdir()
+    os._exit(0)
+
+
+def end_all(runner: int, status: int | None) -> int:
+    """Kill and bury every descendant; the wait status of the runner.
+
+    Every orphan becomes a child of this process, so when no child is left, nobody is.
+    """
+    while True:  # until the kernel says that there is no child
+        kill_descendants(os.getpid())
+        try:
+            pid, ended = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return signal.SIGKILL if status is None else status
+        if pid == runner:
+            status = ended
+        if pid == 0:
+            time.sleep(KILL_PAUSE_S)
+
+
+def reap(runner: int) -> int | None:
+    """Bury whoever died; the wait status of the runner if it was among them."""
+    found: int | None = None
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == runner:
+                found = ended[1]
+    return found
+
+
+def run(channel_fd: int, supervisor: int) -> NoReturn:
+    """The runner's whole life. It never returns into the code that was forked."""
+    try:
+        die_with(supervisor, signal.SIGKILL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        channel = Channel(socket.socket(fileno=channel_fd))
+        payload = channel.read()
+        if payload is not None:
+            prepare_and_serve(channel, msgspec.json.decode(payload, type=Hello))
+    except MemoryError:
+        os._exit(EXIT_MEMORY)
+    except OSError:
+        traceback.print_exc()
+        os._exit(EXIT_CHANNEL)
+    except BaseException:  # noqa: BLE001 - whatever it is, the worker reads it in the log
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def prepare_and_serve(channel: Channel, hello: Hello) -> None:
+    """Limits, imports, confinement, jobs: in this order."""
+    scratch = Path.cwd()
+    limit_process(hello.limits)
+    watch_process()
+    faults = load_all(hello)
+    layers = confine(scratch, may_connect=hello.may_connect) if hello.is_confined else ()
+    limit_memory(hello.limits.memory_bytes)
+    channel.send(Ready(layers=layers))
+    serve(channel, limits=hello.limits, scratch=scratch, faults=faults, before_job=limit_time)
+
+
+def serve(
+    channel: Channel,
+    *,
+    limits: Limits,
+    scratch: Path,
+    faults: Mapping[str, str],
+    before_job: Callable[[Order, Limits], None],
+) -> None:
+    """Work off jobs until the channel ends. `faults` are the imports that failed, with the reason."""
+    home = os.getpid()
+    while (payload := channel.read()) is not None:
+        order = msgspec.json.decode(payload, type=Order)
+        items = read_items(channel, order, scratch)
+        before_job(order, limits)
+        result = work(order, items, channel, limits=limits, scratch=scratch, faults=faults)
+        if os.getpid() != home:  # the runner forked and both came back: one of them is enough
+            os._exit(0)
+        after_job()
+        for message in messages(order.number, result):
+            channel.send(message)
+
+
+def read_items(channel: Channel, order: Order, scratch: Path) -> dict[str, Spool]:
+    items: dict[str, Spool] = {}
+    for stage, count in order.inputs.items():
+        items[stage] = Spool(lambda: scratch)
+        for _ in range(count):
+            items[stage].append(channel.read() or b"[]")
+    return items
+
+
+def work(
+    order: Order,
+    items: Mapping[str, Sequence[bytes]],
+    channel: Channel,
+    *,
+    limits: Limits,
+    scratch: Path,
+    faults: Mapping[str, str],
+) -> Result:
+    log = WireLog(channel, order.number)
+    runner = registered().get(order.runner)
+    if runner is None:
+        return not_loaded(order.runner, faults, log)
+    job = Job(
+        record_id=order.record_id,
+        stage=order.stage,
+        attempt=order.attempt,
+        retry_count=order.retry_count,
+        labels=order.labels,
+        path=None if order.artifact_path is None else Path(order.artifact_path),
+        items=items,
+        scratch=scratch,
+        deadline=time.monotonic() + order.timeout_s,
+        options=order.options,
+        saved_values=ChildSavedValues(channel, order.number),
+    )
+    return run_runner(runner, job, limits=limits, sleep=time.sleep, now=lambda: 0, log=log)
+
+
+class ChildSavedValues:
+    """Has the worker keep things: this process can write nothing that outlives it."""
+
+    def __init__(self, channel: Channel, number: int) -> None:
+        self._channel = channel
+        self._number = number
+        self._lock = threading.Lock()
+
+    def keep(self, name: str, data: bytes) -> None:
+        self._ask(Keep(number=self._number, name=name, data=data))
+
+    def kept(self, name: str) -> bytes | None:
+        return self._ask(Look(number=self._number, name=name)).data
+
+    def _ask(self, question: Keep | Look) -> Told:
+        with self._lock:
+            self._channel.send(question)
+            payload = self._channel.read()
+        if payload is None:
+            raise TransientFailure("the worker is gone", code="NOT_KEPT")
+        told = msgspec.json.decode(payload, type=Told)
+        if told.trouble:
+            raise TransientFailure(told.trouble, code="NOT_KEPT")
+        return told
+
+
+class WireLog:
+    """Sends each line to the worker at once, so that it is kept even if this process dies next."""
+
+    def __init__(self, channel: Channel, number: int) -> None:
+        self._channel = channel
+        self._number = number
+
+    def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
+        level, message, told = tame_line(level, message, facts)
+        line = Line(number=self._number, level=level, message=message, facts=told)
+        self._channel.send(line)
+
+    def text(self) -> str:
+        return ""
+
+
+def not_loaded(name: str, faults: Mapping[str, str], log: Log) -> Failed:
+    """No runner of that name: because an import failed, or because nobody registers it."""
+    for target, text in faults.items():
+        log.write("error", f"{target} cannot be loaded", {"traceback": text})
+    known = ", ".join(sorted(registered())) or "none"
+    why = "; ".join(
+        f"{target} cannot be loaded: {text.strip().splitlines()[-1]}"
+        for target, text in faults.items()
+    )
+    told = why or f"there are: {known}; is its module among the pipelines of the settings?"
+    return Failed(code=NOT_LOADED, message=f"there is no runner {name!r}; {told}")
+
+
+def after_job() -> None:
+    """Leave nothing behind that the next job, or the worker, would have to wait for."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # the runner may close them
+            stream.flush()
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def messages(number: int, result: Result) -> Iterator[Reply]:
+    if isinstance(result, Completed):
+        for chunk in result.chunks:
+            yield Items(number=number, count=chunk.count, items=msgspec.Raw(chunk.data))
+        yield Done(number=number, outcome=result.outcome, facts=result.facts, count=result.count)
+    else:
+        yield Fault(
+            number=number,
+            code=result.code,
+            message=result.message,
+            is_retryable=result.is_retryable,
+        )
+
+
+# --- Imports ---------------------------------------------------------------------------------
+
+
+def load_all(hello: Hello) -> dict[str, str]:
+    """Import what registers runners; for each import that failed, its traceback."""
+    faults: dict[str, str] = {}
+    for target in hello.imports:
+        _try(target, partial(load, target), faults)
+    if hello.main_module or hello.main_path:
+        name = hello.main_path or f"{hello.main_module}"
+        _try(name, partial(load_main, hello.main_module, hello.main_path), faults)
+    return faults
+
+
+def _try(target: str, load_it: Callable[[], None], faults: dict[str, str]) -> None:
+    try:
+        load_it()
+    except BaseException as error:  # noqa: BLE001 - foreign code; even sys.exit() at its top level
+        text = "".join(traceback.format_exception(error))[-TRACEBACK_CHARS_MAX:]
+        faults[target] = text or describe(error)
+
+
+def load(target: str) -> None:
+    """Import a module by name, or a Python file by path (which then finds its neighbours)."""
+    path = Path(target)
+    if path.suffix != ".py":
+        importlib.import_module(target)
+        return
+    name = f"stateward_pipeline_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def load_main(module: str | None, path: str | None) -> None:
+    """Import the worker's own script again, under a name that keeps it from running as one."""
+    if module is not None:
+        content = runpy.run_module(module, run_name=MAIN, alter_sys=True)
+    else:
+        content = runpy.run_path(f"{path}", run_name=MAIN)
+    again = ModuleType(MAIN)
+    again.__dict__.update(content)
+    sys.modules["__main__"] = sys.modules[MAIN] = again
+
+
+# --- Limits ----------------------------------------------------------------------------------
+
+
+def limit_process(limits: Limits) -> None:
+    """What can be limited before foreign code is imported."""
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    tasks = sum(tasks_of_user(os.getuid())) + PROCESSES_SLACK * limits.processes_max
+    for kind, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_NPROC, tasks),
+    ):
+        _limit(kind, most)
+    with contextlib.suppress(OSError):  # when memory runs out, this process goes before the worker
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def limit_memory(memory_bytes: int) -> None:
+    """Bound what jobs may add to the address space, whatever the imports already take of it."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory_bytes)
+
+
+def limit_time(order: Order, limits: Limits) -> None:
+    """Processor time for this job; and shortly before its deadline, its stack goes to the log."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = order.timeout_s if limits.cpu_s is None else limits.cpu_s
+    soft = math.ceil(used.ru_utime + used.ru_stime + cpu_s)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (_within(soft, hard), hard))
+    warning_s = order.timeout_s - min(WARNING_S_MAX, order.timeout_s * WARNING_SHARE)
+    signal.setitimer(signal.ITIMER_REAL, warning_s)
+
+
+def watch_process() -> None:
+    """A crash, a spin and a hang leave the stack in the log; text is never lost in a buffer."""
+    faulthandler.enable()
+    faulthandler.register(signal.SIGXCPU, all_threads=False, chain=True)
+    faulthandler.register(signal.SIGALRM, all_threads=True, chain=False)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+
+
+def _limit(kind: int, most: int) -> None:
+    """Soft and hard, so that it cannot be raised again; never above what already holds."""
+    hard = resource.getrlimit(kind)[1]
+    bound = _within(most, hard)
+    resource.setrlimit(kind, (bound, bound))
+
+
+def _within(most: int, hard: int) -> int:
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
+
+
+# --- Confinement -----------------------------------------------------------------------------
+#
+# Landlock: the runner may read what its user may read, but write under its scratch folder only,
+# open no TCP connection or port (ABI 4) and signal nobody outside (ABI 6). As any confined process,
+# it can then not look into the worker's memory or environment.
+# seccomp: no sockets of any kind (Landlock lets UDP and local sockets pass), no tracing, no ring.
+# Capabilities: a runner of root keeps one, to read files as root does, and none to act.
+# Each is used where the kernel has it; `layers` says which.
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+LANDLOCK_VERSION_FLAG = 1
+LANDLOCK_RULE_PATH = 1
+ABI_REFER, ABI_TRUNCATE, ABI_NETWORK, ABI_IOCTL, ABI_SCOPES = 2, 3, 4, 5, 6
+FS_WRITE_FILE = 1 << 1
+FS_CHANGES = sum(1 << bit for bit in range(4, 13))  # remove and make, of every kind
+FS_DEVICES = 1 << 6 | 1 << 11
+FS_REFER, FS_TRUNCATE, FS_IOCTL = 1 << 13, 1 << 14, 1 << 15
+NETWORK_TCP = 1 << 0 | 1 << 1
+SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1 << 0, 1 << 1
+
+CAPABILITIES_VERSION = 0x20080522
+CAP_DAC_READ_SEARCH = 1 << 2
+
+SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS = 1, 1
+BPF_LOAD, BPF_IF_EQUAL, BPF_IF_AT_LEAST, BPF_RETURN = 0x20, 0x15, 0x35, 0x06
+BPF_AT_NUMBER, BPF_AT_ARCHITECTURE = 0, 4
+SECCOMP_ALLOW, SECCOMP_DENY = 0x7FFF0000, 0x00050000 | errno.EACCES
+X32_CALLS = 0x40000000
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of system calls on one architecture."""
+
+    architecture: int
+    seccomp: int
+    socket: int
+    others: tuple[int, ...]  # ptrace, process_vm_readv, process_vm_writev, io_uring_setup
+
+
+CALLS = {
+    "x86_64": Calls(architecture=0xC000003E, seccomp=317, socket=41, others=(101, 310, 311, 425)),
+    "aarch64": Calls(architecture=0xC00000B7, seccomp=277, socket=198, others=(117, 270, 271, 425)),
+}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.syscall.restype = ctypes.c_long
+
+
+def confine(scratch: Path, *, may_connect: bool) -> tuple[str, ...]:
+    """Give up for good what no job needs; the names of the layers that hold."""
+    layers: dict[str, Callable[[], None]] = {
+        "landlock": partial(restrict_files, scratch, may_connect=may_connect),
+        "seccomp": partial(restrict_calls, may_connect=may_connect),
+        "capabilities": drop_capabilities,
+    }
+    held = []
+    for name, take in layers.items():
+        with contextlib.suppress(OSError):  # `sandbox_layers` tells people what is missing
+            take()
+            held.append(name)
+    return tuple(held)
+
+
+def landlock_abi() -> int:
+    """The version of Landlock that the kernel offers; 0 if none."""
+    abi = int(_libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), LANDLOCK_VERSION_FLAG))
+    return max(abi, 0)
+
+
+def restrict_files(scratch: Path, *, may_connect: bool) -> None:
+    abi = landlock_abi()
+    if abi == 0:
+        raise OSError(errno.ENOSYS, "the kernel has no Landlock")
+    files = FS_WRITE_FILE | FS_CHANGES
+    files |= FS_REFER if abi >= ABI_REFER else 0
+    files |= FS_TRUNCATE if abi >= ABI_TRUNCATE else 0
+    files |= FS_IOCTL if abi >= ABI_IOCTL else 0
+    attributes = [files]
+    if abi >= ABI_NETWORK:
+        attributes.append(0 if may_connect else NETWORK_TCP)
+    if abi >= ABI_SCOPES:
+        attributes.append(SCOPE_SIGNALS | (0 if may_connect else SCOPE_ABSTRACT_SOCKETS))
+    packed = struct.pack(f"={len(attributes)}Q", *attributes)
+    rules = _call(LANDLOCK_CREATE, packed, ctypes.c_size_t(len(packed)), 0)
+    try:
+        _allow(rules, scratch, files & ~FS_DEVICES)
+        _allow(rules, Path("/dev/null"), files & (FS_WRITE_FILE | FS_TRUNCATE))
+        _call(LANDLOCK_RESTRICT, rules, 0)
+    finally:
+        os.close(rules)
+
+
+def _allow(rules: int, path: Path, access: int) -> None:
+    below = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        _call(LANDLOCK_ADD, rules, LANDLOCK_RULE_PATH, struct.pack("=Qi", access, below), 0)
+    finally:
+        os.close(below)
+
+
+def restrict_calls(*, may_connect: bool) -> None:
+    calls = CALLS.get(os.uname().machine)
+    if calls is None:
+        raise OSError(errno.ENOSYS, f"no list of system calls for {os.uname().machine}")
+    code = seccomp_code(calls, calls.others if may_connect else (calls.socket, *calls.others))
+    program = ctypes.create_string_buffer(code, len(code))
+    # struct sock_fprog: how many instructions (eight bytes each), and where they stand.
+    packed = struct.pack("@HP", len(code) // 8, ctypes.addressof(program))
+    _call(calls.seccomp, SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS, packed)
+
+
+def seccomp_code(calls: Calls, denied: Sequence[int]) -> bytes:
+    """A program that denies these calls, and every call of another architecture."""
+    tests = [(BPF_IF_AT_LEAST, X32_CALLS), *((BPF_IF_EQUAL, number) for number in denied)]
+    code = [
+        struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_ARCHITECTURE),
+        struct.pack("=HBBI", BPF_IF_EQUAL, 0, len(tests) + 2, calls.architecture),
+        struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_NUMBER),
+    ]
+    for place, (test, number) in enumerate(tests):
+        # A jump counts the instructions that it leaves out: the other tests, and "allow".
+        code.append(struct.pack("=HBBI", test, len(tests) - place, 0, number))
+    code.append(struct.pack("=HBBI", BPF_RETURN, 0, 0, SECCOMP_ALLOW))
+    code.append(struct.pack("=HBBI", BPF_RETURN, 0, 0, SECCOMP_DENY))
+    return b"".join(code)
+
+
+def drop_capabilities() -> None:
+    """Keep of root's powers the one to read; other users have none to drop."""
+    if os.geteuid() != 0:
+        return
+    keep = CAP_DAC_READ_SEARCH
+    header = struct.pack("=Ii", CAPABILITIES_VERSION, 0)
+    data = struct.pack("=6I", keep, keep, 0, 0, 0, 0)
+    if _libc.capset(header, data) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def prctl(option: int, value: int) -> None:
+    unused = ctypes.c_ulong(0)
+    if _libc.prctl(option, ctypes.c_ulong(value), unused, unused, unused) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def die_with(parent: int, sign: signal.Signals) -> None:
+    """Have the kernel send this process a signal when its parent dies; leave if it already has."""
+    prctl(PR_SET_PDEATHSIG, sign)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _call(number: int, *arguments: object) -> int:
+    answer = int(_libc.syscall(ctypes.c_long(number), *arguments))
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return answer
+
+
+# --- The tree of processes ---------------------------------------------------------------------
+
+
+def kill_descendants(root: int) -> int:
+    """Kill all that a process started, and all that those started; how many there were.
+
+    A process with a signal waiting cannot fork, so a round finds only those that were made before
+    it; the last round is the one that finds nobody new.
+    """
+    killed: set[int] = set()
+    for _ in range(KILL_ROUNDS_MAX):
+        fresh = [pid for pid in descendants(root) if pid not in killed]
+        if not fresh:
+            break
+        for pid in fresh:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        killed.update(fresh)
+    return len(killed)
+
+
+def descendants(root: int) -> list[int]:
+    """The processes below one, the dead that nobody has buried among them."""
+    children = children_of if _HAS_CHILDREN_FILES else _parents().__getitem__
+    found: list[int] = []
+    queue = [root]
+    while queue and len(found) < PROCESSES_SEEN_MAX:
+        below = children(queue.pop())
+        found += below
+        queue += below
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The children of every thread of a process; none if there is no such process."""
+    found: list[int] = []
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
+        for thread in threads:
+            with open(f"{thread.path}/children", "rb") as file:  # noqa: PTH123 - on the hot path
+                found += map(int, file.read().split())
+    return found
+
+
+def thread_count(pid: int) -> int:
+    """How many threads a process has; 0 if there is no such process."""
+    fields = _stat(pid)
+    return int(fields[17]) if fields else 0
+
+
+def members_of(session: int) -> list[int]:
+    """The processes of a session, by a look at every process there is."""
+    return [pid for pid in _all() if (fields := _stat(pid)) and int(fields[3]) == session]
+
+
+def tasks_of_user(user: int) -> Iterator[int]:
+    """The number of threads of each process of a user."""
+    for pid in _all():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}").stat().st_uid == user:
+                yield thread_count(pid)
+
+
+def _parents() -> "_Children":
+    below = _Children()
+    for pid in _all():
+        if fields := _stat(pid):
+            below.setdefault(int(fields[1]), []).append(pid)
+    return below
+
+
+class _Children(dict[int, list[int]]):
+    def __missing__(self, pid: int) -> list[int]:
+        return []
+
+
+def _all() -> list[int]:
+    with os.scandir("/proc") as entries:
+        return [int(entry.name) for entry in entries if entry.name.isdigit()]
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of /proc/<pid>/stat from the state on: the name before them may hold anything."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
+_HAS_CHILDREN_FILES = Path(f"/proc/self/task/{os.getpid()}/children").exists()

@@ -1,0 +1,867 @@
+"""Warm children: processes that run one job after another, seen from the worker.
+
+A `Child` is driven by a loop that sleeps on `watched()` until `deadline` and then calls `on_ready`
+and `expire`. No method waits for the child: reads and writes take what is there. Nothing that comes
+from a child is believed before it is checked, and however an attempt ends, it ends in one `Result`:
+a child that breaks the protocol, a limit or itself is killed with all that it started. A child must
+never get a secret, an environment, or a descriptor that it has no use for.
+
+A child that is used up (its jobs are counted, a limit was hit, it left processes behind) closes
+itself with the job that used it up: the loop sees `is_dead` and spawns another. What a hostile
+document plants in a child can see the documents that come after it there; `jobs_per_child=1` gives
+each document a process of its own.
+"""
+
+import contextlib
+import fcntl
+import json
+import math
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.errors import StoreError
+from stateward.core.model import Fields, Micros, clean_text
+from stateward.workers import child_main as inside
+from stateward.workers.sdk import (
+    ABOUT_BYTES_MAX,
+    CHUNK_BYTES_MAX,
+    CHUNK_ITEMS_MAX,
+    CODE_CHARS_MAX,
+    FACTS_BYTES_MAX,
+    KEPT_BYTES_MAX,
+    KEPT_NAME_CHARS_MAX,
+    KIB,
+    LABEL_CHARS_MAX,
+    LINE_CHARS_MAX,
+    NUL_ESCAPED,
+    Chunks,
+    Completed,
+    Failed,
+    Limits,
+    LogBook,
+    Result,
+    SavedValues,
+    UnsavedValues,
+    cleaned,
+    empty_folder,
+)
+
+MAIN = "__main__"
+LOAD_S_MAX = 60.0
+CHECK_S = 0.25
+SILENCE_S_MAX = 1.0
+READ_BYTES = 64 * KIB
+READS_MAX = 16
+PIPE_BYTES = READS_MAX * READ_BYTES
+# A job that talks without end in small pieces would keep the loop from everything else: after so
+# many of them it is listened to in turns, and its pieces come together.
+SMALL_READS_MAX = 50
+PACE_S = 0.005
+FRAME_SLACK_BYTES = 256 * KIB
+QUESTIONS_MAX = 1000
+BROKE_PROTOCOL = "RUNNER_BROKE_PROTOCOL"
+# After these the process may be short of memory, half shut down, or full of files.
+SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
+
+_replies = msgspec.json.Decoder(inside.Reply)
+_items = msgspec.json.Decoder(list[dict[str, Any]])
+_about = msgspec.json.Decoder(dict[str, Any])
+
+
+class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """One job for a child. `items` are the JSON chunks of earlier stages, the earliest first."""
+
+    runner: str
+    record_id: str
+    stage: str
+    attempt: int
+    timeout_s: float
+    timeout_message: str = "Timeout"
+    retry_count: int = 0
+    labels: Fields = {}
+    artifact_path: str | None = None
+    items: Mapping[str, Sequence[str]] = {}
+    options: Fields = {}
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of the confinement: whether this machine has it, and what it does or leaves open."""
+
+    name: str
+    is_available: bool
+    sentence: str
+
+
+def sandbox_layers() -> tuple[Layer, ...]:
+    """What confines runners on this machine, for people to read."""
+    abi = inside.landlock_abi()
+    machine = os.uname().machine
+    layers = (
+        ("limits", True, "memory, processor time, files and processes of a job are bounded"),
+        ("landlock", abi > 0, "a runner writes under its scratch folder only"),
+        (
+            "landlock truncate",
+            abi >= inside.ABI_TRUNCATE,
+            "a runner cannot cut off files elsewhere",
+        ),
+        ("landlock network", abi >= inside.ABI_NETWORK, "a runner opens no TCP connection or port"),
+        ("landlock signals", abi >= inside.ABI_SCOPES, "a runner signals no process outside"),
+        ("seccomp", machine in inside.CALLS, "a runner opens no socket and traces no process"),
+    )
+    return tuple(
+        Layer(name=name, is_available=is_on, sentence=sentence if is_on else f"missing: {sentence}")
+        for name, is_on, sentence in layers
+    )
+
+
+class Child:
+    """A warm process, its supervisor, and at most one job."""
+
+    def __init__(
+        self,
+        born: "_Born",
+        *,
+        limits: Limits,
+        now: Callable[[], Micros],
+        clock: Callable[[], float],
+        may_connect: bool = False,
+    ) -> None:
+        self.may_connect = may_connect
+        self.layers: tuple[str, ...] | None = None
+        self._process = born.process
+        self._wire = _Wire(born.channel, frame_bytes_max=_frame_bytes_max(limits))
+        self._output_fd = born.output_fd
+        self._status_fd = born.status_fd
+        self._scratch = born.scratch
+        self._limits = limits
+        self._now = now
+        self._clock = clock
+        self._attempt: _Attempt | None = None
+        self._jobs_done = 0
+        self._tasks_before = 0
+        self._is_closed = False
+        self._is_ended = False
+        self._is_orphaned = False
+
+    @classmethod
+    def spawn(
+        cls,
+        imports: Sequence[str],
+        *,
+        limits: Limits,
+        scratch_root: Path,
+        now: Callable[[], Micros],
+        clock: Callable[[], float] = time.monotonic,
+        landlock: bool = True,
+        network: bool = False,
+    ) -> Self:
+        """Start a child that imports these modules, .py files or `__main__` to find runners.
+
+        It dies with the thread that spawns it. `landlock=False` leaves out the whole confinement
+        (files, sockets, capabilities), `network=True` only the part that forbids connections.
+        """
+        bury()
+        born = _spawn(scratch_root)
+        child = cls(born, limits=limits, now=now, clock=clock, may_connect=network)
+        hello = _hello(imports, limits=limits, is_confined=landlock, may_connect=network)
+        child._wire.send([msgspec.json.encode(hello)])
+        return child
+
+    @property
+    def pid(self) -> int:
+        """The supervisor's process."""
+        return self._process.pid
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether a job can be started."""
+        return self._attempt is None and not self.is_dead
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether this child will never do anything again; a look also finds that it just died."""
+        if self._attempt is None and not self._is_closed:
+            self.on_ready()
+        return self._is_closed
+
+    @property
+    def wants_write(self) -> bool:
+        """Whether a part of the job still waits to be sent."""
+        return self._wire.wants_write
+
+    @property
+    def deadline(self) -> float | None:
+        """When `expire` wants to be called, on the clock of this child; None without a job."""
+        if self._attempt is None:
+            return None
+        attempt = self._attempt
+        wake_at = min(attempt.kill_at, attempt.check_at)
+        is_paced = self._clock() < attempt.resume_at
+        return min(wake_at, attempt.resume_at) if is_paced else wake_at
+
+    def filenos(self) -> tuple[int, ...]:
+        """The descriptors to watch for reading."""
+        if self._is_closed:
+            return ()
+        channel = () if self._wire.is_ended else (self._wire.fileno(),)
+        return (*channel, self._output_fd, self._status_fd)
+
+    def watched(self) -> Iterator[tuple[int, int]]:
+        """The descriptors to sleep on, each with the events of `selectors`.
+
+        Ask again before each sleep: while a job that talks too much is paced, there are none.
+        """
+        if self._attempt is not None and self._clock() < self._attempt.resume_at:
+            return
+        for fd in self.filenos():
+            is_written = self.wants_write and fd == self._wire.fileno()
+            yield fd, selectors.EVENT_READ | (selectors.EVENT_WRITE if is_written else 0)
+
+    def start(self, order: JobOrder, *, saved_values: SavedValues | None = None) -> None:
+        """Begin a job. Its time runs from when the pipelines are loaded; what it keeps goes into `saved_values`."""
+        if self._attempt is not None or self._is_closed:
+            raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
+        log = LogBook(bytes_max=self._limits.log_bytes_max, now=self._now)
+        self._attempt = _Attempt(
+            order,
+            self._limits,
+            log,
+            number=self._jobs_done,
+            kill_at=self._clock() + LOAD_S_MAX,
+            folder=self._scratch,
+            saved_values=UnsavedValues() if saved_values is None else saved_values,
+        )
+        if self.layers is not None:
+            self._send(self._attempt)
+
+    def on_ready(self) -> Result | None:
+        """Read and write what is possible now; the result when the job is over."""
+        if self._is_closed:
+            return None
+        try:
+            size = self._read_output()
+            self._wire.flush()
+            result = self._take_all()
+        except Breach as breach:
+            return self._kill(BROKE_PROTOCOL, f"{breach}")
+        if result is not None or self._is_closed:
+            return result
+        status = self._read_status()
+        if status is not None:
+            return self._on_death(status)
+        self._keep_pace(size + self._wire.take_size())
+        return None
+
+    def expire(self, now: float | None = None) -> Result | None:
+        """End the job if its time is over or it has too many processes; its result then."""
+        attempt, now = self._attempt, self._clock() if now is None else now
+        if attempt is None or now < min(attempt.kill_at, attempt.check_at):
+            return None
+        result = self.on_ready()  # it may be over already: we were late, not it
+        if result is not None or self._attempt is None:
+            return result
+        if now >= attempt.kill_at:
+            return self._kill(*attempt.overrun())
+        attempt.check_at = now + CHECK_S
+        return self._count_processes()
+
+    def cancel(self) -> Failed | None:
+        """Kill the job and all that it started; what it was up to, for the log."""
+        return self._kill("CANCELLED", "the job was withdrawn and its processes were killed")
+
+    def close(self, *, wait_s: float = 0.0) -> None:
+        """Kill everything and let go of it; waits for the end of the supervisor if asked to."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._end_processes()
+            self._wire.close()
+            os.close(self._output_fd)
+            os.close(self._status_fd)
+            _DYING.append((self._process, self._scratch))
+        if wait_s:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(wait_s)
+            bury()
+
+    def _send(self, attempt: "_Attempt") -> None:
+        now = self._clock()
+        attempt.kill_at = now + attempt.order.timeout_s
+        attempt.check_at = now + CHECK_S
+        attempt.is_sent = True
+        self._wire.send(_order_frames(attempt.order, attempt.number))
+
+    def _keep_pace(self, size: int) -> None:
+        if self._attempt is not None:
+            self._attempt.keep_pace(size, self._clock())
+            if self._wire.is_ended:
+                self._attempt.fall_silent(self._clock() + SILENCE_S_MAX)
+        elif self._wire.is_ended:
+            self.close()
+
+    def _take_all(self) -> Result | None:
+        for payload in self._wire.receive():
+            result = self._take(payload)
+            if result is not None:
+                return result
+        return None
+
+    def _take(self, payload: bytes) -> Result | None:
+        try:
+            reply = _replies.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+            raise Breach(f"it sent what is not a message: {error}") from error
+        if isinstance(reply, inside.Ready) and self.layers is None:
+            self.layers = reply.layers
+            self._tasks_before = _tasks(inside.descendants(self.pid))
+            if self._attempt is not None:
+                self._send(self._attempt)
+            return None
+        if self._attempt is None or not self._attempt.is_sent:
+            raise Breach("it spoke without being asked")
+        if isinstance(reply, inside.Keep | inside.Look):
+            if self._wire.wants_write:
+                raise Breach("it asked before it had heard the whole job")
+            self._wire.send([msgspec.json.encode(self._attempt.tell(reply))])
+            return None
+        result = self._attempt.take(reply)
+        return None if result is None else self._finish(self._attempt, result)
+
+    def _finish(self, attempt: "_Attempt", result: Result) -> Result:
+        """The job is over and its process goes on to the next one, if nothing speaks against it."""
+        self._attempt = None
+        self._jobs_done += 1
+        self._drain_output(attempt)
+        tree = inside.descendants(self.pid)
+        self._tasks_before = _tasks(tree)
+        if len(tree) > 1:
+            left = f"the runner left {len(tree) - 1} processes; they are killed"
+            attempt.log.write("warning", left, {})
+        is_spent = isinstance(result, Failed) and result.code in SPENT
+        is_worn = self._jobs_done >= self._limits.jobs_per_child
+        if is_spent or is_worn or self._wire.has_more or len(tree) != 1:
+            self.close()
+        return replace(result, log=attempt.log.text())
+
+    def _kill(self, code: str, message: str, *, is_retryable: bool = True) -> Failed | None:
+        """Kill the child; the failure of its job, if it had one."""
+        self._end_processes()
+        attempt, self._attempt = self._attempt, None
+        self._drain_output(attempt)
+        self.close()
+        if attempt is None:
+            return None
+        message = clean_text(message, chars_max=self._limits.message_chars_max)
+        attempt.log.write("error", message, {"code": code})
+        return Failed(code=code, message=message, is_retryable=is_retryable, log=attempt.log.text())
+
+    def _on_death(self, status: int) -> Result | None:
+        """The process is gone: what it said last counts, then how it went."""
+        try:
+            result = self._take_all()
+            if result is not None:
+                return result
+        except Breach:
+            pass  # cut off in the middle of a message: how it died says more
+        is_loading = self.layers is None
+        return self._kill(*_cause(status, self._limits, is_loading=is_loading))
+
+    def _count_processes(self) -> Failed | None:
+        tasks = _tasks(inside.descendants(self.pid)) - self._tasks_before
+        most = self._limits.processes_max
+        if tasks <= most:
+            return None
+        return self._kill(
+            "PROCESS_LIMIT",
+            f"the runner started {tasks} processes and threads; the limit is {most} "
+            "(worker.processes_max)",
+        )
+
+    def _end_processes(self) -> None:
+        """Kill the tree; the supervisor, which holds it together, then ends by itself.
+
+        Only once: when the supervisor is buried, its pid may be somebody else's.
+        """
+        if self._is_ended:
+            return
+        self._is_ended = True
+        inside.kill_descendants(self.pid)
+        if self._is_orphaned:  # somebody killed it: who stayed in its session?
+            for pid in inside.members_of(self.pid):
+                _signal(pid, signal.SIGKILL)
+        elif self._process.poll() is None:
+            _signal(self.pid, signal.SIGTERM)
+            _signal(self.pid, signal.SIGCONT)
+
+    def _read_output(self) -> int:
+        size = 0
+        for _ in range(READS_MAX):
+            data = _read(self._output_fd)
+            if not data:
+                break
+            size += len(data)
+            if self._attempt is not None:
+                self._attempt.print(data)
+        return size
+
+    def _drain_output(self, attempt: "_Attempt | None") -> None:
+        """What a job printed before its last message is in the pipe when that message is here."""
+        for _ in range(READS_MAX):
+            data = b"" if self._is_closed else _read(self._output_fd)
+            if not data:
+                break
+            if attempt is not None:
+                attempt.print(data)
+        if attempt is not None:
+            attempt.print(b"\n")
+
+    def _read_status(self) -> int | None:
+        """How the runner ended; None while it lives."""
+        try:
+            data = os.read(self._status_fd, struct.calcsize("i"))
+        except BlockingIOError:
+            return None
+        if len(data) < struct.calcsize("i"):  # the supervisor itself was killed
+            self._is_orphaned = True
+            return signal.SIGKILL
+        (status,) = struct.unpack("i", data)
+        return int(status)
+
+
+_Answer: TypeAlias = inside.Line | inside.Items | inside.Done | inside.Fault
+
+
+class Breach(Exception):
+    """A child did not keep to the protocol."""
+
+
+class _Attempt:
+    """The job under way: what came of it so far, and how long it may still take."""
+
+    def __init__(
+        self,
+        order: JobOrder,
+        limits: Limits,
+        log: LogBook,
+        *,
+        number: int,
+        kill_at: float,
+        folder: Path,
+        saved_values: SavedValues,
+    ) -> None:
+        self.order = order
+        self.log = log
+        self.number = number
+        self.kill_at = kill_at
+        self.check_at = kill_at
+        self.resume_at = -math.inf
+        self.is_sent = False
+        self._is_silent = False
+        self._saved_values = saved_values
+        self._questions = 0
+        self._limits = limits
+        # Beside the child's own folder, which it may empty or leave without rights.
+        self._chunks = Chunks(lambda: folder.parent)
+        self._is_told = False
+        self._count = 0
+        self._bytes = 0
+        self._partial = b""
+        self._small_reads = 0
+
+    def keep_pace(self, size: int, now: float) -> None:
+        """Listen less often to a job that has said much in small pieces."""
+        if 0 < size < READ_BYTES:
+            self._small_reads += 1
+            if self._small_reads > SMALL_READS_MAX:
+                self.resume_at = now + PACE_S
+
+    def fall_silent(self, kill_at: float) -> None:
+        """The channel has ended: the process is about to be found dead, or plays dead."""
+        if not self._is_silent:
+            self._is_silent = True
+            self.kill_at = min(self.kill_at, kill_at)
+
+    def overrun(self) -> tuple[str, str]:
+        """The code and message of a job that took too long."""
+        if self._is_silent:
+            return BROKE_PROTOCOL, "the runner closed the channel to its worker and went on"
+        if not self.is_sent:
+            return inside.NOT_LOADED, f"the pipelines were not loaded within {LOAD_S_MAX:g} s"
+        return "TIMEOUT", self.order.timeout_message
+
+    def tell(self, question: inside.Keep | inside.Look) -> inside.Told:
+        """Keep something for the stage of this job, or say what was kept."""
+        self._questions += 1
+        data = question.data if isinstance(question, inside.Keep) else b""
+        is_small = 0 < len(question.name) <= KEPT_NAME_CHARS_MAX and len(data) <= KEPT_BYTES_MAX
+        if question.number != self.number or not is_small or self._questions > QUESTIONS_MAX:
+            raise Breach("it asked to keep what no kit lets through")
+        name = clean_text(question.name, chars_max=KEPT_NAME_CHARS_MAX)
+        try:
+            if isinstance(question, inside.Look):
+                return inside.Told(data=self._saved_values.kept(name))
+            self._saved_values.keep(name, data)
+        except StoreError as error:
+            return inside.Told(trouble=f"it could not be kept: {error}")
+        return inside.Told()
+
+    def take(self, reply: inside.Ready | _Answer) -> Result | None:
+        """Believe a message after checking it; the result if it is the last one."""
+        if isinstance(reply, inside.Ready):
+            raise Breach("it said twice that it was ready")
+        if isinstance(reply, inside.Line):
+            if reply.number == self.number:
+                self.log.write(reply.level, reply.message, reply.facts)
+            return None
+        if reply.number != self.number:
+            raise Breach("it answered another job than it was asked for")
+        if isinstance(reply, inside.Items):
+            self._add(reply)
+            return None
+        if isinstance(reply, inside.Done):
+            return self._completed(reply)
+        return Failed(
+            code=clean_text(reply.code, chars_max=CODE_CHARS_MAX),
+            message=clean_text(reply.message, chars_max=self._limits.message_chars_max),
+            is_retryable=reply.is_retryable,
+        )
+
+    def print(self, data: bytes) -> None:
+        """Put what the process printed into the log, line by line, as far as there is room."""
+        if not self.log.has_room("output"):
+            self.log.skip(len(data))
+            return
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        if len(self._partial) > LINE_CHARS_MAX:
+            lines.append(self._partial)
+            self._partial = b""
+        for line in lines:
+            for start in range(0, len(line), LINE_CHARS_MAX):
+                piece = line[start : start + LINE_CHARS_MAX]
+                self.log.write("output", piece.decode("utf-8", "replace"), {})
+
+    def _add(self, reply: inside.Items) -> None:
+        raw = bytes(reply.items)
+        if reply.count == 0 and raw.startswith(b"{"):
+            self._add_about(raw)
+            return
+        self._count += reply.count
+        self._bytes += len(raw)
+        most = CHUNK_BYTES_MAX if reply.count > 1 else self._limits.item_bytes_max + 2
+        if not (0 < reply.count <= CHUNK_ITEMS_MAX and len(raw) <= max(most, CHUNK_BYTES_MAX)):
+            raise Breach("it sent a chunk that is too large")
+        if self._count > self._limits.items_max or self._bytes_over():
+            raise Breach("it sent more items than the limits allow")
+        self._chunks.append(reply.count, _checked(raw, reply.count))
+
+    def _add_about(self, raw: bytes) -> None:
+        """What is said of the items as a whole comes once, after them."""
+        if len(raw) > ABOUT_BYTES_MAX or self._is_told:
+            raise Breach("it said too much of its items as a whole")
+        try:
+            about = _about.decode(raw)
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            raise Breach(f"what it said of its items is no JSON object: {error}") from error
+        if NUL_ESCAPED in raw and cleaned(about) != about:
+            raise Breach("it sent text with NUL in it")
+        self._is_told = True
+        self._chunks.append(0, raw)
+
+    def _bytes_over(self) -> bool:
+        return self._bytes > self._limits.items_bytes_max + len(self._chunks) + 1
+
+    def _completed(self, done: inside.Done) -> Completed:
+        if done.count != self._count:
+            raise Breach(f"it counted {done.count} items and sent {self._count}")
+        label = clean_text(done.outcome, chars_max=LABEL_CHARS_MAX)
+        facts = msgspec.json.encode(done.facts)
+        if label != done.outcome or not label or len(facts) > FACTS_BYTES_MAX:
+            raise Breach("it sent an outcome that no kit lets through")
+        if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
+            raise Breach("it sent facts that no kit lets through")
+        return Completed(
+            outcome=label, facts=done.facts, count=done.count, chunks=self._chunks.settled()
+        )
+
+
+class _Wire:
+    """The worker's end of the socket: never blocks, believes no length."""
+
+    def __init__(self, ours: socket.socket, *, frame_bytes_max: int) -> None:
+        self.is_ended = False
+        self._socket = ours
+        self._frame_bytes_max = frame_bytes_max
+        self._incoming = bytearray()
+        self._received = 0
+        self._payloads: Iterator[bytes] = iter(())
+        self._sending = memoryview(b"")
+
+    @property
+    def wants_write(self) -> bool:
+        return bool(self._sending) and not self.is_ended
+
+    @property
+    def has_more(self) -> bool:
+        """Whether bytes are here that nobody asked for."""
+        return bool(self._incoming)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, payloads: Iterable[bytes]) -> None:
+        """Queue payloads (made one by one, as the socket takes them) and send what goes at once."""
+        self._payloads = iter(payloads)
+        self._sending = self._next()
+        self.flush()
+
+    def flush(self) -> None:
+        try:
+            while self._sending and not self.is_ended:
+                sent = self._socket.send(self._sending)
+                self._sending = self._sending[sent:] or self._next()
+        except BlockingIOError:
+            return
+        except OSError:  # it hung up: what it has sent before can still be read
+            self._sending = memoryview(b"")
+
+    def receive(self) -> Iterator[bytes]:
+        """The payloads that are complete."""
+        for _ in range(READS_MAX):
+            yield from self._complete()
+            try:
+                data = self._socket.recv(READ_BYTES)
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                data = b""
+            if not data:
+                self.is_ended = True
+                return
+            self._incoming += data
+            self._received += len(data)
+        yield from self._complete()
+
+    def take_size(self) -> int:
+        """How many bytes came since this was last asked."""
+        size, self._received = self._received, 0
+        return size
+
+    def close(self) -> None:
+        self.is_ended = True
+        self._socket.close()
+
+    def _next(self) -> memoryview:
+        return memoryview(b"".join(map(inside.frame, _first(self._payloads))))
+
+    def _complete(self) -> Iterator[bytes]:
+        header = inside.HEADER_BYTES
+        while len(self._incoming) >= header:
+            size = int.from_bytes(self._incoming[:header], "big")
+            if size > self._frame_bytes_max:
+                raise Breach(f"it sent what is not a message, or one of {size} bytes")
+            if len(self._incoming) < header + size:
+                return
+            payload = bytes(self._incoming[header : header + size])
+            del self._incoming[: header + size]
+            yield payload
+
+
+def bury() -> None:
+    """Let go of closed children whose supervisor has ended. `spawn` does this by itself."""
+    for each in list(_DYING):
+        process, scratch = each
+        if process.poll() is None:
+            continue
+        _DYING.remove(each)
+        if scratch.exists():  # the supervisor was killed before it could clear up
+            with contextlib.suppress(OSError):
+                empty_folder(scratch)
+                scratch.rmdir()
+
+
+_DYING: list[tuple[subprocess.Popen[bytes], Path]] = []
+
+
+class _Born(NamedTuple):
+    """A process that was just started, and our ends of what connects us."""
+
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+    output_fd: int
+    status_fd: int
+    scratch: Path
+
+
+def _spawn(scratch_root: Path) -> _Born:
+    """Start a process with a scratch folder of its own; if that fails, nothing is left open."""
+    scratch_root.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        scratch = Path(tempfile.mkdtemp(prefix="child-", dir=scratch_root.absolute()))
+        ours.callback(scratch.rmdir)
+        channel, channel_end = socket.socketpair()
+        ours.callback(channel.close)
+        theirs.callback(channel_end.close)
+        output_fd, output_end = _pipe(ours, theirs)
+        status_fd, status_end = _pipe(ours, theirs)
+        channel.setblocking(False)
+        with contextlib.suppress(OSError):  # a user may own so much of pipes, and no more
+            fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        process = _popen(channel_end.fileno(), output_end, status_end, scratch)
+        ours.pop_all()
+    return _Born(process, channel, output_fd, status_fd, scratch)
+
+
+def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose reading end is ours and never blocks."""
+    reader, writer = os.pipe()
+    ours.callback(os.close, reader)
+    theirs.callback(os.close, writer)
+    os.set_blocking(reader, False)
+    return reader, writer
+
+
+def _frame_bytes_max(limits: Limits) -> int:
+    return max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
+
+
+def _popen(
+    channel_fd: int, output_fd: int, status_fd: int, scratch: Path
+) -> subprocess.Popen[bytes]:
+    """Start the supervisor. Its environment holds places to write and nothing of ours."""
+    path = json.dumps([entry or os.getcwd() for entry in sys.path])  # noqa: PTH109 - "" is the folder
+    numbers = map(str, (channel_fd, status_fd, os.getpid()))
+    return subprocess.Popen(
+        [sys.executable, "-I", "-X", "utf8", "-c", inside.BOOT, path, *numbers],
+        stdin=subprocess.DEVNULL,
+        stdout=output_fd,
+        stderr=output_fd,
+        cwd=scratch,
+        # Each thread of glibc reserves 64 MiB of address space for itself, unless told not to.
+        env={"HOME": str(scratch), "TMPDIR": str(scratch), "MALLOC_ARENA_MAX": "2"},
+        pass_fds=(channel_fd, status_fd),
+        start_new_session=True,
+    )
+
+
+def _hello(
+    imports: Sequence[str], *, limits: Limits, is_confined: bool, may_connect: bool
+) -> inside.Hello:
+    module, path = _main() if MAIN in imports else (None, None)
+    return inside.Hello(
+        imports=tuple(_absolute(name) for name in imports if name != MAIN),
+        limits=limits,
+        is_confined=is_confined,
+        may_connect=may_connect,
+        main_module=module,
+        main_path=path,
+    )
+
+
+def _main() -> tuple[str | None, str | None]:
+    """How a child can import the script that this process runs: by module name or by path."""
+    main = sys.modules[MAIN]
+    spec, file = main.__spec__, getattr(main, "__file__", None)
+    if spec is not None:
+        return spec.name, None
+    return None, None if file is None else str(Path(file).absolute())
+
+
+def _absolute(name: str) -> str:
+    return str(Path(name).absolute()) if name.endswith(".py") else name
+
+
+def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
+    yield msgspec.json.encode(
+        inside.Order(
+            number=number,
+            runner=order.runner,
+            record_id=order.record_id,
+            stage=order.stage,
+            attempt=order.attempt,
+            retry_count=order.retry_count,
+            labels=order.labels,
+            artifact_path=order.artifact_path,
+            inputs={stage: len(chunks) for stage, chunks in order.items.items()},
+            timeout_s=order.timeout_s,
+            options=order.options,
+        )
+    )
+    for chunks in order.items.values():
+        for chunk in chunks:
+            yield chunk.encode()
+
+
+def _checked(raw: bytes, count: int) -> bytes:
+    """A chunk that really is an array of so many JSON objects."""
+    try:
+        items = _items.decode(raw)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise Breach(f"it sent items that are not JSON objects: {error}") from error
+    if len(items) != count:
+        raise Breach(f"it sent {len(items)} items as {count}")
+    if NUL_ESCAPED in raw and cleaned(items) != items:
+        raise Breach("it sent text with NUL in it")
+    return raw
+
+
+def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
+    """The code and message of a process that ended in the middle of its job."""
+    sign = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+    ended = f"exited with code {code}" if sign is None else f"was killed by {_signal_name(sign)}"
+    if is_loading:
+        return inside.NOT_LOADED, f"the process {ended} while it loaded the pipelines"
+    if sign == signal.SIGXCPU:
+        limit = "" if limits.cpu_s is None else f" of {limits.cpu_s:g} s"
+        return "CPU_LIMIT", f"the runner used up its processor time{limit} (worker.cpu_seconds)"
+    if code == inside.EXIT_MEMORY:
+        limit = f"the limit is {limits.memory_bytes} bytes (worker.memory_bytes)"
+        return "MEMORY_LIMIT", f"ran out of memory; {limit}"
+    if code == inside.EXIT_CHANNEL:
+        return BROKE_PROTOCOL, "the runner broke the channel to its worker"
+    if sign is None:
+        return "RUNNER_EXITED", f"the runner's process {ended}; a runner returns or raises"
+    hint = "; is the machine out of memory?" if sign == signal.SIGKILL else ""
+    return "RUNNER_DIED", f"the runner's process {ended}{hint}"
+
+
+def _tasks(pids: Iterable[int]) -> int:
+    """How many processes and threads these are; libraries keep some from one job to the next."""
+    return sum(map(inside.thread_count, pids))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _signal(pid: int, sign: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, sign)
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, READ_BYTES)
+    except BlockingIOError:
+        return b""
+
+
+def _first(payloads: Iterator[bytes]) -> Iterator[bytes]:
+    for payload in payloads:
+        yield payload
+        return

@@ -1,0 +1,950 @@
+"""The author's kit: what a runner is written with, and how one attempt at it is run and judged.
+
+    @runner("upload.parse")
+    def parse(job: Job) -> Iterator[Fields]:
+        for number, line in enumerate(job.text().splitlines(), start=1):
+            yield {"line": number, "text": line}
+
+`run_runner` calls such a function and turns whatever it does into a `Result`. It must never let an
+exception out, change a value that it cannot keep without saying so, or keep more than the limits
+say. It knows nothing of statuses, stores and processes: the same code runs in a child and inline.
+"""
+
+import errno
+import re
+import shutil
+import socket
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar, overload
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.errors import (
+    FatalFailure,
+    StageFailure,
+    TransientFailure,
+    UnknownName,
+)
+from stateward.core.model import (
+    Fields,
+    Json,
+    Micros,
+    clean_text,
+    to_iso,
+)
+from stateward.workers.spool import Spool
+
+KIB, MIB = 1024, 1024 * 1024
+CHUNK_ITEMS_MAX = 500
+CHUNK_BYTES_MAX = 256 * KIB
+DEPTH_MAX = 100
+LABEL_CHARS_MAX = 100
+CODE_CHARS_MAX = 100
+FACTS_BYTES_MAX = 64 * KIB
+ABOUT_BYTES_MAX = 8 * MIB
+LINE_CHARS_MAX = 8 * KIB
+LINE_BYTES_MAX = 64 * KIB
+TRACEBACK_CHARS_MAX = 8 * KIB
+TRACEBACK_FRAMES_MAX = 40
+CLOSING_BYTES_MAX = 160
+KEPT_BYTES_MAX = 768 * KIB  # as base64 still a message that a child may send
+KEPT_NAME_CHARS_MAX = 200
+EMPTYING_ROUNDS_MAX = 1_000_000
+KEY_CHARS_SHOWN_MAX = 60
+# JSON lets these stand in a text, but many a reader takes them for the end of a line.
+LINE_ENDS = {
+    "\x85".encode(): b"\\u0085",
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
+PLAIN = frozenset({str, int, bool, type(None)})
+NUL_ESCAPED = b"\\u0000"
+
+NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
+
+# What a failing disk, a busy machine and a network do. A missing file or right does not come back.
+TRANSIENT_ERRNOS = frozenset({
+    errno.EIO, errno.EAGAIN, errno.EINTR, errno.EBUSY, errno.ENOBUFS, errno.ESTALE, errno.ETIMEDOUT,
+    errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED, errno.EPIPE, errno.ENETDOWN,
+    errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH, socket.EAI_AGAIN,
+})  # fmt: skip
+# The network errors of requests, httpx and urllib3 are no relatives of the built-in ones, and
+# none of these libraries is ours to import: they are known by the names of their classes.
+TRANSIENT_NAMES = frozenset({"ConnectionError", "TimeoutError", "Timeout", "TransportError"})
+TOO_MANY_REQUESTS = 429
+SERVER_ERRORS = range(500, 600)
+
+# How full a log may be for a line of that level still to be kept. What a runner prints leaves room
+# for what it logs, and both leave room for the reason of its failure.
+SHARES = {"output": 0.5, "info": 0.9, "error": 1.0}
+DONE = "done"
+RESERVED = frozenset({"at", "level", "message"})
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one attempt may use. The defaults are those of the settings (`worker`, `limits`).
+
+    `cpu_s` None is the timeout of the job. Only a child has its memory, processor time, files and
+    processes bounded; the limits of items, log and message hold inline too.
+    """
+
+    cpu_s: float | None = None
+    memory_bytes: int = 512 * MIB
+    file_bytes: int = 1024 * MIB
+    open_files: int = 256
+    processes_max: int = 64
+    items_max: int = 5_000_000
+    item_bytes_max: int = MIB
+    items_bytes_max: int = 1024 * MIB
+    log_bytes_max: int = MIB
+    message_chars_max: int = 2000
+    jobs_per_child: int = 2000
+    transient_attempts: int = 3
+    transient_backoff_s: float = 0.5
+
+
+class Chunk(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of the items, as the text of one JSON array."""
+
+    count: int
+    data: str
+
+
+class Completed(msgspec.Struct, frozen=True, kw_only=True):
+    """The attempt succeeded. `log` is JSON lines."""
+
+    outcome: str
+    facts: Fields
+    count: int
+    chunks: Sequence[Chunk]
+    log: str = ""
+
+
+class Chunks(Sequence[Chunk]):
+    """The chunks of one attempt as they come; when they are many, they lie in a file."""
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._counts: list[int] = []
+        self._spool = Spool(folder)
+
+    def append(self, count: int, data: bytes) -> None:
+        """Keep one more chunk."""
+        self._counts.append(count)
+        self._spool.append(data)
+
+    def settled(self) -> Sequence[Chunk]:
+        """All of them: as values if they are in memory, else as they lie."""
+        return self if self._spool.is_spilled else tuple(self)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Chunk]: ...
+
+    def __getitem__(self, index: int | slice) -> Chunk | list[Chunk]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        return Chunk(count=self._counts[index], data=self._spool[index].decode())
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """The attempt failed; nothing that it produced counts. `log` is JSON lines."""
+
+    code: str
+    message: str
+    is_retryable: bool = True
+    log: str = ""
+
+
+Result: TypeAlias = Completed | Failed
+Item: TypeAlias = Mapping[str, object]
+Bytes: TypeAlias = bytes  # inside Job, `bytes` is a method
+S = TypeVar("S", bound=msgspec.Struct)
+ChunkText: TypeAlias = str | bytes
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Many items that a runner yields at once, as Structs: they are written together, which is quick."""
+
+    items: Sequence[msgspec.Struct]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """Where a stage with several outcomes leads, what to remember of it, and (more) items.
+
+    `facts` are few: they stand in the history. `about` is what is to be known of the items as a whole; it is kept
+    beside them, counts for none, and is read with `job.about()`.
+    """
+
+    label: str = DONE
+    facts: Mapping[str, object] = {}
+    items: Iterable[Item | Batch] = ()
+    about: Mapping[str, object] = {}
+
+
+_ENDED = Outcome()
+
+
+class Log(Protocol):
+    """Where the lines of one attempt go."""
+
+    def write(self, level: str, message: str, facts: Mapping[str, object]) -> None: ...
+
+    def text(self) -> str: ...
+
+
+class LogBook:
+    """The lines of one attempt as JSON, one object a line, within a number of bytes."""
+
+    def __init__(self, *, bytes_max: int, now: Callable[[], Micros]) -> None:
+        self._bytes_max = bytes_max
+        self._room = bytes_max - CLOSING_BYTES_MAX
+        self._now = now
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._cut = 0
+        self._closed: set[str] = set()
+
+    def has_room(self, level: str) -> bool:
+        """Whether another line of that level may still be kept."""
+        return _budget(level) not in self._closed
+
+    def skip(self, size: int) -> None:
+        """Count bytes that somebody else left out."""
+        self._cut += size
+
+    def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
+        """Keep a line, or count it as cut off; never raises for what is in it."""
+        if not self.has_room(level):
+            self._cut += len(message)
+            return
+        level, message, told = tame_line(level, message, facts)
+        line = self._line({"level": level, "message": message, **told})
+        size = len(line) + 1
+        if self._size + size > self._room * SHARES[_budget(level)]:
+            self._closed.add(_budget(level))
+            self._cut += size
+            return
+        self._lines.append(line)
+        self._size += size
+
+    def text(self) -> str:
+        """All lines; the last one says how much was cut off, if anything was."""
+        lines = [*self._lines, *self._closing()]
+        return b"".join(line + b"\n" for line in lines).decode()
+
+    def _line(self, facts: Fields) -> bytes:
+        line = msgspec.json.encode({"at": to_iso(self._now()), **facts})
+        for end, escaped in LINE_ENDS.items():
+            line = line.replace(end, escaped)
+        return line
+
+    def _closing(self) -> Iterator[bytes]:
+        if not self._cut:
+            return
+        sentence = f"the log is full: {self._cut} bytes were cut off"
+        line = self._line({"level": "warning", "message": sentence})
+        if self._size + len(line) < self._bytes_max:
+            yield line
+
+
+def _budget(level: str) -> str:
+    """The level whose share of the log a line of this level is paid from."""
+    return level if level in SHARES else "info"
+
+
+_UNKEPT = LogBook(bytes_max=0, now=lambda: 0)  # of a job that nobody runs: it keeps no line
+
+
+class SavedValues(Protocol):
+    """Where a stage keeps what must outlive its attempts."""
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep bytes durably; what was kept first stays."""
+
+    def kept(self, name: str) -> bytes | None:
+        """What was kept under a name, by this attempt or an earlier one."""
+
+
+class UnsavedValues:
+    """The saved_values of a job that was made by hand: it lasts as long as the job."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep bytes; what was kept first stays."""
+        self._kept.setdefault(name, data)
+
+    def kept(self, name: str) -> bytes | None:
+        """What was kept under a name."""
+        return self._kept.get(name)
+
+
+class Job:
+    """What a runner is given: one attempt at one stage of one record.
+
+    `attempt` is the record's version, which tells attempts apart; `retry_count` how often the stage
+    was tried before; `deadline` is on the clock of `time.monotonic`; `options` are what the settings say for
+    the pipeline. In a test, make one by hand.
+    """
+
+    def __init__(
+        self,
+        *,
+        record_id: str,
+        stage: str,
+        attempt: int = 1,
+        retry_count: int = 0,
+        labels: Fields | None = None,
+        path: Path | None = None,
+        items: Mapping[str, Sequence[ChunkText]] | None = None,
+        scratch: Path | None = None,
+        deadline: float | None = None,
+        options: Fields | None = None,
+        saved_values: SavedValues | None = None,
+    ) -> None:
+        self.record_id = record_id
+        self.stage = stage
+        self.attempt = attempt
+        self.retry_count = retry_count
+        self.labels: Mapping[str, Json] = MappingProxyType(labels or {})
+        self.options: Mapping[str, Json] = MappingProxyType(options or {})
+        self.path = path
+        self.deadline = deadline
+        self._chunks = items or {}
+        self._saved_values: SavedValues = UnsavedValues() if saved_values is None else saved_values
+        self._scratch = scratch
+        self._is_borrowed = scratch is None
+        self._log: Log = _UNKEPT
+
+    def open(self) -> BinaryIO:
+        """The artifact, opened for reading bytes."""
+        return self._artifact().open("rb")
+
+    def bytes(self) -> Bytes:
+        """The whole artifact."""
+        return self._artifact().read_bytes()
+
+    def text(self, encoding: str = "utf-8") -> str:
+        """The whole artifact as text, just as it is: line ends are not touched."""
+        return self.bytes().decode(encoding)
+
+    def items(self, stage: str | None = None) -> Iterator[Fields]:
+        """Items of an earlier stage; by default of the latest one that produced any."""
+        chunks = (chunk for chunk in self._of(stage) if not _is_about(chunk))
+        return (item for chunk in chunks for item in _decode_items(chunk))
+
+    def items_as(self, kind: type[S], stage: str | None = None) -> Iterator[S]:
+        """The same items as Structs of a kind: quicker, and checked."""
+        decode = msgspec.json.Decoder(list[kind]).decode  # type: ignore[valid-type]
+        for chunk in self._of(stage):
+            if not _is_about(chunk):
+                yield from decode(chunk)
+
+    def about(self, stage: str | None = None) -> Fields:
+        """What an earlier stage said of its items as a whole; nothing if it said nothing."""
+        about: Fields = {}
+        for chunk in self._of(stage):
+            if _is_about(chunk):
+                about = msgspec.json.decode(chunk)
+        return about
+
+    def _of(self, stage: str | None) -> Sequence[ChunkText]:
+        if stage is None:
+            produced = (self._chunks[name] for name in reversed([*self._chunks]))
+            return next(filter(None, produced), ())
+        if stage not in self._chunks:
+            raise UnknownName("earlier stage", stage, self._chunks)
+        return self._chunks[stage]
+
+    def log(self, message: str, /, *, level: str = "info", **facts: object) -> None:
+        """Write a line into the log of this attempt: a sentence and the facts that belong to it."""
+        self._log.write(level, message, facts)
+
+    def keep(self, name: str, data: Bytes) -> None:
+        """Keep bytes for later attempts at this stage; when this returns, no crash can lose them.
+
+        For what must not be done or paid for twice, under a name that says exactly what it answers. What was kept
+        first under a name stays.
+        """
+        if not 0 < len(name) <= KEPT_NAME_CHARS_MAX or len(data) > KEPT_BYTES_MAX:
+            raise ValueError(
+                f"cannot keep {len(data)} bytes as {name[:KEY_CHARS_SHOWN_MAX]!r}: at most {KEPT_BYTES_MAX} bytes, "
+                f"under a name of at most {KEPT_NAME_CHARS_MAX} characters"
+            )
+        self._saved_values.keep(name, data)
+
+    def kept(self, name: str) -> Bytes | None:
+        """What this attempt or an earlier one kept under a name."""
+        return self._saved_values.kept(name)
+
+    @property
+    def scratch(self) -> Path:
+        """A private writable folder; it is emptied when the job is over."""
+        if self._scratch is None:
+            self._scratch = Path(tempfile.mkdtemp(prefix="stateward-job-"))
+        return self._scratch
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Seconds until this attempt is stopped; None where nothing stops it."""
+        return None if self.deadline is None else self.deadline - time.monotonic()
+
+    def _artifact(self) -> Path:
+        if self.path is None:
+            raise FatalFailure(
+                f"{self.record_id} has no artifact; stage {self.stage!r} can read job.items() only",
+                code="NO_ARTIFACT",
+            )
+        return self.path
+
+    def _sweep(self) -> None:
+        """Empty the scratch folder, and remove it if it was made here."""
+        if self._scratch is None:
+            return
+        try:
+            empty_folder(self._scratch)
+            if self._is_borrowed:
+                self._scratch.rmdir()
+                self._scratch = None
+        except OSError as error:
+            self.log(f"the scratch folder could not be emptied: {error}", level="warning")
+
+
+RunnerFunction: TypeAlias = Callable[[Job], object]
+F = TypeVar("F", bound=RunnerFunction)
+
+
+class Runner(NamedTuple):
+    """A function and the name that machines know it by."""
+
+    name: str
+    function: RunnerFunction
+
+
+_RUNNERS: dict[str, Runner] = {}
+
+
+def runner(name: str) -> Callable[[F], F]:
+    """Register a function under a name: `machine.stage`, unless the machine names another."""
+    if not NAME.fullmatch(f"{name}"):
+        raise ValueError(
+            f"{name!r} cannot be the name of a runner; write @runner('machine.stage') in small "
+            "letters, digits and underscores"
+        )
+
+    def register(function: F) -> F:
+        known = _RUNNERS.get(name)
+        if known is not None and not _is_same(known.function, function):
+            raise ValueError(
+                f"there are two runners {name!r}: {_place(known.function)} and {_place(function)}; "
+                "rename one of them"
+            )
+        _RUNNERS[name] = Runner(name, function)
+        return function
+
+    return register
+
+
+def registered() -> Mapping[str, Runner]:
+    """Every runner that was registered in this process, by name."""
+    return MappingProxyType(_RUNNERS)
+
+
+def run_runner(
+    runner: Runner,
+    job: Job,
+    *,
+    limits: Limits,
+    sleep: Callable[[float], object],
+    now: Callable[[], Micros],
+    log: Log | None = None,
+) -> Result:
+    """One attempt: call the runner, collect what it produces, repeat what passes by itself.
+
+    Whatever the runner does, the answer is a value. `log` is where its lines go, by default a book
+    within the limits that becomes the result's `log`.
+    """
+    book = LogBook(bytes_max=limits.log_bytes_max, now=now) if log is None else log
+    job._log = book
+    try:
+        try:
+            completed = _produce(runner, job, limits, sleep)
+        finally:
+            job._sweep()
+    except BaseException as error:  # noqa: BLE001 - foreign code: even an exit is a failed attempt
+        failed = _judged(error, limits)
+        _log_failure(book, error, failed)
+        return replace(failed, log=book.text())
+    return replace(completed, log=book.text())
+
+
+def _produce(
+    runner: Runner, job: Job, limits: Limits, sleep: Callable[[float], object]
+) -> Completed:
+    """The attempts inside the attempt: errors that pass by themselves are repeated, a few times."""
+    wait_s = limits.transient_backoff_s
+    for tried in range(1, limits.transient_attempts):
+        try:
+            return _produce_once(runner, job, limits)
+        except Exception as error:
+            if not is_transient(error) or _is_too_late(job, wait_s):
+                raise
+            job.log(
+                f"try {tried} of {limits.transient_attempts} failed, the next one is in "
+                f"{wait_s:g} s: {describe(error)}",
+                level="warning",
+            )
+        job._sweep()
+        sleep(wait_s)
+        wait_s *= 2
+    return _produce_once(runner, job, limits)
+
+
+def _is_too_late(job: Job, wait_s: float) -> bool:
+    """Whether the deadline comes first: the true error says more than a timeout would."""
+    return job.remaining_s is not None and job.remaining_s <= wait_s
+
+
+def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
+    basket = _Basket(limits, folder=lambda: job.scratch)
+    outcome = _collect(runner.function(job), basket)
+    facts = _checked_facts(outcome)
+    chunks = basket.chunks(about=_about_data(outcome))
+    if basket.cleaned:
+        job.log(
+            f"NUL or lone surrogates were replaced in {basket.cleaned} items: no store keeps them",
+            level="warning",
+        )
+    return Completed(outcome=outcome.label, facts=facts, count=basket.count, chunks=chunks)
+
+
+def _collect(returned: object, basket: "_Basket") -> Outcome:
+    """Put into the basket all that a runner gave back; the outcome that it named, or `done`."""
+    if returned is None:
+        return _ENDED
+    if isinstance(returned, dict):
+        basket.add(returned)
+        return _ENDED
+    if isinstance(returned, Outcome):
+        _drain(returned.items, basket)
+        return returned
+    ended = _drain(returned, basket)
+    if ended is None:
+        return _ENDED
+    if not isinstance(ended, Outcome):
+        raise FatalFailure(
+            f"what the generator returned is {_kind(ended)}; it may return an Outcome or nothing",
+            code="BAD_OUTCOME",
+        )
+    _drain(ended.items, basket)
+    return ended
+
+
+def _drain(items: object, basket: "_Basket") -> object:
+    """Take every item; what a generator returns at its end."""
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise FatalFailure(
+            f"what the runner gave is {_kind(items)}; a runner is a plain function that yields or "
+            "returns dicts, or returns an Outcome",
+            code="BAD_OUTCOME",
+        )
+    iterator = iter(items)
+    while True:  # ends with the iterator, or when the basket is full
+        try:
+            item = next(iterator)
+        except StopIteration as stop:
+            return stop.value
+        if isinstance(item, Batch):
+            basket.add_batch(item.items)
+        else:
+            basket.add(item)
+
+
+def _about_data(outcome: Outcome) -> bytes:
+    """What is known of the items as a whole: an object among the arrays, which counts for no item."""
+    about = outcome.about
+    if not about:
+        return b""
+    fault = _fault(about) if isinstance(about, dict) else f" is {_kind(about)}, not a dict"
+    if fault:
+        raise _bad_outcome(f"about{fault}")
+    data, _ = encode_item(about)
+    if len(data) > ABOUT_BYTES_MAX:
+        raise _bad_outcome(f"its about has more than {ABOUT_BYTES_MAX} bytes")
+    return data
+
+
+class _Basket:
+    """Items on their way into chunks, each one checked and counted against the limits."""
+
+    def __init__(self, limits: Limits, *, folder: Callable[[], Path]) -> None:
+        self.count = 0
+        self.cleaned = 0
+        self._limits = limits
+        self._bytes = 0
+        self._chunks = Chunks(folder)
+        self._open: list[bytes] = []
+        self._open_bytes = 0
+
+    def add(self, item: object) -> None:
+        self.count += 1
+        if self.count > self._limits.items_max:
+            self._refuse("TOO_MANY_ITEMS", "more than", "items_max", "items")
+        data = self._encode(item)
+        if len(data) > self._limits.item_bytes_max:
+            self._refuse(
+                "ITEM_TOO_LARGE", f"item {self.count} has more than", "item_bytes_max", "bytes"
+            )
+        self._bytes += len(data) + 1
+        if self._bytes > self._limits.items_bytes_max:
+            self._refuse("OUTPUT_TOO_LARGE", "all items have more than", "items_bytes_max", "bytes")
+        self._put(data)
+
+    def add_batch(self, items: Sequence[msgspec.Struct]) -> None:
+        """Many items in one go; one by one where together they are too large, or hold what no store keeps."""
+        try:
+            data = msgspec.json.encode(items)
+        except UnicodeEncodeError:
+            data = NUL_ESCAPED
+        if len(items) > CHUNK_ITEMS_MAX or len(data) > CHUNK_BYTES_MAX or NUL_ESCAPED in data:
+            for item in items:
+                self.add(msgspec.to_builtins(item))
+            return
+        self._close_chunk()
+        self.count += len(items)
+        if self.count > self._limits.items_max:
+            self._refuse("TOO_MANY_ITEMS", "more than", "items_max", "items")
+        self._bytes += len(data)
+        if self._bytes > self._limits.items_bytes_max:
+            self._refuse("OUTPUT_TOO_LARGE", "all items have more than", "items_bytes_max", "bytes")
+        if items:
+            self._chunks.append(len(items), data)
+
+    def chunks(self, *, about: bytes) -> Sequence[Chunk]:
+        self._close_chunk()
+        if about:
+            self._chunks.append(0, about)
+        return self._chunks.settled()
+
+    def _encode(self, item: object) -> bytes:
+        fault = _fault(item) if isinstance(item, dict) else f" is {_kind(item)}, not a dict"
+        if fault:
+            raise FatalFailure(f"item {self.count}{fault}", code="BAD_ITEM")
+        try:
+            data, was_cleaned = encode_item(item)
+        except (TypeError, ValueError, RecursionError) as error:
+            why = f"item {self.count} cannot be written as JSON: {describe(error)}"
+            raise FatalFailure(why, code="BAD_ITEM") from error
+        self.cleaned += was_cleaned
+        return data
+
+    def _put(self, data: bytes) -> None:
+        is_full = self._open_bytes + len(data) + 2 > CHUNK_BYTES_MAX
+        if is_full or len(self._open) >= CHUNK_ITEMS_MAX:
+            self._close_chunk()
+        self._open.append(data)
+        self._open_bytes += len(data) + 1
+
+    def _close_chunk(self) -> None:
+        if self._open:
+            self._chunks.append(len(self._open), b"[" + b",".join(self._open) + b"]")
+            self._open, self._open_bytes = [], 0
+
+    def _refuse(self, code: str, what: str, limit: str, unit: str) -> NoReturn:
+        raise FatalFailure(
+            f"{what} {getattr(self._limits, limit)} {unit}; produce less, or raise the setting "
+            f"worker.{limit}",
+            code=code,
+        )
+
+
+def _fault(value: object, depth: int = 0) -> str | None:
+    """What keeps a value from being JSON, and where; None if nothing does.
+
+    Encoders are too kind for this: they make null of NaN and text of the key 1. The path to the
+    fault is put together on the way back, so that sound items do not pay for it.
+    """
+    if type(value) in PLAIN or isinstance(value, (str, int)):
+        return None
+    if isinstance(value, float):
+        return None if isfinite(value) else f" is {value}, which JSON cannot say; give null"
+    if depth >= DEPTH_MAX:
+        return f" is nested more than {DEPTH_MAX} deep"
+    if isinstance(value, dict):
+        return _dict_fault(value, depth)
+    if isinstance(value, (list, tuple)):
+        return _list_fault(value, depth)
+    return f" is {_kind(value)}, which JSON has no form for; give text or a number"
+
+
+def _dict_fault(value: dict[object, object], depth: int) -> str | None:
+    for key, inner in value.items():
+        if not isinstance(key, str):
+            return f" has a key that is {_kind(key)}; keys are text"
+        if type(inner) not in PLAIN and (fault := _fault(inner, depth + 1)) is not None:
+            return f".{key[:KEY_CHARS_SHOWN_MAX]}{fault}"
+    return None
+
+
+def _list_fault(value: Sequence[object], depth: int) -> str | None:
+    for index, inner in enumerate(value):
+        if type(inner) not in PLAIN and (fault := _fault(inner, depth + 1)) is not None:
+            return f"[{index}]{fault}"
+    return None
+
+
+def encode_item(value: object) -> tuple[bytes, bool]:
+    """A JSON value as bytes, and whether text in it had to be cleaned of what no store keeps."""
+    try:
+        data = msgspec.json.encode(value, enc_hook=_plain)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(cleaned(value), enc_hook=_plain), True
+    if NUL_ESCAPED not in data:
+        return data, False
+    safe = msgspec.json.encode(cleaned(value), enc_hook=_plain)
+    return safe, safe != data  # a backslash before "u0000" looks the same
+
+
+def cleaned(value: object, depth: int = 0) -> object:
+    """The same value with NUL and lone surrogates replaced in every text."""
+    if isinstance(value, str):
+        return clean_text(value, chars_max=len(value))
+    if depth > DEPTH_MAX:
+        return clean_text(repr(value), chars_max=LINE_CHARS_MAX)
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(inner, depth + 1) for inner in value]
+    return value
+
+
+def _plain(value: object) -> object:
+    """The built-in value inside a subclass of its type (texts of parsers, numbers of numpy)."""
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    raise TypeError(f"it holds {_kind(value)}")
+
+
+def _checked_facts(outcome: Outcome) -> Fields:
+    label, facts = outcome.label, outcome.facts
+    if label == DONE and not facts and type(facts) is dict:  # nearly always
+        return {}
+    if not _is_label(label):
+        raise _bad_outcome(f"its label must be 1 to {LABEL_CHARS_MAX} printable characters")
+    fault = _fault(facts) if isinstance(facts, dict) else f" is {_kind(facts)}, not a dict"
+    if fault:
+        raise _bad_outcome(f"facts{fault}")
+    data, _ = encode_item(facts)
+    if len(data) > FACTS_BYTES_MAX:
+        raise _bad_outcome(f"its facts have more than {FACTS_BYTES_MAX} bytes; make items of them")
+    decoded: Fields = msgspec.json.decode(data)
+    return decoded
+
+
+def _is_label(label: object) -> bool:
+    return isinstance(label, str) and 0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()
+
+
+def _bad_outcome(why: str) -> FatalFailure:
+    return FatalFailure(f"the Outcome cannot be used: {why}", code="BAD_OUTCOME")
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether an error tends to pass by itself, so that the same call may succeed in a moment."""
+    if isinstance(error, StageFailure):
+        return isinstance(error, TransientFailure)
+    status = _http_status(error)
+    if status is not None:
+        return status == TOO_MANY_REQUESTS or status in SERVER_ERRORS
+    if any(kind.__name__ in TRANSIENT_NAMES for kind in type(error).__mro__):
+        return True
+    return isinstance(error, OSError) and _is_transient_os_error(error)
+
+
+def _http_status(error: BaseException) -> int | None:
+    for holder in (error, _attribute(error, "response")):
+        for name in ("status_code", "status"):
+            status = _attribute(holder, name)
+            if isinstance(status, int):
+                return status
+    return None
+
+
+def _is_transient_os_error(error: OSError) -> bool:
+    reason = _attribute(error, "reason")  # urllib wraps what really happened
+    inner = reason if isinstance(reason, OSError) else error
+    return isinstance(inner, ConnectionError | TimeoutError) or inner.errno in TRANSIENT_ERRNOS
+
+
+def _attribute(holder: object, name: str) -> object:
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - a property of a foreign exception
+        return None
+
+
+def describe(error: BaseException) -> str:
+    """`TypeError: what it says`; never raises, whatever the exception does when asked."""
+    name = type(error).__name__
+    try:
+        text = str(error)[:LINE_CHARS_MAX]
+    except BaseException:  # noqa: BLE001 - a foreign __str__
+        text = "(its text cannot be shown)"
+    return f"{name}: {text}" if text else name
+
+
+def _judged(error: BaseException, limits: Limits) -> Failed:
+    """The code, sentence and hope of an attempt that ended with this error."""
+    failed = _verdict(error, limits)
+    return replace(
+        failed,
+        code=clean_text(failed.code, chars_max=CODE_CHARS_MAX),
+        message=clean_text(failed.message, chars_max=limits.message_chars_max),
+    )
+
+
+def _verdict(error: BaseException, limits: Limits) -> Failed:
+    if isinstance(error, StageFailure):
+        message = describe(error).removeprefix(f"{type(error).__name__}: ")
+        code = f"{_attribute(error, 'code')}"
+        return Failed(code=code, message=message, is_retryable=error.is_retryable is True)
+    number = error.errno if isinstance(error, OSError) else None
+    if isinstance(error, MemoryError) or number == errno.ENOMEM:
+        message = f"ran out of memory; the limit is {limits.memory_bytes} bytes"
+        return Failed(code="MEMORY_LIMIT", message=f"{message} (worker.memory_bytes)")
+    if number == errno.EFBIG:
+        message = f"wrote a file of more than {limits.file_bytes} bytes (worker.file_bytes)"
+        return Failed(code="FILE_LIMIT", message=message)
+    if not isinstance(error, Exception):
+        message = f"the runner left with {describe(error)}; it must return or raise an Exception"
+        return Failed(code="RUNNER_EXITED", message=message)
+    return Failed(code="EXCEPTION", message=describe(error))
+
+
+def _log_failure(book: Log, error: BaseException, failed: Failed) -> None:
+    try:
+        if isinstance(error, MemoryError):
+            traceback.clear_frames(error.__traceback__)  # there is room again to say why
+        text = _traceback(error)
+    except BaseException:  # noqa: BLE001 - foreign objects are asked for their text
+        text = "the traceback cannot be shown"
+    facts = {"code": failed.code, "traceback": text} if text else {"code": failed.code}
+    book.write("error", failed.message, facts)
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback from the runner's own first line on; empty if the kit itself refused."""
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    if frames is None:
+        return ""
+    told = traceback.TracebackException(
+        type(error), error, frames, limit=-TRACEBACK_FRAMES_MAX, compact=True
+    )
+    text = "".join(told.format())
+    return text if len(text) <= TRACEBACK_CHARS_MAX else "…" + text[-TRACEBACK_CHARS_MAX:]
+
+
+def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[str, str, Fields]:
+    """A log line that can be written: texts cleaned and bounded, odd facts shown as text."""
+    level = clean_text(f"{level}", chars_max=20)
+    message = clean_text(f"{message}"[:LINE_CHARS_MAX], chars_max=LINE_CHARS_MAX)
+    named = {f"{name}_" if name in RESERVED else name: value for name, value in facts.items()}
+    try:
+        data = msgspec.json.encode(cleaned(named), enc_hook=_shown)
+        if len(data) > LINE_BYTES_MAX:
+            return level, message, {"cut": f"facts of {len(data)} bytes"}
+        told: Fields = msgspec.json.decode(data)
+    except Exception as error:  # noqa: BLE001 - a log line must never fail a job
+        return level, message, {"cut": f"facts that cannot be written: {type(error).__name__}"}
+    return level, message, told
+
+
+def _shown(value: object) -> str:
+    try:
+        text = f"{value}"
+    except Exception:  # noqa: BLE001 - a foreign __str__
+        text = f"({_kind(value)})"
+    return clean_text(text[:LINE_CHARS_MAX], chars_max=LINE_CHARS_MAX)
+
+
+def empty_folder(folder: Path) -> None:
+    """Remove all that is in a folder, however deep; links are removed, never followed.
+
+    Folders inside folders are moved to the top first: nothing recurses, no path grows too long.
+    """
+    moves = 0
+    for _ in range(EMPTYING_ROUNDS_MAX):
+        found = list(folder.iterdir())
+        if not found:
+            return
+        for path in found:
+            if not _is_folder(path):
+                path.unlink(missing_ok=True)
+                continue
+            path.chmod(0o700)
+            for inner in list(path.iterdir()):
+                if _is_folder(inner):
+                    moves += 1
+                    _lift(inner, folder / f".removed-{moves}")
+                else:
+                    inner.unlink(missing_ok=True)
+            path.rmdir()
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _lift(folder: Path, target: Path) -> None:
+    folder.chmod(0o700)
+    try:
+        folder.rename(target)
+    except OSError:  # the name is taken, or an old Landlock forbids every move between folders
+        shutil.rmtree(folder)
+
+
+def _is_about(chunk: ChunkText) -> bool:
+    return chunk[:1] in ("{", b"{")
+
+
+def _decode_items(chunk: ChunkText) -> list[Fields]:
+    items: list[Fields] = msgspec.json.decode(chunk)
+    return items
+
+
+def _is_same(known: RunnerFunction, function: RunnerFunction) -> bool:
+    """Whether a module was imported again: under its own name, or the same file under another."""
+    return _place(known) == _place(function) or _source(known) == _source(function)
+
+
+def _place(function: RunnerFunction) -> str:
+    return f"{_attribute(function, '__module__')}:{_name(function)}"
+
+
+def _source(function: RunnerFunction) -> str:
+    code = _attribute(function, "__code__")
+    return f"{_attribute(code, 'co_filename') or id(function)}:{_name(function)}"
+
+
+def _name(function: RunnerFunction) -> object:
+    return _attribute(function, "__qualname__") or type(function).__qualname__
+
+
+def _kind(value: object) -> str:
+    return f"of type {type(value).__name__}"

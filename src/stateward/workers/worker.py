@@ -1,0 +1,498 @@
+"""The worker: takes the work that is its own, has it done, writes what came of it, and reports.
+
+It runs runners in warm child processes with limits (the default), or inline where a stage is declared trusted
+and fast. It never sees a record: work comes from the bus, outputs go to the outputs room, and events say how
+each attempt ended. Output, event and the end of the work are one transaction, and only for work that is still
+its own: a worker that was taken for dead writes nothing. Whatever foreign code does becomes an event.
+
+One thread drives it in two steps: `prepare` does the work and writes nothing, `settle` writes what is finished,
+and `committed` forgets it once the transaction is durable.
+"""
+
+import selectors
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from shutil import rmtree
+
+import msgspec
+
+from stateward.core.errors import ArtifactError, StoreError
+from stateward.core.failpoints import Point, point
+from stateward.core.model import (
+    Event,
+    Fields,
+    Micros,
+    Work,
+    timeout_message,
+)
+from stateward.storage.database import TOPIC_WORK, Database
+from stateward.storage.outputs import (
+    AttemptResult,
+    Output,
+    Outputs,
+    ended_event,
+)
+from stateward.telemetry import Log
+from stateward.transport import Bus, WorkerInfo
+from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Ahead
+from stateward.workers.sandbox import Child, JobOrder
+from stateward.workers.sdk import (
+    Chunk,
+    Completed,
+    Failed,
+    Job,
+    Limits,
+    Result,
+    Runner,
+    run_runner,
+)
+
+IDLE_S = 3600.0
+CLOSE_S = 2.0
+RUNNER_MISSING = "RUNNER_NOT_LOADED"
+
+Key = tuple[str, int, int]
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """An attempt that ended here and is not written yet."""
+
+    work: Work
+    result: Result
+
+
+class Pairs(Iterable[tuple[int, str]]):
+    """Chunks as the outputs take them, made one by one: a write that is repeated reads them again."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        return ((chunk.count, chunk.data) for chunk in self._chunks)
+
+
+class Inputs(Mapping[str, Sequence[str]]):
+    """The items of the stages before, in the order in which they were completed; read when they are asked for."""
+
+    def __init__(self, outputs: Outputs, work: Work) -> None:
+        self._outputs = outputs
+        self._work = work
+
+    def __getitem__(self, stage: str) -> Sequence[str]:
+        return self._outputs.stored(self._work.record_id, self._work.inputs[stage])
+
+    def __iter__(self) -> Iterator[str]:
+        inputs = self._work.inputs
+        return iter(sorted(inputs, key=inputs.__getitem__))
+
+    def __len__(self) -> int:
+        return len(self._work.inputs)
+
+    def __contains__(self, stage: object) -> bool:
+        return stage in self._work.inputs
+
+
+def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
+    """What the settings say to a runner: under its whole name, else under the first part, that of its pipeline."""
+    found = options.get(runner)
+    return options.get(runner.partition(".")[0], {}) if found is None else found
+
+
+class StageSavedValues:
+    """What a stage of a record keeps beyond its attempts, in the database."""
+
+    def __init__(
+        self, outputs: Outputs, record_id: str, stage: str, clock: Callable[[], Micros]
+    ) -> None:
+        self._outputs = outputs
+        self._of = (record_id, stage)
+        self._clock = clock
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep bytes durably, before this returns."""
+        self._outputs.keep(*self._of, name, data, at=self._clock())
+
+    def kept(self, name: str) -> bytes | None:
+        """What was kept under a name."""
+        return self._outputs.kept(*self._of, name)
+
+
+class Worker:
+    """All attempts of one process."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        host: str,
+        pid: int,
+        life: str,
+        database: Database,
+        bus: Bus,
+        outputs: Outputs,
+        artifact_path: Callable[[str], Path],
+        runners: Mapping[str, Runner],
+        imports: Sequence[str],
+        limits: Limits,
+        processes: int,
+        prefetch: int,
+        inline_window: int,
+        heartbeat_s: float,
+        clock: Callable[[], Micros],
+        sleep: Callable[[float], object],
+        scratch_root: Path,
+        log: Log,
+        options: Mapping[str, Fields] | None = None,
+        offline: Sequence[str] = (),
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.name = name
+        self._database = database
+        self._bus = bus
+        self._outputs = outputs
+        self._artifact_path = artifact_path
+        self._runners = runners
+        self._imports = list(imports)
+        self._limits = limits
+        self._processes = processes
+        self._ahead = Ahead(prefetch)
+        self._window = processes * (1 + max(prefetch, AHEAD_MAX)) + inline_window
+        self._heartbeat_s = heartbeat_s
+        self._clock = clock
+        self._sleep = sleep
+        self._scratch_root = scratch_root
+        self._log = log
+        self._options = options or {}
+        self._offline = frozenset(
+            offline
+        )  # runners that need no network, whatever their machine says
+        self._on_close = on_close
+        self._info = WorkerInfo(
+            id=name,
+            host=host,
+            pid=pid,
+            life=life,
+            runners=tuple(sorted(runners)),
+            slots=processes * (1 + prefetch),
+            inline_slots=inline_window,
+            started_at=clock(),
+            seen_at=clock(),
+        )
+        self._wakeup = database.wakeup(TOPIC_WORK)
+        self._children: dict[Child, Work | None] = {}
+        self._began: dict[Child, float] = {}
+        self._queue: dict[Key, Work] = {}
+        self._finished: dict[Key, Finished] = {}
+        self._is_written = False
+        self._beat_at = self._next_beat_at = 0.0
+
+    # The three steps of a turn
+
+    def prepare(self) -> bool:
+        """Take what is new, stop what was withdrawn, run and poll; whether anything is finished."""
+        self._wakeup.clear()
+        assigned = {_key(work): work for work in self._bus.assigned(self.name, limit=self._window)}
+        self._stop_withdrawn(assigned)
+        for key, work in assigned.items():
+            if key not in self._finished and key not in self._queue and not self._is_under_way(key):
+                self._queue[key] = work
+        self._run_inline()
+        self.tend()
+        return bool(self._finished)
+
+    def tend(self) -> None:
+        """Keep the children at work with what is here; the database is not asked."""
+        self._poll()
+        self._start()
+
+    def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
+        """Write what is finished, and say that we are alive; whether anything was written.
+
+        How each attempt ended goes into the inbox of the coordinators. `tell` is for a coordinator that handles
+        it in this very transaction: then nothing needs to be put there and taken out again.
+        """
+        self._is_written = False
+        self._give_back()
+        self._beat()
+        finished = list(self._finished.values())
+        if not finished:
+            return False
+        point(Point.WORK_DONE)
+        with self._database.transaction():
+            is_ours = self._bus.finish([each.work for each in finished])
+            point(Point.WORK_FINISHED)
+            ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
+            outputs = [self._output(each) for each in ours]
+            kept = self._outputs.write(outputs) if outputs else []
+            marks = [each.mark for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
+            if marks:
+                (tell or self._bus.report)([ended_event(mark) for mark in marks])
+            self._bus.call_for_work()
+        self._is_written = True
+        for each, is_own in zip(finished, is_ours, strict=True):
+            if not is_own:
+                self._log.warning(
+                    "dropped a result: the work was given to another", **_facts(each.work)
+                )
+        return True
+
+    def committed(self) -> None:
+        """The transaction of `settle` is durable: forget what it wrote."""
+        self._beat_at = self._next_beat_at
+        if self._is_written:
+            point(Point.RESULTS_DURABLE)
+            self._finished.clear()
+            self._is_written = False
+
+    # For the loop that drives it
+
+    @property
+    def database(self) -> Database:
+        """What it writes to: shared with the coordinator of its process, or its own."""
+        return self._database
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, queued or unwritten."""
+        return self.under_way == 0
+
+    @property
+    def under_way(self) -> int:
+        """How many jobs it has: running, queued, or not written yet."""
+        running = sum(work is not None for work in self._children.values())
+        return running + len(self._queue) + len(self._finished)
+
+    def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
+        """The descriptors to sleep on: the children that work, and the wakeup for whoever wants to be called."""
+        if is_called:
+            yield self._wakeup.fileno(), selectors.EVENT_READ
+        for child, work in self._children.items():
+            if work is not None:
+                yield from child.watched()
+
+    def wake_in(self) -> float:
+        """Seconds until something must be done unasked: a heartbeat, or an overrun to end."""
+        now = time.monotonic()
+        deadlines = [
+            child.deadline - now
+            for child, work in self._children.items()
+            if work is not None and child.deadline is not None
+        ]
+        if self._queue and self._began:
+            deadlines.append(min(self._began.values()) + WAIT_S_MAX - now)
+        return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
+
+    def drain(self) -> None:
+        """Take nothing new; what runs, runs to its end."""
+        if not self._info.is_draining:
+            self._info = msgspec.structs.replace(self._info, is_draining=True)
+            self._beat_at = self._next_beat_at = 0.0
+            self._queue.clear()  # not begun: it goes to another worker when this one leaves
+            self._log.info("draining: finishing what runs", worker=self.name)
+
+    def close(self) -> None:
+        """Stop everything and leave; unfinished work goes to another worker."""
+        for child in list(self._children):
+            child.close()
+        for child in list(self._children):
+            child.close(wait_s=CLOSE_S)
+        self._children.clear()
+        rmtree(self._scratch_root, ignore_errors=True)
+        self._wakeup.close()
+        with suppress(StoreError):  # then our silence says the same, a lease later
+            self._bus.leave(self.name)
+        self._on_close()
+
+    # Inside
+
+    def _stop_withdrawn(self, assigned: Mapping[Key, Work]) -> None:
+        for key in [key for key in self._queue if key not in assigned]:
+            del self._queue[key]
+        for child, work in self._children.items():
+            if work is not None and _key(work) not in assigned:
+                self._log.info("stopped: the work was withdrawn", **_facts(work))
+                child.cancel()
+                self._free(child)
+
+    def _is_under_way(self, key: Key) -> bool:
+        return any(work is not None and _key(work) == key for work in self._children.values())
+
+    def _run_inline(self) -> None:
+        for key, work in [(key, work) for key, work in self._queue.items() if work.is_inline]:
+            del self._queue[key]
+            self._finished[key] = Finished(work, self._inline(work))
+
+    def _inline(self, work: Work) -> Result:
+        runner = self._runners.get(work.runner)
+        if runner is None:
+            return _missing(work)
+        try:
+            job = Job(
+                record_id=work.record_id,
+                stage=work.stage,
+                attempt=work.version,
+                retry_count=work.retry_count,
+                labels=work.labels,
+                path=self._artifact(work),
+                items=Inputs(self._outputs, work),
+                options=self._options_of(work),
+                saved_values=self._saved_values(work),
+            )
+        except ArtifactError as error:
+            return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
+        return run_runner(runner, job, limits=self._limits, sleep=self._sleep, now=self._clock)
+
+    def _start(self) -> None:
+        for key, work in list(self._queue.items()):
+            may_connect = work.network and work.runner not in self._offline
+            child = self._idle_child(may_connect=may_connect)
+            if child is None:
+                return
+            del self._queue[key]
+            try:
+                order = self._order(work)
+            except ArtifactError as error:
+                missing = Failed(
+                    code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log=""
+                )
+                self._finished[key] = Finished(work, missing)
+                continue
+            child.start(order, saved_values=self._saved_values(work))
+            self._children[child] = work
+            self._began[child] = time.monotonic()
+
+    def _free(self, child: Child) -> None:
+        self._children[child] = None
+        self._began.pop(child, None)
+
+    def _give_back(self) -> None:
+        """Nobody waits here for long behind jobs that take long: what is not begun goes to whoever has room."""
+        waiting = [work for work in self._queue.values() if not work.is_inline]
+        if not waiting or len(self._began) < self._processes:
+            return
+        elapsed_s = time.monotonic() - max(self._began.values())
+        if elapsed_s < WAIT_S_MAX:
+            return
+        self._ahead.fall_behind(elapsed_s)
+        self._bus.give_back(waiting)
+        for work in waiting:
+            del self._queue[_key(work)]
+        self._beat_at = 0.0
+
+    def _idle_child(self, *, may_connect: bool) -> Child | None:
+        """A child that does nothing now; one that may open connections is for stages that must, and only for them."""
+        idle = [child for child, work in self._children.items() if work is None]
+        for child in [child for child in idle if child.is_dead]:
+            idle.remove(child)
+            self._dismiss(child)
+        for child in idle:
+            if child.may_connect == may_connect:
+                return child
+        if len(self._children) >= self._processes:
+            if not idle:
+                return None
+            self._dismiss(idle[0])
+        child = Child.spawn(
+            self._imports,
+            limits=self._limits,
+            scratch_root=self._scratch_root,
+            now=self._clock,
+            network=may_connect,
+        )
+        self._children[child] = None
+        return child
+
+    def _dismiss(self, child: Child) -> None:
+        child.close()
+        del self._children[child]
+        self._began.pop(child, None)
+
+    def _poll(self) -> None:
+        now = time.monotonic()
+        for child, work in list(self._children.items()):
+            if work is None:
+                continue
+            result = child.on_ready() or child.expire(now)
+            if result is not None:
+                self._finished[_key(work)] = Finished(work, result)
+                self._ahead.note(time.monotonic() - self._began[child])
+                self._free(child)
+
+    def _order(self, work: Work) -> JobOrder:
+        return JobOrder(
+            runner=work.runner,
+            record_id=work.record_id,
+            stage=work.stage,
+            attempt=work.version,
+            retry_count=work.retry_count,
+            labels=work.labels,
+            artifact_path=None if work.artifact is None else str(self._artifact(work)),
+            items=dict(Inputs(self._outputs, work)),
+            timeout_s=work.timeout_s,
+            timeout_message=timeout_message(work.running, work.timeout_s),
+            options=self._options_of(work),
+        )
+
+    def _saved_values(self, work: Work) -> StageSavedValues:
+        return StageSavedValues(self._outputs, work.record_id, work.stage, self._clock)
+
+    def _options_of(self, work: Work) -> Fields:
+        return options_of(self._options, work.runner)
+
+    def _artifact(self, work: Work) -> Path | None:
+        return None if work.artifact is None else self._artifact_path(work.artifact)
+
+    def _output(self, finished: Finished) -> Output:
+        work, result = finished.work, finished.result
+        at = self._clock()
+        if isinstance(result, Completed):
+            mark = AttemptResult(
+                record_id=work.record_id,
+                version=work.version,
+                stage=work.stage,
+                worker=self.name,
+                at=at,
+                outcome=result.outcome,
+                count=result.count,
+                facts=result.facts,
+                log=result.log,
+            )
+            return Output(mark, Pairs(result.chunks))
+        mark = AttemptResult(
+            record_id=work.record_id,
+            version=work.version,
+            stage=work.stage,
+            worker=self.name,
+            at=at,
+            error_code=result.code,
+            error_message=result.message,
+            is_retryable=result.is_retryable,
+            log=result.log,
+        )
+        return Output(mark)
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        slots = self._processes * (1 + self._ahead.jobs)
+        is_other = slots < self._info.slots or slots >= 2 * self._info.slots
+        if now < self._beat_at and not is_other:
+            return
+        self._next_beat_at = now + self._heartbeat_s  # once this one is durable
+        self._info = msgspec.structs.replace(self._info, seen_at=self._clock(), slots=slots)
+        self._bus.announce(self._info)
+        self._bus.call_for_work()
+
+
+def _key(work: Work) -> Key:
+    return work.record_id, work.version, work.delivery
+
+
+def _facts(work: Work) -> dict[str, object]:
+    return {"record_id": work.record_id, "stage": work.stage, "version": work.version}
+
+
+def _missing(work: Work) -> Failed:
+    message = f"no runner {work.runner!r} is loaded here; name its pipeline in the settings"
+    return Failed(code=RUNNER_MISSING, message=message, is_retryable=True, log="")

@@ -1,0 +1,142 @@
+"""Everybody can use it: contrast, names and roles by axe; a phone; times of the reader; the chosen theme."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.console.conftest import WAIT_MS
+from tests.console.scene import BROKEN, Scene, contract_pdf, statement
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")
+PAGES = (
+    "", "/records", "/records/{failed}", "/errors", "/review", "/ledger", "/operations", "/login",
+)  # fmt: skip
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@pytest.fixture(scope="module")
+def filled(scene: Scene) -> dict[str, str]:
+    """One document of each kind; their ids."""
+    ids = {
+        "done": scene.submit(statement(2000), name="done.csv"),
+        "failed": scene.submit(BROKEN + b"axe", name="failed.csv"),
+        "asked": scene.submit(contract_pdf("64,20"), name="asked.pdf", machine="contract"),
+    }
+    for each in ids.values():
+        scene.rested(each)
+    return ids
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Browser) -> Iterator[dict[str, Page]]:
+    """A light and a dark window, and one of a phone."""
+    made = {
+        "light": browser.new_context(color_scheme="light"),
+        "dark": browser.new_context(color_scheme="dark"),
+        "phone": browser.new_context(
+            viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
+        ),
+    }
+    for each in made.values():
+        each.set_default_timeout(WAIT_MS)
+    yield {name: context.new_page() for name, context in made.items()}
+    for each in made.values():
+        each.close()
+
+
+def faults(page: Page) -> list[str]:
+    page.evaluate(AXE)
+    found: list[dict[str, Any]] = page.evaluate(
+        "(tags) => axe.run(document, {runOnly: {type: 'tag', values: tags}}).then((all) => all.violations)",
+        RULES,
+    )
+    return [
+        f"{each['id']}: {node['target']} {node['failureSummary']}"
+        for each in found
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "theme"),
+    [
+        *((path, "light") for path in PAGES),
+        *((path, "dark") for path in ("", "/records/{failed}", "/errors", "/review")),
+    ],
+)
+def test_axe_finds_nothing(
+    scene: Scene, filled: dict[str, str], windows: dict[str, Page], path: str, theme: str
+) -> None:
+    page = windows[theme]
+    page.goto(scene.page(path.format(**filled)))
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    expect(page.get_by_text("loading…")).to_have_count(0)
+
+    assert faults(page) == []
+
+
+def test_axe_finds_nothing_in_the_dialog(
+    scene: Scene, filled: dict[str, str], windows: dict[str, Page]
+) -> None:
+    page = windows["light"]
+    page.goto(scene.page("/records?q=is:failed"))
+    page.get_by_role("button", name="Act on what matches…").click()
+    page.get_by_label("Why").fill("to look at it")
+    page.get_by_role("button", name="Check what would happen").click()
+    expect(page.locator("#would-apply")).to_be_visible()
+
+    assert faults(page) == []
+
+
+@pytest.mark.parametrize("path", ["", "/records", "/records/{failed}", "/errors", "/review"])
+def test_a_phone_shows_it_without_scrolling_sideways(
+    scene: Scene, filled: dict[str, str], windows: dict[str, Page], path: str
+) -> None:
+    page = windows["phone"]
+
+    page.goto(scene.page(path.format(**filled)))
+    expect(page.get_by_text("loading…")).to_have_count(0)
+
+    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+
+
+def test_times_are_those_of_the_reader_with_utc_on_hover(
+    scene: Scene, filled: dict[str, str], browser: Browser
+) -> None:
+    context = browser.new_context(timezone_id="Asia/Tokyo", locale="en-GB")
+    page = context.new_page()
+
+    page.goto(scene.page(f"/records/{filled['done']}"))
+
+    time = page.locator("#facts time").first
+    expect(time).to_have_attribute("title", re.compile(r"UTC · .* Asia/Tokyo"))
+    context.close()
+
+
+def test_the_theme_can_be_chosen_and_stays(scene: Scene, page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto(scene.page("/errors"))
+    html = page.locator("html")
+    expect(html).to_have_attribute("data-theme", "light")
+
+    page.locator("#theme").click()
+    page.locator("#theme").click()
+
+    expect(html).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(html).to_have_attribute("data-theme", "dark")
+
+
+def test_the_keyboard_reaches_the_content_first(scene: Scene, page: Page) -> None:
+    page.goto(scene.page("/records"))
+
+    page.keyboard.press("Tab")
+
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()

@@ -1,0 +1,117 @@
+"""The board: what is where, live, and the place to drop files."""
+
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.console.scene import BROKEN, Scene, statement
+
+
+def test_a_dropped_statement_is_seen_to_its_end(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+    done = page.locator("#chip-upload-normalized b")
+    before = int((done.text_content() or "0").replace(",", ""))
+
+    page.locator("[data-machine=upload] input[type=file]").set_input_files(
+        [
+            FilePayload(name=f"dropped-{n}.csv", mimeType="text/csv", buffer=statement(700 + n))
+            for n in range(3)
+        ]
+    )
+
+    expect(page.locator("#sending li")).to_have_count(3)
+    expect(page.locator("#sending li[data-state=sent]")).to_have_count(3)
+    expect(done).to_have_text(str(before + 3))
+    row = page.locator("#newest tr", has_text="dropped-0.csv")
+    expect(row.locator(".pill")).to_have_text("normalized")
+    expect(page.locator("#fresh")).to_contain_text("live")
+
+
+def test_the_same_file_again_is_said_to_be_here(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(statement(710), name="once.csv")
+    page.goto(scene.page())
+
+    page.locator("[data-machine=upload] input[type=file]").set_input_files(
+        {"name": "twice.csv", "mimeType": "text/csv", "buffer": statement(710)}
+    )
+
+    line = page.locator("#sending li[data-state=known]")
+    expect(line).to_contain_text("was here already")
+    expect(line.get_by_role("link", name="open")).to_have_attribute(
+        "href", f"/console/records/{record_id}"
+    )
+
+
+def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+
+    page.locator("[data-machine=upload] input[type=file]").set_input_files(
+        {"name": "movie.mkv", "mimeType": "video/x-matroska", "buffer": bytes(range(256)) * 8}
+    )
+
+    expect(page.locator("#sending li[data-state=refused] .said")).not_to_be_empty()
+    expect(page.locator(".toast.bad")).to_contain_text("movie.mkv")
+
+
+def test_files_can_be_dropped_with_the_mouse(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+
+    page.evaluate(
+        """(text) => {
+            const carried = new DataTransfer();
+            carried.items.add(new File([text], "by-mouse.csv", {type: "text/csv"}));
+            document.querySelector("[data-machine=upload]")
+              .dispatchEvent(new DragEvent("drop", {dataTransfer: carried, bubbles: true, cancelable: true}));
+        }""",
+        statement(720).decode(),
+    )
+
+    expect(page.locator("#sending li", has_text="by-mouse.csv")).to_have_attribute(
+        "data-state", "sent"
+    )
+
+
+def test_what_others_do_comes_by_itself(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+
+    scene.submit(BROKEN + b"\n", name="elsewhere.csv")
+
+    row = page.locator("#newest tr", has_text="elsewhere.csv")
+    expect(row.locator(".pill")).to_have_text("error")
+    expect(row.locator(".code")).to_have_text("UNKNOWN_FORMAT")
+
+
+def test_a_page_that_nobody_looks_at_rests(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+    hide = """(isHidden) => {
+        Object.defineProperty(document, "hidden", {value: isHidden, configurable: true});
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+
+    page.evaluate(hide, True)
+    expect(page.locator("#fresh")).to_have_text("paused")
+
+    page.evaluate(hide, False)
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+
+
+def test_chips_stand_in_the_order_of_the_machine_and_lead_to_the_records(
+    scene: Scene, page: Page
+) -> None:
+    scene.rested(scene.sample("checking-2026-01.csv"))
+    page.goto(scene.page())
+    chips = page.locator("#card-upload .chip")
+
+    shown = [each.get_attribute("data-status") for each in chips.all()]
+    page.locator("#chip-upload-normalized").click()
+
+    assert shown == [state.name for state in scene.app.registry.newest["upload"].states]
+    expect(page).to_have_url(scene.page("/records?q=machine:upload+status:normalized"))
+    expect(page.locator("#records tbody tr").first).to_be_visible()
+
+
+def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
+    page.goto(scene.page())
+
+    expect(page.locator("#spark-upload-ended canvas")).to_be_visible()
+    expect(page.locator("#spark-upload-p95 canvas")).to_be_visible()

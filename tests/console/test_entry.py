@@ -1,0 +1,203 @@
+"""Signing in, what each role sees, and that no other page can act here."""
+
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import Page, expect
+
+from stateward.app import App
+from stateward.console import console
+from stateward.core.model import SECOND
+from stateward.server.http_server import Server
+from tests.cli.calling import Shell
+from tests.console.scene import BROKEN, Scene, statement
+from tests.server.api_client import settings_at
+
+
+def sign_in(scene: Scene, page: Page, *, role: str, name: str = "anna") -> str:
+    key, text = scene.app.new_key(name, role=role)
+    page.goto(scene.page("/login"))
+    page.get_by_label("Key").fill(text)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".user")).to_contain_text(name)
+    return key.id
+
+
+def test_a_stranger_is_led_to_the_login_and_back(locked: Scene, page: Page) -> None:
+    _, text = locked.app.new_key("otto", role="operator")
+    page.goto(locked.page("/records?q=is:failed"))
+    expect(page).to_have_url(locked.page("/login?next=%2Fconsole%2Frecords%3Fq%3Dis%3Afailed"))
+
+    page.get_by_label("Key").fill("sw_wrong_key")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("unknown")
+    page.get_by_label("Key").fill(text)
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page).to_have_url(locked.page("/records?q=is:failed"))
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
+
+
+def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> None:
+    sign_in(locked, page, role="viewer")
+    (cookie,) = page.context.cookies()
+
+    page.get_by_role("button", name="Sign out").click()
+
+    expect(page.get_by_label("Key")).to_be_visible()
+    answer = httpx2.get(
+        f"{locked.url}/records", headers={"Cookie": f"{cookie['name']}={cookie['value']}"}
+    )
+    assert answer.status_code == 401
+
+
+def test_a_revoked_key_ends_its_sessions(locked: Scene, page: Page) -> None:
+    key_id = sign_in(locked, page, role="operator")
+
+    locked.app.keys.revoke(key_id, now=locked.app.clock())
+    page.goto(locked.page("/records"))
+
+    expect(page.get_by_label("Key")).to_be_visible()
+
+
+def test_a_link_signs_in_once(locked: Scene, page: Page) -> None:
+    key, _ = locked.app.new_key("linda", role="operator")
+    now = locked.app.clock()
+    locked.app.sessions.add_link("one-two-three", key_id=key.id, now=now, until=now + 60 * SECOND)
+
+    page.goto(locked.page("/enter/one-two-three"))
+    page.get_by_role("button", name="Sign in to the console").click()
+    expect(page.locator(".user")).to_contain_text("linda")
+
+    page.context.clear_cookies()
+    page.goto(locked.page("/enter/one-two-three"))
+    page.get_by_role("button", name="Sign in to the console").click()
+    expect(page.get_by_role("alert")).to_contain_text("used already")
+
+
+def test_the_command_line_makes_such_links(locked: Scene) -> None:
+    key, _ = locked.app.new_key("lisa", role="viewer")
+    shell = Shell(locked.settings.data_path)
+
+    made = shell.json("key", "link", key.id, "--minutes", "5")
+    unknown = shell("key", "link", "nobody")
+
+    token = made["url"].rpartition("/")[2]
+    answer = httpx2.post(locked.page(f"/enter/{token}"))
+    assert (answer.status_code, answer.headers["location"]) == (303, "/console")
+    assert "stateward_session=" in answer.headers["set-cookie"]
+    assert unknown.exit_code == 3
+    assert "there is no key" in unknown.stderr
+
+
+def test_a_link_whose_time_is_up_opens_nothing(locked: Scene) -> None:
+    key, _ = locked.app.new_key("late", role="admin")
+    now = locked.app.clock()
+    locked.app.sessions.add_link("too-late", key_id=key.id, now=now - 2, until=now - 1)
+
+    answer = httpx2.post(locked.page("/enter/too-late"))
+
+    assert answer.status_code == 401
+    assert "set-cookie" not in answer.headers
+
+
+def test_who_may_only_read_sees_nothing_to_press(locked: Scene, page: Page) -> None:
+    record_id = locked.submit(BROKEN, name="seen.csv")
+    locked.rested(record_id)
+    sign_in(locked, page, role="viewer")
+
+    page.goto(locked.page())
+    expect(page.locator("[data-drop]")).to_have_count(0)
+    page.goto(locked.page(f"/records/{record_id}"))
+    expect(page.locator("#why")).to_be_visible()
+    expect(page.locator("#actions")).to_have_count(0)
+    page.goto(locked.page("/records"))
+    expect(page.locator("#act-on")).to_have_count(0)
+    page.goto(locked.page("/errors"))
+    expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "path", ["/records/bulk", "/records/bulk/begin", "/records/x/act/retry", "/errors/acknowledge"]
+)
+def test_what_a_page_hides_the_service_refuses_too(locked: Scene, path: str) -> None:
+    _, text = locked.app.new_key("viewer", role="viewer")
+
+    answer = httpx2.post(locked.page(path), headers={"Authorization": f"Bearer {text}"})
+
+    assert answer.status_code == 403
+
+
+def test_a_key_for_one_machine_sees_no_other(locked: Scene, page: Page) -> None:
+    record_id = locked.submit(statement(950), name="not-yours.csv")
+    _, text = locked.app.new_key("paula", role="operator", pipelines=["literature"])
+    page.goto(locked.page("/login"))
+    page.get_by_label("Key").fill(text)
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page.locator("#card-upload")).to_have_count(0)
+    answer = page.goto(locked.page(f"/records/{record_id}"))
+    assert answer is not None
+    assert answer.status == 404
+
+
+def test_a_cookie_alone_changes_nothing(locked: Scene, page: Page) -> None:
+    sign_in(locked, page, role="admin")
+    (cookie,) = page.context.cookies()
+    headers = {"Cookie": f"{cookie['name']}={cookie['value']}"}
+    record_id = locked.submit(BROKEN + b"csrf", name="csrf.csv")
+    locked.rested(record_id)
+
+    read = httpx2.get(f"{locked.url}/records/{record_id}", headers=headers)
+    by_api = httpx2.post(f"{locked.url}/records/{record_id}/retry", headers=headers)
+    by_page = httpx2.post(locked.page(f"/records/{record_id}/act/retry"), headers=headers)
+
+    assert (read.status_code, by_api.status_code, by_page.status_code) == (200, 403, 403)
+
+
+def test_without_keys_a_page_of_another_site_changes_nothing(scene: Scene) -> None:
+    record_id = scene.submit(BROKEN + b"foreign", name="foreign.csv")
+    scene.rested(record_id)
+    foreign = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
+
+    with_origin = httpx2.post(scene.page(f"/records/{record_id}/act/retry"), headers=foreign)
+    without_token = httpx2.post(scene.page(f"/records/{record_id}/act/retry"))
+
+    assert (with_origin.status_code, without_token.status_code) == (403, 403)
+
+
+def test_after_a_login_nobody_is_sent_elsewhere(locked: Scene) -> None:
+    _, text = locked.app.new_key("careful", role="viewer")
+
+    answer = httpx2.post(
+        locked.page("/login"), data={"key": text, "next": "//evil.example/console/"}
+    )
+
+    assert answer.headers["location"] == "/console"
+
+
+def test_nobody_tries_keys_all_day(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path)
+    with Server(settings, open_app=lambda: App(settings), rooms=console()) as server:
+        address = f"{server.url}/console/login"
+        with httpx2.Client() as client:
+            data = {"key": "sw_no_no"}
+            answers = [client.post(address, data=data).status_code for _ in range(40)]
+
+    assert answers[0] == 401
+    assert answers[-1] == 429
+
+
+def test_a_page_that_stays_open_leads_to_the_login_when_its_session_ends(
+    locked: Scene, page: Page
+) -> None:
+    key_id = sign_in(locked, page, role="operator", name="olga")
+    page.goto(locked.page())
+    expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
+
+    locked.app.keys.revoke(key_id, now=locked.app.clock())
+    locked.submit(statement(960), name="after-the-end.csv")
+
+    expect(page.get_by_label("Key")).to_be_visible()

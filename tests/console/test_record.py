@@ -1,0 +1,165 @@
+"""The page of a record: where it is and why, its way, what came of it, its document, and what may be done."""
+
+import csv
+import io
+import json
+
+import httpx2
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.scene import BROKEN, FORMULA, Scene, statement
+
+HTML = (
+    b"<html><body><script>document.title='owned'</script><img src=x onerror=alert(1)>\n"
+    b"date;amount;text\n2026-01-02;-12,50;Coffee\n2026-01-03;-3,00;Bread\n"
+)
+
+
+@pytest.fixture(scope="module")
+def pdf(scene: Scene) -> str:
+    record_id = scene.sample("statement-2026-01.pdf")
+    scene.rested(record_id)
+    return record_id
+
+
+def test_a_record_says_where_it_is_and_how_it_came_there(
+    scene: Scene, page: Page, pdf: str
+) -> None:
+    page.goto(scene.page(f"/records/{pdf}"))
+
+    expect(page.locator("#why")).to_contain_text("It ended in normalized")
+    expect(page.locator("#timeline > li")).to_have_count(5)
+    expect(page.locator(".sw-machine .sw-present .sw-name")).to_have_text("normalized")
+    expect(page.locator(".sw-machine .sw-taken")).to_have_count(5)  # with its place in the legend
+    expect(page.locator("#facts")).to_contain_text("observations count")
+
+
+def test_what_may_come_next_is_drawn(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(BROKEN + b"next", name="next.csv")
+    scene.rested(record_id)
+
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    following = page.locator(".sw-machine .sw-next .sw-name")
+    assert following.all_text_contents() == ["queued_for_parse"]
+
+
+def test_items_are_a_table_that_can_be_taken_along(scene: Scene, page: Page, pdf: str) -> None:
+    page.goto(scene.page(f"/records/{pdf}"))
+    expect(page.locator("#items tbody tr")).to_have_count(25)
+
+    with page.expect_download() as as_csv:
+        page.locator("#export-csv").click()
+    with page.expect_download() as as_json:
+        page.locator("#export-json").click()
+
+    rows = list(csv.DictReader(io.StringIO(as_csv.value.path().read_text("utf-8-sig"))))
+    assert len(rows) == 25
+    assert {row["currency"] for row in rows} == {"GBP"}
+    assert len(json.loads(as_json.value.path().read_bytes())) == 25
+    page.get_by_role("button", name="observations").click()
+    expect(page.get_by_role("button", name="observations")).to_have_attribute(
+        "aria-current", "true"
+    )
+
+
+def test_no_cell_of_an_export_is_a_formula(scene: Scene) -> None:
+    record_id = scene.submit(FORMULA, name="formula.csv")
+    assert scene.rested(record_id) == "normalized"
+
+    answer = httpx2.get(scene.page(f"/records/{record_id}/export/csv"))
+
+    cells = [cell for row in csv.reader(io.StringIO(answer.text)) for cell in row]
+    assert any("HYPERLINK" in cell for cell in cells)
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
+
+
+def test_the_pdf_is_drawn(scene: Scene, page: Page, pdf: str) -> None:
+    page.goto(scene.page(f"/records/{pdf}"))
+
+    page.locator("#document").scroll_into_view_if_needed()
+
+    expect(page.locator(".sheet[data-page='1']")).to_have_attribute("data-drawn", "yes")
+    ink = page.locator(".sheet[data-page='1'] canvas").evaluate(
+        """(canvas) => {
+            const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+            let dark = 0;
+            for (let at = 0; at < pixels.length; at += 4) if (pixels[at] < 100 && pixels[at + 3] > 200) dark += 1;
+            return dark;
+        }"""
+    )
+    assert ink > 1000
+
+
+def test_html_is_shown_and_does_nothing(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(HTML, name="evil.html")
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    expect(page.locator("#document-text")).to_contain_text("<script>document.title='owned'")
+    expect(page).to_have_title("evil.html · Stateward")
+    answer = httpx2.get(scene.page(f"/records/{record_id}/content"))
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.content == HTML
+
+
+def test_a_name_is_only_text(scene: Scene, page: Page) -> None:
+    name = "<img src=x onerror=document.title='owned'>.csv"
+    record_id = scene.submit(statement(900), name=name)
+
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+
+
+def test_the_log_of_an_attempt_can_be_read(scene: Scene, page: Page, pdf: str) -> None:
+    page.goto(scene.page(f"/records/{pdf}"))
+
+    page.get_by_role("button", name="Log of parse").click()
+
+    expect(page.locator("#dialog pre.log")).not_to_be_empty()
+    page.keyboard.press("Escape")
+    expect(page.locator("#dialog")).not_to_be_visible()
+
+
+def test_a_failed_record_is_tried_again_with_a_reason(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(BROKEN + b"again", name="again.csv")
+    assert scene.rested(record_id) == "error"
+    page.goto(scene.page(f"/records/{record_id}"))
+    expect(page.locator("#why")).to_have_attribute("data-code", "failed")
+
+    page.get_by_role("button", name="Retry…").click()
+    page.get_by_label("Why").fill("try once more")
+    page.get_by_role("button", name="Retry", exact=True).click()
+
+    expect(page.locator(".toast")).to_contain_text("tried again")
+    expect(page.locator("#timeline")).to_contain_text("try once more")
+    expect(page.locator("#dialog")).not_to_be_visible()
+    expect(page.locator("#timeline > li")).to_have_count(6)
+    expect(page.locator("#status")).to_have_attribute("data-status", "error")
+
+
+def test_a_priority_is_changed_and_that_is_kept(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(BROKEN + b"prio", name="prio.csv")
+    scene.rested(record_id)
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    page.get_by_role("button", name="Priority 5…").click()
+    page.get_by_label("Priority").fill("10")
+    page.get_by_label("Why").fill("a customer waits")
+    page.get_by_role("button", name="Set priority").click()
+
+    expect(page.get_by_role("button", name="Priority 10…")).to_be_visible()
+    expect(page.locator("#record")).to_contain_text("a customer waits")
+    assert scene.app.record(record_id).priority == 10
+    assert scene.app.verify().findings == ()
+
+
+def test_a_record_that_is_not_there_is_a_page_that_says_so(scene: Scene, page: Page) -> None:
+    answer = page.goto(scene.page("/records/UL_nothing"))
+
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_role("alert")).to_contain_text("UL_nothing")

@@ -1,0 +1,113 @@
+"""Records: the query in the address, pages, views of one's own, and acting on many after a look."""
+
+import re
+from urllib.parse import quote
+
+from playwright.sync_api import Page, expect
+
+from tests.console.scene import BROKEN, Scene, statement
+
+
+def test_the_query_stands_in_the_address_and_survives_a_reload(scene: Scene, page: Page) -> None:
+    scene.rested(scene.submit(statement(800), name="needle-in-hay.csv"))
+    page.goto(scene.page("/records"))
+
+    page.get_by_label("Query").fill("needle machine:upload")
+    page.get_by_role("button", name="Search").click()
+
+    expect(page).to_have_url(re.compile(r"/console/records\?q=needle\+machine%3Aupload"))
+    expect(page.locator("#records tbody tr")).to_have_count(1)
+    page.reload()
+    expect(page.locator("#records tbody tr")).to_have_count(1)
+    expect(page.locator("#total")).to_have_text("1")
+    expect(page.get_by_role("columnheader", name="canonicals count")).to_be_visible()
+
+
+def test_a_query_that_means_nothing_is_answered_with_a_sentence(scene: Scene, page: Page) -> None:
+    page.goto(scene.page("/records?q=state:error"))
+
+    expect(page.get_by_role("alert")).to_contain_text("status")
+
+
+def test_a_view_can_be_saved_and_forgotten(scene: Scene, page: Page) -> None:
+    page.goto(scene.page("/records?q=" + quote("is:failed priority:10")))
+
+    page.get_by_role("button", name="Save this view").click()
+    page.get_by_label("Name of the view").fill("urgent trouble")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.goto(scene.page("/records"))
+    page.get_by_role("link", name="urgent trouble").click()
+
+    expect(page.get_by_label("Query")).to_have_value("is:failed priority:10")
+    page.get_by_role("button", name="Forget the view urgent trouble").click()
+    expect(page.get_by_role("link", name="urgent trouble")).to_have_count(0)
+
+
+def test_a_long_list_comes_in_pages(scene: Scene, page: Page) -> None:
+    for number in range(60):
+        scene.submit(statement(1000 + number), name=f"many-{number}.csv")
+
+    page.goto(scene.page("/records?q=many-"))
+
+    expect(page.locator("#records tbody tr")).to_have_count(50)
+    expect(page.locator("#total")).to_have_text("60")
+    page.locator("#next-page").click()
+    expect(page.locator("#records tbody tr")).to_have_count(10)
+    page.get_by_role("link", name="First page").click()
+    expect(page.locator("#records tbody tr")).to_have_count(50)
+
+
+def test_all_that_match_are_retried_after_a_look_at_the_counts(scene: Scene, page: Page) -> None:
+    ids = [scene.submit(BROKEN + b"%d" % number, name=f"stuck-{number}.csv") for number in range(3)]
+    for each in ids:
+        assert scene.rested(each) == "error"
+    page.goto(scene.page("/records?q=" + quote("stuck- is:failed")))
+
+    page.get_by_role("button", name="Act on what matches…").click()
+    page.get_by_label("retry from the failed step").check()
+    page.get_by_label("Why").fill("the bank mended it")
+    page.get_by_role("button", name="Check what would happen").click()
+
+    expect(page.locator("#would-apply")).to_have_text("3")
+    assert [len(scene.app.history(each)) for each in ids] == [3, 3, 3]
+    page.get_by_role("button", name="Yes, retry 3 records").click()
+    expect(page.locator("#bulk-done")).to_be_visible()
+    for each in ids:
+        asked = [one for one in scene.app.history(each) if one.trigger == "retry.requested"]
+        assert [one.metadata["reason"] for one in asked] == ["the bank mended it"]
+
+
+def test_picked_records_get_another_priority(scene: Scene, page: Page) -> None:
+    ids = [
+        scene.submit(BROKEN + b"p%d" % number, name=f"later-{number}.csv") for number in range(2)
+    ]
+    for each in ids:
+        scene.rested(each)
+    page.goto(scene.page("/records?q=later-"))
+
+    page.get_by_label("Pick all on this page").check()
+    expect(page.locator("#picked")).to_have_text("2 picked")
+    page.get_by_role("button", name="Act on what matches…").click()
+    page.get_by_label("set priority to").check()
+    page.get_by_label("New priority").fill("9")
+    page.get_by_label("Why").fill("the auditor waits")
+    page.get_by_role("button", name="Check what would happen").click()
+    page.get_by_role("button", name="Yes, priority 9 2 records").click()
+
+    expect(page.locator("#bulk-done")).to_be_visible()
+    assert [scene.app.record(each).priority for each in ids] == [9, 9]
+    (act,) = scene.app.sessions.acts(record_id=ids[0])
+    assert (act.verb, act.detail, act.reason) == (
+        "priority",
+        {"from": 5, "to": 9},
+        "the auditor waits",
+    )
+
+
+def test_nothing_is_done_to_everything_by_mistake(scene: Scene, page: Page) -> None:
+    page.goto(scene.page("/records"))
+
+    page.get_by_role("button", name="Act on several…").click()
+
+    expect(page.locator("#dialog")).to_contain_text("an empty query would mean every record")
+    expect(page.get_by_role("button", name="Check what would happen")).to_have_count(0)

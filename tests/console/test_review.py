@@ -1,0 +1,278 @@
+"""Review: the document beside the form, decisions by keyboard, time to take one back, and never two at once."""
+
+import re
+from itertools import count
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from stateward.console.review import (
+    Piece,
+    fields_of,
+    flat,
+    marks_of,
+    pieces_of,
+)
+from stateward.core.model import Fields
+from stateward.engine.reviews import Deciding
+from tests.console.scene import Scene, contract_pdf, contract_text
+
+POOR = b"Stromliefervertrag\n\nAnbieter: Stadtwerke Musterhausen AG\nVertragsbeginn: 01.04.2026\nKunde: "
+
+
+_rates = count(10)
+
+
+@pytest.fixture
+def desk(scene: Scene) -> Scene:
+    """The service with nothing in its queue."""
+    for task in scene.app.reviews.pending():
+        actor = "person:nobody" if task.claim is None else task.claim.actor
+        scene.app.reviews.decide(
+            Deciding(
+                record_id=task.record.id, action="reject", actor=actor, notes="of another test"
+            )
+        )
+    return scene
+
+
+def waiting(scene: Scene, *names: str) -> list[str]:
+    """Contracts that wait for a person, each a little different."""
+    ids = [
+        scene.submit(contract_text(f"{next(_rates)},50"), name=name, machine="contract")
+        for name in names
+    ]
+    for each in ids:
+        assert scene.rested(each) == "review_required"
+    return ids
+
+
+def poor_one(scene: Scene, *, name: str = "poor.txt") -> str:
+    """A contract in which little can be found."""
+    record_id = scene.submit(POOR + b"%d" % next(_rates), name=name, machine="contract")
+    assert scene.rested(record_id) == "review_required"
+    return record_id
+
+
+def later(page: Page, ms: int) -> None:
+    page.clock.run_for(ms)
+
+
+def test_a_value_is_shown_with_its_place_its_sureness_and_its_problem(
+    desk: Scene, page: Page
+) -> None:
+    poor_one(desk)
+    page.goto(desk.page("/review"))
+
+    start = page.locator(".field[data-field=contract_start-0]")
+    expect(start.locator("input")).to_have_value("2026-04-01")
+    expect(start.locator(".sure")).to_have_text(re.compile(r"^[0-9]+ %$"))
+    start.locator("input").focus()
+    expect(page.locator(".spot.on")).to_have_text("01.04.2026")
+    expect(page.locator(".field[data-field=tariff_name-0] .note.bad")).to_contain_text("not found")
+    expect(page.locator(".queue-list")).to_contain_text("you, until")
+
+
+def test_a_contract_is_corrected_by_keyboard_and_the_next_comes_at_once(
+    desk: Scene, page: Page
+) -> None:
+    page.clock.install()
+    first, second = waiting(desk, "one.txt", "two.txt")
+    page.goto(desk.page(f"/review/{first}"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", first)
+
+    page.keyboard.press("e")
+    expect(page.locator(".field input:focus")).to_have_count(1)
+    page.locator(".field[data-field=monthly_rate-0] input").fill("77.10")
+    page.keyboard.press("Control+Enter")
+
+    expect(page.locator("article")).to_have_attribute("data-record", second)
+    expect(page.locator(".toast[data-held]")).to_contain_text("one.txt: corrected in")
+    assert desk.app.record(first).status == "review_required"
+    later(page, 10_500)
+    expect(page.locator(".toast", has_text="one.txt is corrected.")).to_be_visible()
+    assert desk.rested(first) == "completed"
+    (rate,) = [each for each in desk.app.items(first, "review") if each["field"] == "monthly_rate"]
+    assert (rate["value"], rate["is_corrected"]) == ("77.10", True)
+
+
+def test_a_decision_can_be_taken_back_for_ten_seconds(desk: Scene, page: Page) -> None:
+    page.clock.install()
+    (record_id,) = waiting(desk, "hasty.txt")
+    page.goto(desk.page("/review"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
+
+    page.keyboard.press("a")
+    expect(page.locator("#nothing")).to_be_visible()
+    later(page, 5_000)
+    page.keyboard.press("u")
+
+    expect(page.locator("article")).to_have_attribute("data-record", record_id)
+    later(page, 20_000)
+    assert desk.app.record(record_id).status == "review_required"
+
+
+def test_rejecting_wants_a_reason(desk: Scene, page: Page) -> None:
+    page.clock.install()
+    (record_id,) = waiting(desk, "no.txt")
+    page.goto(desk.page("/review"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
+
+    page.keyboard.press("r")
+    expect(page.locator("#said")).to_contain_text("why it is rejected")
+    expect(page.locator("#notes")).to_be_focused()
+    page.keyboard.type("water is no energy")
+    page.keyboard.press("Control+Enter")
+    later(page, 10_500)
+
+    expect(page.locator(".toast", has_text="is rejected")).to_be_visible()
+    assert desk.rested(record_id) == "rejected"
+    assert desk.app.history(record_id)[-1].metadata["reason"] == "water is no energy"
+
+
+def test_whoever_leaves_the_page_has_decided(desk: Scene, page: Page) -> None:
+    (record_id,) = waiting(desk, "leaving.txt")
+    page.goto(desk.page("/review"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
+
+    page.keyboard.press("a")
+    expect(page.locator("#nothing")).to_be_visible()
+    page.goto(desk.page("/records"))
+
+    desk.app.wait(record_id, timeout_s=20)
+    assert desk.app.history(record_id)[-1].trigger != "validate.completed"
+
+
+def test_two_people_never_decide_the_same(desk: Scene, page: Page) -> None:
+    first, second = waiting(desk, "mine.txt", "free.txt")
+    desk.app.reviews.claim(first, actor="person:otto@elsewhere")
+
+    page.goto(desk.page("/review"))
+    expect(page.locator("article")).to_have_attribute("data-record", second)
+    page.goto(desk.page(f"/review/{first}"))
+
+    expect(page.locator("#taken")).to_contain_text("otto has taken this up")
+    expect(page.locator("#approve")).to_be_disabled()
+
+
+def test_j_and_k_lead_through_the_queue(desk: Scene, page: Page) -> None:
+    waiting(desk, "a.txt", "b.txt", "c.txt")
+    page.goto(desk.page("/review"))
+    name = page.locator("#work-h")
+    order = page.locator("[data-task] .doc").all_text_contents()
+    expect(name).to_have_text(order[0])
+
+    page.keyboard.press("j")
+    expect(name).to_have_text(order[1])
+    page.keyboard.press("j")
+    expect(name).to_have_text(order[2])
+    page.keyboard.press("k")
+    expect(name).to_have_text(order[1])
+
+
+def test_the_most_uncertain_come_first(desk: Scene, page: Page) -> None:
+    waiting(desk, "nearly.txt")
+    poor_one(desk)
+
+    page.goto(desk.page("/review"))
+
+    expect(page.locator("[data-task] .doc")).to_have_text(["poor.txt", "nearly.txt"])
+
+
+def test_the_place_of_a_value_is_marked_on_the_drawn_page(desk: Scene, page: Page) -> None:
+    record_id = desk.submit(contract_pdf("88,10"), name="drawn.pdf", machine="contract")
+    assert desk.rested(record_id) == "review_required"
+    page.goto(desk.page("/review"))
+    expect(page.locator(".sheet")).to_have_attribute("data-drawn", "yes")
+
+    page.locator(".field[data-field=monthly_rate-0] input").focus()
+
+    mark = page.locator(".mark[data-field=monthly_rate-0]")
+    expect(mark).to_have_class("mark on")
+    sheet, box = page.locator(".sheet").bounding_box(), mark.bounding_box()
+    assert sheet is not None
+    assert box is not None
+    assert sheet["x"] < box["x"] < box["x"] + box["width"] < sheet["x"] + sheet["width"]
+    dark = page.locator(".sheet canvas").evaluate(
+        """(canvas, at) => {
+            const scale = canvas.width / at.width;
+            const box = [at.x, at.y, at.w, at.h].map((each) => each * scale);
+            const pixels = canvas.getContext("2d").getImageData(...box).data;
+            let dark = 0;
+            for (let n = 0; n < pixels.length; n += 4) if (pixels[n] < 120) dark += 1;
+            return dark;
+        }""",
+        {
+            "width": sheet["width"], "x": box["x"] - sheet["x"], "y": box["y"] - sheet["y"],
+            "w": box["width"], "h": box["height"],
+        },
+    )  # fmt: skip
+    assert dark > 20
+
+
+def test_a_correction_that_is_refused_comes_back_with_what_was_typed(
+    desk: Scene, page: Page
+) -> None:
+    page.clock.install()
+    poor = poor_one(desk)
+    page.goto(desk.page("/review"))
+    expect(page.locator("#work")).to_have_attribute("data-claimed", poor)
+
+    page.locator(".field[data-field=contract_start-0] input").fill("2026-05-01")
+    page.keyboard.press("Control+Enter")
+    later(page, 10_500)
+    refused = page.locator(".toast.bad")
+    expect(refused).to_contain_text("cannot be corrected")
+    refused.get_by_role("link", name="open it").click()
+
+    expect(page.locator("#said")).to_contain_text("cannot be corrected")
+    start = page.locator(".field[data-field=contract_start-0] input")
+    expect(start).to_have_value("2026-05-01")
+    assert desk.app.record(poor).status == "review_required"
+
+
+def test_problems_are_found_in_verdicts_and_alone() -> None:
+    nested: list[Fields] = [
+        {"field": "rate", "problems": [{"field": "rate", "sentence": "too high"}]}
+    ]
+    alone: list[Fields] = [
+        {"field": "rate", "sentence": "too high"},
+        {"field": "end", "problems": []},
+    ]
+
+    assert flat(nested) == flat(alone) == [{"field": "rate", "sentence": "too high"}]
+
+
+def test_a_field_that_was_not_found_can_be_filled_in() -> None:
+    found: list[Fields] = [
+        {"field": "party", "value": "A", "confidence": 90},
+        {"field": "party", "value": "B"},
+    ]
+
+    fields = fields_of(found, [{"field": "law", "sentence": "it was not found"}])
+
+    assert [(each.id, each.value, each.level) for each in fields] == [
+        ("party-0", "A", "high"),
+        ("party-1", "B", ""),
+        ("law-0", "", "low"),
+    ]
+
+
+def test_places_are_marked_where_they_do_not_overlap() -> None:
+    pieces = pieces_of(
+        "from May to June", [(5, 8, "start-0"), (6, 9, "other-0"), (12, 99, "end-0")]
+    )
+
+    assert pieces == [
+        Piece(text="from "),
+        Piece(text="May", field="start-0"),
+        Piece(text=" to June"),
+    ]
+
+
+def test_marks_are_where_there_are_boxes() -> None:
+    boxed: Fields = {"field": "rate", "place": {"page": 2, "box": [1.0, 2.0, 3.0, 4.0]}}
+
+    marks = marks_of([boxed, {"field": "law", "place": {"page": 1, "box": None}}])
+
+    assert marks == [{"field": "rate-0", "page": 2, "box": [1.0, 2.0, 3.0, 4.0]}]

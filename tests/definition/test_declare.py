@@ -1,0 +1,873 @@
+"""A machine is declared in YAML or in Python; a wrong one is refused with every fault and its place."""
+
+from enum import StrEnum
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+import pytest
+
+from stateward.core.errors import DeclarationError
+from stateward.core.machine import (
+    Guard,
+    Machine,
+    Move,
+    Review,
+    Route,
+    all_of,
+    at_least,
+    equals,
+    is_true,
+)
+from stateward.core.retry import RetryRule
+from stateward.definition.declare import declare, from_yaml
+from stateward.ledger import LITERATURE, LedgerState
+from stateward.testing.builders import a_declaration, a_machine
+
+SOURCE = "letter.yaml"
+LETTER = """\
+machine: letter
+version: 2
+prefix: LR
+doc: A letter is read, checked by a person if need be, and filed.
+initial: new
+states:
+  new: ready
+  reading: {kind: running, doc: "Somebody reads it"}
+  asking: suspended
+  filed: terminal
+  lost: terminal
+  broken: failed
+stages:
+  read:
+    enter: new
+    running: reading
+    outcomes:
+      done:
+        - {to: filed, when: {at_least: [clarity, 0.5]}}
+        - {to: asking}
+    on_error: broken
+    timeout_s: 60
+reviews:
+  check:
+    state: asking
+    outcomes: {kept: filed}
+    timeout_s: 3600
+    on_timeout: lost
+moves:
+  - {from: new, to: lost, on: letter.dropped}
+retry: {max_retries: 2, backoff_s: [1, 2], jitter_s: 0.5}
+exhausted: lost
+disclose:
+  read_log_ref: reading
+upgrades:
+  "1": {fresh: new}
+"""
+
+
+def a_letter(*changes: tuple[str, str]) -> str:
+    """The text of a sound machine, with these pieces of it replaced."""
+    text = LETTER
+    for old, new in changes:
+        assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
+        text = text.replace(old, new)
+    return text
+
+
+def faults_of(text: str, *, runners: list[str] | None = None) -> list[str]:
+    with pytest.raises(DeclarationError) as refused:
+        from_yaml(text, source=SOURCE, runners=runners)
+    return str(refused.value).splitlines()
+
+
+def sentences_of(**changes: object) -> list[str]:
+    """What is wrong with the smallest machine once these keys are changed."""
+    with pytest.raises(DeclarationError) as refused:
+        declare(a_declaration(**changes))
+    return [f"{fault.path}: {fault.sentence}" for fault in refused.value.faults]
+
+
+def a_stage(**changes: object) -> dict[str, Any]:
+    """The only stage of the smallest machine, changed."""
+    return {"read": {**a_declaration()["stages"]["read"], **changes}}
+
+
+def a_stage_without(key: str) -> dict[str, Any]:
+    stage = a_declaration()["stages"]["read"]
+    return {"read": {name: value for name, value in stage.items() if name != key}}
+
+
+def some_states(**more: object) -> dict[str, Any]:
+    return {**a_declaration()["states"], **more}
+
+
+# What a declaration says
+
+
+def test_a_yaml_text_becomes_a_machine() -> None:
+    machine = from_yaml(LETTER, source=SOURCE)
+
+    assert (machine.name, machine.version, machine.prefix) == ("letter", 2, "LR")
+    assert machine.doc == "A letter is read, checked by a person if need be, and filed."
+    assert machine.kind["asking"] == "suspended"
+    assert machine.state["reading"].doc == "Somebody reads it"
+    assert machine.stage["read"].outcomes == {
+        "done": (Route(to="filed", when=at_least("clarity", 0.5)), Route(to="asking"))
+    }
+    assert machine.reviews == (
+        Review(
+            name="check",
+            state="asking",
+            outcomes={"kept": "filed"},
+            timeout_s=3600,
+            on_timeout="lost",
+        ),
+    )
+    assert machine.moves == (Move(on="letter.dropped", source="new", to="lost"),)
+    assert machine.retry == RetryRule(max_retries=2, backoff_s=(1, 2), jitter_s=0.5)
+    assert machine.exhausted == "lost"
+    assert machine.disclose == {"read_log_ref": "reading"}
+    assert machine.upgrades == {1: {"fresh": "new"}}
+
+
+def test_what_is_left_out_has_a_default() -> None:
+    machine = a_machine()
+
+    (stage,) = machine.stages
+    assert stage.resume == stage.enter == "new"
+    assert stage.on_fatal == stage.on_error == "broken"
+    assert stage.on_error_waiting is None
+    assert stage.timeout_s == 3600
+    assert stage.runner == "note.read"
+    assert stage.isolation == "process"
+    assert stage.log_field == "read_log_ref"
+    assert machine.retry == RetryRule(max_retries=3, backoff_s=(60, 300, 900), jitter_s=0)
+    assert machine.exhausted is None
+
+
+def test_a_stage_without_a_running_state_runs_where_it_is_entered() -> None:
+    machine = a_machine(
+        initial="reading",
+        states={"reading": "running", "read": "terminal", "broken": "failed"},
+        stages={"read": {"enter": "reading", "outcomes": {"done": "read"}, "on_error": "broken"}},
+    )
+
+    (stage,) = machine.stages
+    assert stage.running == stage.enter == stage.resume == "reading"
+    assert set(machine.pairs) == {
+        ("reading", "read"),
+        ("reading", "broken"),
+        ("broken", "reading"),
+    }
+
+
+# YAML and Python
+
+
+class Email(StrEnum):
+    NEW = "new"
+    READING = "reading"
+    ASKING = "asking"
+    FILED = "filed"
+    LOST = "lost"
+    BROKEN = "broken"
+
+
+def test_yaml_and_python_build_the_same_value() -> None:
+    in_python = declare(
+        machine="letter",
+        version=2,
+        prefix="LR",
+        doc="A letter is read, checked by a person if need be, and filed.",
+        initial=Email.NEW,
+        states={
+            Email.NEW: "ready",
+            Email.READING: {"kind": "running", "doc": "Somebody reads it"},
+            Email.ASKING: "suspended",
+            Email.FILED: "terminal",
+            Email.LOST: "terminal",
+            Email.BROKEN: "failed",
+        },
+        stages={
+            "read": {
+                "enter": Email.NEW,
+                "running": Email.READING,
+                "outcomes": {
+                    "done": [
+                        {"to": Email.FILED, "when": {"at_least": ("clarity", 0.5)}},
+                        {"to": Email.ASKING},
+                    ]
+                },
+                "on_error": Email.BROKEN,
+                "timeout_s": 60,
+            }
+        },
+        reviews={
+            "check": {
+                "state": Email.ASKING,
+                "outcomes": {"kept": Email.FILED},
+                "timeout_s": 3600,
+                "on_timeout": Email.LOST,
+            }
+        },
+        moves=[{"from": Email.NEW, "to": Email.LOST, "on": "letter.dropped"}],
+        retry={"max_retries": 2, "backoff_s": (1, 2), "jitter_s": 0.5},
+        exhausted=Email.LOST,
+        disclose={"read_log_ref": Email.READING},
+        upgrades={"1": {"fresh": Email.NEW}},
+    )
+
+    assert in_python == from_yaml(LETTER, source=SOURCE)
+    assert in_python.edges == from_yaml(LETTER, source=SOURCE).edges
+
+
+def test_a_declaration_is_given_as_a_mapping_or_by_keyword() -> None:
+    assert declare(a_declaration()) == declare(**a_declaration())
+    assert declare(a_declaration(), version=2) == a_machine(version=2)
+
+
+def test_the_ledger_enum_can_declare_its_machine_in_python() -> None:
+    text = (files("stateward.ledger") / "literature.yaml").read_text("utf-8")
+    states = {LedgerState(state.name): state.kind for state in LITERATURE.states}
+
+    machine = declare(
+        machine="literature",
+        version=1,
+        prefix="LT",
+        initial=LedgerState.PENDING,
+        states={**states, LedgerState.LEGACY: {"kind": "suspended", "imported": True}},
+        stages={
+            stage.name: {
+                "enter": LedgerState(stage.enter),
+                "running": LedgerState(stage.running),
+                "resume": LedgerState(stage.resume),
+                "outcomes": {"done": LedgerState(stage.outcomes["done"][0].to)},
+                "on_error": LedgerState(stage.on_error),
+                "on_fatal": LedgerState(stage.on_fatal),
+                "on_error_waiting": stage.on_error_waiting,
+            }
+            for stage in LITERATURE.stages
+        },
+        moves=[
+            {
+                "from": m.source,
+                "to": m.to,
+                "on": m.on,
+                "by": "person" if m.is_by_person else "anyone",
+            }
+            for m in LITERATURE.moves
+        ],
+        exhausted=LedgerState.FAILED,
+    )
+
+    assert machine.edges == from_yaml(text, source="literature.yaml").edges
+
+
+def test_a_fault_in_python_stands_on_no_line() -> None:
+    with pytest.raises(DeclarationError) as refused:
+        declare(a_declaration(initial="nowhere"), source="notes.py")
+
+    assert str(refused.value) == (
+        "notes.py: initial: there is no state 'nowhere'; there are: new, reading, read, broken"
+    )
+
+
+# Guards
+
+
+@pytest.mark.parametrize(
+    ("when", "guard"),
+    [
+        ({"at_least": ["score", 80]}, at_least("score", 80)),
+        ({"is_true": "valid"}, is_true("valid")),
+        ({"equals": ["kind", "invoice"]}, equals("kind", "invoice")),
+        ({"equals": ["pages", None]}, equals("pages", None)),
+        (
+            {"all": [{"at_least": ["score", 80]}, {"all": [{"is_true": "valid"}]}]},
+            all_of(at_least("score", 80), all_of(is_true("valid"))),
+        ),
+    ],
+)
+def test_a_guard_is_declared_in_one_of_four_forms(when: dict[str, Any], guard: Guard) -> None:
+    machine = a_machine(
+        stages=a_stage(outcomes={"done": [{"to": "read", "when": when}, {"to": "read"}]})
+    )
+
+    assert machine.stage["read"].outcomes["done"][0].when == guard
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        {},
+        {"is_true": "a", "equals": ["a", 1]},
+        {"at_most": ["score", 80]},
+        {"at_least": ["score"]},
+        {"at_least": ["score", "80"]},
+        {"at_least": ["score", True]},
+        {"at_least": [80, "score"]},
+        {"at_least": "score"},
+        {"is_true": ["valid"]},
+        {"equals": ["kind"]},
+        {"equals": [1, 1]},
+        {"all": []},
+        {"all": "valid"},
+    ],
+)
+def test_a_guard_of_any_other_form_is_refused(when: dict[str, Any]) -> None:
+    routes = [{"to": "read", "when": when}, {"to": "read"}]
+
+    (sentence,) = sentences_of(stages=a_stage(outcomes={"done": routes}))
+
+    assert sentence == (
+        "stages.read.outcomes.done[0].when: a guard is one of at_least: [fact, number], "
+        "equals: [fact, value], is_true: fact, all: [...]"
+    )
+
+
+def test_a_fault_deep_in_a_guard_is_shown_where_it_stands() -> None:
+    when = {"all": [{"is_true": "valid"}, "score", {"all": [{"least": 1}]}]}
+
+    sentences = sentences_of(
+        stages=a_stage(outcomes={"done": [{"to": "read", "when": when}, {"to": "read"}]})
+    )
+
+    assert [each.partition(": ")[0] for each in sentences] == [
+        "stages.read.outcomes.done[0].when.all[1]",
+        "stages.read.outcomes.done[0].when.all[2].all[0]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("guard", "facts", "holds"),
+    [
+        (at_least("score", 80), {"score": 80}, True),
+        (at_least("score", 80), {"score": 79.99}, False),
+        (at_least("score", 80), {"score": "80"}, False),
+        (at_least("score", 0), {"score": True}, False),
+        (at_least("score", 0), {}, False),
+        (is_true("valid"), {"valid": True}, True),
+        (is_true("valid"), {"valid": 1}, False),
+        (is_true("valid"), {}, False),
+        (equals("kind", "a"), {"kind": "a"}, True),
+        (equals("kind", "a"), {"kind": "b"}, False),
+        (equals("pages", 1), {"pages": 1.0}, False),
+        (equals("pages", 1), {"pages": True}, False),
+        (equals("pages", None), {"pages": None}, True),
+        (equals("pages", None), {}, False),
+        (all_of(is_true("a"), is_true("b")), {"a": True, "b": True}, True),
+        (all_of(is_true("a"), is_true("b")), {"a": True}, False),
+    ],
+)
+def test_a_guard_holds_only_for_a_fact_of_the_right_type(
+    guard: Guard, facts: dict[str, Any], holds: bool
+) -> None:
+    assert guard.holds(facts) is holds
+
+
+# Faults, each with its file and line
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            ("machine: letter", "machine: Email Box"),
+            "1: machine: a machine is written in small letters, digits and _, like 'parsed', "
+            "not 'Email Box'",
+        ),
+        (("version: 2", "version: two"), "2: version: version must be a whole number, not 'two'"),
+        (
+            ("prefix: LR", "prefix: Lr"),
+            "3: prefix: 'Lr' must be 1 to 8 capital letters, like UL",
+        ),
+        (
+            ("initial: new", "initial: newer"),
+            "5: initial: there is no state 'newer'; there are: new, reading, asking, filed, lost, "
+            "broken",
+        ),
+        (
+            ("initial: new", "initial: filed"),
+            "5: initial: 'filed' is terminal, but must be ready or running",
+        ),
+        (
+            ("  filed: terminal", "  filed: final"),
+            "10: states.filed.kind: kind must be failed, ready, running, suspended or terminal, "
+            "not 'final'",
+        ),
+        (
+            ("    enter: new", "    enter: asking"),
+            "15: stages.read.enter: 'asking' is suspended, but must be ready",
+        ),
+        (
+            ("    running: reading", "    running: broken"),
+            "16: stages.read.running: 'broken' is failed, but must be running",
+        ),
+        (
+            ("to: filed, when", "to: filled, when"),
+            "19: stages.read.outcomes.done[0].to: there is no state 'filled'; there are: new, "
+            "reading, asking, filed, lost, broken",
+        ),
+        (
+            ("    on_error: broken", "    on_error: new"),
+            "21: stages.read.on_error: 'new' is ready, but must be failed or terminal",
+        ),
+        (
+            ("    timeout_s: 60\n", "    timeout_s: null\n"),
+            "22: stages.read.timeout_s: 'reading' needs a timeout of more than 0 s and at most a "
+            "year",
+        ),
+        (
+            ("    state: asking", "    state: new"),
+            "25: reviews.check.state: 'new' is ready, but must be suspended",
+        ),
+        (
+            ("    on_timeout: lost", "    on_timeout: gone"),
+            "28: reviews.check.on_timeout: there is no state 'gone'; there are: new, reading, "
+            "asking, filed, lost, broken",
+        ),
+        (
+            ("{from: new, to: lost", "{from: now, to: lost"),
+            "30: moves[0].from: there is no state 'now'; there are: new, reading, asking, filed, "
+            "lost, broken",
+        ),
+        (
+            ("{max_retries: 2", "{max_retries: null"),
+            "31: retry.max_retries: a retry loop needs a bound: 0 to 1000 retries",
+        ),
+        (
+            ("exhausted: lost", "exhausted: asking"),
+            "32: exhausted: 'asking' is suspended, but must be failed or terminal",
+        ),
+        (
+            ("  read_log_ref: reading", "  read_log_ref: readings"),
+            "34: disclose.read_log_ref: there is no state 'readings'; there are: new, reading, "
+            "asking, filed, lost, broken",
+        ),
+        (
+            ('  "1": {fresh: new}', '  "2": {fresh: new}'),
+            "36: upgrades.2: must be an earlier version of this machine",
+        ),
+        (
+            ('  "1": {fresh: new}', '  "1": {fresh: old}'),
+            "36: upgrades.1.fresh: there is no state 'old'; there are: new, reading, asking, "
+            "filed, lost, broken",
+        ),
+    ],
+)
+def test_a_fault_names_its_file_its_line_and_what_must_be_true(
+    change: tuple[str, str], fault: str
+) -> None:
+    faults = faults_of(a_letter(change))
+
+    assert f"{SOURCE}:{fault}" in faults
+
+
+def test_all_faults_are_reported_at_once_in_the_order_of_the_file() -> None:
+    text = a_letter(
+        ("prefix: LR", "prefix: letters"),
+        ("initial: new", "initial: asking"),
+        ("    on_error: broken", "    on_error: nowhere"),
+        ("    timeout_s: 60\n", "    timeout_s: 0\n"),
+        ("outcomes: {kept: filed}", "outcomes: {}"),
+        ("jitter_s: 0.5", "jitter_s: -1"),
+    )
+
+    faults = faults_of(text)
+
+    assert [fault.split(": ")[:2] for fault in faults] == [
+        ["letter.yaml:3", "prefix"],
+        ["letter.yaml:5", "initial"],
+        ["letter.yaml:21", "stages.read.on_error"],
+        ["letter.yaml:22", "stages.read.timeout_s"],
+        ["letter.yaml:26", "reviews.check.outcomes"],
+        ["letter.yaml:31", "retry.jitter_s"],
+    ]
+
+
+def test_what_cannot_be_read_at_all_is_refused_too() -> None:
+    assert faults_of("- a list") == [
+        "letter.yaml:1: the whole document must be a mapping, not a list of 1 item"
+    ]
+    assert faults_of(a_letter(("stages:\n  read:", "stages:\n  read: later\n  write:")))[0] == (
+        "letter.yaml:14: stages.read: read must be a mapping, not 'later'"
+    )
+    assert faults_of("states: none\nstages: none")[-1].startswith("letter.yaml:2: stages: ")
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["", "Read", "1st", "a-b", "a b", "read\n", "é", "a" * 65])
+def test_a_name_is_short_and_plain(name: str) -> None:
+    sentence = f"a machine is written in small letters, digits and _, like 'parsed', not {name!r}"
+
+    assert sentences_of(machine=name) == [f"machine: {sentence}"]
+
+
+def test_states_stages_and_reviews_are_named_plainly_too() -> None:
+    sentences = sentences_of(
+        states=some_states(Odd="terminal"),
+        stages={**a_stage(), "Read": a_stage()["read"]},
+        reviews={"Ask": {"state": "new", "outcomes": {}, "timeout_s": 1, "on_timeout": "read"}},
+    )
+
+    named = [each for each in sentences if "is written in small letters" in each]
+    assert [each.partition(":")[0] for each in named] == [
+        "reviews.Ask",
+        "stages.Read",
+        "states.Odd",
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["", "ul", "U_L", "UL1", "ABCDEFGHI", "ÜL"])
+def test_a_prefix_is_a_few_capital_letters(prefix: str) -> None:
+    assert sentences_of(prefix=prefix) == [
+        f"prefix: {prefix!r} must be 1 to 8 capital letters, like UL"
+    ]
+
+
+def test_versions_start_at_one() -> None:
+    assert sentences_of(version=0) == ["version: versions start at 1, not 0"]
+
+
+@pytest.mark.parametrize("word", ["retry", "retries", "cancel", "machine"])
+def test_a_stage_may_not_be_called_like_our_own_events(word: str) -> None:
+    assert sentences_of(stages={word: a_stage()["read"]}) == [
+        f"stages.{word}: {word!r} is a word of Stateward's own events"
+    ]
+
+
+def test_a_review_may_not_be_called_like_a_stage() -> None:
+    review = {"state": "asking", "outcomes": {"yes": "read"}, "timeout_s": 1, "on_timeout": "read"}
+
+    sentences = sentences_of(states=some_states(asking="suspended"), reviews={"read": review})
+
+    assert sentences == ["reviews.read: there is a stage called 'read' already"]
+
+
+@pytest.mark.parametrize("version", ["0", "2", "3", "-1", "01", "one", "1.0", "\uff11"])
+def test_an_upgrade_is_from_an_earlier_version(version: str) -> None:
+    assert sentences_of(version=2, upgrades={version: {}}) == [
+        f"upgrades.{version}: must be an earlier version of this machine"
+    ]
+
+
+# Shapes
+
+
+def test_a_machine_has_states_and_something_that_moves_them() -> None:
+    assert sentences_of(states={}, stages={}, initial="new") == [
+        "initial: there is no state 'new'; there are: ",
+        "stages: a machine has at least one stage or move",
+        "states: a machine has at least one state",
+    ]
+
+
+def test_a_stage_must_say_where_it_leads_when_it_is_done() -> None:
+    assert sentences_of(stages=a_stage(outcomes={})) == [
+        "stages.read.outcomes: 'read' says nowhere where it leads when it is done"
+    ]
+
+
+def test_a_stage_must_say_where_it_is_entered_and_how_it_fails() -> None:
+    assert sentences_of(stages=a_stage_without("enter")) == [
+        "stages.read.enter: enter is missing; it must be text"
+    ]
+    assert sentences_of(stages=a_stage_without("on_error")) == [
+        "stages.read.on_error: on_error is missing; it must be text"
+    ]
+    assert sentences_of(stages=a_stage_without("outcomes")) == [
+        "stages.read.outcomes: outcomes is missing; it must be a mapping"
+    ]
+
+
+@pytest.mark.parametrize("routes", [[], [{"to": "read", "when": {"is_true": "valid"}}]])
+def test_an_outcome_leads_somewhere_whatever_the_facts(routes: list[dict[str, Any]]) -> None:
+    assert sentences_of(stages=a_stage(outcomes={"done": routes})) == [
+        "stages.read.outcomes.done: the last route must have no 'when': it is where all else leads"
+    ]
+
+
+def test_a_route_without_a_guard_may_not_hide_others() -> None:
+    assert sentences_of(stages=a_stage(outcomes={"done": [{"to": "read"}, {"to": "read"}]})) == [
+        "stages.read.outcomes.done[0]: a route without 'when' hides the routes after it"
+    ]
+
+
+@pytest.mark.parametrize("key", ["on_error", "on_fatal", "on_error_waiting"])
+def test_a_failed_attempt_goes_to_a_failed_or_terminal_state(key: str) -> None:
+    assert f"stages.read.{key}: 'new' is ready, but must be failed or terminal" in sentences_of(
+        stages=a_stage(**{key: "new"})
+    )
+
+
+def test_a_retry_resumes_at_its_own_stage() -> None:
+    assert sentences_of(stages=a_stage(resume="read")) == [
+        "stages.read.resume: a retry of 'read' resumes at 'new' or 'reading'"
+    ]
+
+
+def test_only_a_stage_that_is_waited_for_can_be_cancelled_while_it_waits() -> None:
+    stage = {
+        "enter": "reading",
+        "outcomes": {"done": "read"},
+        "on_error": "broken",
+        "on_error_waiting": "broken",
+    }
+
+    assert sentences_of(initial="reading", stages={"read": stage})[0] == (
+        "stages.read.on_error_waiting: 'read' has no state of its own for waiting"
+    )
+
+
+@pytest.mark.parametrize("timeout_s", [None, 0, -1, 366 * 86_400 + 1])
+def test_a_running_state_needs_a_timeout(timeout_s: float | None) -> None:
+    assert sentences_of(stages=a_stage(timeout_s=timeout_s)) == [
+        "stages.read.timeout_s: 'reading' needs a timeout of more than 0 s and at most a year"
+    ]
+
+
+@pytest.mark.parametrize("max_retries", [None, -1, 1001])
+def test_a_retry_loop_needs_a_bound(max_retries: int | None) -> None:
+    assert sentences_of(retry={"max_retries": max_retries}) == [
+        "retry.max_retries: a retry loop needs a bound: 0 to 1000 retries"
+    ]
+
+
+@pytest.mark.parametrize("backoff_s", [[], [1, -1], [1e300]])
+def test_a_retry_waits_for_some_bounded_time(backoff_s: list[float]) -> None:
+    assert sentences_of(retry={"backoff_s": backoff_s}) == [
+        "retry.backoff_s: needs at least one wait, each of 0 s to a year"
+    ]
+
+
+@pytest.mark.parametrize("jitter_s", [-0.1, 1e300])
+def test_jitter_is_bounded(jitter_s: float) -> None:
+    assert sentences_of(retry={"jitter_s": jitter_s}) == ["retry.jitter_s: must be 0 s to a year"]
+
+
+def test_the_limits_themselves_are_allowed() -> None:
+    year_s = 366 * 86_400
+    retry = {"max_retries": 1000, "backoff_s": [0, year_s], "jitter_s": year_s}
+
+    longest = a_machine(
+        machine="a" * 64, prefix="ABCDEFGH", stages=a_stage(timeout_s=year_s), retry=retry
+    )
+    shortest = a_machine(retry={"max_retries": 0, "jitter_s": 0})
+
+    assert longest.retry == RetryRule(max_retries=1000, backoff_s=(0, year_s), jitter_s=year_s)
+    assert longest.stages[0].timeout_s == year_s
+    assert shortest.retry.max_retries == 0
+    assert a_machine(**a_review(timeout_s=year_s)).reviews[0].timeout_s == year_s
+
+
+def test_a_stage_may_only_name_a_runner_that_is_there() -> None:
+    assert (
+        from_yaml(LETTER, source=SOURCE, runners=["letter.read"]).stages[0].runner == "letter.read"
+    )
+
+    assert faults_of(LETTER, runners=["b", "a"]) == [
+        "letter.yaml:14: stages.read.runner: there is no runner 'letter.read'; there are: a, b"
+    ]
+    assert faults_of(LETTER, runners=[]) == [
+        "letter.yaml:14: stages.read.runner: there is no runner 'letter.read'; there are: none"
+    ]
+
+
+def test_a_state_belongs_to_one_stage() -> None:
+    stages = {**a_stage(), "reread": a_stage()["read"]}
+
+    assert sentences_of(stages=stages) == [
+        "stages.reread: 'new' belongs to stage 'read' already",
+        "stages.reread: 'reading' belongs to stage 'read' already",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["ready", "running"])
+def test_a_waiting_state_needs_a_stage_that_takes_from_it(kind: str) -> None:
+    assert sentences_of(states=some_states(lounge=kind)) == [
+        "states.lounge: no stage takes records from 'lounge': they would wait for ever"
+    ]
+
+
+def test_a_suspended_state_needs_a_review_or_a_move() -> None:
+    assert sentences_of(states=some_states(asking="suspended")) == [
+        "states.asking: nothing leads out of 'asking': give it a review or a move"
+    ]
+
+
+# Reviews and moves
+
+
+def a_review(**changes: object) -> dict[str, Any]:
+    """The smallest machine with a person to ask before it is read."""
+    review = {"state": "asking", "outcomes": {"yes": "read"}, "timeout_s": 60, "on_timeout": "read"}
+    return {
+        "states": some_states(asking="suspended"),
+        "stages": a_stage(outcomes={"done": "asking"}),
+        "reviews": {"check": {**review, **changes}},
+    }
+
+
+def test_a_review_has_answers_and_a_deadline() -> None:
+    assert a_machine(**a_review()).review_in["asking"].name == "check"
+
+    assert sentences_of(**a_review(outcomes={}, timeout_s=0)) == [
+        "reviews.check.outcomes: a review has at least one answer",
+        "reviews.check.timeout_s: a deadline is more than 0 s and at most a year",
+    ]
+    assert sentences_of(**a_review(outcomes={"yes": "somewhere"})) == [
+        "reviews.check.outcomes.yes: there is no state 'somewhere'; "
+        "there are: new, reading, read, broken, asking"
+    ]
+
+
+def test_silence_is_not_an_answer() -> None:
+    assert sentences_of(**a_review(outcomes={"yes": "read", "timed_out": "broken"})) == [
+        "reviews.check.outcomes.timed_out: silence is no answer: say 'on_timeout'"
+    ]
+
+
+def test_a_state_waits_for_one_review() -> None:
+    parts = a_review()
+    parts["reviews"]["recheck"] = parts["reviews"]["check"]
+
+    assert sentences_of(**parts) == [
+        "reviews.recheck.state: 'asking' waits for review 'check' already"
+    ]
+
+
+def test_only_a_person_takes_a_record_out_of_an_end() -> None:
+    move = {"from": "read", "to": "new", "on": "note.reread"}
+
+    assert sentences_of(moves=[move]) == [
+        "moves[0].by: only a person may take a record out of the terminal 'read'"
+    ]
+    assert ("read", "new") in a_machine(moves=[{**move, "by": "person"}]).pairs
+
+
+@pytest.mark.parametrize(
+    ("moves", "fault"),
+    [
+        (
+            [{"from": "reading", "to": "broken", "on": "read.completed"}],
+            "moves[0]: read.completed means something else in 'reading' already",
+        ),
+        (
+            [{"from": "broken", "to": "read", "on": "retry.requested"}],
+            "moves[0]: retry.requested means something else in 'broken' already",
+        ),
+        (
+            [
+                {"from": "new", "to": "read", "on": "note.dropped"},
+                {"from": "new", "to": "broken", "on": "note.dropped"},
+            ],
+            "moves[1]: note.dropped means something else in 'new' already",
+        ),
+    ],
+)
+def test_an_event_means_one_thing_in_a_state(moves: list[dict[str, Any]], fault: str) -> None:
+    assert sentences_of(moves=moves) == [fault]
+
+
+def test_a_machine_may_be_moved_by_people_alone() -> None:
+    machine = declare(
+        machine="ticket",
+        version=1,
+        prefix="TK",
+        initial="open",
+        states={"open": "ready", "held": "suspended", "closed": "terminal"},
+        stages={},
+        moves=[
+            {"from": "open", "to": "held", "on": "ticket.held"},
+            {"from": "held", "to": "open", "on": "ticket.released"},
+            {"from": "open", "to": "closed", "on": "ticket.closed"},
+        ],
+    )
+
+    assert machine.event_types == {"ticket.held", "ticket.released", "ticket.closed"}
+    assert machine.allowed_from("open") == ("held", "closed")
+
+
+# The graph
+
+
+def test_a_state_that_nothing_leads_to_is_refused() -> None:
+    assert sentences_of(states=some_states(attic="terminal")) == [
+        "states.attic: nothing leads to 'attic'"
+    ]
+
+
+def test_a_state_that_only_an_import_enters_counts_as_reached() -> None:
+    machine = a_machine(
+        states=some_states(old={"kind": "suspended", "imported": True}),
+        moves=[{"from": "old", "to": "new", "on": "note.adopted"}],
+    )
+
+    assert machine.state["old"].is_imported
+
+
+def test_a_state_with_no_way_to_an_end_is_refused() -> None:
+    assert sentences_of(
+        states=some_states(limbo="suspended", waiting="suspended"),
+        moves=[
+            {"from": "new", "to": "limbo", "on": "note.lost"},
+            {"from": "limbo", "to": "waiting", "on": "note.sought"},
+            {"from": "waiting", "to": "limbo", "on": "note.missed"},
+        ],
+    ) == [
+        "states.limbo: no way leads from 'limbo' to an end",
+        "states.waiting: no way leads from 'waiting' to an end",
+    ]
+
+
+def test_a_machine_without_an_end_is_refused() -> None:
+    states = {"new": "ready", "reading": "running", "broken": "failed"}
+
+    sentences = sentences_of(states=states, stages=a_stage(outcomes={"done": "new"}))
+
+    assert "states: no state is terminal: records would never end" in sentences
+
+
+def test_a_ring_of_stages_that_nobody_stops_is_refused() -> None:
+    again = [{"to": "read", "when": {"is_true": "is_done"}}, {"to": "new"}]
+
+    assert sentences_of(stages=a_stage(outcomes={"done": again})) == [
+        "stages.read: 'reading' leads back to itself without end"
+    ]
+
+
+def test_a_ring_of_missed_deadlines_is_refused() -> None:
+    assert sentences_of(**a_review(on_timeout="new")) == [
+        "reviews.check: 'asking' leads back to itself without end",
+        "stages.read: 'reading' leads back to itself without end",
+    ]
+
+
+def test_a_ring_that_a_person_turns_is_allowed() -> None:
+    machine = a_machine(**a_review(outcomes={"yes": "read", "again": "new"}))
+
+    assert ("asking", "new") in machine.pairs
+
+
+def test_a_ring_of_retries_is_allowed_because_it_is_bounded() -> None:
+    assert ("broken", "new") in a_machine(retry={"max_retries": 1000}).pairs
+
+
+def test_the_graph_of_a_machine_with_wrong_names_is_not_looked_at() -> None:
+    sentences = sentences_of(initial="nowhere", states=some_states(attic="terminal"))
+
+    assert all("nothing leads to" not in each for each in sentences)
+
+
+# A machine is a value
+
+
+def test_a_machine_can_be_compared_and_kept() -> None:
+    machine = from_yaml(LETTER, source=SOURCE)
+
+    kept = msgspec.json.decode(msgspec.json.encode(machine), type=Machine)
+
+    assert kept == machine
+    assert kept.edges == machine.edges

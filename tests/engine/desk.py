@@ -1,0 +1,93 @@
+"""Contracts that wait for a person, on a real engine whose time stands still."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from stateward.core.model import (
+    OUTSIDE,
+    SEQUENCING,
+    Fields,
+    Record,
+    Work,
+)
+from stateward.engine.reviews import Deciding, Reviews
+from stateward.pipelines.contracts import CONTRACT
+from stateward.storage.database import Database
+from stateward.storage.outputs import AttemptResult, Output, ended_event
+from stateward.testing.rig import Rig
+
+ADA, BOB, WINDMILL = "person:ada@k1", "person:bob@k2", "sequencer:windmill@k3"
+SUBMITTER = "person:test"
+FOUND: list[Fields] = [
+    {"field": "provider", "value": "Vattenfall", "confidence": 95, "unit": ""},
+    {"field": "monthly_rate", "value": "65.90", "confidence": 40, "unit": "EUR"},
+    {"field": "tariff_name", "value": None, "confidence": 0, "unit": ""},
+]
+DOUBTFUL: Fields = {"final_confidence": 40, "valid": True}
+
+
+class ReviewDesk:
+    """One engine with a worker that finds what it is told to find, and its reviews."""
+
+    def __init__(self, database: Database, **how: Any) -> None:  # noqa: ANN401 - the words of Reviews
+        self.rig = Rig(database, [CONTRACT])
+        self.refuses: dict[str, str] = {}
+        words: dict[str, Any] = {"claim_s": 900.0, "self_approval": "auto", **how}
+        self.reviews = Reviews(
+            database=database,
+            store=self.rig.store,
+            outputs=self.rig.outputs,
+            coordinator=lambda: self.rig.coordinator,
+            registry=self.rig.registry,
+            clock=self.rig.clock,
+            has_keys=words.pop("has_keys", lambda: False),
+            judge=self._judge,
+            **words,
+        )
+
+    def _judge(
+        self, record: Record, items: Sequence[Fields], named: Sequence[str]
+    ) -> tuple[Sequence[Fields], Sequence[tuple[str, str]]]:
+        return items, [(name, said) for name, said in self.refuses.items() if name in named]
+
+    def contract(self, *, is_outside: bool = False, found: Sequence[Fields] = FOUND) -> Record:
+        """A contract that waits for a person."""
+        labels: Fields = {SEQUENCING: OUTSIDE} if is_outside else {}
+        record = self.rig.open("contract", labels=labels, artifact="ab" * 32)
+        self.rig.worker()
+        for stage, items, facts in (
+            ("parse", [{"text": "x"}], {}),
+            ("extract", found, {}),
+            ("validate", [], DOUBTFUL),
+        ):
+            self.rig.settle()
+            if is_outside and stage != "validate":
+                self.rig.ask(f"{stage}.requested", record)
+            self.rig.settle()
+            (work,) = [each for each in self.rig.work() if each.record_id == record.id]
+            assert work.stage == stage
+            self.end(work, items, facts)
+        self.rig.settle()
+        return self.rig.now(record)
+
+    def end(self, work: Work, items: Sequence[Any], facts: Fields) -> None:
+        """A worker ends an attempt well."""
+        mark = AttemptResult(
+            record_id=work.record_id,
+            version=work.version,
+            stage=work.stage,
+            worker=work.worker,
+            at=self.rig.clock(),
+            count=len(items),
+            facts=facts,
+        )
+        with self.rig.database.transaction():
+            self.rig.bus.finish([work])
+            chunks = ((len(items), json.dumps(list(items))),) if items else ()
+            self.rig.outputs.write([Output(mark, chunks)])
+            self.rig.bus.report([ended_event(mark)])
+
+    def decides(self, record: Record, action: str, *, by: str = ADA, **parts: Any) -> Record:  # noqa: ANN401
+        """Somebody answers."""
+        return self.reviews.decide(Deciding(record_id=record.id, action=action, actor=by, **parts))

@@ -1,0 +1,121 @@
+"""The page: ratios, aims, notes, and nothing outside of its markers."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.bench.report import (
+    Table,
+    benchmark,
+    between_markers,
+    machine,
+    write_between,
+)
+from lab.bench.runs import Row, StoreName
+from stateward.core.errors import InvalidRequest
+
+PAGE = "# Title\n\n<!-- bench: begin -->\nold\n<!-- bench: end -->\n\nThe rest.\n"
+
+
+def a_row(system: str, cpu_ms: float | None, **changes: object) -> Row:
+    fields: dict[str, object] = {
+        "system": system,
+        "store": "sqlite",
+        "mode": "burst",
+        "records": 20_000,
+        "records_per_s": 1234.5,
+        "cpu_ms_per_record": cpu_ms,
+        "server_cpu_ms_per_record": 0.0,
+        "p50_ms": 10.0,
+        "p95_ms": 19.0,
+        "durability": "synchronous FULL",
+        "version": "1.0",
+        "load": 0.5,
+    }
+    return Row(**(fields | changes))  # type: ignore[arg-type]
+
+
+def verdicts(rows: list[Row], store: StoreName = "sqlite") -> list[bool | None]:
+    half = {"sqlite": slice(0, 4), "postgres": slice(4, 8)}
+    return [aim.is_reached for aim in Table(rows).aims()[half[store]]]
+
+
+def test_ratios_are_of_one_mode_and_one_store() -> None:
+    table = Table(
+        [
+            a_row("ours", 0.2),
+            a_row("floor", 0.1),
+            a_row("floor", 5.0, mode="idle"),
+            a_row("floor", 9.0, store="postgres"),
+        ]
+    )
+
+    assert table.ratio("ours", "sqlite", "burst", to="floor") == 2.0
+    assert table.ratio("ours", "sqlite", "idle", to="floor") is None
+    assert table.ratio("floor", "postgres", "burst", to="ours") is None
+
+
+def test_aims_are_reached_missed_or_not_measured() -> None:
+    good = [
+        a_row("ours", 0.2),
+        a_row("floor", 0.1),
+        a_row("DBOS", 10.0),
+        a_row("ours", 2.0, mode="idle"),
+    ]
+    bad = [
+        a_row("ours", 0.4),
+        a_row("floor", 0.1),
+        a_row("DBOS", 10.0),
+        a_row("ours", 2.0, mode="idle", p95_ms=21.0),
+    ]
+
+    assert verdicts(good) == [True] * 4
+    assert verdicts(bad) == [False] * 4
+    assert verdicts(good, "postgres") == [None] * 4
+
+
+def test_the_table_has_a_line_for_each_row() -> None:
+    failed = Row(system="DBOS", store="sqlite", mode="burst", records=300, note="failed: a | b")
+
+    text = benchmark([a_row("ours", 0.2), a_row("floor", 0.1), failed], facts=["2 cores"])
+
+    assert "- 2 cores\n" in text
+    assert (
+        "| ours 1.0 | SQLite | burst | 20,000 | 1,234 | 0.200 |  | 10.0 | 19.0 | 2.0 | 1.0 | 0.5 |"
+        in text
+    )
+    assert "| DBOS | SQLite | burst | 300 |  |  |  |  |  |  |  | 0 |" in text
+    assert "- ours on SQLite, floor on SQLite: synchronous FULL" in text
+    assert "- DBOS on SQLite (burst): failed: a | b" in text
+    assert "| SQLite: at most 0.25 ms of CPU a record | 0.200 ms | reached |" in text
+    assert (
+        "| SQLite: at least 50 \N{MULTIPLICATION SIGN} less CPU than DBOS |  | not measured |"
+        in text
+    )
+
+
+def test_only_what_stands_between_the_markers_is_replaced(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE, "utf-8")
+
+    for _ in range(2):
+        write_between(page, "bench", "new")
+
+    text = page.read_text("utf-8")
+    assert text == "# Title\n\n<!-- bench: begin -->\n\nnew\n\n<!-- bench: end -->\n\nThe rest.\n"
+
+
+@pytest.mark.parametrize("page", ["", "<!-- bench: begin -->", "<!-- bench: end -->"])
+def test_a_page_without_markers_is_refused(page: str) -> None:
+    with pytest.raises(InvalidRequest, match="no place for 'bench'"):
+        between_markers(page, "bench", "new")
+
+
+def test_the_machine_is_named() -> None:
+    text = "\n".join(machine(command="make bench", postgres="16.1"))
+
+    assert "`make bench`" in text
+    assert "PostgreSQL 16.1" in text
+    assert "SQLite 3." in text
+    assert "cores" in text
+    assert "fsync" in text

@@ -1,0 +1,198 @@
+"""A simulation that finds nothing proves nothing: each of these defects, put into the engine, is found."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from msgspec.structs import replace
+
+from lab.simulation import Arena, simulate
+from lab.simulation.plan import Fault, plan_of
+from stateward.core import decide
+from stateward.core.model import (
+    Event,
+    Micros,
+    Record,
+    Work,
+)
+from stateward.core.retry import RetryRule
+from stateward.core.timers import due_event
+from stateward.engine import coordinator
+from stateward.engine.coordinator import Coordinator
+from stateward.engine.scheduler import Scheduler
+from stateward.storage import outputs, store
+from stateward.storage.outputs import Output, Outputs
+from stateward.storage.sqlite import SqliteDatabase
+from stateward.storage.store import Store
+from stateward.transport import Bus
+
+SEEDS_MAX = 600
+Breaks = Callable[[pytest.MonkeyPatch], None]
+Anything = Any
+
+
+def stale_events_count(patch: pytest.MonkeyPatch) -> None:
+    whole = decide.decide
+
+    def lax(machine: Anything, record: Record, event: Event, *, now: Micros) -> Anything:
+        is_report = event.actor.startswith("runner:")
+        event = replace(event, version=record.version) if is_report else event
+        return whole(machine, record, event, now=now)
+
+    patch.setattr(coordinator, "decide", lax)
+
+
+def anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(decide, "_may", lambda *_: True)
+
+
+def time_runs_backwards(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(decide, "_onwards", lambda _, now: now)
+
+
+def retries_have_no_bound(patch: pytest.MonkeyPatch) -> None:
+    def next_at(self: RetryRule, *, now: Micros, **_: object) -> Micros:
+        return now + round(self.backoff_s[0] * 1_000_000)
+
+    patch.setattr(RetryRule, "next_at", next_at)
+
+
+def zombies_may_write(patch: pytest.MonkeyPatch) -> None:
+    honest = Bus.finish
+
+    def finish(self: Bus, work: Sequence[Work]) -> list[bool]:
+        honest(self, work)
+        return [True] * len(work)
+
+    patch.setattr(Bus, "finish", finish)
+
+
+def the_clock_does_not_look_for_marks(patch: pytest.MonkeyPatch) -> None:
+    def blind(self: Scheduler, record: Record, now: Micros) -> Event | None:
+        return due_event(self._machine_of(record), record, now=now)
+
+    patch.setattr(Scheduler, "_event", blind)
+
+
+def the_clock_may_ring_too_soon(patch: pytest.MonkeyPatch) -> None:
+    strict = decide._decide
+
+    def hasty(machine: Anything, record: Record, event: Event, now: Micros) -> Anything:
+        record = replace(record, due_at=0) if event.actor == "clock" else record
+        return strict(machine, record, event, now)
+
+    patch.setattr(decide, "_decide", hasty)
+
+
+def the_clock_never_rings(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Scheduler, "_event", lambda *_: None)
+
+
+def ignored_events_leave_no_trace(patch: pytest.MonkeyPatch) -> None:
+    noted = coordinator._note
+    patch.setattr(coordinator, "_note", lambda *given: replace(noted(*given), event_id="?"))
+
+
+def keys_are_not_kept(patch: pytest.MonkeyPatch) -> None:
+    row = store._record_row
+    patch.setattr(store, "_record_row", lambda record: row(replace(record, dedupe=None)))
+
+
+def a_killed_unit_is_half_kept(patch: pytest.MonkeyPatch) -> None:
+    def keep(self: SqliteDatabase) -> None:
+        if self._connection.in_transaction:
+            self._execute("COMMIT")
+
+    patch.setattr(SqliteDatabase, "_undo", keep)
+
+
+def handled_events_stay_in_the_inbox(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Bus, "settle", lambda *_: None)
+
+
+def effects_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Store, "_add_effects", lambda *_: None)
+
+
+def the_last_comes_first(patch: pytest.MonkeyPatch) -> None:
+    in_order = Store.waiting
+
+    def waiting(self: Store, machine: str, stage: str, *, limit: int) -> list[Record]:
+        return in_order(self, machine, stage, limit=100)[::-1][:limit]
+
+    patch.setattr(Store, "waiting", waiting)
+
+
+def lost_workers_keep_their_work(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Coordinator, "recover", lambda _: [])
+
+
+def lost_work_goes_to_nobody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Bus, "orphans", lambda *_, **__: [])
+
+
+def items_are_lost(patch: pytest.MonkeyPatch) -> None:
+    whole = Outputs.write
+
+    def write(self: Outputs, given: Sequence[Output]) -> list[bool]:
+        return whole(self, [Output(each.mark) for each in given])
+
+    patch.setattr(outputs.Outputs, "write", write)
+
+
+def fields_are_not_disclosed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(decide, "_with_log", lambda record, _: record.fields)
+
+
+def the_anchor_is_not_kept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(store, "advance", lambda anchor, _: anchor)
+
+
+def work_is_never_sent(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Bus, "send", lambda *_: None)
+
+
+class Defect(NamedTuple):
+    """What is broken, the laws that may tell of it, and the fault that brings it to light, if one does."""
+
+    breaks: Breaks
+    laws: set[str]
+    fault: Fault | None = None
+
+
+DEFECTS = [
+    Defect(stale_events_count, {"E3"}, Fault.EVENT_FORGED),
+    Defect(anybody_may_do_anything, {"A2", "E3"}, Fault.EVENT_FORGED),
+    Defect(time_runs_backwards, {"S11"}, Fault.CLOCK_AHEAD),
+    Defect(retries_have_no_bound, {"S7"}),
+    Defect(zombies_may_write, {"E3"}, Fault.STOP_WORKER),
+    Defect(the_clock_does_not_look_for_marks, {"O1"}, Fault.EVENT_LOST),
+    Defect(the_clock_may_ring_too_soon, {"S10"}, Fault.CLOCK_AHEAD),
+    Defect(the_clock_never_rings, {"S10", "V1"}),
+    Defect(ignored_events_leave_no_trace, {"E2"}),
+    Defect(keys_are_not_kept, {"E4"}, Fault.SUBMITTED_TWICE),
+    Defect(a_killed_unit_is_half_kept, {"E2", "H3", "L3", "O1", "R1", "V1"}),
+    Defect(handled_events_stay_in_the_inbox, {"E2"}),
+    Defect(effects_are_forgotten, {"W4"}),
+    Defect(the_last_comes_first, {"P1"}),
+    Defect(lost_workers_keep_their_work, {"V1"}, Fault.KILL_WORKER),
+    Defect(lost_work_goes_to_nobody, {"V1"}, Fault.KILL_WORKER),
+    Defect(items_are_lost, {"O1"}),
+    Defect(fields_are_not_disclosed, {"D1"}),
+    Defect(the_anchor_is_not_kept, {"H3", "H4", "V1"}),
+    Defect(work_is_never_sent, {"E3", "S10", "V1"}),
+]
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=[each.breaks.__name__ for each in DEFECTS])
+def test_a_defect_in_the_engine_is_found(defect: Defect, monkeypatch: pytest.MonkeyPatch) -> None:
+    arena = Arena()
+    wanted = [seed for seed in range(SEEDS_MAX) if defect.fault in (None, plan_of(seed).aim.fault)]
+
+    defect.breaks(monkeypatch)
+
+    for seed in wanted:
+        found = {violation.law for violation in simulate(seed, arena).violations}
+        if found & defect.laws:
+            return
+    pytest.fail(f"{len(wanted)} histories did not find that {defect.breaks.__name__}")

@@ -1,0 +1,83 @@
+"""Whole applications with a notifier: real files, each kind of database, real receivers."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.core.model import SECOND, Micros
+from stateward.engine.system import wall_clock
+from stateward.settings import Settings
+
+Maker = Callable[..., App]
+
+
+class Hands:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self._at = wall_clock()
+
+    def __call__(self) -> Micros:
+        return self._at
+
+    def tick(self, seconds: float) -> None:
+        self._at += round(seconds * SECOND)
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+LOOPBACK = "notices: {webhook_allow: [127.0.0.1], webhook_timeout_seconds: 2, webhook_backoff_seconds: [0, 0]}"
+STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
+
+
+# For tests whose subject is what the database does: locks, cursors, races.
+on_each_store = pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a fresh store: SQLite, unless a test asks for each."""
+    if getattr(request, "param", "sqlite") == "postgres":
+        return str(request.getfixturevalue("postgres_url"))
+    return f"sqlite://{tmp_path}/app.db"
+
+
+@pytest.fixture
+def make_app(store_url: str, tmp_path: Path) -> Iterator[Maker]:
+    """Apps on one store; more settings as YAML text."""
+    made: list[App] = []
+
+    def make(text: str = LOOPBACK, **parts: object) -> App:
+        config = tmp_path / f"config-{len(made)}.yaml"
+        config.write_text(f"data: {tmp_path}/data\nstore: {{url: '{store_url}'}}\n{text}\n")
+        made.append(App(Settings.load(config, environ={}), **parts))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for app in made:
+        app.close()
+
+
+@pytest.fixture
+def app(make_app: Maker) -> App:
+    """An app that may tell this machine."""
+    return make_app()
+
+
+def deliver(app: App, *, until: Callable[[], bool] | None = None, within_s: float = 10.0) -> None:
+    """Run a notifier alone until nothing is left to do, or until something is so."""
+    deadline = time.monotonic() + within_s
+    with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
+        if until is None:
+            node.run(until_idle=True)
+            return
+        while not until():
+            assert time.monotonic() < deadline, "it never came true"
+            node.turn()
+            time.sleep(0.005)

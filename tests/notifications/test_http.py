@@ -1,0 +1,178 @@
+"""Webhooks and metrics over HTTP."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from prometheus_client.parser import text_string_to_metric_families
+
+from stateward.settings import Settings
+from tests.notifications.conftest import deliver
+from tests.notifications.receivers import receiving
+from tests.server.api_client import ApiClient, serving, settings_at
+
+URL = "http://127.0.0.1:9/hook"
+
+
+def settings(folder: Path, *, profile: str = "personal") -> Settings:
+    own = settings_at(folder)
+    enterprise = Settings.load(profile=profile, environ={}).records
+    return replace(
+        own, records=enterprise, notices=replace(own.notices, webhook_allow=("127.0.0.1",))
+    )
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
+    with serving(settings(tmp_path_factory.mktemp("service"))) as found:
+        yield found
+
+
+@pytest.fixture
+def door(service: ApiClient) -> Iterator[ApiClient]:
+    """A service that tells nobody yet."""
+    yield service
+    for each in service.app.notices.webhooks():
+        service.app.notices.remove(each.id)
+
+
+class Keyring(ExitStack):
+    """Doors with keys of their own, closed at the end."""
+
+    def door(self, door: ApiClient, **how: Any) -> ApiClient:  # noqa: ANN401 - the words of `new_key`
+        found = door.with_key(**how)
+        self.callback(found.http.close)
+        return found
+
+
+def test_a_webhook_is_made_pinged_looked_at_and_forgotten(door: ApiClient) -> None:
+    with receiving() as receiver:
+        made = door.post("/webhooks", json={"url": receiver.url, "events": ["upload.*"]})
+        assert made.status_code == 201
+        where, webhook = made.headers["Location"], made.json()
+        assert webhook["secret"].startswith("whsec_")
+
+        pinged = door.post(f"{where}/ping")
+        assert pinged.status_code == 202
+        deliver(door.app)
+        found = door.get(pinged.headers["Location"]).json()
+
+    assert receiver.verified(webhook["secret"]) == 1
+    assert found["state"] == "delivered"
+    assert found["body"]["type"] == "ping"
+    assert [each["status"] for each in found["log"]] == [204]
+    assert found["log"][0]["request_headers"]["webhook-signature"] == "(hidden)"
+    listed = door.get("/webhooks")
+    assert [each["id"] for each in listed.json()["items"]] == [webhook["id"]]
+    assert "secret" not in listed.text + door.get(where).text
+    assert door.http.delete(where).status_code == 204
+    assert door.get(where).status_code == 404
+    assert door.http.delete(where).status_code == 404
+
+
+def test_a_webhook_is_made_once_for_one_key(door: ApiClient) -> None:
+    sent = {"json": {"url": URL, "events": ["*"]}, "headers": {"Idempotency-Key": "one"}}
+
+    first, again = door.post("/webhooks", **sent), door.post("/webhooks", **sent)
+
+    assert first.json() == again.json()
+    assert len(door.get("/webhooks").json()["items"]) == 1
+
+
+def test_secrets_change_and_addresses_rest(door: ApiClient) -> None:
+    where = door.post("/webhooks", json={"url": URL, "events": ["*"]}).headers["Location"]
+    before = door.app.notices.webhooks()[0].secret
+
+    rotated = door.post(f"{where}/rotate").json()["secret"]
+    disabled = door.post(f"{where}/disable", json={"reason": "moving"}).json()
+    refused = door.post(f"{where}/ping")
+    enabled = door.post(f"{where}/enable").json()
+
+    assert rotated != before
+    assert disabled["disabled_reason"].endswith(": moving")
+    assert refused.status_code == 400
+    assert enabled["is_enabled"]
+
+
+def test_the_dead_are_listed_by_pages_and_replayed(door: ApiClient) -> None:
+    with receiving(then=410) as receiver:
+        made = door.post("/webhooks", json={"url": receiver.url, "events": ["*"]}).json()
+        for number in range(5):
+            door.sent(b"date;amount;text\n2026-01-02;-%d,00;x\n" % number)
+        deliver(door.app)
+
+    first = door.get("/deliveries?state=dead&limit=3").json()
+    second = door.get(f"/deliveries?state=dead&limit=3&cursor={first['next']}").json()
+    seen = [each["message_id"] for each in first["items"] + second["items"]]
+    assert len(set(seen)) == 5
+    assert second["next"] is None
+    door.post(f"/webhooks/{made['id']}/enable")
+    replayed = door.post("/deliveries/replay", json={"state": "dead"})
+    assert (replayed.status_code, replayed.json()) == (202, {"replayed": 5})
+    assert door.post("/deliveries/replay", json={}).status_code == 400
+    assert door.post("/deliveries/replay", json={"since": "yesterday"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"url": "https://10.0.0.1/", "events": ["*"]}, 400),
+        ({"url": URL, "events": ["upload.gone"]}, 422),
+        ({"url": URL, "events": ["nope.*"]}, 422),
+        ({"url": URL, "events": []}, 400),
+        ({"url": URL, "events": ["*"], "secret": "short"}, 400),
+        ({"url": URL, "events": ["*"], "content": "xml"}, 400),
+        ({"url": URL}, 400),
+        ({"url": URL, "events": ["*"], "what": 1}, 400),
+    ],
+)
+def test_what_cannot_be_is_a_problem(door: ApiClient, body: dict[str, object], status: int) -> None:
+    answer = door.post("/webhooks", json=body)
+
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert door.app.notices.webhooks() == []
+
+
+def test_roles_and_scopes_hold_for_webhooks(tmp_path: Path) -> None:
+    body = {"url": URL, "events": ["upload.*"]}
+    with serving(settings(tmp_path / "data")) as door, Keyring() as keys:
+        admin = keys.door(door, name="admin", role="admin")
+        operator = keys.door(door, name="op", role="operator")
+        viewer = keys.door(door, name="view", role="viewer")
+        scoped = keys.door(door, name="scoped", role="admin", pipelines=["contract"])
+
+        where = admin.post("/webhooks", json=body).headers["Location"]
+
+        assert operator.post("/webhooks", json=body).status_code == 403
+        assert operator.post(f"{where}/ping").status_code == 202
+        assert operator.get("/webhooks").status_code == 200
+        assert viewer.get("/webhooks").status_code == 403
+        assert scoped.get(where).status_code == 404
+        assert scoped.get("/webhooks").json()["items"] == []
+        assert scoped.get("/deliveries").json()["items"] == []
+        assert scoped.post("/webhooks", json=body).status_code == 403
+        assert scoped.post("/webhooks", json=body | {"events": ["*"]}).status_code == 403
+        assert scoped.post("/deliveries/replay", json={"state": "dead"}).status_code == 403
+        assert len(door.app.notices.webhooks()) == 1
+        assert door.get("/webhooks").status_code == 401
+
+
+def test_metrics_are_served_to_who_may_observe_where_they_are_wanted(
+    door: ApiClient, tmp_path: Path
+) -> None:
+    assert door.get("/metrics").status_code == 404
+    with serving(settings(tmp_path / "on", profile="enterprise")) as on, Keyring() as keys:
+        on.sent()
+        answer = on.get("/metrics")
+        assert keys.door(on, role="operator").get("/metrics").status_code == 200
+        assert keys.door(on, name="v", role="viewer").get("/metrics").status_code == 403
+        assert on.get("/metrics").status_code == 401
+
+    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    told = {each.name: each for each in text_string_to_metric_families(answer.text)}
+    (sample,) = told["stateward_transitions"].samples
+    assert sample.labels["target"] == "queued_for_parse"

@@ -1,0 +1,424 @@
+"""The four stages, each by itself and all of them through the application, with a model and without."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from lab.documents.contracts.samples import samples
+from stateward.app import App
+from stateward.core.model import Fields, Json
+from stateward.engine.corrections import corrected_items
+from stateward.pipelines import contracts
+from stateward.pipelines.contracts.extraction import Found
+from stateward.pipelines.contracts.stages import pages_of, pieces_of
+from stateward.pipelines.contracts.text import document_of
+from stateward.settings import Settings
+from stateward.workers.sdk import (
+    Completed,
+    Failed,
+    Job,
+    Limits,
+    Result,
+    registered,
+    run_runner,
+)
+from tests.pipelines.contracts.endpoint import Endpoint, Reply, gives, refuses, says, serving
+
+STROM = """Vattenfall Europe Sales GmbH
+Stromliefervertrag
+
+Kunde: Erika Muster, Hauptstraße 5, 10115 Berlin
+
+Ihr Tarif: Easy12 Strom
+Anbieter: Vattenfall Europe Sales GmbH
+Monatlicher Abschlag: 95,00 EUR
+Arbeitspreis: 35,27 ct/kWh
+Jahresverbrauch: 2.900 kWh
+Vertragsbeginn: 01.01.2026
+Vertragsende: 31.12.2026
+Kündigungsfrist: 1 Monat
+"""
+SAID = {
+    "provider": ("Vattenfall Europe Sales GmbH", "Anbieter: Vattenfall Europe Sales GmbH"),
+    "tariff_name": ("Easy12 Strom", "Ihr Tarif: Easy12 Strom"),
+    "monthly_rate": ("95.00 EUR", "Monatlicher Abschlag: 95,00 EUR"),
+    "kwh_price": ("35.27 ct", "Arbeitspreis: 35,27 ct/kWh"),
+    "contract_start": ("2026-01-01", "Vertragsbeginn: 01.01.2026"),
+    "contract_end": ("2026-12-31", "Vertragsende: 31.12.2026"),
+    "cancellation_period": ("1 month", "Kündigungsfrist: 1 Monat"),
+}
+TODAY: Fields = {"today": "2026-11-15"}
+
+
+class Line:
+    """One contract on its way through the stages, without an engine."""
+
+    def __init__(self, text: str, path: Path, labels: Fields | None = None) -> None:
+        self._path = path
+        path.write_text(text, "utf-8")
+        self._labels = labels or {}
+        self._items: dict[str, list[str]] = {}
+
+    def run(self, stage: str, **options: Json) -> Result:
+        job = Job(
+            record_id="CW_1",
+            stage=stage,
+            labels=self._labels,
+            path=self._path,
+            items=self._items,
+            options=options,
+        )
+        runner = registered()[f"{contracts.CONTRACT.name}.{stage}"]
+        result = run_runner(
+            runner, job, limits=Limits(), sleep=lambda _: None, now=lambda: 1_800_000_000_000_000
+        )
+        if isinstance(result, Completed):
+            self._items[stage] = [chunk.data for chunk in result.chunks]
+        return result
+
+    def done(self, stage: str, **options: Json) -> Completed:
+        result = self.run(stage, **options)
+        assert isinstance(result, Completed), result
+        return result
+
+    def corrected(self, values: Mapping[str, str | None]) -> None:
+        """As a reviewer's correction is kept."""
+        chunks = [each for each in self._items["extract"] if each.startswith("[")]
+        items = [item for chunk in chunks for item in msgspec.json.decode(chunk)]
+        self._items["review"] = [msgspec.json.encode(corrected_items(items, values)).decode()]
+
+    def found(self) -> dict[str, Found]:
+        chunks = [each for each in self._items["extract"] if each.startswith("[")]
+        found = [one for chunk in chunks for one in msgspec.json.decode(chunk, type=list[Found])]
+        return {each.field: each for each in found}
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Line:
+    return Line(STROM, tmp_path / "contract.txt")
+
+
+# By themselves
+
+
+def test_a_plain_contract_is_read_extracted_judged_and_compared(line: Line) -> None:
+    parsed = line.done("parse")
+    extracted = line.done("extract")
+    judged = line.done("validate")
+    compared = line.done("compare", **TODAY)
+
+    assert parsed.facts == {"format": "text", "pages": 1}
+    assert extracted.facts["vertical"] == "energy"
+    assert extracted.facts["provider"] == "Vattenfall"
+    assert line.found()["kwh_price"].value == "0.3527"
+    assert judged.facts["valid"] is True
+    assert judged.facts["final_confidence"] >= 80  # type: ignore[operator]
+    assert compared.facts == {
+        "answer": "better",
+        "best_offer": "talstrom-klar-24",
+        "saving": "315.70",
+    }
+    assert compared.count == 14
+
+
+def test_what_each_stage_says_of_its_items_is_enough_to_follow_it(line: Line) -> None:
+    abouts = {}
+    for stage, options in (("parse", {}), ("extract", {}), ("validate", {}), ("compare", TODAY)):
+        chunks = line.done(stage, **options).chunks
+        abouts[stage] = next(
+            msgspec.json.decode(chunk.data) for chunk in chunks if chunk.data.startswith("{")
+        )
+
+    assert abouts["parse"] == {"format": "text", "pages": 1, "chars": 324}
+    assert {"vertical", "provider", "extractor", "rules"} <= set(abouts["extract"])
+    assert {"final_confidence", "problems", "threshold", "rules"} <= set(abouts["validate"])
+    comparison = abouts["compare"]
+    assert comparison["switch"]["on"] == "2027-01-01"
+    assert comparison["switch"]["notice_by"] == "2026-11-30"
+    assert comparison["present"]["first_year"] == "1140.00"
+    assert comparison["assumptions"][0] == "consumption: 2900 kWh a year, as the contract says"
+    assert comparison["catalogue"].startswith("the sample catalogue")
+
+
+def test_the_same_job_gives_the_same_items(tmp_path: Path) -> None:
+    first, second = (Line(STROM, tmp_path / f"{name}.txt") for name in "ab")
+
+    for stage in ("parse", "extract", "validate", "compare"):
+        options = TODAY if stage == "compare" else {}
+        assert first.done(stage, **options).chunks == second.done(stage, **options).chunks
+
+
+def test_the_label_says_the_vertical_and_a_wrong_one_is_seen(tmp_path: Path) -> None:
+    line = Line(STROM, tmp_path / "c.txt", {"vertical": "insurance"})
+    line.done("parse")
+
+    extracted = line.done("extract")
+    judged = line.done("validate")
+
+    assert extracted.facts["vertical"] == "insurance"
+    assert judged.facts["valid"] is False
+    assert any(str(note).startswith("WRONG_VERTICAL") for note in notes_of(judged))
+
+
+def notes_of(result: Completed) -> list[Json]:
+    notes = result.facts["notes"]
+    assert isinstance(notes, list)
+    return notes
+
+
+def test_an_unknown_vertical_fails_and_lists_what_there_is(tmp_path: Path) -> None:
+    line = Line(STROM, tmp_path / "c.txt", {"vertical": "gas"})
+    line.done("parse")
+
+    failed = line.run("extract")
+
+    assert isinstance(failed, Failed)
+    assert (failed.code, failed.is_retryable) == ("UNKNOWN_VERTICAL", False)
+    assert "energy" in failed.message
+
+
+def test_a_provider_whom_nobody_listed_is_for_a_person(tmp_path: Path) -> None:
+    line = Line(STROM.replace("Vattenfall Europe Sales", "Kellerlicht"), tmp_path / "c.txt")
+    line.done("parse")
+    line.done("extract")
+
+    judged = line.done("validate")
+
+    assert judged.facts["valid"] is False
+    assert "UNKNOWN_PROVIDER" in str(judged.facts["notes"])
+
+
+def test_a_vertical_may_ask_for_more_than_the_machine_does(line: Line) -> None:
+    rules: dict[str, Json] = {
+        "mine.yaml": "version: 1\nproviders:\n  - {name: Vattenfall, aliases: [Vattenfall Europe Sales], "
+        "verticals: {energy: {threshold: 100}}}\n"
+    }  # fmt: skip
+    line.done("parse", rules=rules)
+    line.done("extract", rules=rules)
+
+    judged = line.done("validate", rules=rules)
+
+    assert judged.facts["final_confidence"] >= 80  # type: ignore[operator]
+    assert judged.facts["valid"] is False
+
+
+def test_what_a_person_corrected_is_compared(line: Line) -> None:
+    line.done("parse")
+    line.done("extract")
+    line.corrected({"monthly_rate": "9.00", "kwh_price": "0.20", "contract_end": None})
+
+    compared = line.done("compare", **TODAY)
+
+    assert compared.facts == {"answer": "nothing_better"}
+    (about,) = (msgspec.json.decode(each.data) for each in compared.chunks if each.data[0] == "{")
+    assert about["present"]["first_year"] == "688.00"  # 12 months of 9 and 2900 kWh at 0.20
+    assert about["switch"]["on"] == "2026-12-15"
+
+
+def test_a_consumption_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    line = Line(STROM, tmp_path / "c.txt", {"consumption": "much"})
+    line.done("parse")
+    line.done("extract")
+
+    failed = line.run("compare", **TODAY)
+
+    assert isinstance(failed, Failed)
+    assert failed.code == "BAD_LABEL"
+
+
+def test_ones_own_offers_and_assumptions_are_used(tmp_path: Path) -> None:
+    line = Line(STROM.replace("Jahresverbrauch: 2.900 kWh\n", ""), tmp_path / "c.txt")
+    line.done("parse")
+    line.done("extract")
+    line.corrected({"monthly_rate": "10.00"})
+    offers = "vertical;offer;provider;name;monthly;unit_price\nenergy;mine;Mine;Mine;8;0,3\n"
+
+    compared = line.done(
+        "compare", **TODAY, offers={"mine.csv": offers}, consumption={"energy": "1000"}
+    )
+
+    assert compared.facts == {"answer": "better", "best_offer": "mine", "saving": "76.70"}
+
+
+def test_a_page_that_is_larger_than_an_item_is_put_together_again(tmp_path: Path) -> None:
+    filler = "Über diese Zeile sagt niemand etwas aus.\n" * 30_000
+    text = f"{filler}\n{STROM}"
+    document = document_of(text)
+
+    line = Line(text, tmp_path / "long.txt")
+    parsed = line.done("parse")
+    pieces = [piece for page in document.pages for piece in pieces_of(page)]
+
+    assert parsed.count == len(pieces) > 1
+    assert pages_of(pieces) == document.pages
+
+
+def test_pages_that_fit_stay_as_they_are() -> None:
+    document = document_of(f"{STROM}\f{STROM}\f")
+
+    assert pages_of(piece for page in document.pages for piece in pieces_of(page)) == document.pages
+
+
+# With a model
+
+
+def asking(endpoint: Endpoint, extractor: str = "both") -> dict[str, Json]:
+    return {
+        "extractor": extractor,
+        "model": {"base_url": endpoint.url, "name": "stub", "key": "sk-x", "retries": 0},
+    }
+
+
+def test_two_readings_that_agree_are_sure(line: Line) -> None:
+    line.done("parse")
+    with serving(gives(**SAID)) as endpoint:
+        extracted = line.done("extract", **asking(endpoint))
+
+    assert {each.source for each in line.found().values()} == {"both"}
+    assert {each.confidence for each in line.found().values()} == {95}
+    assert extracted.facts["extractor"] == "rules/1+model/1"
+    assert line.done("validate").facts == {"final_confidence": 95, "valid": True}
+    assert "sk-x" not in extracted.log
+
+
+def test_two_readings_that_differ_are_for_a_person(line: Line) -> None:
+    line.done("parse")
+    other = {**SAID, "kwh_price": ("2.900 EUR", "Jahresverbrauch: 2.900 kWh")}
+    with serving(gives(**other)) as endpoint:
+        line.done("extract", **asking(endpoint))
+
+    judged = line.done("validate")
+
+    assert line.found()["kwh_price"].value == "0.3527"
+    assert judged.facts["final_confidence"] == 40
+    assert notes_of(judged) == ["LOW_CONFIDENCE: kwh_price is 0.3527 with a confidence of 40 only"]
+
+
+def test_a_model_alone_never_goes_past_a_person(line: Line) -> None:
+    line.done("parse")
+    with serving(gives(**SAID)) as endpoint:
+        line.done("extract", **asking(endpoint, "model"))
+
+    assert line.done("validate").facts["final_confidence"] == 70
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "is_retryable"),
+    [
+        (says("no"), "MODEL_ANSWER_INVALID", True),
+        (refuses(401), "MODEL_KEY_REFUSED", False),
+        (refuses(503), "MODEL_UNAVAILABLE", True),
+        (refuses(429), "MODEL_BUSY", True),
+    ],
+)
+def test_a_model_that_gives_no_answer_fails_the_stage(
+    line: Line, reply: Reply, code: str, is_retryable: bool
+) -> None:
+    line.done("parse")
+    with serving(reply) as endpoint:
+        failed = line.run("extract", **asking(endpoint))
+
+    assert isinstance(failed, Failed)
+    assert (failed.code, failed.is_retryable) == (code, is_retryable)
+    assert "sk-x" not in failed.log + failed.message
+
+
+# Through the application
+
+
+def settings_at(folder: Path, endpoint: Endpoint | None = None) -> Path:
+    config = folder / "stateward.yaml"
+    model = f"model: {{base_url: '{endpoint.url}', name: stub, key: sk-x}}" if endpoint else ""
+    config.write_text(
+        f"data: {folder}/data\ncontracts: {{extractor: {'both' if endpoint else 'offline'}, {model}}}\n"
+        "worker: {heartbeat_seconds: 0.5, lease_seconds: 2, deliveries_max: 50}\n"
+    )
+    return config
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with App(Settings.load(settings_at(tmp_path), environ={})) as app:
+        yield app
+
+
+def test_a_contract_goes_its_way_by_itself(app: App) -> None:
+    record = app.submit(STROM.encode(), machine="contract", name="strom.txt").record
+
+    app.run_until_idle()
+
+    record = app.record(record.id)
+    assert (record.status, record.error_code) == ("completed", None)
+    view = app.view(record)
+    assert (view["vertical"], view["provider"]) == ("energy", "Vattenfall")
+    assert app.about(record.id, "compare")["answer"] == "better"
+    assert app.verify().is_sound
+
+
+def test_the_model_is_reached_from_the_confined_child(tmp_path: Path) -> None:
+    with serving(gives(**SAID)) as endpoint:
+        config = settings_at(tmp_path, endpoint)
+        with App(Settings.load(config, environ={})) as app:
+            record = app.submit(STROM.encode(), machine="contract").record
+            app.run_until_idle()
+            again = app.rebuild(record.id, stage="extract", actor="person:ann")
+
+            assert app.record(record.id).status == "completed"
+            assert app.about(record.id, "extract")["details"]["model"]["answers"] == 1  # type: ignore[index,call-overload]
+            logs = "".join(attempt.log for attempt in app.attempts(record.id))
+            assert "sk-x" not in logs
+            assert again is None, "the kept answer gives the same rows"
+            assert endpoint.count == 1
+
+
+CUTS = ["work_done:2", "marks_written:2"]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_kill_after_the_answer_was_kept_pays_no_second_time(tmp_path: Path, cut: str) -> None:
+    with serving(gives(**SAID)) as endpoint:
+        config = settings_at(tmp_path, endpoint)
+        with App(Settings.load(config, environ={})) as app:
+            record = app.submit(STROM.encode(), machine="contract").record
+
+            died = up(config, STATEWARD_CRASH_AT=cut)
+            lived = up(config)
+
+            assert died == -signal.SIGKILL
+            assert lived == 0
+            assert app.record(record.id).status == "completed"
+            assert [each.stage for each in app.attempts(record.id) if each.error_code is None] == [
+                "parse",
+                "extract",
+                "validate",
+                "compare",
+            ]
+            assert endpoint.count == 1
+
+
+def up(config: Path, **environ: str) -> int:
+    """Work until nothing is left, in a process of its own."""
+    code = (
+        "import sys; from pathlib import Path; from stateward.app import App; from stateward.settings import Settings;"
+        "app = App(Settings.load(Path(sys.argv[1]))); app.run_until_idle(); app.close()"
+    )
+    command = [sys.executable, "-c", code, str(config)]
+    return subprocess.run(command, env={**os.environ, **environ}, check=False).returncode
+
+
+# The samples
+
+
+def test_the_samples_are_what_their_maker_draws() -> None:
+    folder = files("stateward.pipelines.contracts") / "samples"
+
+    for name, data in samples().items():
+        assert (folder / name).read_bytes() == data

@@ -1,0 +1,41 @@
+"""Services to ask: one for a whole file where nothing is changed that others see, and one for a test alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.api_client import ApiClient, serving, settings_at, statement
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[ApiClient]:
+    """A service on SQLite, for one test."""
+    with serving(settings_at(tmp_path / "data")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
+    """A service for all tests of a file that leave nothing in it."""
+    with serving(settings_at(tmp_path_factory.mktemp("shared"))) as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def any_door(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiClient]:
+    """A service on each kind of database."""
+    url = str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else None
+    with serving(settings_at(tmp_path / "data", store_url=url)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
+    """A service with some uploads that have ended; tests only look at it."""
+    with serving(settings_at(tmp_path_factory.mktemp("worked"))) as found:
+        for number in range(7):
+            found.sent(statement(number), name=f"file-{number}.csv")
+        found.sent(b"date;amount;text\nno date;no amount;x\n", name="broken.csv")
+        found.work()
+        yield found

@@ -1,0 +1,391 @@
+"""Changing: guarded by versions, done once, kept with who and why; and many at once."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from stateward.server import bulk
+from tests.server.api_client import STATEMENT, ApiClient, problem, serving, settings_at, statement
+
+
+def test_a_retry_and_a_cancel_are_kept_with_who_and_why(any_door: ApiClient) -> None:
+    door = any_door.with_key(name="anna", role="operator")
+    upload_id = door.sent()
+
+    cancelled = door.post(f"/uploads/{upload_id}/cancel", json={"reason": "sent by mistake"})
+    retried = door.post(f"/records/{upload_id}/retry", json={"reason": "it was none"})
+
+    assert (cancelled.status_code, cancelled.json()["status"]) == (200, "error")
+    assert (retried.status_code, retried.json()["status"]) == (200, "queued_for_parse")
+    assert retried.headers["etag"] == '"2"'
+    (key,) = any_door.app.keys.all()
+    history = door.get(f"/uploads/{upload_id}/history").json()["items"]
+    assert [each["actor"] for each in history] == [f"person:anna@{key.id}"] * 3
+    assert [each["metadata"].get("reason") for each in history] == [
+        None,
+        "sent by mistake",
+        "it was none",
+    ]
+    assert any_door.app.verify().is_sound
+
+
+def test_a_change_of_another_version_is_refused_with_the_present_one(any_door: ApiClient) -> None:
+    upload_id = any_door.sent()
+
+    stale = any_door.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"3"'})
+    fitting = any_door.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"0"'})
+    any_version = any_door.post(f"/uploads/{upload_id}/retry", headers={"If-Match": "*"})
+
+    assert (stale.status_code, problem(stale)) == (412, "stale")
+    assert (stale.headers["etag"], stale.json()["version"]) == ('"0"', 0)
+    assert (fitting.status_code, any_version.status_code) == (200, 200)
+
+
+def test_a_version_must_be_named_where_the_settings_say_so(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path / "data", require_if_match=True)) as door:
+        upload_id = door.sent()
+
+        without = door.post(f"/uploads/{upload_id}/cancel")
+        with_it = door.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"0"'})
+
+    assert (without.status_code, problem(without)) == (428, "if-match-required")
+    assert with_it.status_code == 200
+
+
+@pytest.mark.parametrize("given", ['W/"0"', "0", '"0", "1"', "", '"a"'])
+def test_an_if_match_that_is_none_of_ours_is_refused(shared: ApiClient, given: str) -> None:
+    answer = shared.post("/uploads/UL_x/cancel", headers={"If-Match": given})
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_a_move_that_the_machine_lacks_is_refused_with_those_it_has(door: ApiClient) -> None:
+    upload_id = door.sent()
+
+    answer = door.post(f"/uploads/{upload_id}/retry")
+
+    assert (answer.status_code, problem(answer)) == (409, "impossible")
+    assert (answer.json()["found"], answer.json()["allowed"]) == (
+        "queued_for_parse",
+        ["parsing", "error"],
+    )
+    assert door.get(f"/uploads/{upload_id}").json()["version"] == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b'{"reason": 1}',
+        b'{"raison": "x"}',
+        b"\xff",
+        b'{"reason":"' + b"x" * 2001 + b'"}',
+    ],
+)
+def test_a_document_that_cannot_be_right_is_refused(shared: ApiClient, body: bytes) -> None:
+    answer = shared.post("/uploads/UL_x/cancel", content=body)
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_a_document_that_is_too_large_is_refused(shared: ApiClient) -> None:
+    answer = shared.post("/batches", content=b'{"query":"' + b"x" * 1_100_000 + b'"}')
+
+    assert (answer.status_code, problem(answer)) == (413, "too-large")
+
+
+# Once
+
+
+def test_a_request_that_is_sent_again_gets_the_same_answer(any_door: ApiClient) -> None:
+    once = {"Idempotency-Key": "monthly-2026-01"}
+
+    first = any_door.send(headers=once)
+    again = any_door.send(headers=once)
+
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.content == first.content
+    assert again.headers["idempotency-replayed"] == "true"
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["location"] == first.headers["location"]
+
+
+def test_a_refusal_is_given_again_too(door: ApiClient) -> None:
+    upload_id = door.sent()
+    once = {"Idempotency-Key": "k"}
+
+    refused = door.post(f"/uploads/{upload_id}/retry", headers=once)
+    door.post(f"/uploads/{upload_id}/cancel")
+    again = door.post(f"/uploads/{upload_id}/retry", headers=once)
+
+    assert (refused.status_code, again.status_code) == (409, 409)
+    assert again.content == refused.content
+    assert door.get(f"/uploads/{upload_id}").json()["status"] == "error"
+
+
+@pytest.mark.parametrize("other", ["content", "field", "path", "if-match"])
+def test_a_key_that_was_used_for_another_request_is_refused(door: ApiClient, other: str) -> None:
+    once = {"Idempotency-Key": "k"}
+    upload_id = door.sent()
+    if other in ("content", "field"):
+        door.send(statement(1), headers=once)
+        answer = (
+            door.send(statement(2), headers=once)
+            if other == "content"
+            else door.send(statement(1), headers=once, priority="9")
+        )
+    else:
+        door.post(f"/uploads/{upload_id}/cancel", headers=once)
+        path = f"/records/{upload_id}/cancel" if other == "path" else f"/uploads/{upload_id}/cancel"
+        answer = door.post(
+            path, headers={**once, **({"If-Match": '"1"'} if other == "if-match" else {})}
+        )
+
+    assert (answer.status_code, problem(answer)) == (422, "key-reused")
+
+
+def test_the_same_key_means_another_request_for_another_caller(door: ApiClient) -> None:
+    anna = door.with_key(name="anna", role="submitter")
+    bert = door.with_key(name="bert", role="submitter")
+
+    first = anna.send(statement(1), headers={"Idempotency-Key": "k"})
+    other = bert.send(statement(2), headers={"Idempotency-Key": "k"})
+
+    assert (first.status_code, other.status_code) == (201, 201)
+
+
+def test_the_same_request_while_the_first_still_runs_is_told_to_come_back(door: ApiClient) -> None:
+    import socket
+
+    host, port = door.url.removeprefix("http://").split(":")
+    head = (
+        f"POST /uploads HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\nIdempotency-Key: k\r\n"
+        "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
+    )
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode())
+        time.sleep(0.2)
+        meanwhile = door.send(headers={"Idempotency-Key": "k"})
+    deadline = time.monotonic() + 10
+    while (later := door.send(headers={"Idempotency-Key": "k"})).status_code == 409:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+    assert (meanwhile.status_code, problem(meanwhile)) == (409, "in-progress")
+    assert meanwhile.headers["retry-after"] == "1"
+    assert later.status_code == 201
+
+
+def test_an_answer_is_given_again_by_a_service_that_was_started_anew(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path / "data")
+    once = {"Idempotency-Key": "k"}
+    with serving(settings) as door:
+        first = door.send(headers=once)
+    with serving(settings) as door:
+        again = door.send(headers=once)
+
+    assert again.content == first.content
+    assert again.headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "with space"])
+def test_a_key_of_a_request_that_cannot_be_one_is_refused(shared: ApiClient, key: str) -> None:
+    answer = shared.send(headers={"Idempotency-Key": key})
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_many_at_once_make_one_record_each(door: ApiClient) -> None:
+    before = door.app.store.anchor().count
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: door.send(statement(n % 20)).status_code, range(40)))
+
+    assert sorted(answers) == [201] * 20 + [409] * 20
+    assert door.app.store.anchor().count == before + 20
+    assert door.app.verify().is_sound
+
+
+def test_what_comes_while_the_writer_waits_is_committed_together(door: ApiClient) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        with door.app.database.transaction():  # nobody else can write meanwhile
+            answers = [pool.submit(door.sent, statement(number)) for number in range(8)]
+            time.sleep(1.0)
+        ids = [answer.result() for answer in answers]
+
+    # A transaction gives all of its records one time.
+    assert len({door.app.record(each).created_at for each in ids}) <= 3
+
+
+# Bulk
+
+
+def until_done(door: ApiClient, batch_id: str) -> dict[str, object]:
+    deadline = time.monotonic() + 15
+    while True:
+        batch: dict[str, object] = door.get(f"/batches/{batch_id}").json()
+        if batch["status"] != "running":
+            return batch
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_bulk_action_is_foreseen_done_and_counted(any_door: ApiClient) -> None:
+    door = any_door
+    ids = [door.sent(statement(number)) for number in range(5)]
+    door.post(f"/uploads/{ids[0]}/cancel")
+    asked = {"action": "cancel", "query": "machine:upload", "reason": "all of it"}
+
+    foreseen = door.post("/batches", json={**asked, "dry_run": True})
+    begun = door.post("/batches", json=asked)
+    done = until_done(door, begun.json()["id"])
+
+    assert foreseen.status_code == 200
+    assert foreseen.json()["by_status"] == {"queued_for_parse": 4, "error": 1}
+    assert (foreseen.json()["matched"], foreseen.json()["applied"]) == (5, 4)
+    assert foreseen.json()["refused"] == {"impossible": 1}
+    assert begun.status_code == 202
+    assert begun.headers["location"] == f"/batches/{begun.json()['id']}"
+    assert (done["status"], done["expected"], done["matched"], done["applied"]) == ("done", 5, 5, 4)
+    assert done["refused"] == {"impossible": 1}
+    assert door.get("/batches").json()["items"][0] == done
+    history = door.get(f"/uploads/{ids[4]}/history").json()["items"]
+    assert history[-1]["metadata"]["reason"] == "all of it"
+
+
+def test_records_can_be_named_for_a_bulk_action(door: ApiClient) -> None:
+    ids = [door.sent(statement(number)) for number in range(3)]
+
+    begun = door.post("/batches", json={"action": "cancel", "ids": ids[:2]})
+    done = until_done(door, begun.json()["id"])
+    unknown = door.post("/batches", json={"action": "cancel", "ids": [ids[0], "UL_nothing"]})
+
+    assert (done["matched"], done["applied"]) == (2, 2)
+    assert door.get(f"/uploads/{ids[2]}").json()["status"] == "queued_for_parse"
+    assert (unknown.status_code, problem(unknown)) == (404, "not-found")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"action": "cancel"},
+        {"action": "cancel", "query": ""},
+        {"action": "cancel", "query": "   "},
+        {"action": "cancel", "query": "", "dry_run": True},
+        {"action": "cancel", "query": "status:error", "ids": ["UL_x"]},
+        {"action": "destroy", "query": "status:error"},
+        {"query": "status:error"},
+    ],
+)
+def test_a_bulk_action_on_nothing_in_particular_is_refused(
+    shared: ApiClient, asked: dict[str, object]
+) -> None:
+    answer = shared.post("/batches", json=asked)
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_a_bulk_action_that_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path / "data")
+    with serving(settings) as door:
+        for number in range(4):
+            door.sent(statement(number))
+        with door.app.database.transaction():
+            batch = bulk.begin(
+                door.app,
+                "cancel",
+                text="machine:upload",
+                ids=(),
+                machines=(),
+                actor="person:x",
+                reason=None,
+            )
+
+    with serving(settings) as door:
+        done = until_done(door, batch.id)
+
+    assert (done["status"], done["applied"]) == ("done", 4)
+
+
+def test_a_bulk_action_can_be_aborted(door: ApiClient) -> None:
+    ids = [door.sent(statement(number)) for number in range(3)]
+    with (
+        door.app.database.transaction()
+    ):  # nobody carries this one out, so that it can be met in the middle
+        batch = bulk.begin(
+            door.app,
+            "cancel",
+            text="machine:upload",
+            ids=(),
+            machines=(),
+            actor="person:x",
+            reason=None,
+        )
+
+    stale = door.post(f"/batches/{batch.id}/abort", headers={"If-Match": '"7"'})
+    aborted = door.post(f"/batches/{batch.id}/abort")
+    again = door.post(f"/batches/{batch.id}/abort")
+    bulk.step(door.app, batch.id)
+
+    assert (stale.status_code, problem(stale), stale.headers["etag"]) == (412, "stale", '"0"')
+    assert (aborted.status_code, aborted.json()["status"]) == (200, "aborted")
+    assert (again.status_code, problem(again)) == (409, "impossible")
+    assert door.get(f"/uploads/{ids[0]}").json()["status"] == "queued_for_parse"
+
+
+def test_two_who_carry_out_one_bulk_action_act_on_each_record_once(any_door: ApiClient) -> None:
+    for number in range(6):
+        any_door.sent(statement(number))
+    app = any_door.app
+    with app.database.transaction():
+        batch = bulk.begin(
+            app, "cancel", text="machine:upload", ids=(), machines=(), actor="person:x", reason=None
+        )
+    from stateward.app import App
+
+    def carry_out() -> None:
+        with App(app.settings) as own:
+            while bulk.step(own, batch.id).status == "running":
+                pass
+
+    several = [threading.Thread(target=carry_out) for _ in range(2)]
+    for each in several:
+        each.start()
+    for each in several:
+        each.join(20)
+
+    done = any_door.get(f"/batches/{batch.id}").json()
+    assert (done["status"], done["matched"], done["applied"], done["refused"]) == ("done", 6, 6, {})
+
+
+# Pauses
+
+
+def test_a_stage_is_paused_and_resumed(door: ApiClient) -> None:
+    paused = door.post("/machines/upload/pause", json={"stage": "parse", "reason": "mending"})
+    listed = door.get("/pauses").json()["items"]
+    resumed = door.post("/machines/upload/resume", json={"stage": "parse"})
+    unknown = door.post("/machines/upload/pause", json={"stage": "prase"})
+
+    assert paused.json() == {
+        "machine": "upload",
+        "stage": "parse",
+        "is_paused": True,
+        "was_paused": False,
+    }
+    assert [(each["stage"], each["reason"]) for each in listed] == [("parse", "mending")]
+    assert resumed.json()["was_paused"] is True
+    assert (unknown.status_code, problem(unknown)) == (422, "unknown-value")
+    assert door.get("/pauses").json()["items"] == []
+
+
+def test_what_was_promised_is_kept_when_the_service_is_stopped(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path / "data")
+    taken: list[str] = []
+    with serving(settings) as door:
+        taken += [door.sent(STATEMENT + b"x;%d\n" % number) for number in range(5)]
+    with serving(settings) as door:
+        assert {each["upload_id"] for each in door.get("/uploads").json()["items"]} == set(taken)

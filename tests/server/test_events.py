@@ -1,0 +1,116 @@
+"""The stream of events: in order, none missed, none twice, and only what a key may see."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
+
+
+@contextmanager
+def stream(
+    door: ApiClient, *, after: int | None = None, query: str = ""
+) -> Iterator[Iterator[dict[str, object]]]:
+    headers = {} if after is None else {"Last-Event-ID": str(after)}
+    with door.http.stream("GET", f"/events/stream{query}", headers=headers, timeout=10) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield events(answer.iter_lines())
+
+
+def events(lines: Iterator[str]) -> Iterator[dict[str, object]]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line:
+            key, _, value = line.partition(": ")
+            fields[key] = value
+        elif "data" in fields:
+            event = json.loads(fields["data"])
+            assert (fields["event"], int(fields["id"])) == ("transition", event["seq"])
+            yield event
+            fields = {}
+
+
+def test_what_happens_is_told_as_it_happens(any_door: ApiClient) -> None:
+    any_door.sent(statement(0))
+    with stream(any_door) as told:
+        sender = threading.Timer(0.1, lambda: any_door.sent(statement(1)))
+        sender.start()
+        first = next(told)
+        sender.join()
+
+    assert (first["seq"], first["new_status"], first["version"]) == (2, "queued_for_parse", 0)
+
+
+def test_a_stream_goes_on_where_it_was_cut(door: ApiClient) -> None:
+    ids = [door.sent(statement(number)) for number in range(6)]
+
+    with stream(door, query="?after=0") as told:
+        first = [next(told) for _ in range(2)]
+    with stream(door, after=int(str(first[-1]["seq"]))) as told:
+        rest = [next(told) for _ in range(4)]
+
+    assert [each["seq"] for each in first + rest] == [1, 2, 3, 4, 5, 6]
+    assert [each["record_id"] for each in first + rest] == ids
+
+
+def test_a_stream_tells_only_of_what_the_key_may_see(door: ApiClient) -> None:
+    everything = door.with_key(name="all", role="operator")
+    contracts = door.with_key(name="contracts", role="viewer", pipelines=["contract"])
+    everything.sent()
+    everything.send(statement(1), path="/records", pipeline="contract")
+
+    with stream(contracts, after=0) as told:
+        first = next(told)
+    with stream(everything, after=0, query="?machine=contract") as told:
+        same = next(told)
+
+    assert (first["seq"], first["machine"]) == (2, "contract")
+    assert same == first
+
+
+@pytest.mark.parametrize("given", ["x", "-1", "1.5", "9" * 30, ""])
+def test_a_place_that_is_none_is_refused(shared: ApiClient, given: str) -> None:
+    answer = shared.get("/events/stream", headers={"Last-Event-ID": given})
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_there_are_no_more_streams_than_the_settings_say(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path / "data", streams_max=1)) as door:
+        door.sent()
+        with stream(door, after=0) as told:
+            next(told)
+            second = door.get("/events/stream")
+
+    assert (second.status_code, problem(second)) == (503, "unavailable")
+    assert second.headers["retry-after"] == "1"
+
+
+def test_a_stream_ends_when_the_service_does(tmp_path: Path) -> None:
+    seen: list[object] = []
+    began = threading.Event()
+
+    def follow(url: str) -> None:
+        with (
+            httpx2.Client(base_url=url, timeout=20) as http,
+            http.stream("GET", "/events/stream?after=0") as answer,
+        ):
+            for event in events(answer.iter_lines()):
+                seen.append(event)
+                began.set()
+
+    with serving(settings_at(tmp_path / "data")) as door:
+        door.sent()
+        follower = threading.Thread(target=follow, args=(door.url,))
+        follower.start()
+        assert began.wait(10)
+    follower.join(10)
+
+    assert not follower.is_alive()
+    assert len(seen) == 1

@@ -1,0 +1,318 @@
+"""Who may do what: the whole matrix of routes and roles, scopes, expiry, limits, and that no secret is kept or said."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.server import described
+from stateward.server.auth import is_loopback
+from stateward.server.http_server import check_address
+from stateward.server.pages import operations
+from stateward.server.service import CALLERS_MAX, Rates
+from stateward.storage.keys import RIGHTS, ROLES, key_parts
+from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
+
+PUBLIC = {"/healthz", "/readyz"}
+
+
+def routes() -> list[tuple[str, str, str]]:
+    found = [(method, path, str(each["x-right"])) for path, method, each in operations(described())]
+    return [*found, ("GET", "/openapi.json", "observe"), ("GET", "/docs", "observe")]
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a fixture that yields
+    """A service with a key of each role, and its doors by role; '' has none."""
+    with serving(settings_at(tmp_path_factory.mktemp("keyed"), wait_seconds_max=1.0)) as door:
+        doors = {role: door.with_key(name=role, role=role) for role in ROLES}
+        yield {"": door, **doors}
+
+
+def test_only_what_is_for_everybody_can_be_asked_without_a_right() -> None:
+    assert {path for _, path, right in routes() if right == "anybody"} == PUBLIC
+
+
+@pytest.mark.parametrize(("method", "path", "right"), routes())
+def test_each_route_lets_in_the_roles_that_have_its_right(
+    keyed: dict[str, ApiClient], method: str, path: str, right: str
+) -> None:
+    if path == "/events/stream":
+        path += "?machine=nothing"  # a stream that begins would never end
+    address = path.replace("{", "").replace("}", "")
+    let_in = {
+        role: keyed[role].http.request(method, address).status_code not in (401, 403)
+        for role in ("", *ROLES)
+    }
+
+    if right == "anybody":
+        assert all(let_in.values())
+    else:
+        may = {str(role): right in RIGHTS[role] for role in ROLES}
+        assert let_in == {"": False, **may}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/healthz/x",
+        "/x/healthz",
+        "//healthz",
+        "/healthz;x",
+        "/uploads/healthz",
+        "/readyz/..",
+    ],
+)
+def test_only_the_exact_paths_are_for_everybody(keyed: dict[str, ApiClient], path: str) -> None:
+    answer = keyed[""].http.get(path)
+
+    assert answer.status_code in (401, 404)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer",
+        "Bearer sw_x_y",
+        "Bearer sw__",
+        "Basic c3dfeF95",
+        "nonsense",
+        "Bearer " + "x" * 1000,
+        "Bearer sw_ünïcode_x",
+    ],
+)
+def test_what_is_no_key_opens_nothing(keyed: dict[str, ApiClient], header: str) -> None:
+    answer = keyed[""].get("/uploads", headers={"Authorization": header.encode()})
+
+    assert (answer.status_code, problem(answer)) == (401, "unauthenticated")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_a_wrong_secret_opens_nothing(keyed: dict[str, ApiClient]) -> None:
+    text = keyed["admin"].http.headers["authorization"].removeprefix("Bearer ")
+    wrong = text[:-1] + ("0" if text[-1] != "0" else "1")
+
+    assert (
+        keyed[""].get("/uploads", headers={"Authorization": f"Bearer {wrong}"}).status_code == 401
+    )
+    assert keyed[""].get("/uploads", headers={"Authorization": f"Bearer {text}"}).status_code == 200
+
+
+def test_a_browser_can_show_its_key_where_only_eyes_look(keyed: dict[str, ApiClient]) -> None:
+    text = keyed["operator"].http.headers["authorization"].removeprefix("Bearer ")
+
+    seen = keyed[""].http.get("/docs", auth=("", text))
+    not_taken = keyed[""].http.get("/uploads", auth=("", text))
+
+    assert seen.status_code == 200
+    assert not_taken.status_code == 401
+    assert "Basic" in keyed[""].get("/docs").headers["www-authenticate"]
+
+
+def test_revoking_and_expiry_hold_from_the_next_request_on(door: ApiClient) -> None:
+    anna = door.with_key(name="anna", role="viewer")
+    brief = door.with_key(name="brief", role="viewer", expires_in_s=0.000001)
+    later = door.with_key(name="later", role="viewer", expires_in_s=3600)
+    assert (anna.get("/uploads").status_code, later.get("/uploads").status_code) == (200, 200)
+
+    (key,) = [each for each in door.app.keys.all() if each.name == "anna"]
+    assert door.app.keys.revoke(key.id, now=door.app.clock())
+
+    assert anna.get("/uploads").status_code == 401
+    assert brief.get("/uploads").status_code == 401
+    assert door.get("/uploads").status_code == 401  # to take away every key opens nothing
+    assert not door.app.keys.revoke(key.id, now=door.app.clock())
+    with pytest.raises(UnknownName, match="there is no key 'nothing'"):
+        door.app.keys.revoke("nothing", now=door.app.clock())
+
+
+def test_a_key_sees_its_own_pipelines_and_no_others(door: ApiClient) -> None:
+    everything = door.with_key(name="all", role="operator")
+    uploads = door.with_key(name="uploads", role="operator", pipelines=["upload"])
+    contracts = door.with_key(name="contracts", role="operator", pipelines=["contract"])
+    upload_id = everything.sent()
+    contract_id = everything.send(statement(1), path="/records", pipeline="contract").json()[
+        "record"
+    ]["id"]
+
+    for path in ("", "/history", "/items", "/logs/parse", "/explain"):
+        assert uploads.get(f"/records/{upload_id}{path}").status_code == 200
+        foreign = contracts.get(f"/records/{upload_id}{path}")
+        unknown = contracts.get(f"/records/UL_nothing{path}")
+        assert (foreign.status_code, problem(foreign)) == (404, "not-found")
+        assert foreign.json()["detail"].replace(upload_id, "X") == unknown.json()["detail"].replace(
+            "UL_nothing", "X"
+        )
+    assert contracts.post(f"/records/{upload_id}/cancel").status_code == 404
+    assert contracts.get(f"/uploads/{upload_id}").status_code == 404
+    assert contracts.get("/uploads").json()["items"] == []
+    assert [each["id"] for each in contracts.get("/records").json()["items"]] == [contract_id]
+    assert [each["id"] for each in contracts.get("/records?q=machine:upload").json()["items"]] == []
+    assert {each["machine"] for each in contracts.get("/counts").json()["items"]} == {"contract"}
+    assert [each["name"] for each in contracts.get("/machines").json()["items"]] == ["contract"]
+    assert contracts.get("/machines/upload").status_code == 404
+    assert contracts.send(statement(1), source_type="auto").status_code == 422
+    refused = contracts.post("/batches", json={"action": "cancel", "ids": [upload_id]})
+    assert refused.status_code == 404
+    swept = contracts.post(
+        "/batches", json={"action": "cancel", "query": "machine:upload", "dry_run": True}
+    ).json()
+    assert swept["matched"] == 0
+    assert everything.get(f"/records/{upload_id}").json()["version"] == 0
+
+
+def test_bulk_actions_of_others_are_not_seen(door: ApiClient) -> None:
+    everything = door.with_key(name="all", role="operator")
+    contracts = door.with_key(name="contracts", role="operator", pipelines=["contract"])
+    everything.sent()
+    batch = everything.post("/batches", json={"action": "cancel", "query": "machine:upload"}).json()
+
+    assert contracts.get(f"/batches/{batch['id']}").status_code == 404
+    assert contracts.post(f"/batches/{batch['id']}/abort").status_code == 404
+    assert contracts.get("/batches").json()["items"] == []
+    assert everything.get(f"/batches/{batch['id']}").status_code == 200
+
+
+def test_a_rate_that_is_used_up_says_when_to_come_back(door: ApiClient) -> None:
+    slow = door.with_key(name="slow", role="viewer", rate_per_minute=3)
+    quick = door.with_key(name="quick", role="viewer")
+
+    answers = [slow.get("/uploads") for _ in range(4)]
+
+    assert [each.status_code for each in answers] == [200, 200, 200, 429]
+    assert problem(answers[3]) == "too-many-requests"
+    assert 1 <= int(answers[3].headers["retry-after"]) <= 21
+    assert quick.get("/uploads").status_code == 200
+
+
+def test_a_key_may_have_a_size_of_its_own(door: ApiClient) -> None:
+    small = door.with_key(name="small", role="submitter", upload_bytes_max=50)
+
+    answer = small.send(statement(1))
+
+    assert (answer.status_code, problem(answer)) == (413, "too-large")
+    assert answer.json()["limit"] == 50
+    assert small.send(b"a;b\n1;2\n").status_code == 201
+
+
+def test_no_secret_is_kept_or_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with serving(settings_at(tmp_path / "data")) as door:
+        anna = door.with_key(name="anna", role="operator")
+        text = anna.http.headers["authorization"].removeprefix("Bearer ")
+        parts = key_parts(text)
+        assert parts is not None
+        anna.sent()
+        said = [
+            door.get("/uploads", headers={"Authorization": f"Bearer {text}x"}).text,
+            anna.get("/nowhere").text,
+            anna.get("/uploads?q=state:x").text,
+        ]
+    files = [path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()]
+
+    assert files
+    assert not any(parts[1].encode() in content for content in files)
+    assert not any(parts[1] in each for each in said)
+    heard = capfd.readouterr()
+    assert parts[1] not in heard.out + heard.err
+    assert len(parts[1]) == 52  # 256 bits, five a character
+
+
+def test_when_a_key_was_used_is_known(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path / "data")
+    with serving(settings) as door:
+        anna = door.with_key(name="anna", role="viewer")
+        door.with_key(name="bert", role="viewer")
+        anna.get("/uploads")
+    with serving(settings) as door:
+        used = {each.name: each.used_at is not None for each in door.app.keys.all()}
+
+    assert used == {"anna": True, "bert": False}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "evil.example:8420"}, 421),
+        ({"Host": "localhost"}, 200),
+        ({"Host": "127.0.0.1:1"}, 200),
+        ({"Host": "[::1]:8420"}, 200),
+        ({"Host": "stateward.example"}, 200),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+    ],
+)
+def test_a_page_of_the_web_is_not_let_in_at_loopback(
+    named: ApiClient, headers: dict[str, str], status: int
+) -> None:
+    answer = named.get("/uploads", headers=headers)
+
+    assert answer.status_code == status
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a fixture that yields
+    with serving(
+        settings_at(tmp_path_factory.mktemp("named"), hosts=("stateward.example",))
+    ) as door:
+        yield door
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "::", "192.0.2.1"])  # noqa: S104
+@pytest.mark.parametrize(("has_key", "tls"), list(product([False, True], ["none", "own", "proxy"])))
+def test_no_unsafe_start(tmp_path: Path, host: str, *, has_key: bool, tls: str) -> None:
+    settings = settings_at(tmp_path)
+    settings = replace(
+        settings,
+        api=replace(
+            settings.api,
+            host=host,
+            tls_certificate="cert.pem" if tls == "own" else None,
+            tls_key="key.pem" if tls == "own" else None,
+            behind_tls_proxy=tls == "proxy",
+        ),
+    )
+    is_safe = is_loopback(host) or (has_key and tls != "none")
+
+    if is_safe:
+        check_address(settings, has_key=has_key)
+    else:
+        with pytest.raises(InvalidRequest, match=r"stateward key create|api\.behind_tls_proxy"):
+            check_address(settings, has_key=has_key)
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "pipelines"),
+    [
+        ("", "viewer", ()),
+        ("a\nb", "viewer", ()),
+        ("anna", "king", ()),
+        ("anna", "viewer", ("nothing",)),
+    ],
+)
+def test_a_key_that_cannot_be_made_is_refused(
+    shared: ApiClient, name: str, role: str, pipelines: tuple[str, ...]
+) -> None:
+    with pytest.raises((InvalidRequest, UnknownName)):
+        shared.app.new_key(name, role=role, pipelines=pipelines)
+
+    assert shared.app.keys.all() == []
+
+
+def test_rates_of_callers_who_went_quiet_are_forgotten() -> None:
+    now = 0.0
+    rates = Rates(60, burst=1, ticks=lambda: now)
+    for number in range(CALLERS_MAX):
+        rates.take(f"caller {number}")
+
+    now = 61.0
+    waits = [rates.take("another"), rates.take("another")]
+
+    assert waits == [0.0, 1.0]
+    assert len(rates._left) == 1

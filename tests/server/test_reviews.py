@@ -1,0 +1,151 @@
+"""Reviews over HTTP: what waits, taking it up, and the one decision."""
+
+import pytest
+
+from tests.server.api_client import ApiClient, problem
+from tests.server.contracts import FOUND, PROBLEMS, waiting
+
+
+@pytest.fixture
+def reviewed(any_door: ApiClient) -> ApiClient:
+    return any_door
+
+
+def test_what_waits_is_listed_and_can_be_looked_at(reviewed: ApiClient) -> None:
+    first, second = waiting(reviewed.app), waiting(reviewed.app)
+
+    page = reviewed.get("/reviews/pending", params={"limit": 1}).json()
+    rest = reviewed.get("/reviews/pending", params={"limit": 1, "cursor": page["next"]}).json()
+
+    assert [page["items"][0]["reviewTaskId"], rest["items"][0]["reviewTaskId"]] == [
+        first.id, second.id,
+    ]  # fmt: skip
+    assert rest["next"] is None
+    task = page["items"][0]
+    assert (task["actions"], task["claim"]) == (["approve", "correct", "reject"], None)
+    assert (task["finalConfidence"], task["vertical"], task["filename"]) == (40, "energy", "a.pdf")
+    answer = reviewed.get(f"/reviews/{first.id}")
+    detail = answer.json()
+    assert (detail["fields"], detail["problems"]) == (FOUND, PROBLEMS)
+    assert (detail["submittedBy"], answer.headers["etag"]) == ("person:ann", f'"{first.version}"')
+
+
+def test_a_task_that_was_taken_up_is_refused_to_others_with_who_and_until_when(
+    reviewed: ApiClient,
+) -> None:
+    record = waiting(reviewed.app)
+    ada = reviewed.with_key(name="ada", role="reviewer")
+    bob = reviewed.with_key(name="bob", role="reviewer")
+
+    taken = ada.post(f"/reviews/{record.id}/claim")
+    refused = bob.post(f"/reviews/{record.id}/claim")
+    also = bob.post(f"/records/{record.id}/review", json={"action": "approve"})
+
+    assert taken.json()["claim"]["isMine"] is True
+    assert [refused.status_code, problem(refused), problem(also)] == [
+        409, "review-taken", "review-taken",
+    ]  # fmt: skip
+    assert refused.json()["by"].startswith("person:ada@")
+    assert refused.json()["until"] == taken.json()["claim"]["until"]
+    assert bob.get(f"/reviews/{record.id}").json()["claim"]["isMine"] is False
+    assert ada.post(f"/reviews/{record.id}/release").json()["claim"] is None
+    assert bob.post(f"/records/{record.id}/review", json={"action": "approve"}).is_success
+
+
+def test_the_first_decision_counts_and_a_second_hears_of_it(reviewed: ApiClient) -> None:
+    record = waiting(reviewed.app)
+    path = f"/records/{record.id}/review"
+
+    first = reviewed.post(path, json={"action": "approve", "notes": "as printed"})
+    second = reviewed.post(path, json={"action": "reject", "notes": "no"})
+
+    assert (first.status_code, first.json()["status"]) == (200, "validated")
+    assert (second.status_code, problem(second)) == (409, "review-taken")
+    assert "decided it already" in second.json()["detail"]
+    detail = reviewed.get(f"/reviews/{record.id}").json()
+    assert (detail["decision"]["action"], detail["decision"]["notes"]) == ("approve", "as printed")
+    assert reviewed.get("/reviews/pending").json()["items"] == []
+
+
+def test_a_correction_stands_beside_the_original(reviewed: ApiClient) -> None:
+    record = waiting(reviewed.app)
+    names = ("tariff_name", "contract_start", "contract_end", "kwh_price", "cancellation_period")
+    absent = dict.fromkeys(names)
+
+    answer = reviewed.post(
+        f"/records/{record.id}/review",
+        json={"action": "correct", "corrected": {"monthly_rate": "56,90 EUR", **absent}},
+        headers={"If-Match": f'"{record.version}"'},
+    )
+
+    assert answer.status_code == 200, answer.text
+    kept = {
+        stage: [item["value"] for item in reviewed.app.items(record.id, stage)]
+        for stage in ("extract", "review")
+    }
+    assert kept == {"extract": ["E.ON", "65.90"], "review": ["E.ON", "56.90"]}
+    assert reviewed.app.verify().is_sound
+
+
+def test_a_decision_on_an_old_sight_is_stale_and_an_unknown_action_is_named(
+    shared: ApiClient,
+) -> None:
+    record = waiting(shared.app)
+    path = f"/records/{record.id}/review"
+
+    stale = shared.post(path, json={"action": "approve"}, headers={"If-Match": '"1"'})
+    unknown = shared.post(path, json={"action": "forward"})
+    no_reason = shared.post(path, json={"action": "reject"})
+    early = shared.post(path, json={"action": "timeout"})
+
+    assert [problem(each) for each in (stale, unknown, no_reason, early)] == [
+        "stale", "unknown-value", "invalid-request", "review-refused",
+    ]  # fmt: skip
+    assert unknown.json()["allowed"] == ["approve", "correct", "reject"]
+
+
+def test_the_same_decision_under_one_key_is_given_the_same_answer(shared: ApiClient) -> None:
+    record = waiting(shared.app)
+    path, headers = f"/records/{record.id}/review", {"Idempotency-Key": "once"}
+
+    first, again = (
+        shared.post(path, json={"action": "approve"}, headers=headers) for _ in range(2)
+    )
+
+    assert first.json() == again.json()
+    assert again.headers["idempotency-replayed"] == "true"
+
+
+def test_what_waits_for_nobody_is_not_decided(shared: ApiClient) -> None:
+    upload = shared.sent()
+
+    assert problem(shared.get(f"/reviews/{upload}")) == "not-found"
+    assert problem(shared.post(f"/reviews/{upload}/claim")) == "impossible"
+    refused = shared.post(f"/records/{upload}/review", json={"action": "approve"})
+    assert problem(refused) == "impossible"
+
+
+def test_roles_say_who_may_look_and_who_may_decide(door: ApiClient) -> None:
+    record = waiting(door.app)
+    viewer = door.with_key(name="vera", role="viewer")
+    reviewer = door.with_key(name="rita", role="reviewer")
+    elsewhere = door.with_key(name="nina", role="reviewer", pipelines=["upload"])
+
+    assert viewer.get("/reviews/pending").json()["items"][0]["reviewTaskId"] == record.id
+    assert problem(viewer.post(f"/reviews/{record.id}/claim")) == "forbidden"
+    assert elsewhere.get("/reviews/pending").json()["items"] == []
+    assert problem(elsewhere.post(f"/reviews/{record.id}/claim")) == "not-found"
+    assert reviewer.post(f"/reviews/{record.id}/claim").is_success
+
+
+def test_with_keys_nobody_accepts_what_they_submitted(door: ApiClient) -> None:
+    key, text = door.app.new_key("olga", role="operator")
+    own = ApiClient(door.url, door.app, text)
+    record = waiting(door.app, actor=f"person:{key.name}@{key.id}")
+
+    refused = own.post(f"/records/{record.id}/review", json={"action": "approve"})
+
+    assert (refused.status_code, problem(refused)) == (403, "review-refused")
+    other = door.with_key(name="rita", role="reviewer")
+    assert other.post(f"/records/{record.id}/review", json={"action": "approve"}).is_success
+    own.close()

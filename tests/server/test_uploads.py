@@ -1,0 +1,289 @@
+"""Sending documents: what is taken, what is refused and with which words, and that nothing is left behind."""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.server.api_client import PDF, PNG, STATEMENT, ApiClient, problem, serving, settings_at
+
+ALWAYS = {
+    "upload_id", "status", "version", "source_type", "filename", "size", "error_code", "error_message",
+    "upload_log_ref", "priority", "retry_count", "max_retries", "last_retry_at", "rest", "is_at_rest", "notes",
+    "created_at", "updated_at", "status_metadata",
+}  # fmt: skip
+
+
+def test_an_upload_is_kept_and_disclosed_step_by_step(any_door: ApiClient) -> None:
+    door = any_door
+
+    answer = door.send(priority="9")
+
+    assert answer.status_code == 201
+    upload_id = answer.json()["upload_id"]
+    assert answer.json() == {
+        "upload_id": upload_id,
+        "status": "queued_for_parse",
+        "version": 0,
+        "upload_log_ref": f"/logs/upload/{upload_id}",
+        "is_duplicate": False,
+    }
+    assert answer.headers["location"] == f"/uploads/{upload_id}"
+    queued = door.get(f"/uploads/{upload_id}").json()
+    assert queued.keys() == ALWAYS
+    assert (queued["filename"], queued["size"], queued["priority"]) == (
+        "january.csv",
+        len(STATEMENT),
+        9,
+    )
+    assert queued["status_metadata"].keys() == {"started_at", "worker_id", "retry_count"}
+
+    door.work()
+
+    ended = door.get(f"/uploads/{upload_id}").json()
+    assert ended["status"] == "normalized"
+    assert ended.keys() - ALWAYS == {
+        "parse_log_ref",
+        "observations_count",
+        "normalizer_log_ref",
+        "canonicals_count",
+    }
+    assert (ended["observations_count"], ended["canonicals_count"]) == (2, 2)
+    assert door.get(ended["parse_log_ref"]).json()["attempts"][0]["outcome"] == "done"
+    assert door.app.verify().is_sound
+
+
+def test_an_error_shows_what_was_reached_before_it(door: ApiClient) -> None:
+    upload_id = door.sent()
+    door.post(f"/uploads/{upload_id}/cancel", json={"reason": "sent by mistake"})
+
+    shown = door.get(f"/uploads/{upload_id}").json()
+
+    assert shown["status"] == "error"
+    assert (shown["error_code"], shown["error_message"]) == ("CANCELLED", "sent by mistake")
+    assert shown.keys() == ALWAYS
+
+
+def test_the_same_bytes_are_refused_with_the_id_of_the_first(any_door: ApiClient) -> None:
+    first = any_door.sent()
+
+    again = any_door.send(name="other name.csv")
+    returned = any_door.send(path="/uploads?on_duplicate=return")
+
+    assert (again.status_code, problem(again)) == (409, "duplicate")
+    assert again.json()["upload_id"] == first
+    assert again.headers["location"] == f"/uploads/{first}"
+    assert returned.status_code == 200
+    assert returned.json()["upload_id"] == first
+    assert returned.json()["is_duplicate"] is True
+
+
+def test_missing_fields_are_named(shared: ApiClient) -> None:
+    nothing = shared.post("/uploads", files={"reason": (None, b"why")})
+    no_type = shared.post("/uploads", files={"file": ("a.csv", STATEMENT)})
+    no_pipeline = shared.post("/records", files={"file": ("a.csv", STATEMENT)})
+
+    assert (nothing.status_code, problem(nothing)) == (400, "missing-fields")
+    assert [each["field"] for each in nothing.json()["errors"]] == ["file", "source_type"]
+    assert [each["field"] for each in no_type.json()["errors"]] == ["source_type"]
+    assert [each["field"] for each in no_pipeline.json()["errors"]] == ["pipeline"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "among"),
+    [
+        ("source_type", "bank_cvs", "bank_csv"),
+        ("pipeline", "uplaod", "upload"),
+        ("priority", "11", "1 to 10"),
+    ],
+)
+def test_an_unknown_value_is_refused_with_those_that_there_are(
+    shared: ApiClient, field: str, value: str, among: str
+) -> None:
+    fields: dict[str, Any] = {field: value}
+
+    answer = shared.send(**fields)
+
+    assert (answer.status_code, problem(answer)) == (422, "unknown-value")
+    assert among in answer.json()["allowed"]
+    assert value in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "source_type", "expected", "found"),
+    [
+        (PNG, "bank_csv", ["csv"], "unknown"),
+        (PDF, "bank_csv", ["csv"], "pdf"),
+        (STATEMENT, "bank_pdf", ["pdf"], "csv"),
+        (b"PK\x03\x04 this is no zip", "bank_xlsx", ["sheet"], "unknown"),
+    ],
+)
+def test_content_decides_what_a_document_is_and_not_its_name(
+    shared: ApiClient, content: bytes, source_type: str, expected: list[str], found: str
+) -> None:
+    answer = shared.send(content, name="statement.csv", source_type=source_type)
+
+    assert (answer.status_code, problem(answer)) == (415, "unsupported-content")
+    assert (answer.json()["expected"], answer.json()["found"]) == (expected, found)
+    assert left_behind(shared) == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "content", "status"),
+    [
+        ({"Content-Type": "application/json"}, b"{}", 415),
+        ({"Content-Type": "text/csv"}, STATEMENT, 415),
+        ({}, b"", 415),
+        ({"Content-Type": "multipart/form-data"}, b"--x\r\n", 415),
+        (
+            {"Content-Type": "multipart/form-data; boundary=x"},
+            b"no boundary here, none at all",
+            400,
+        ),
+        (
+            {"Content-Type": "multipart/form-data; boundary=x"},
+            b"--x\r\nContent-Disposition: form-data\r\n",
+            400,
+        ),
+    ],
+)
+def test_what_is_no_form_is_refused(
+    shared: ApiClient, headers: dict[str, str], content: bytes, status: int
+) -> None:
+    answer = shared.post("/uploads", content=content, headers=headers)
+
+    assert answer.status_code == status
+    assert problem(answer) in ("unsupported-content", "invalid-request")
+    assert left_behind(shared) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"colour": "blue"},
+        {"reason": "x" * 5000},
+        {"source_type": "\udcff"},
+    ],
+)
+def test_fields_that_are_unknown_or_too_long_are_refused(
+    shared: ApiClient, fields: dict[str, str]
+) -> None:
+    parts = {
+        name: (None, value.encode("utf-8", "surrogateescape")) for name, value in fields.items()
+    }
+
+    answer = shared.post("/uploads", files={"file": ("a.csv", STATEMENT), **parts})
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert left_behind(shared) == []
+
+
+def test_an_empty_document_is_refused(shared: ApiClient) -> None:
+    answer = shared.send(b"")
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert answer.json()["errors"] == [{"field": "file", "sentence": "the document is empty"}]
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+def test_too_much_is_refused_whatever_was_announced(tmp_path: Path, *, is_announced: bool) -> None:
+    settings = settings_at(tmp_path / "data")
+    settings = replace(settings, limits=replace(settings.limits, upload_bytes_max=3_000_000))
+    body = (
+        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+        + STATEMENT * 100_000
+        + b"\r\n--x--\r\n"
+    )
+    pieces = [body[at : at + 65_536] for at in range(0, len(body), 65_536)]
+    with serving(settings) as door:
+        answer = door.post(
+            "/uploads",
+            content=body if is_announced else iter(pieces),
+            headers={"Content-Type": "multipart/form-data; boundary=x"},
+        )
+
+        assert (answer.status_code, problem(answer)) == (413, "too-large")
+        assert answer.json()["limit"] == 3_000_000
+        assert left_behind(door) == []
+
+
+def test_a_name_is_a_label_and_never_a_path(door: ApiClient) -> None:
+    upload_id = door.sent(name="../../etc/pass\u202ewd.csv")
+
+    assert door.get(f"/uploads/{upload_id}").json()["filename"] == "../../etc/pass\u202ewd.csv"
+    kept = [each.name for each in (data(door) / "artifacts").rglob("*") if each.is_file()]
+    assert len(kept) == 1
+    assert len(kept[0]) == 64
+
+
+def test_labels_and_reason_reach_the_record_and_its_history(door: ApiClient) -> None:
+    fields: dict[str, Any] = {"label.client": "42", "reason": "monthly"}
+    upload_id = door.sent(**fields)
+
+    record = door.get(f"/records/{upload_id}").json()
+    (first,) = door.get(f"/uploads/{upload_id}/history").json()["items"]
+
+    assert record["labels"]["client"] == "42"
+    assert first["metadata"]["reason"] == "monthly"
+    assert first["actor"] == "person:anonymous@local"
+
+
+def test_a_client_that_goes_away_leaves_nothing(door: ApiClient) -> None:
+    host, port = door.url.removeprefix("http://").split(":")
+    head = (
+        f"POST /uploads HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 10000000\r\n"
+        "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+        '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+    )
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode() + b"x" * 2_000_000)
+
+    until_true(lambda: left_behind(door) == [])
+    assert door.get("/uploads").json()["items"] == []
+
+
+def test_silence_in_the_middle_of_a_document_is_not_waited_for(tmp_path: Path) -> None:
+    with serving(settings_at(tmp_path / "data", idle_seconds=0.2)) as door:
+        host, port = door.url.removeprefix("http://").split(":")
+        head = (
+            f"POST /uploads HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
+        )
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(head.encode())
+            answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"urn:stateward:problem:timed-out" in answer
+
+
+def test_any_machine_takes_documents(door: ApiClient) -> None:
+    answer = door.send(path="/records", pipeline="contract")
+
+    assert answer.status_code == 201, answer.text
+    record = answer.json()["record"]
+    assert record["machine"] == "contract"
+    assert answer.headers["location"] == f"/records/{record['id']}"
+    assert door.get(f"/uploads/{record['id']}").status_code == 404
+    assert door.get(f"/records/{record['id']}").json() == record
+
+
+def data(door: ApiClient) -> Path:
+    return door.app.settings.data_path
+
+
+def left_behind(door: ApiClient) -> list[str]:
+    incoming = data(door) / "artifacts" / "incoming"
+    return [each.name for each in incoming.iterdir()] if incoming.is_dir() else []
+
+
+def until_true(holds: object, *, within_s: float = 10.0) -> None:
+    import time
+
+    assert callable(holds)
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,128 @@
+"""SQLite in a file keeps what every engine promises, and says what is wrong with a file."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import apsw
+import pytest
+
+from stateward.core.errors import StoreFull, StoreMismatch, StoreUnreachable
+from stateward.storage.database import TOPIC_WORK
+from stateward.storage.sqlite import SqliteDatabase
+from stateward.testing.databases import (
+    PAUSES,
+    WAIT_S,
+    DatabaseSuite,
+    Opener,
+    a_pause,
+    stages,
+)
+
+
+class TestSqlite(DatabaseSuite):
+    @pytest.fixture
+    def open_database(self, tmp_path: Path) -> Iterator[Opener]:
+        opener = Opener(partial(SqliteDatabase, tmp_path / "kept.db", is_durable=False))
+        yield opener
+        opener.close()
+
+    @pytest.fixture
+    def open_empty_database(self, open_database: Opener) -> Opener:
+        return open_database
+
+
+def test_a_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.execute("CREATE TABLE records (x)")
+
+    with pytest.raises(StoreMismatch, match="a database of another program"):
+        SqliteDatabase(path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader, " * 1000)
+
+    with pytest.raises(StoreMismatch, match="not a sound SQLite database"):
+        SqliteDatabase(path)
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    with closing(SqliteDatabase(path)) as database:
+        database.run("PRAGMA user_version = 999")
+
+    with pytest.raises(StoreMismatch, match="newer Stateward"):
+        SqliteDatabase(path)
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnreachable, match="cannot open"):
+        SqliteDatabase(tmp_path)
+
+
+def test_a_writer_that_waits_too_long_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    with closing(SqliteDatabase(path)) as one, closing(SqliteDatabase(path, busy_s=0.1)) as other:
+        with one.transaction(), pytest.raises(StoreUnreachable, match="held by another writer"):
+            other.insert(PAUSES, [a_pause("a")])
+
+        other.insert(PAUSES, [a_pause("a")])
+        assert stages(one) == ["a"]
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with closing(SqliteDatabase(tmp_path / "kept.db")) as database:
+        ((pages,),) = database.rows("PRAGMA page_count")
+        database.rows(f"PRAGMA max_page_count = {pages!r}")
+
+        with pytest.raises(StoreFull, match="free some space"):
+            database.insert(PAUSES, [a_pause(f"{n}", reason="x" * 9_000) for n in range(50)])
+
+        assert stages(database) == []
+        database.rows("PRAGMA max_page_count = 100000")
+        database.insert(PAUSES, [a_pause("a")])
+        assert stages(database) == ["a"]
+
+
+def test_the_pipe_of_a_listener_that_died_is_swept_away(tmp_path: Path) -> None:
+    with closing(SqliteDatabase(tmp_path / "kept.db")) as database:
+        wakeup = database.wakeup(TOPIC_WORK)
+        left_behind = tmp_path / "kept.db-wake" / TOPIC_WORK / "4242-dead"
+        os.mkfifo(left_behind)
+
+        database.notify([TOPIC_WORK])
+
+        assert wakeup.wait(WAIT_S)
+        assert not left_behind.exists()
+
+
+def test_a_file_that_another_process_is_just_making_is_not_taken_for_a_strangers(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "new.db"
+    others: list[SqliteDatabase] = []
+
+    def make_it_meanwhile(_: object, sql: str, __: object) -> bool:
+        if "sqlite_schema" in sql and not others:
+            others.append(None)  # type: ignore[arg-type]  # its own statements come here, too
+            others[0] = SqliteDatabase(path)
+        return True
+
+    def watch(connection: apsw.Connection) -> None:
+        connection.exec_trace = make_it_meanwhile
+
+    apsw.connection_hooks.append(watch)
+    try:
+        database = SqliteDatabase(path)
+    finally:
+        apsw.connection_hooks.remove(watch)
+
+    assert database.check()["schema"] == others[0].check()["schema"]
+    database.close()
+    others[0].close()

@@ -1,0 +1,539 @@
+"""Runners that do everything a runner must not do. Children of the tests load this file."""
+
+import ctypes
+import itertools
+import json
+import mmap
+import os
+import resource
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from stateward.core.errors import FatalFailure
+from stateward.workers.sdk import Job, Outcome, runner
+
+FOR_EVER_S = 3600
+LAST_FD = 4096
+
+
+@runner("good.echo")
+def echo(job: Job) -> Iterator[dict[str, Any]]:
+    """What a runner should be like."""
+    job.log("reading", bytes=len(job.bytes()) if job.path else 0)
+    yield {
+        "record_id": job.record_id, "stage": job.stage, "attempt": job.attempt,
+        "retry_count": job.retry_count, "labels": dict(job.labels),
+        "text": job.text() if job.path else None, "pid": os.getpid(),
+        "seconds": round(job.remaining_s or 0),
+    }  # fmt: skip
+
+
+@runner("good.nothing")
+def nothing(job: Job) -> None:
+    pass
+
+
+@runner("good.copy")
+def copy(job: Job) -> Iterator[dict[str, Any]]:
+    yield from job.items()
+
+
+@runner("good.scratch")
+def scratch(job: Job) -> dict[str, Any]:
+    (job.scratch / "deep" / "er").mkdir(parents=True)
+    (job.scratch / "deep" / "er" / "file").write_text("x")
+    Path("here").write_text("the working folder is the scratch folder")
+    done = subprocess.run(["/bin/echo", "from a program"], check=True, stdout=subprocess.DEVNULL)
+    return {"found": _names(job.scratch), "code": done.returncode}
+
+
+@runner("good.pay_once")
+def pay_once(job: Job) -> dict[str, Any]:
+    """Ask for something dear, keep the answer, and die the first time."""
+    answer = job.kept("answer")
+    if answer is None:
+        job.keep("answer", b"paid by " + str(job.attempt).encode() + b"\x00\xff")
+        job.keep("answer", b"what was kept first stays")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"answer": (answer or b"").hex(), "other": job.kept("other")}
+
+
+@runner("bad.keep_too_much")
+def keep_too_much(job: Job) -> None:
+    channel, message = _channel(), {"type": "keep", "number": 0, "name": "x" * 500, "data": ""}
+    payload = json.dumps(message).encode()
+    os.write(channel, len(payload).to_bytes(4, "big") + payload)
+    time.sleep(FOR_EVER_S)
+
+
+@runner("good.look")
+def look(job: Job) -> dict[str, Any]:
+    """What a job can see of the world around it."""
+    limits = {name: resource.getrlimit(getattr(resource, name)) for name in (
+        "RLIMIT_CORE", "RLIMIT_FSIZE", "RLIMIT_NOFILE",
+    )}  # fmt: skip
+    status = dict(
+        line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines()
+    )
+    return {
+        "environment": sorted(os.environ), "folder": str(Path.cwd()), "scratch": str(job.scratch),
+        "found": _names(job.scratch), "limits": limits, "status": status,
+        "umask": os.umask(0o077), "session": os.getsid(0), "stdin": sys.stdin.read(),
+        "fds": _names(Path("/proc/self/fd")),
+    }  # fmt: skip
+
+
+@runner("bad.garbage")
+def garbage(job: Job) -> dict[str, Any]:
+    os.write(1, bytes(range(256)) * 10 + b"\n\x00\x1b[2J\xff\xfe no end of line")
+    os.write(2, b"\nto the other one\n")
+    print("\ud800 printed")  # noqa: T201
+    return {"ok": True}
+
+
+@runner("bad.flood")
+def flood(job: Job) -> dict[str, Any]:
+    block = os.urandom(1_000_000)
+    for _ in range(100):
+        view = memoryview(block)
+        while view:
+            view = view[os.write(1, view) :]
+    job.log("said after the flood")
+    return {"ok": True}
+
+
+@runner("bad.log")
+def endless_log(job: Job) -> dict[str, Any]:
+    for number in range(20_000):
+        job.log("x" * 200, number=number, odd={1, 2}, at="mine", bad="\ud800\x00", level="info")
+    return {"ok": True}
+
+
+@runner("bad.fork_both_return")
+def fork_both_return(job: Job) -> dict[str, Any]:
+    os.fork()
+    return {"ok": True}
+
+
+@runner("bad.fork")
+def fork(job: Job) -> dict[str, Any]:
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(FOR_EVER_S)
+    return {"pid": pid}
+
+
+@runner("bad.daemon")
+def daemon(job: Job) -> dict[str, Any]:
+    return {"pid": _daemon()}
+
+
+@runner("bad.daemon_and_exit")
+def daemon_and_exit(job: Job) -> None:
+    os.write(1, f"pid {_daemon()}\n".encode())
+    os._exit(0)
+
+
+@runner("bad.daemon_and_sleep")
+def daemon_and_sleep(job: Job) -> None:
+    os.write(1, f"pid {_daemon()}\n".encode())
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.zombies")
+def zombies(job: Job) -> dict[str, Any]:
+    for _ in range(5):
+        if os.fork() == 0:
+            os._exit(0)
+    time.sleep(0.05)
+    return {"ok": True}
+
+
+@runner("bad.fork_bomb")
+def fork_bomb(job: Job) -> None:
+    for _ in range(8):
+        os.fork()
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.rabbit")
+def rabbit(job: Job) -> dict[str, Any]:
+    """A process that is never the same for long: each one makes the next and leaves."""
+    if os.fork() == 0:
+        os.setsid()
+        while os.fork() == 0:
+            pass
+        os._exit(0)
+    time.sleep(0.1)
+    return {"ok": True}
+
+
+@runner("bad.threads")
+def threads(job: Job) -> None:
+    for _ in range(40):
+        threading.Thread(target=time.sleep, args=(FOR_EVER_S,), daemon=True).start()
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.exit")
+def leave(job: Job) -> None:
+    sys.exit("goodbye")
+
+
+@runner("bad.os_exit")
+def leave_at_once(job: Job) -> None:
+    os._exit(3)
+
+
+@runner("bad.kill_self")
+def kill_self(job: Job) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@runner("bad.kill_parents")
+def kill_parents(job: Job) -> None:
+    libc = ctypes.CDLL(None)
+    libc.prctl(1, 0, 0, 0, 0)  # do not die with the supervisor
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.segfault")
+def segfault(job: Job) -> None:
+    ctypes.string_at(0)
+
+
+@runner("bad.memory")
+def memory(job: Job) -> None:
+    blocks = [bytearray(10_000_000) for _ in itertools.count()]
+    raise AssertionError(len(blocks))
+
+
+@runner("bad.memory_crumbs")
+def memory_crumbs(job: Job) -> None:
+    crumbs = [[number, {number: str(number)}] for number in itertools.count()]
+    raise AssertionError(len(crumbs))
+
+
+@runner("bad.memory_map")
+def memory_map(job: Job) -> None:
+    mmap.mmap(-1, 2**40)
+
+
+@runner("bad.spin")
+def spin(job: Job) -> None:
+    while True:
+        pass
+
+
+@runner("bad.spin_deaf")
+def spin_deaf(job: Job) -> None:
+    for sign in (signal.SIGXCPU, signal.SIGTERM, signal.SIGALRM, signal.SIGINT):
+        signal.signal(sign, signal.SIG_IGN)
+    while True:
+        pass
+
+
+@runner("bad.sleep")
+def sleep_for_ever(job: Job) -> None:
+    job.log("about to sleep")
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.stop")
+def stop(job: Job) -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@runner("bad.million")
+def million(job: Job) -> Iterator[dict[str, Any]]:
+    for number in range(1_000_000):
+        yield {"number": number}
+
+
+@runner("bad.endless")
+def endless(job: Job) -> Iterator[dict[str, Any]]:
+    for number in itertools.count():
+        yield {"number": number, "text": "x" * 100_000}
+
+
+@runner("bad.large")
+def large(job: Job) -> dict[str, Any]:
+    return {"text": "x" * 10_000_000}
+
+
+@runner("bad.item")
+def bad_item(job: Job) -> Iterator[object]:
+    yield {"fine": 1}
+    match job.labels["kind"]:
+        case "object":
+            yield {"rows": [{"amount": Decimal("1.5")}]}
+        case "nan":
+            yield {"amount": float("nan")}
+        case "infinity":
+            yield {"amounts": [1.0, float("-inf")]}
+        case "key":
+            yield {"by_line": {1: "one"}}
+        case "list":
+            yield [{"fine": 1}]
+        case "text":
+            yield "fine"
+        case "deep":
+            value: list[object] = []
+            for _ in range(5000):
+                value = [value]
+            yield {"value": value}
+        case "cycle":
+            cycle: dict[str, object] = {}
+            cycle["cycle"] = cycle
+            yield cycle
+
+
+@runner("bad.surrogates")
+def surrogates(job: Job) -> Iterator[dict[str, Any]]:
+    yield {"text": "a\ud800b", "key\udfff": [{"nul": "a\x00b"}]}
+    yield {"text": "fine", "path": "C:\\u0000"}
+
+
+@runner("bad.write_outside")
+def write_outside(job: Job) -> dict[str, Any]:
+    """Every way to change a file that is not ours; the ones that worked."""
+    there = Path(str(job.labels["folder"]))
+    victim = there / "victim"
+    ways = {
+        "create": lambda: (there / "new").write_text("x"),
+        "overwrite": lambda: victim.write_text("x"),
+        "append": lambda: victim.open("a").write("x"),
+        "truncate": lambda: os.truncate(victim, 0),
+        "unlink": victim.unlink,
+        "rename": lambda: victim.rename(there / "renamed"),
+        "take": lambda: victim.rename(job.scratch / "taken"),
+        "folder": (there / "sub").mkdir,
+        "link": lambda: (there / "link").symlink_to("/etc/passwd"),
+        "through a link": lambda: _through_a_link(job.scratch, there),
+    }
+    return {"worked": _tried(ways)}
+
+
+@runner("bad.network")
+def network(job: Job) -> dict[str, Any]:
+    port = int(str(job.labels["port"]))
+    ways = {
+        "tcp": lambda: socket.create_connection(("127.0.0.1", port), timeout=2),
+        "udp": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        "local": lambda: socket.socket(socket.AF_UNIX),
+        "listen": lambda: socket.create_server(("127.0.0.1", 0)),
+        "name": lambda: socket.getaddrinfo("localhost.example", 80),
+    }
+    pair = socket.socketpair()
+    return {"worked": _tried(ways), "pair": len(pair)}
+
+
+@runner("bad.connect")
+def connect(job: Job) -> None:
+    socket.create_connection(("127.0.0.1", 9), timeout=2)
+
+
+@runner("bad.spy")
+def spy(job: Job) -> dict[str, Any]:
+    """Look into, and signal, the processes above; the ways that worked."""
+    worker = int(str(job.labels["worker"]))
+    ways = {
+        "environment of the worker": lambda: Path(f"/proc/{worker}/environ").read_bytes(),
+        "memory of the worker": lambda: Path(f"/proc/{worker}/mem").open("rb").close(),
+        "environment of the supervisor": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
+        "signal to the worker": lambda: os.kill(worker, 0),
+        "signal to the supervisor": lambda: os.kill(os.getppid(), signal.SIGSTOP),
+        "trace": _trace,
+    }
+    return {"worked": _tried(ways)}
+
+
+@runner("bad.become_root")
+def become_root(job: Job) -> dict[str, Any]:
+    ways = {
+        "file of another": lambda: os.chown(job.scratch, 12345, 12345),
+        "another user": lambda: os.setuid(12345),
+        "raise a limit": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1)),
+        "mount": _mount,
+    }
+    return {"worked": _tried(ways)}
+
+
+@runner("bad.junk")
+def junk(job: Job) -> None:
+    for fd in range(LAST_FD):
+        try:
+            os.write(fd, bytes.fromhex(str(job.labels["bytes"])) * 10)
+        except OSError:
+            continue
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.forge")
+def forge(job: Job) -> None:
+    """Speak the protocol, but lie."""
+    for text in job.labels["messages"]:  # type: ignore[union-attr]
+        data = str(text).encode()
+        os.write(_channel(), struct.pack(">I", len(data)) + data)
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.half_a_message")
+def half_a_message(job: Job) -> None:
+    os.write(1, b"x" * 20_000 + b"\n")
+    os.write(_channel(), b'\x00\x00\x00\x99{"type":"done"')
+    os._exit(1)
+
+
+@runner("bad.speak_later")
+def speak_later(job: Job) -> dict[str, Any]:
+    def speak() -> None:
+        time.sleep(0.2)
+        os.write(_channel(), b"\x00\x00\x00\x02{}")
+
+    threading.Thread(target=speak, daemon=True).start()
+    return {"ok": True}
+
+
+@runner("bad.close_channel")
+def close_channel(job: Job) -> dict[str, Any]:
+    os.close(_channel())
+    return {"ok": True}
+
+
+@runner("bad.close_all")
+def close_all(job: Job) -> None:
+    os.closerange(0, LAST_FD)
+    time.sleep(FOR_EVER_S)
+
+
+@runner("bad.close_output")
+def close_output(job: Job) -> dict[str, Any]:
+    sys.stdout.close()
+    os.close(2)
+    return {"ok": True}
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text either")
+
+
+@runner("bad.mute")
+def mute(job: Job) -> None:
+    raise Mute
+
+
+@runner("bad.recursion")
+def recursion(job: Job) -> None:
+    recursion(job)
+
+
+@runner("bad.chatty")
+def chatty(job: Job) -> None:
+    raise ValueError("\ud800\x00" + "x" * 1_000_000)
+
+
+@runner("bad.fatal")
+def fatal(job: Job) -> None:
+    raise FatalFailure("page 3 is encrypted", code="ENCRYPTED")
+
+
+@runner("bad.file")
+def file(job: Job) -> None:
+    with (job.scratch / "file").open("wb") as out:
+        for _ in range(1000):
+            out.write(bytes(1_000_000))
+
+
+@runner("bad.many_files")
+def many_files(job: Job) -> None:
+    held = [(job.scratch / f"{number}").open("w") for number in range(100_000)]
+    raise AssertionError(len(held))
+
+
+@runner("bad.deep_folders")
+def deep_folders(job: Job) -> dict[str, Any]:
+    os.chdir(job.scratch)
+    for _ in range(1200):
+        Path("deep").mkdir()
+        os.chdir("deep")
+    os.chdir(job.scratch)
+    (job.scratch / "locked").mkdir()
+    (job.scratch / "locked" / "link").symlink_to(str(job.labels["folder"]))
+    (job.scratch / "locked").chmod(0)
+    return {"ok": True}
+
+
+@runner("bad.outcome")
+def outcome(job: Job) -> Outcome:
+    return Outcome("done", facts={"confidence": float("nan")})
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _daemon() -> int:
+    """A process that left its parent and its session, as daemons do; its pid."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.write(writer, str(os.getpid()).encode())
+            time.sleep(FOR_EVER_S)
+        os._exit(0)
+    return int(os.read(reader, 20))
+
+
+def _channel() -> int:
+    """The descriptor of the socket to the worker."""
+    for fd in range(3, LAST_FD):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                return fd
+        except OSError:
+            continue
+    raise AssertionError("no channel")
+
+
+def _through_a_link(scratch: Path, there: Path) -> None:
+    (scratch / "door").symlink_to(there)
+    (scratch / "door" / "new").write_text("x")
+
+
+def _trace() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(16, os.getppid(), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def _mount() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"none", b"/mnt", b"tmpfs", 0, None) != 0:
+        raise OSError(ctypes.get_errno(), "mount")
+
+
+def _tried(ways: dict[str, Any]) -> list[str]:
+    worked = []
+    for name, way in ways.items():
+        try:
+            way()
+        except (OSError, ValueError):
+            continue
+        worked.append(name)
+    return worked

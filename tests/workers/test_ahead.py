@@ -1,0 +1,41 @@
+"""How many jobs a worker takes ahead: many where they are quick, none where they are slow."""
+
+import pytest
+
+from stateward.workers.prefetch import AHEAD_MAX, Ahead
+
+
+def after(*seconds: float, at_least: int = 0) -> int:
+    ahead = Ahead(at_least)
+    for each in seconds:
+        ahead.note(each)
+    return ahead.jobs
+
+
+@pytest.mark.parametrize(
+    ("seconds", "jobs"),
+    [([], 0), ([0.0], AHEAD_MAX), ([0.001], AHEAD_MAX), ([0.025], 4), ([0.06], 1), ([2.0], 0)],
+)
+def test_what_can_be_done_in_a_tenth_of_a_second_is_taken_ahead(
+    seconds: list[float], jobs: int
+) -> None:
+    assert after(*seconds) == jobs
+
+
+def test_one_slow_start_is_soon_forgotten() -> None:
+    assert after(0.5) == 0
+    assert after(0.5, *[0.001] * 30) > 10
+
+
+def test_the_settings_say_the_least() -> None:
+    assert after(60.0, at_least=3) == 3
+
+
+def test_a_job_that_takes_long_counts_before_it_is_over() -> None:
+    ahead = Ahead()
+    for _ in range(100):
+        ahead.note(0.001)
+
+    ahead.fall_behind(1.2)
+
+    assert ahead.jobs == 0
