@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 import msgspec
 from msgspec.structs import replace
 
 from stateward import __version__, pipelines, telemetry
+from stateward.app.domains import Domains
 from stateward.blobs import Artifact, Folder, pieces_of
 from stateward.core.errors import (
     ConcurrentModification,
@@ -78,6 +79,14 @@ from stateward.engine.mirror import Comparison, Mirror, compare
 from stateward.engine.node import Node
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
+from stateward.engine.system import (
+    host_name,
+    is_alive,
+    own_scratch,
+    person,
+    process_life,
+    steady_clock,
+)
 from stateward.ledger import Keeping, read_signer
 from stateward.ledger.maintenance import ORIGIN
 from stateward.ledger.schedule import time_of_day
@@ -120,20 +129,6 @@ from stateward.workers.worker import (
     StageSavedValues,
     Worker,
     options_of,
-)
-
-if TYPE_CHECKING:
-    from stateward.pipelines.contracts.document import Document
-    from stateward.pipelines.contracts.extraction import Extraction
-    from stateward.pipelines.contracts.options import ContractOptions
-    from stateward.pipelines.contracts.rules import Rules, Vertical
-from stateward.engine.system import (
-    host_name,
-    is_alive,
-    own_scratch,
-    person,
-    process_life,
-    steady_clock,
 )
 
 RUNNER_ROLE = "stateward_runner"
@@ -319,7 +314,7 @@ class App:
             claim_s=own.claim_seconds,
             self_approval=own.self_approval,
             has_keys=self.keys.is_any,
-            judge=self._judge,
+            judge=self.domains.judge,
         )
 
     @cached_property
@@ -332,6 +327,11 @@ class App:
             registry=self.registry,
             clock=self.clock,
         )
+
+    @cached_property
+    def domains(self) -> Domains:
+        """What the bundled pipelines want from this installation."""
+        return Domains(self.settings, clock=self.clock)
 
     @classmethod
     def embedded(cls, data: str | Path, *, machines: Sequence[Machine] = ()) -> Self:
@@ -430,29 +430,6 @@ class App:
         """Open records, all in one transaction."""
         return self.coordinator.open(openings)
 
-    def source_types(self, machine: str) -> dict[str, str]:
-        """The source types that a machine knows, each with the format its files must have ("" for any).
-
-        A machine that knows none takes any name.
-        """
-        if machine != "upload":
-            return {}
-        from stateward.pipelines.statements.options import SOURCE_TYPES
-
-        known = SOURCE_TYPES | {
-            each.name: {"format": each.format or ""}
-            for each in self.settings.statements.source_types
-        }
-        return {name: str(hints.get("format") or "") for name, hints in known.items()}
-
-    def format_of(self, machine: str, path: Path) -> str:
-        """What a document is by its content; a `StageFailure` where no runner of the machine could read it."""
-        if machine != "upload":
-            return ""
-        from stateward.pipelines.statements.arrival import format_of
-
-        return format_of(path)
-
     def _labels(self, labels: Mapping[str, str]) -> Fields:
         chars_max = self.settings.limits.name_chars_max
         return {
@@ -469,26 +446,6 @@ class App:
         if text.isascii() and text.isdecimal() and PRIORITY_MIN <= int(text) <= PRIORITY_MAX:
             return int(text)
         raise UnknownName("priority", text, [*names, f"{PRIORITY_MIN} to {PRIORITY_MAX}"])
-
-    def _judge(
-        self, record: Record, items: Sequence[Fields], named: Sequence[str]
-    ) -> tuple[Sequence[Fields], Sequence[tuple[str, str]]]:
-        """What a reviewer's values are under the rules of their machine, and what is wrong with them."""
-        vertical = record.fields.get("vertical") or record.labels.get("vertical")
-        if record.machine != "contract" or vertical not in self.contracts.rules.verticals:
-            return items, ()
-        from stateward.pipelines.contracts.corrections import corrected
-
-        return corrected(items, named=named, vertical=str(vertical), rules=self.contracts.rules)
-
-    def extract_terms(
-        self, document: "Document", vertical: "Vertical", rules: "Rules"
-    ) -> "Extraction":
-        """What the contract extractor of the settings finds in a text; for whoever measures it."""
-        from stateward.pipelines.contracts.stages import Options, extracted
-
-        job = Job(record_id="measured", stage="extract", options=self.contracts.extract())
-        return extracted(job, document, vertical, rules, Options.of(job))
 
     # Command
 
@@ -611,7 +568,7 @@ class App:
             labels=record.labels,
             path=None if record.artifact is None else self.artifacts.path(record.artifact),
             items=inputs,
-            options=options_of(self._options, stage.runner),
+            options=options_of(self.domains.runner_options, stage.runner),
             # What was paid for when it was done is not paid for again.
             saved_values=StageSavedValues(self.outputs, record.id, stage.name, self.clock),
         )
@@ -1009,53 +966,10 @@ class App:
             sleep=time.sleep,
             scratch_root=own_scratch(self.settings.data_path.absolute() / "scratch", life=life),
             log=telemetry.log("worker"),
-            options=self._options,
-            offline=self._offline,
+            options=self.domains.runner_options,
+            offline=self.domains.offline_runners,
             on_close=database.close if is_apart else lambda: None,
         )
-
-    @property
-    def _offline(self) -> tuple[str, ...]:
-        """Runners that may open no connection, because these settings give them nobody to ask."""
-        return ("contract.extract",) if self.settings.contracts.extractor == "offline" else ()
-
-    @cached_property
-    def _options(self) -> Mapping[str, Fields]:
-        """What the settings say to the runners of a machine."""
-        from stateward.pipelines.contracts.options import Live
-
-        statements = self._statement_options
-        return Live({"upload": lambda: statements, **self.contracts.by_runner})
-
-    @cached_property
-    def contracts(self) -> "ContractOptions":
-        """The section `contracts` of the settings, live; a file of it that is wrong is refused here."""
-        from stateward.pipelines.contracts.options import ContractOptions
-
-        own = self.settings.contracts
-        return ContractOptions(own, clock=self.clock, warn=telemetry.log("contracts").warning)
-
-    @cached_property
-    def _statement_options(self) -> Fields:
-        """The section `statements` of the settings as its runners get it; a wrong file of rules is refused here."""
-        own = self.settings.statements
-        types: Fields = {
-            each.name: {
-                key: value
-                for key, value in msgspec.structs.asdict(each).items()
-                if key != "name" and value
-            }
-            for each in own.source_types
-        }
-        return {
-            "ambiguous_dates": own.ambiguous_dates,
-            "date_order": own.date_order or "",
-            "inflated_bytes_max": own.inflated_bytes_max,
-            "pages_max": own.pages_max,
-            "source_types": types,
-            "rules": {} if own.rules is None else pipelines.read_rules(Path(own.rules)),
-            "passwords": [] if own.passwords is None else pipelines.read_lines(Path(own.passwords)),
-        }
 
     def _child_imports(self) -> list[str]:
         has_own = any(each.function.__module__ == "__main__" for each in registered().values())

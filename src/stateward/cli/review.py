@@ -279,8 +279,8 @@ def eval_(context: CliContext, *, gold: Path) -> None:
         result = measure_gold(
             read_gold(gold),
             path_of=app.artifacts.path,
-            rules=app.contracts.rules,
-            extract=app.extract_terms,
+            rules=app.domains.contracts.rules,
+            extract=app.domains.extract_terms,
             cpu_s=time.process_time,
             tell=lambda name: context.progress(f"reading {name}"),
         )

@@ -149,7 +149,7 @@ def _card(
         doc=machine.doc,
         hint=HINTS.get(machine.name, f"Documents for {machine.name}"),
         takes_files=any(stage.runner in registered() for stage in machine.stages),
-        source_types=list(app.source_types(machine.name)),
+        source_types=list(app.domains.source_types(machine.name)),
         chips=chips,
         total=sum(chip.count for chip in chips),
         live=sum(chip.count for chip in chips if chip.kind in ("ready", "running")),

@@ -245,7 +245,7 @@ class UploadReceiver:
         if not self._pipeline:
             return  # it may still come
         machine = own_machine(app, self._caller, self._pipeline)
-        known = app.source_types(machine)
+        known = app.domains.source_types(machine)
         given = self._fields.get("source_type")
         if known and given is not None and given not in known:
             shown = clean_text(given, chars_max=80)
@@ -287,11 +287,11 @@ def _kept(
             return _kept(app, only, block, machine=machine, source_type=source_type)
     incoming.write(block)
     incoming.flush()
-    wanted = app.source_types(machine).get(source_type, "")
+    wanted = app.domains.source_types(machine).get(source_type, "")
     try:
-        found = app.format_of(machine, incoming.path)
+        found = app.domains.format_of(machine, incoming.path)
     except StageFailure as error:
-        known = sorted(set(app.source_types(machine).values()) - {""})
+        known = sorted(set(app.domains.source_types(machine).values()) - {""})
         raise Refusal(
             "unsupported-content",
             str(error),

@@ -103,7 +103,7 @@ async def ingest(
     def opened(app: App) -> Submitted:
         labels = {**form.labels, SEQUENCING: way}
         if (vertical := form.labels.get(VERTICAL)) is not None:
-            app.contracts.rules.vertical(vertical)
+            app.domains.contracts.rules.vertical(vertical)
         opening = app.opening(
             form.artifact,
             machine=CONTRACT,
