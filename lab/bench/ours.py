@@ -54,7 +54,7 @@ MACHINE = declare(
         },
         "stages": {
             "first": {
-                "enter": FIRST,
+                "from": FIRST,
                 "running": "first_running",
                 "outcomes": {"done": "first_done"},
                 "on_error": "broken",
@@ -63,7 +63,7 @@ MACHINE = declare(
                 "runner": "bench.nothing",
             },
             "second": {
-                "enter": "first_done",
+                "from": "first_done",
                 "running": "second_running",
                 "outcomes": {"done": LAST},
                 "on_error": "broken",

@@ -41,11 +41,11 @@ CHAOS = declare(
     },
     stages={
         "read": {
-            "enter": "queued", "running": "reading", "outcomes": {"done": "read"}, "on_error": "error",
+            "from": "queued", "running": "reading", "outcomes": {"done": "read"}, "on_error": "error",
             "timeout_s": STEP_TIMEOUT_S, "isolation": "inline", "runner": "chaos.read",
         },
         "work": {
-            "enter": "read", "running": "working", "outcomes": {"done": "done"}, "on_error": "error",
+            "from": "read", "running": "working", "outcomes": {"done": "done"}, "on_error": "error",
             "timeout_s": STEP_TIMEOUT_S, "runner": "chaos.work",
         },
     },
@@ -65,7 +65,7 @@ PATIENCE = declare(
     },
     stages={
         "try": {
-            "enter": "queued", "running": "trying", "outcomes": {"done": "done"}, "on_error": "error",
+            "from": "queued", "running": "trying", "outcomes": {"done": "done"}, "on_error": "error",
             "timeout_s": STEP_TIMEOUT_S, "isolation": "inline", "runner": "patience.try",
         },
     },

@@ -28,16 +28,16 @@ class Graph:
         self.imported: list[str] = own.get("imported", [])
         self.stages: dict[str, Line] = {stage["name"]: stage for stage in own.get("stages", [])}
         self.reviews: dict[str, Line] = {each["name"]: each for each in own.get("reviews", [])}
-        self.disclose: dict[str, str] = own.get("disclose", {})
+        self.expose: dict[str, str] = own.get("expose", {})
         self.upgrades: dict[str, dict[str, str]] = own.get("upgrades", {})
-        self.exhausted: str | None = own.get("exhausted")
+        self.on_exhausted: str | None = own.get("on_exhausted")
         self.by_person: list[str] = own.get("by_person", [])
         self._tunings = tunings
 
     def stage_of(self, state: str | None) -> Line | None:
         """The stage that runs in a state, or takes its records from it."""
         running = [each for each in self.stages.values() if each["running"] == state]
-        entered = [each for each in self.stages.values() if each["enter"] == state]
+        entered = [each for each in self.stages.values() if each["from"] == state]
         return next(iter(running + entered), None)
 
     def name_now(self, state: str, version: int) -> str:

@@ -221,7 +221,7 @@ def p1(case: Case) -> Iterator[Finding]:
                 if theirs == wanted and is_first:
                     yield where_of(entry), f"was started while {other} waited, which goes first"
         stage = graph.stage_of(entry["to"])
-        if stage is not None and stage["enter"] == entry["to"] and "rest" not in entry["metadata"]:
+        if stage is not None and stage["from"] == entry["to"] and "rest" not in entry["metadata"]:
             waiting[record_id] = (entry["machine"], stage["name"])
 
 
@@ -233,7 +233,7 @@ def _rank(record: Line, ageing_s: float) -> float:
 def d1(case: Case) -> Iterator[Finding]:
     for record in case.records or ():
         graph = case.graph(record)
-        for field, since in graph.disclose.items() if graph else ():
+        for field, since in graph.expose.items() if graph else ():
             is_due = since in case.reached.get(record["record_id"], ())
             is_there = record["fields"].get(field) is not None
             is_fact = not field.endswith(("_log_ref", "_count"))  # a stage may leave it out

@@ -179,13 +179,13 @@ def plain(machine: Machine) -> dict[str, Any]:
         "stages": [_plain_stage(each) for each in machine.stages],
         "reviews": [msgspec.to_builtins(review) for review in machine.reviews],
         "retry": msgspec.to_builtins(machine.retry),
-        "exhausted": machine.exhausted,
-        "disclose": machine.disclose,
+        "on_exhausted": machine.on_exhausted,
+        "expose": machine.expose,
         "by_person": [f"{move.source} {move.on}" for move in machine.moves if move.is_by_person],
         "upgrades": {str(version): names for version, names in machine.upgrades.items()},
     }
 
 
 def _plain_stage(stage: Stage) -> dict[str, Any]:
-    wanted = ("name", "enter", "running", "resume", "on_error", "on_fatal", "timeout_s", "produces")
-    return {name: getattr(stage, name) for name in wanted}
+    wanted = ("name", "running", "resume", "on_error", "on_fatal", "timeout_s", "produces")
+    return {"from": stage.from_state, **{name: getattr(stage, name) for name in wanted}}

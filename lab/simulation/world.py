@@ -311,7 +311,7 @@ class World:
     def drive(self, record_id: str, *, left: int = DRIVES_MAX) -> None:
         """Whoever sequences a record from outside asks for its next step, now and again."""
         stage = self.machine.stage_entered_at.get(self.witness.status.get(record_id, ""))
-        if stage is not None and stage.is_gated:
+        if stage is not None and stage.is_external:
             version = self.witness.version[record_id]
             self.ask(record_id, f"{stage.name}.requested", version=version)
         if left:
@@ -320,7 +320,7 @@ class World:
     def opening(self, name: str) -> Submission:
         """A request for a record of a document; its priority is in its name, and who sequences it."""
         priority = 1 + sum(name.encode()) % 10
-        is_outside = self.machine.is_gated and name[-1:] in OUTSIDE_ENDS
+        is_outside = self.machine.has_external_stages and name[-1:] in OUTSIDE_ENDS
         return Submission(
             machine=self.machine.name,
             actor=f"{PERSON}ada",

@@ -17,7 +17,7 @@ HOSTILE = declare(
     states={"queued": "ready", "running": "running", "done": "terminal", "error": "failed"},
     stages={
         "act": {
-            "enter": "queued",
+            "from": "queued",
             "running": "running",
             "outcomes": {"done": "done"},
             "on_error": "error",

@@ -22,7 +22,7 @@ PAYING = declare(
         },
         "stages": {
             "ask": {
-                "enter": "received",
+                "from": "received",
                 "running": "asking",
                 "outcomes": {"done": "done"},
                 "on_error": "error",

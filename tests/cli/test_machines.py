@@ -27,7 +27,7 @@ states:
   read: {kind: terminal}
   error: {kind: failed}
 stages:
-  read: {enter: queued, running: reading, outcomes: {done: read}, on_error: error}
+  read: {from: queued, running: reading, outcomes: {done: read}, on_error: error}
 """
 
 

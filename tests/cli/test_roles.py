@@ -23,7 +23,7 @@ SLEEP = declare(
     machine="sleep", version=1, prefix="SL", initial="queued",
     states={"queued": {"kind": "ready"}, "asleep": {"kind": "running"},
             "rested": {"kind": "terminal"}, "error": {"kind": "failed"}},
-    stages={"nap": {"enter": "queued", "running": "asleep", "outcomes": {"done": "rested"},
+    stages={"nap": {"from": "queued", "running": "asleep", "outcomes": {"done": "rested"},
                     "on_error": "error", "runner": "sleep.nap"}},
 )
 

@@ -999,7 +999,7 @@ def test_each_outcome_of_a_stage_leads_to_its_own_state() -> None:
         },
         stages={
             "read": {
-                "enter": "new",
+                "from": "new",
                 "running": "reading",
                 "outcomes": {"done": "read", "empty": "blank"},
                 "on_error": "broken",
@@ -1066,7 +1066,7 @@ NORMALIZED = {**NORMALIZE_LOG, "canonicals_count": 40}
     ],
 )
 def test_an_upload_discloses_exactly_what_is_due(status: str, fields: Fields) -> None:
-    assert UPLOAD.disclosed(an_upload(status).record) == fields
+    assert UPLOAD.exposed(an_upload(status).record) == fields
 
 
 @pytest.mark.parametrize(
@@ -1084,7 +1084,7 @@ def test_an_error_discloses_what_was_reached_before_it(status: str, fields: Fiel
     story.asks("cancel.requested")
 
     assert story.status == "error"
-    assert UPLOAD.disclosed(story.record) == fields
+    assert UPLOAD.exposed(story.record) == fields
 
 
 def test_a_retry_hides_again_what_is_not_reached() -> None:
@@ -1093,13 +1093,13 @@ def test_a_retry_hides_again_what_is_not_reached() -> None:
     story.fails()
     story.rings()
 
-    assert UPLOAD.disclosed(story.record) == PARSED
+    assert UPLOAD.exposed(story.record) == PARSED
 
 
 def test_the_log_of_a_step_can_be_asked_for_as_soon_as_it_is_entered() -> None:
     story = a_contract("extracting")
 
-    assert CONTRACT.disclosed(story.record) == {
+    assert CONTRACT.exposed(story.record) == {
         "parse_log_ref": "/logs/parse/CW_1",
         "extract_log_ref": "/logs/extract/CW_1",
     }
@@ -1108,7 +1108,7 @@ def test_the_log_of_a_step_can_be_asked_for_as_soon_as_it_is_entered() -> None:
 def test_a_failed_state_that_was_imported_discloses_what_every_failed_one_may() -> None:
     imported = a_record(UPLOAD, status="error")
 
-    assert set(UPLOAD.disclosed(imported)) == set(UPLOAD.disclose)
+    assert set(UPLOAD.exposed(imported)) == set(UPLOAD.expose)
 
 
 # A machine that grows
@@ -1117,7 +1117,7 @@ def test_a_failed_state_that_was_imported_discloses_what_every_failed_one_may() 
 V1 = a_machine(
     stages={
         "read": {
-            "enter": "new",
+            "from": "new",
             "running": "reading",
             "outcomes": {"done": "read"},
             "on_error": "broken",
@@ -1125,7 +1125,7 @@ V1 = a_machine(
             "produces": "lines",
         }
     },
-    disclose={"read_log_ref": "reading"},
+    expose={"read_log_ref": "reading"},
 )
 
 V2 = a_machine(
@@ -1141,7 +1141,7 @@ V2 = a_machine(
     },
     stages={
         "read": {
-            "enter": "fresh",
+            "from": "fresh",
             "running": "looking",
             "outcomes": {"done": "seen"},
             "on_error": "faulty",
@@ -1149,13 +1149,13 @@ V2 = a_machine(
             "produces": "lines",
         },
         "file": {
-            "enter": "seen",
+            "from": "seen",
             "running": "filing",
             "outcomes": {"done": "read"},
             "on_error": "faulty",
         },
     },
-    disclose={"read_log_ref": "looking"},
+    expose={"read_log_ref": "looking"},
     upgrades={"1": {"new": "fresh", "reading": "looking", "broken": "faulty"}},
 )
 
@@ -1203,7 +1203,7 @@ def test_a_failed_record_is_carried_over_with_the_step_it_failed_at() -> None:
 
     assert (carried.status, carried.failed_from) == ("faulty", "looking")
     assert carried.due_at == due_at, "the retry comes when it was due"
-    assert V2.disclosed(carried) == {"read_log_ref": "/logs/read/NT_1"}
+    assert V2.exposed(carried) == {"read_log_ref": "/logs/read/NT_1"}
     retried = decide(V2, carried, an_event(carried, "retry.requested", actor=ADA), now=NOW)
     assert isinstance(retried, Applied)
     assert retried.change.record.status == "fresh"
@@ -1291,7 +1291,7 @@ def test_a_failure_is_retried_by_the_newer_machine_though_its_step_has_a_new_nam
     assert isinstance(decision, Applied)
     assert decision.change.record.status == "fresh"
     assert decision.change.record.machine_version == 2
-    assert grown.disclosed(failed) == {"read_log_ref": "r"}
+    assert grown.exposed(failed) == {"read_log_ref": "r"}
 
 
 # Whose turn it is

@@ -261,7 +261,7 @@ def test_a_contract_that_ended_early_discloses_only_what_it_came_by() -> None:
     story = a_contract("review_required")
     story.asks("review.rejected")
 
-    assert set(CONTRACT.disclosed(story.record)) == {
+    assert set(CONTRACT.exposed(story.record)) == {
         "parse_log_ref", "extract_log_ref", "validate_log_ref", "final_confidence",
     }  # fmt: skip
 
@@ -269,7 +269,7 @@ def test_a_contract_that_ended_early_discloses_only_what_it_came_by() -> None:
 def test_a_fact_that_a_machine_discloses_is_kept_with_the_record() -> None:
     story = a_contract("completed")
 
-    assert CONTRACT.disclosed(story.record)["final_confidence"] == 95
+    assert CONTRACT.exposed(story.record)["final_confidence"] == 95
     assert "valid" not in story.record.fields
 
 

@@ -253,7 +253,7 @@ def assert_discloses_what_is_due(machine: Machine, story: Story) -> None:
     record = story.record
     is_error = record.status == "error"
     reached = ORDER.index(story.path[-2] if is_error else record.status)
-    disclosed = machine.disclosed(record)
+    disclosed = machine.exposed(record)
     assert set(disclosed) == {
         field for field, since in DISCLOSED_SINCE.items() if ORDER.index(since) <= reached
     }

@@ -40,7 +40,7 @@ states:
   broken: failed
 stages:
   read:
-    enter: new
+    from: new
     running: reading
     outcomes:
       done:
@@ -57,8 +57,8 @@ reviews:
 moves:
   - {from: new, to: lost, on: letter.dropped}
 retry: {max_retries: 2, backoff_s: [1, 2], jitter_s: 0.5}
-exhausted: lost
-disclose:
+on_exhausted: lost
+expose:
   read_log_ref: reading
 upgrades:
   "1": {fresh: new}
@@ -125,8 +125,8 @@ def test_a_yaml_text_becomes_a_machine() -> None:
     )
     assert machine.moves == (Move(on="letter.dropped", source="new", to="lost"),)
     assert machine.retry == RetryRule(max_retries=2, backoff_s=(1, 2), jitter_s=0.5)
-    assert machine.exhausted == "lost"
-    assert machine.disclose == {"read_log_ref": "reading"}
+    assert machine.on_exhausted == "lost"
+    assert machine.expose == {"read_log_ref": "reading"}
     assert machine.upgrades == {1: {"fresh": "new"}}
 
 
@@ -134,7 +134,7 @@ def test_what_is_left_out_has_a_default() -> None:
     machine = a_machine()
 
     (stage,) = machine.stages
-    assert stage.resume == stage.enter == "new"
+    assert stage.resume == stage.from_state == "new"
     assert stage.on_fatal == stage.on_error == "broken"
     assert stage.on_error_waiting is None
     assert stage.timeout_s == 3600
@@ -142,18 +142,18 @@ def test_what_is_left_out_has_a_default() -> None:
     assert stage.isolation == "process"
     assert stage.log_field == "read_log_ref"
     assert machine.retry == RetryRule(max_retries=3, backoff_s=(60, 300, 900), jitter_s=0)
-    assert machine.exhausted is None
+    assert machine.on_exhausted is None
 
 
 def test_a_stage_without_a_running_state_runs_where_it_is_entered() -> None:
     machine = a_machine(
         initial="reading",
         states={"reading": "running", "read": "terminal", "broken": "failed"},
-        stages={"read": {"enter": "reading", "outcomes": {"done": "read"}, "on_error": "broken"}},
+        stages={"read": {"from": "reading", "outcomes": {"done": "read"}, "on_error": "broken"}},
     )
 
     (stage,) = machine.stages
-    assert stage.running == stage.enter == stage.resume == "reading"
+    assert stage.running == stage.from_state == stage.resume == "reading"
     assert set(machine.pairs) == {
         ("reading", "read"),
         ("reading", "broken"),
@@ -190,7 +190,7 @@ def test_yaml_and_python_build_the_same_value() -> None:
         },
         stages={
             "read": {
-                "enter": Email.NEW,
+                "from": Email.NEW,
                 "running": Email.READING,
                 "outcomes": {
                     "done": [
@@ -212,8 +212,8 @@ def test_yaml_and_python_build_the_same_value() -> None:
         },
         moves=[{"from": Email.NEW, "to": Email.LOST, "on": "letter.dropped"}],
         retry={"max_retries": 2, "backoff_s": (1, 2), "jitter_s": 0.5},
-        exhausted=Email.LOST,
-        disclose={"read_log_ref": Email.READING},
+        on_exhausted=Email.LOST,
+        expose={"read_log_ref": Email.READING},
         upgrades={"1": {"fresh": Email.NEW}},
     )
 
@@ -238,7 +238,7 @@ def test_the_ledger_enum_can_declare_its_machine_in_python() -> None:
         states={**states, LedgerState.LEGACY: {"kind": "suspended", "imported": True}},
         stages={
             stage.name: {
-                "enter": LedgerState(stage.enter),
+                "from": LedgerState(stage.from_state),
                 "running": LedgerState(stage.running),
                 "resume": LedgerState(stage.resume),
                 "outcomes": {"done": LedgerState(stage.outcomes["done"][0].to)},
@@ -257,7 +257,7 @@ def test_the_ledger_enum_can_declare_its_machine_in_python() -> None:
             }
             for m in LITERATURE.moves
         ],
-        exhausted=LedgerState.FAILED,
+        on_exhausted=LedgerState.FAILED,
     )
 
     assert machine.edges == from_yaml(text, source="literature.yaml").edges
@@ -396,8 +396,8 @@ def test_a_guard_holds_only_for_a_fact_of_the_right_type(
             "not 'final'",
         ),
         (
-            ("    enter: new", "    enter: asking"),
-            "15: stages.read.enter: 'asking' is suspended, but must be ready",
+            ("    from: new", "    from: asking"),
+            "15: stages.read.from: 'asking' is suspended, but must be ready",
         ),
         (
             ("    running: reading", "    running: broken"),
@@ -436,12 +436,12 @@ def test_a_guard_holds_only_for_a_fact_of_the_right_type(
             "31: retry.max_retries: a retry loop needs a bound: 0 to 1000 retries",
         ),
         (
-            ("exhausted: lost", "exhausted: asking"),
-            "32: exhausted: 'asking' is suspended, but must be failed or terminal",
+            ("on_exhausted: lost", "on_exhausted: asking"),
+            "32: on_exhausted: 'asking' is suspended, but must be failed or terminal",
         ),
         (
             ("  read_log_ref: reading", "  read_log_ref: readings"),
-            "34: disclose.read_log_ref: there is no state 'readings'; there are: new, reading, "
+            "34: expose.read_log_ref: there is no state 'readings'; there are: new, reading, "
             "asking, filed, lost, broken",
         ),
         (
@@ -571,8 +571,8 @@ def test_a_stage_must_say_where_it_leads_when_it_is_done() -> None:
 
 
 def test_a_stage_must_say_where_it_is_entered_and_how_it_fails() -> None:
-    assert sentences_of(stages=a_stage_without("enter")) == [
-        "stages.read.enter: enter is missing; it must be text"
+    assert sentences_of(stages=a_stage_without("from")) == [
+        "stages.read.from: from is missing; it must be text"
     ]
     assert sentences_of(stages=a_stage_without("on_error")) == [
         "stages.read.on_error: on_error is missing; it must be text"
@@ -610,7 +610,7 @@ def test_a_retry_resumes_at_its_own_stage() -> None:
 
 def test_only_a_stage_that_is_waited_for_can_be_cancelled_while_it_waits() -> None:
     stage = {
-        "enter": "reading",
+        "from": "reading",
         "outcomes": {"done": "read"},
         "on_error": "broken",
         "on_error_waiting": "broken",

@@ -92,7 +92,7 @@ def a_machine(kinds: dict[str, str], moves: list[tuple[str, str, str]]) -> Machi
         initial=next(iter(kinds)),
         states=tuple(State(name=name, kind=kind) for name, kind in kinds.items()),  # type: ignore[arg-type]
         stages=(),
-        exhausted=None,
+        on_exhausted=None,
         moves=tuple(Move(source=source, to=to, on=on) for source, to, on in moves),
     )
 

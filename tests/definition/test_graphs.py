@@ -166,7 +166,7 @@ def test_what_may_follow_is_listed_in_the_order_of_the_declaration(machine: Mach
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 def test_a_status_belongs_to_the_stage_that_waits_or_runs_in_it(machine: Machine) -> None:
     for stage in machine.stages:
-        assert machine.stage_of(stage.enter) == stage
+        assert machine.stage_of(stage.from_state) == stage
         assert machine.stage_of(stage.running) == stage
     for state in machine.states:
         if state.kind in ("suspended", "failed", "terminal"):

@@ -26,17 +26,17 @@ GROWN = (
   reconciled: terminal""",
     )
     .replace(
-        "disclose:",
+        "expose:",
         """\
   categorize:
-    enter: normalized
+    from: normalized
     running: categorizing
     outcomes: {done: categorized}
     on_error: error
     on_error_waiting: error
     produces: categories
   reconcile:
-    enter: categorized
+    from: categorized
     running: reconciling
     outcomes: {done: reconciled}
     on_error: error
@@ -44,7 +44,7 @@ GROWN = (
     produces: matches
 upgrades:
   "1": {}
-disclose:""",
+expose:""",
     )
 )
 

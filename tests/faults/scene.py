@@ -26,9 +26,9 @@ INLINE: Machine = declare(
         "error": "failed",
     },
     stages={
-        "first": {"enter": "queued", "running": "firsting", "outcomes": {"done": "half"}, "on_error": "error",
+        "first": {"from": "queued", "running": "firsting", "outcomes": {"done": "half"}, "on_error": "error",
                   "isolation": "inline", "runner": "faults.step"},
-        "second": {"enter": "half", "running": "seconding", "outcomes": {"done": "done"}, "on_error": "error",
+        "second": {"from": "half", "running": "seconding", "outcomes": {"done": "done"}, "on_error": "error",
                    "isolation": "inline", "runner": "faults.step"},
     },
 )  # fmt: skip

@@ -333,7 +333,7 @@ def test_another_machine_has_its_own_ledger(tmp_path: Path) -> None:
     machine = declare(
         machine="letters", version=2, prefix="LE", initial="new",
         states={"new": "ready", "reading": "running", "done": "terminal"},
-        stages={"read": {"enter": "new", "running": "reading", "outcomes": {"done": "done"}, "on_error": "done"}},
+        stages={"read": {"from": "new", "running": "reading", "outcomes": {"done": "done"}, "on_error": "done"}},
     )  # fmt: skip
     with Ledger.open(tmp_path / "l", machine=machine) as ledger:
         ledger.record("a", "new")

@@ -31,7 +31,7 @@ from stateward.core.errors import (
     StoreUnreachable,
     UnknownName,
 )
-from stateward.core.machine import Machine
+from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     NOTES,
     Fields,
@@ -78,7 +78,7 @@ class RemoteApp:
         """The machines in force there."""
         with _translated():
             details = [self._client.machine(each.name) for each in self._client.machines()]
-        return MachineRegistry([msgspec.convert(each.declaration, Machine) for each in details])
+        return MachineRegistry([load_machine(each.declaration) for each in details])
 
     def priority(self, machine: str, given: int | str) -> int | str:
         """As it was given: the server knows the classes."""
@@ -132,7 +132,7 @@ class RemoteApp:
         found = self._found[record.id]
         machine = self.registry.newest[record.machine]
         fields = {**msgspec.to_builtins(found), **found.disclosed}
-        known = [key for key in view(machine, record) if key not in machine.disclose]
+        known = [key for key in view(machine, record) if key not in machine.expose]
         at = known.index("error_message") + 1
         ordered = [*known[:at], *found.disclosed, *known[at:]]
         return {key: fields[key] for key in ordered}

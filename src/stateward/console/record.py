@@ -135,7 +135,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         name=str(found.labels.get("filename") or found.id),
         kind=kind,
         why=app.explain(record_id),
-        disclosed=machine.disclosed(found),
+        disclosed=machine.exposed(found),
         labels=found.labels,
         drawing=Markup(  # noqa: S704 - `to_svg` escapes every text
             to_svg(

@@ -134,11 +134,11 @@ def columns_of(app: App, query: Query) -> list[str]:
     machine = app.registry.newest.get(query.machines[0])
     if machine is None:
         return []
-    return [name for name in machine.disclose if not name.endswith("_ref")][:COLUMNS_MAX]
+    return [name for name in machine.expose if not name.endswith("_ref")][:COLUMNS_MAX]
 
 
 def _cells(machine: Machine, record: Record, columns: list[str]) -> list[str]:
-    disclosed: Fields = machine.disclosed(record)
+    disclosed: Fields = machine.exposed(record)
     return [shown(disclosed.get(name)) for name in columns]
 
 

@@ -309,7 +309,7 @@ def _complete(
         fields[f"{stage.produces}_count"] = count
     if NOTES in event.facts:
         fields[NOTES] = event.facts[NOTES]
-    fields |= {name: event.facts[name] for name in machine.facts_kept if name in event.facts}
+    fields |= {name: event.facts[name] for name in machine.exposed_facts if name in event.facts}
     is_empty = stage.produces is not None and count == 0
     moved = replace(
         _moved(record, to=to, now=now),
@@ -353,7 +353,7 @@ def _retry(machine: Machine, record: Record, event: Event, now: Micros) -> Decis
         detail = f"{record.id} does not say at which step it failed"
         return Ignored(reason="impossible", detail=detail)
     if machine.is_spent(record):
-        detail = f"{record.id} was retried {record.retry_count} times, and moves to {machine.exhausted!r}"
+        detail = f"{record.id} was retried {record.retry_count} times, and moves to {machine.on_exhausted!r}"
         return Ignored(reason="impossible", detail=detail)
     moved = replace(
         _moved(record, to=stage.resume, now=now),
@@ -502,7 +502,7 @@ def _arrive(
         return record, ()
     if record.status == stage.running:  # its log can be asked for from here on
         record = replace(record, fields=_with_log(record, stage))
-    if stage.is_gated and not is_asked_for and machine.is_outside(record):
+    if stage.is_external and not is_asked_for and machine.is_outside(record):
         return replace(record, rest=HELD), ()
     return replace(record, waiting=stage.name), ()
 
@@ -549,7 +549,7 @@ def _first_logs(machine: Machine, record_id: str) -> Fields:
     """References that are disclosed from the first state on, before any stage has run."""
     return {
         field: log_ref(record_id, field.removesuffix("_log_ref"))
-        for field, since in machine.disclose.items()
+        for field, since in machine.expose.items()
         if since == machine.initial and field.endswith("_log_ref")
     }
 

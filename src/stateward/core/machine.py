@@ -92,11 +92,11 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     when: Guard | None = None
 
 
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of domain work. `is_gated`: who sequences a record from outside says when it runs."""
+class Stage(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "from"}):
+    """One step of domain work. `is_external`: an external driver decides when it runs."""
 
     name: str
-    enter: str
+    from_state: str
     running: str
     outcomes: dict[str, tuple[Route, ...]]
     on_error: str
@@ -109,7 +109,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     produces: str | None
     log_field: str
     network: bool = False
-    is_gated: bool = False
+    is_external: bool = False
 
     def route(self, outcome: str, facts: Mapping[str, Json]) -> str | None:
         """The state that this outcome leads to, or None when the stage has no such outcome."""
@@ -169,12 +169,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     initial: str
     states: tuple[State, ...]
     stages: tuple[Stage, ...]
-    exhausted: str | None
+    on_exhausted: str | None
     doc: str = ""
     reviews: tuple[Review, ...] = ()
     moves: tuple[Move, ...] = ()
     retry: RetryRule = RetryRule()
-    disclose: dict[str, str] = {}
+    expose: dict[str, str] = {}
     upgrades: dict[int, dict[str, str]] = {}
 
     # The tables below are compiled once per machine; `decide` is a few look-ups in them.
@@ -197,7 +197,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def stage_entered_at(self) -> dict[str, Stage]:
         """The stage that takes records from a state."""
-        return {stage.enter: stage for stage in self.stages}
+        return {stage.from_state: stage for stage in self.stages}
 
     @cached_property
     def stage_running_in(self) -> dict[str, Stage]:
@@ -210,18 +210,18 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {review.state: review for review in self.reviews}
 
     @cached_property
-    def is_gated(self) -> bool:
-        """Whether somebody outside may say when its stages run."""
-        return any(stage.is_gated for stage in self.stages)
+    def has_external_stages(self) -> bool:
+        """Whether an external driver may decide when some of its stages run."""
+        return any(stage.is_external for stage in self.stages)
 
     @cached_property
-    def facts_kept(self) -> tuple[str, ...]:
-        """The disclosed fields that stages tell as facts; references to logs and counts are made here."""
+    def exposed_facts(self) -> tuple[str, ...]:
+        """The exposed fields that stages report as facts; log references and counts are derived instead."""
         made = {stage.log_field for stage in self.stages}
         made |= {f"{stage.produces}_count" for stage in self.stages}
         return tuple(
             name
-            for name, since in self.disclose.items()
+            for name, since in self.expose.items()
             if name not in made and not (since == self.initial and name.endswith("_log_ref"))
         )
 
@@ -283,15 +283,15 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.upgrades.get(record.machine_version, {}).get(status, status)
 
     def is_outside(self, record: Record) -> bool:
-        """Whether somebody outside says when this record's gated stages run, and when they are retried."""
-        return self.is_gated and record.labels.get(SEQUENCING) == OUTSIDE
+        """Whether an external driver decides when this record's external stages run and are retried."""
+        return self.has_external_stages and record.labels.get(SEQUENCING) == OUTSIDE
 
     def is_spent(self, record: Record) -> bool:
         """Whether the record failed with its retries used up, and the machine says where it goes then."""
         is_over = record.error_code is not None and record.retry_count >= self.retry.max_retries
         return is_over and (record.status, RETRIES_EXHAUSTED) in self.rules
 
-    def disclosed(self, record: Record) -> Fields:
+    def exposed(self, record: Record) -> Fields:
         """The fields that are due at the record's status and that it came by on its way there.
 
         A failed record shows what it had reached; one that does not say where it failed, all there are.
@@ -304,9 +304,27 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         limit = self.order[reached]
         return {
             field: record.fields.get(field)
-            for field, since in self.disclose.items()
+            for field, since in self.expose.items()
             if self.order[since] <= limit and (is_vague or field in record.fields)
         }
+
+
+# Stored definitions are never rewritten, so the field names that they were first stored under stay readable.
+_STORED_MACHINE_FIELDS = {"exhausted": "on_exhausted", "disclose": "expose"}
+_STORED_STAGE_FIELDS = {"enter": "from", "is_gated": "is_external"}
+
+
+def load_machine(stored: Mapping[str, Json]) -> Machine:
+    """The machine of a stored definition decoded from JSON, under today's or earlier field names."""
+    fields = {_STORED_MACHINE_FIELDS.get(name, name): value for name, value in stored.items()}
+    stages = fields.get("stages")
+    if isinstance(stages, list):
+        fields["stages"] = [
+            {_STORED_STAGE_FIELDS.get(name, name): value for name, value in stage.items()}
+            for stage in stages
+            if isinstance(stage, dict)
+        ]
+    return msgspec.convert(fields, Machine, str_keys=True)  # `upgrades` has version numbers as keys
 
 
 def _rules(machine: Machine) -> dict[tuple[str, str], Rule]:
@@ -316,11 +334,11 @@ def _rules(machine: Machine) -> dict[tuple[str, str], Rule]:
         for event in (f"{stage.name}.failed", f"{stage.name}.timed_out"):
             rules[stage.running, event] = Rule(verb="fail", stage=stage)
         rules[stage.running, CANCEL_REQUESTED] = Rule(verb="cancel", stage=stage, to=stage.on_fatal)
-        if stage.is_gated:
-            rules[stage.enter, f"{stage.name}.requested"] = Rule(verb="release", stage=stage)
+        if stage.is_external:
+            rules[stage.from_state, f"{stage.name}.requested"] = Rule(verb="release", stage=stage)
         if stage.on_error_waiting is not None:
             target = stage.on_error_waiting
-            rules[stage.enter, CANCEL_REQUESTED] = Rule(verb="cancel", stage=stage, to=target)
+            rules[stage.from_state, CANCEL_REQUESTED] = Rule(verb="cancel", stage=stage, to=target)
         if machine.kind[stage.on_error] == "failed":
             rules.update(_retry_rules(machine, stage))
     for review in machine.reviews:
@@ -342,8 +360,8 @@ def _retry_rules(machine: Machine, stage: Stage) -> dict[tuple[str, str], Rule]:
         (stage.on_error, RETRY_REQUESTED): Rule(verb="retry"),
         (stage.on_error, RETRY_DUE): Rule(verb="retry"),
     }
-    if machine.exhausted is not None and machine.exhausted != stage.on_error:
-        to = machine.exhausted
+    if machine.on_exhausted is not None and machine.on_exhausted != stage.on_error:
+        to = machine.on_exhausted
         rules[stage.on_error, RETRIES_EXHAUSTED] = Rule(verb="exhaust", to=to)
         if stage.on_fatal == to:
             rules[stage.on_error, CANCEL_REQUESTED] = Rule(verb="cancel", to=to)
@@ -373,8 +391,8 @@ def _edges(machine: Machine) -> tuple[Edge, ...]:
 
 def _stage_edges(machine: Machine, stage: Stage, add: Callable[[str, str, str], None]) -> None:
     name = stage.name
-    if stage.enter != stage.running:
-        add(stage.enter, stage.running, f"{name}.started")
+    if stage.from_state != stage.running:
+        add(stage.from_state, stage.running, f"{name}.started")
     for routes in stage.outcomes.values():
         for route in routes:
             add(stage.running, route.to, f"{name}.completed")
@@ -383,14 +401,14 @@ def _stage_edges(machine: Machine, stage: Stage, add: Callable[[str, str, str], 
         add(stage.running, target, f"{name}.timed_out")
     add(stage.running, stage.on_fatal, CANCEL_REQUESTED)
     if stage.on_error_waiting is not None:
-        add(stage.enter, stage.on_error_waiting, CANCEL_REQUESTED)
+        add(stage.from_state, stage.on_error_waiting, CANCEL_REQUESTED)
     if machine.kind[stage.on_error] == "failed":
         add(stage.on_error, stage.resume, RETRY_REQUESTED)
         add(stage.on_error, stage.resume, RETRY_DUE)
-        if machine.exhausted is not None and machine.exhausted != stage.on_error:
-            add(stage.on_error, machine.exhausted, RETRIES_EXHAUSTED)
-            if stage.on_fatal == machine.exhausted:
-                add(stage.on_error, machine.exhausted, CANCEL_REQUESTED)
+        if machine.on_exhausted is not None and machine.on_exhausted != stage.on_error:
+            add(stage.on_error, machine.on_exhausted, RETRIES_EXHAUSTED)
+            if stage.on_fatal == machine.on_exhausted:
+                add(stage.on_error, machine.on_exhausted, CANCEL_REQUESTED)
 
 
 def _is_number(value: object) -> bool:

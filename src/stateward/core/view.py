@@ -49,7 +49,7 @@ def view(machine: Machine, record: Record) -> Fields:
         "version": record.version,
         "error_code": record.error_code,
         "error_message": record.error_message,
-        **machine.disclosed(record),
+        **machine.exposed(record),
         "priority": record.priority,
         "retry_count": record.retry_count,
         "max_retries": machine.retry.max_retries,

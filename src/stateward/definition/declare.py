@@ -5,6 +5,7 @@ states), and the same reading, the same defaults and the same checks follow. Not
 """
 
 import re
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
@@ -38,6 +39,9 @@ from stateward.definition.yaml_source import (
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EARLIER = re.compile(r"[1-9][0-9]{0,17}")
 WAIT_MAX_S = 366 * 86_400
+# Keys that were renamed: accepted for one version, with a warning.
+RENAMED_KEYS = {"exhausted": "on_exhausted", "disclose": "expose"}
+RENAMED_STAGE_KEYS = {"enter": "from", "gate": "external"}
 Path = tuple[str | int, ...]
 
 
@@ -52,8 +56,8 @@ class RouteDeclared(msgspec.Struct, frozen=True, kw_only=True):
     when: dict[str, Json] | None = None
 
 
-class StageDeclared(msgspec.Struct, frozen=True, kw_only=True):
-    enter: str
+class StageDeclared(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "from"}):
+    from_state: str
     outcomes: dict[str, list[RouteDeclared]]
     on_error: str
     running: str | None = None
@@ -66,7 +70,7 @@ class StageDeclared(msgspec.Struct, frozen=True, kw_only=True):
     network: bool = False
     produces: str | None = None
     log: str | None = None
-    gate: bool = False
+    external: bool = False
 
 
 class ReviewDeclared(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,17 +102,20 @@ class MachineDeclared(msgspec.Struct, frozen=True, kw_only=True):
     states: dict[str, StateDeclared]
     stages: dict[str, StageDeclared]
     doc: str = ""
-    exhausted: str | None = None
+    on_exhausted: str | None = None
     reviews: dict[str, ReviewDeclared] = {}
     moves: list[MoveDeclared] = []
     retry: RetryDeclared = RetryDeclared()
-    disclose: dict[str, str] = {}
+    expose: dict[str, str] = {}
     upgrades: dict[str, dict[str, str]] = {}
 
 
 def from_yaml(text: str, *, source: str, runners: Iterable[str] | None = None) -> Machine:
     """The machine that a YAML text declares; `runners`, when given, are the only ones it may name."""
-    return _build(read_yaml(text, source=source), runners)
+    document, renamed = _with_current_keys(read_yaml(text, source=source))
+    for fault in renamed:
+        warnings.warn_explicit(f"{fault.path}: {fault.sentence}", FutureWarning, source, fault.line)
+    return _build(document, runners)
 
 
 def declare(
@@ -120,7 +127,11 @@ def declare(
     **parts: object,
 ) -> Machine:
     """The machine that Python values declare: the same keys as in YAML, as a mapping or by keyword."""
-    return _build(plain(_unenumed({**(declaration or {}), **parts}), source=source), runners)
+    values = _unenumed({**(declaration or {}), **parts})
+    document, renamed = _with_current_keys(plain(values, source=source))
+    for fault in renamed:
+        warnings.warn(f"{fault.path}: {fault.sentence}", FutureWarning, stacklevel=2)
+    return _build(document, runners)
 
 
 def _unenumed(value: object) -> object:
@@ -132,6 +143,50 @@ def _unenumed(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_unenumed(each) for each in value]
     return value
+
+
+def _with_current_keys(document: Document) -> tuple[Document, list[Fault]]:
+    """The document with renamed keys under their current names, and each of them with its place."""
+    if not isinstance(document.value, dict):
+        return document, []
+    renames: dict[Path, str] = {}
+    value = _rename_keys(document.value, RENAMED_KEYS, (), renames)
+    stages = value.get("stages")
+    if isinstance(stages, dict):
+        value["stages"] = {
+            name: _rename_keys(stage, RENAMED_STAGE_KEYS, ("stages", name), renames)
+            if isinstance(stage, dict)
+            else stage
+            for name, stage in stages.items()
+        }
+    # The lines follow the keys, so that a fault under a renamed key still names its line.
+    lines = dict(document.lines)
+    for path, new in renames.items():
+        size = len(path)
+        for place, line in document.lines.items():
+            if place[:size] == path:
+                lines[(*path[:-1], new, *place[size:])] = line
+    faults = [
+        document.fault(
+            path,
+            f"this key is now called {new!r}; {path[-1]!r} will be refused in the next version",
+        )
+        for path, new in renames.items()
+    ]
+    return Document(source=document.source, value=value, lines=lines), faults
+
+
+def _rename_keys(
+    mapping: dict[str, object], names: Mapping[str, str], path: Path, renames: dict[Path, str]
+) -> dict[str, object]:
+    """The mapping under current keys. A key that is there under both names stays, and is refused as unknown."""
+    current: dict[str, object] = {}
+    for key, value in mapping.items():
+        new = names.get(key, key)
+        if new != key and new not in mapping:
+            renames[*path, key] = new
+        current[key if new in mapping else new] = value
+    return current
 
 
 def _build(document: Document, runners: Iterable[str] | None) -> Machine:
@@ -212,13 +267,13 @@ def _machine(declared: MachineDeclared) -> Machine:
             Move(on=move.on, source=move.source, to=move.to, is_by_person=move.by == "person")
             for move in declared.moves
         ),
-        exhausted=declared.exhausted,
+        on_exhausted=declared.on_exhausted,
         retry=RetryRule(
             max_retries=declared.retry.max_retries or 0,
             backoff_s=declared.retry.backoff_s,
             jitter_s=declared.retry.jitter_s,
         ),
-        disclose=declared.disclose,
+        expose=declared.expose,
         upgrades={int(version): mapping for version, mapping in declared.upgrades.items()},
     )
 
@@ -226,8 +281,8 @@ def _machine(declared: MachineDeclared) -> Machine:
 def _stage(machine: str, name: str, stage: StageDeclared) -> Stage:
     return Stage(
         name=name,
-        enter=stage.enter,
-        running=stage.running or stage.enter,
+        from_state=stage.from_state,
+        running=stage.running or stage.from_state,
         outcomes={
             label: tuple(Route(to=route.to, when=_guard(route.when)) for route in routes)
             for label, routes in stage.outcomes.items()
@@ -235,14 +290,14 @@ def _stage(machine: str, name: str, stage: StageDeclared) -> Stage:
         on_error=stage.on_error,
         on_fatal=stage.on_fatal or stage.on_error,
         on_error_waiting=stage.on_error_waiting,
-        resume=stage.resume or stage.enter,
+        resume=stage.resume or stage.from_state,
         timeout_s=stage.timeout_s or TIMEOUT_DEFAULT_S,
         runner=stage.runner or f"{machine}.{name}",
         isolation=stage.isolation,
         network=stage.network,
         produces=stage.produces,
         log_field=stage.log or f"{name}_log_ref",
-        is_gated=stage.gate,
+        is_external=stage.external,
     )
 
 
@@ -318,8 +373,8 @@ class _Check:
         if not d.stages and not d.moves:
             yield self._fault(("stages",), "a machine has at least one stage or move")
         yield from self._state(("initial",), d.initial, ("ready", "running"))
-        if d.exhausted is not None:
-            yield from self._state(("exhausted",), d.exhausted, ("failed", "terminal"))
+        if d.on_exhausted is not None:
+            yield from self._state(("on_exhausted",), d.on_exhausted, ("failed", "terminal"))
         for name, stage in d.stages.items():
             yield from self._stage(("stages", name), name, stage)
         for name, review in d.reviews.items():
@@ -327,8 +382,8 @@ class _Check:
         for place, move in enumerate(d.moves):
             yield from self._move(("moves", place), move)
         yield from self._retry(d.retry)
-        for field, since in d.disclose.items():
-            yield from self._state(("disclose", field), since, None)
+        for field, since in d.expose.items():
+            yield from self._state(("expose", field), since, None)
         for version, mapping in d.upgrades.items():
             for old, new in mapping.items():
                 yield from self._state(("upgrades", version, old), new, None)
@@ -343,20 +398,21 @@ class _Check:
             yield self._fault(path, f"{name!r} is {self._kinds[name]}, but must be {wanted}")
 
     def _stage(self, path: Path, name: str, stage: StageDeclared) -> Iterator[Fault]:
-        running = stage.running or stage.enter
+        running = stage.running or stage.from_state
         yield from self._state((*path, "running"), running, ("running",))
-        if stage.enter != running:
-            yield from self._state((*path, "enter"), stage.enter, ("ready",))
+        if stage.from_state != running:
+            yield from self._state((*path, "from"), stage.from_state, ("ready",))
         yield from self._state((*path, "on_error"), stage.on_error, ("failed", "terminal"))
         for key in ("on_fatal", "on_error_waiting"):
             target = getattr(stage, key)
             if target is not None:
                 yield from self._state((*path, key), target, ("failed", "terminal"))
-        if stage.resume is not None and stage.resume not in (stage.enter, running):
+        if stage.resume is not None and stage.resume not in (stage.from_state, running):
             yield self._fault(
-                (*path, "resume"), f"a retry of {name!r} resumes at {stage.enter!r} or {running!r}"
+                (*path, "resume"),
+                f"a retry of {name!r} resumes at {stage.from_state!r} or {running!r}",
             )
-        if stage.on_error_waiting is not None and stage.enter == running:
+        if stage.on_error_waiting is not None and stage.from_state == running:
             yield self._fault(
                 (*path, "on_error_waiting"), f"{name!r} has no state of its own for waiting"
             )
@@ -461,7 +517,7 @@ class _Check:
         d = self._declared
         owners: dict[str, str] = {}
         for name, stage in d.stages.items():
-            for state in dict.fromkeys((stage.enter, stage.running or stage.enter)):
+            for state in dict.fromkeys((stage.from_state, stage.running or stage.from_state)):
                 if state in owners:
                     yield self._fault(
                         ("stages", name), f"{state!r} belongs to stage {owners[state]!r} already"

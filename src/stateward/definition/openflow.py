@@ -92,9 +92,9 @@ def main(extracted: dict) -> dict:
 
 def to_openflow(machine: Machine) -> tuple[Fields, dict[str, str]]:
     """The flow, whose steps name their scripts by file, and the text of each of these files."""
-    calls = [stage for stage in machine.stages if stage.is_gated]
+    calls = [stage for stage in machine.stages if stage.is_external]
     if not calls:
-        gated = "mark the stages that somebody outside starts with `gate: true`"
+        gated = "mark the stages that somebody outside starts with `external: true`"
         raise InvalidRequest(
             f"{machine.name} is sequenced by Stateward alone: there is nothing for a flow to call; {gated}"
         )
@@ -178,7 +178,7 @@ def _step(machine: Machine, stage: Stage, *, has_gate: bool, is_last: bool) -> F
     }
     if has_gate:  # after a person's decision only what was accepted goes on
         step["skip_if"] = {
-            "expr": f"Boolean(results.{GATE}?.status) && results.{GATE}.status !== '{stage.enter}'"
+            "expr": f"Boolean(results.{GATE}?.status) && results.{GATE}.status !== '{stage.from_state}'"
         }
     return step
 
@@ -202,7 +202,7 @@ def _retry(machine: Machine, *, is_last: bool) -> Fields:
 def _review_before(machine: Machine, stage: Stage) -> Review | None:
     """The review that may stand before a stage: some answer to it leads there."""
     return next(
-        (review for review in machine.reviews if stage.enter in review.outcomes.values()), None
+        (review for review in machine.reviews if stage.from_state in review.outcomes.values()), None
     )
 
 

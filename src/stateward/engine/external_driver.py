@@ -54,7 +54,7 @@ def steps_of(machine: Machine) -> dict[str, tuple[str, ...]]:
     steps: dict[str, tuple[str, ...]] = {}
     gate = ""
     for stage in machine.stages:
-        gate = stage.name if stage.is_gated else gate
+        gate = stage.name if stage.is_external else gate
         if gate:
             steps[gate] = (*steps.get(gate, ()), stage.name)
     return steps

@@ -177,5 +177,5 @@ def _failures(stage: Stage) -> list[tuple[str, str]]:
     targets = {stage.on_error, stage.on_fatal}
     moves = [(stage.running, to) for to in targets]
     if stage.on_error_waiting is not None:
-        moves.append((stage.enter, stage.on_error_waiting))
+        moves.append((stage.from_state, stage.on_error_waiting))
     return moves

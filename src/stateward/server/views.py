@@ -70,7 +70,7 @@ def record_view(app: App, record: Record) -> schemas.Record:
         version=record.version,
         error_code=record.error_code,
         error_message=record.error_message,
-        disclosed=machine.disclosed(record),
+        disclosed=machine.exposed(record),
         priority=record.priority,
         retry_count=record.retry_count,
         max_retries=machine.retry.max_retries,
@@ -89,7 +89,7 @@ def record_view(app: App, record: Record) -> schemas.Record:
 def upload_view(app: App, record: Record) -> schemas.Upload:
     """A record of the machine `upload`, with exactly the fields that are due."""
     machine = app.registry.of(record)
-    disclosed = machine.disclosed(record)
+    disclosed = machine.exposed(record)
     known = {name: disclosed[name] for name in UPLOAD_FIELDS if name in disclosed}
     further = {name: value for name, value in disclosed.items() if name not in UPLOAD_FIELDS}
     size = record.labels.get("size")

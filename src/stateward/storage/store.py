@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from stateward.core.chain import Anchor, advance, seal
 from stateward.core.errors import ConcurrentModification, StoreMismatch
 from stateward.core.failpoints import Point, point
-from stateward.core.machine import Machine
+from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     Change,
     Disposition,
@@ -175,7 +175,6 @@ _DERIVED = re.compile(r"[^:]+:[0-9]+:[^:]+")
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_fields = msgspec.json.Decoder(Fields).decode
 _decode_outputs = msgspec.json.Decoder(dict[str, int]).decode
-_decode_machine = msgspec.json.Decoder(Machine).decode
 
 
 class Pause(msgspec.Struct, frozen=True, kw_only=True):
@@ -622,7 +621,9 @@ class Store:
     def machines(self) -> list[tuple[Machine, str]]:
         """Every version of every machine that ever had records here, with its digest."""
         found = self._database.rows("SELECT document, digest FROM machines ORDER BY name, version")
-        return [(_decode_machine(str(document)), str(digest)) for document, digest in found]
+        return [
+            (load_machine(_decode_fields(str(document))), str(digest)) for document, digest in found
+        ]
 
     def pinned(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
         """Records in a status that follow this version of a machine; inside a unit they are ours."""

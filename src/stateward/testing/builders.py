@@ -34,7 +34,7 @@ SMALL: dict[str, Any] = {
     "states": {"new": "ready", "reading": "running", "read": "terminal", "broken": "failed"},
     "stages": {
         "read": {
-            "enter": "new",
+            "from": "new",
             "running": "reading",
             "outcomes": {"done": "read"},
             "on_error": "broken",
