@@ -24,7 +24,7 @@ from stateward.core.model import (
     Work,
     to_iso,
 )
-from stateward.engine.coordinator import Coordinator, MachineRegistry, register
+from stateward.engine.coordinator import Coordinator, CoordinatorConfig, MachineRegistry, register
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import (
     TOPIC_EVENTS,
@@ -38,7 +38,7 @@ from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.sdk import Limits, Result
-from stateward.workers.worker import Finished, Key, Worker
+from stateward.workers.worker import Finished, Key, Worker, WorkerConfig, WorkerIdentity
 
 START: Micros = 1_800_000_000 * SECOND
 LEASE_S = 15.0
@@ -199,26 +199,23 @@ class SimulatedWorker(Worker):
         self._outcome = outcome
         self._ask_at: dict[Key, Micros] = {}
         self._beat_due: Micros = 0
-        nobody: dict[str, object] = dict.fromkeys(runners)
+        loaded: dict[str, object] = dict.fromkeys(runners)
         super().__init__(
-            name=process.alias,
-            host="here",
-            pid=process.life,
-            life="",
+            WorkerIdentity(name=process.alias, host="here", pid=process.life, life=""),
+            WorkerConfig(
+                limits=Limits(),
+                processes=process.around.slots,
+                prefetch=0,
+                inline_window=1,
+                heartbeat_s=0.0,
+                scratch_root=Path("/nowhere"),
+            ),
             database=process.database,
             bus=process.bus,
-            outputs=process.outputs,
+            runners=loaded,  # type: ignore[arg-type]
             artifact_path=Path,
-            runners=nobody,  # type: ignore[arg-type]
-            imports=(),
-            limits=Limits(),
-            processes=process.around.slots,
-            prefetch=0,
-            inline_window=1,
-            heartbeat_s=0.0,
             clock=process.clock,
             sleep=lambda _: None,
-            scratch_root=Path("/nowhere"),
             log=Silent("worker"),
         )
 
@@ -428,9 +425,11 @@ class Process:
             sleep=around.pass_s,
             is_alive=around.is_alive,
             on_transitions=around.witness.moved,
-            lease_s=LEASE_S,
-            deliveries_max=DELIVERIES_MAX,
-            ageing_s={around.machine.name: around.ageing_s},
+            config=CoordinatorConfig(
+                lease_s=LEASE_S,
+                deliveries_max=DELIVERIES_MAX,
+                ageing_s={around.machine.name: around.ageing_s},
+            ),
             ticks=lambda: around.now / SECOND,
         )
         if not self.is_coordinator:  # a frontend: it opens and asks, but has no loop

@@ -63,6 +63,7 @@ from stateward.core.view import (
 )
 from stateward.engine.coordinator import (
     Coordinator,
+    CoordinatorConfig,
     MachineRegistry,
     Submission,
     Submitted,
@@ -76,7 +77,7 @@ from stateward.engine.history import (
     verify,
 )
 from stateward.engine.mirror import Comparison, Mirror, compare
-from stateward.engine.node import Node
+from stateward.engine.node import Node, Roles
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.engine.system import (
@@ -128,6 +129,8 @@ from stateward.workers.worker import (
     Pairs,
     StageSavedValues,
     Worker,
+    WorkerConfig,
+    WorkerIdentity,
     options_of,
 )
 
@@ -281,10 +284,12 @@ class App:
             sleep=time.sleep,
             is_alive=is_alive,
             on_transitions=self._log_transitions,
-            batch_max=self.settings.coordinator.batch_max,
-            lease_s=self.settings.worker.lease_seconds,
-            deliveries_max=self.settings.worker.deliveries_max,
-            ageing_s=self._ageing(),
+            config=CoordinatorConfig(
+                batch_max=self.settings.coordinator.batch_max,
+                lease_s=self.settings.worker.lease_seconds,
+                deliveries_max=self.settings.worker.deliveries_max,
+                ageing_s=self._ageing(),
+            ),
             ticks=time.monotonic,
         )
 
@@ -947,28 +952,26 @@ class App:
         is_apart = not (self._is_runner or isinstance(self.database, SqliteDatabase))
         database = open_database(self.settings, role=RUNNER_ROLE) if is_apart else self.database
         return Worker(
-            name=name,
-            host=host_name(),
-            pid=os.getpid(),
-            life=life,
+            WorkerIdentity(name=name, host=host_name(), pid=os.getpid(), life=life),
+            WorkerConfig(
+                limits=self._limits(),
+                processes=own.processes,
+                prefetch=own.prefetch,
+                inline_window=own.inline_window,
+                heartbeat_s=own.heartbeat_seconds,
+                scratch_root=own_scratch(self.settings.data_path.absolute() / "scratch", life=life),
+                imports=tuple(self._child_imports()),
+                options=self.domains.runner_options,
+                offline=frozenset(self.domains.offline_runners),
+                owns_database=is_apart,
+            ),
             database=database,
             bus=Bus(database),
-            outputs=Outputs(database),
-            artifact_path=self.artifacts.path,
             runners=registered(),
-            imports=self._child_imports(),
-            limits=self._limits(),
-            processes=own.processes,
-            prefetch=own.prefetch,
-            inline_window=own.inline_window,
-            heartbeat_s=own.heartbeat_seconds,
+            artifact_path=self.artifacts.path,
             clock=self.clock,
             sleep=time.sleep,
-            scratch_root=own_scratch(self.settings.data_path.absolute() / "scratch", life=life),
             log=telemetry.log("worker"),
-            options=self.domains.runner_options,
-            offline=self.domains.offline_runners,
-            on_close=database.close if is_apart else lambda: None,
         )
 
     def _child_imports(self) -> list[str]:
@@ -1061,16 +1064,19 @@ class App:
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
         if is_coordinator:
             self.store.begin_epoch()
-        return Node(
-            database=self.database,
-            settings=self.settings,
-            clock=self.clock,
-            bus=self.bus,
+        roles = Roles(
             worker=self.worker() if is_worker else None,
             coordinator=self.coordinator if is_coordinator else None,
             scheduler=self.scheduler if is_coordinator else None,
             mirror=self.mirror() if is_coordinator else None,
             notifier=self.notifier if is_notifier else None,
+        )
+        return Node(
+            roles,
+            database=self.database,
+            bus=self.bus,
+            clock=self.clock,
+            idle_s=self.settings.coordinator.idle_seconds,
         )
 
     def run_until_idle(self) -> None:

@@ -60,9 +60,6 @@ from stateward.transport import (
     WorkerInfo,
 )
 
-BATCH_MAX = 512
-LEASE_S = 15.0
-DELIVERIES_MAX = 3
 CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
 WORKER_LOST = "WORKER_LOST"
 
@@ -140,6 +137,15 @@ class MachineRegistry:
         return Words(kinds=kinds, running=running)
 
 
+class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How a coordinator works. `ageing_s`, by machine: the wait that lifts a record by one priority; 0 for never."""
+
+    batch_max: int = 512
+    lease_s: float = 15.0
+    deliveries_max: int = 3
+    ageing_s: Mapping[str, float] = {}
+
+
 class Coordinator:
     """Commits what the core decides."""
 
@@ -154,10 +160,7 @@ class Coordinator:
         sleep: Callable[[float], None],
         is_alive: Callable[[WorkerInfo], bool] = lambda _: True,
         on_transitions: Callable[[Sequence[Transition], Sequence[Record]], None] | None = None,
-        batch_max: int = BATCH_MAX,
-        lease_s: float = LEASE_S,
-        deliveries_max: int = DELIVERIES_MAX,
-        ageing_s: Mapping[str, float] | None = None,
+        config: CoordinatorConfig = CoordinatorConfig(),  # noqa: B008 - frozen
         ticks: Callable[[], float] | None = None,
     ) -> None:
         self._store = store
@@ -168,10 +171,10 @@ class Coordinator:
         self._sleep = sleep
         self._is_alive = is_alive
         self._on_transitions = on_transitions
-        self._batch_max = batch_max
-        self._hearing = LeaseTracker(lease_s=lease_s, ticks=ticks or (lambda: clock() / SECOND))
-        self._deliveries_max = deliveries_max
-        self._ageing_s = ageing_s or {}
+        self._config = config
+        self._hearing = LeaseTracker(
+            lease_s=config.lease_s, ticks=ticks or (lambda: clock() / SECOND)
+        )
         self.under_way = 0
         """How many jobs workers had when they were last handed out."""
 
@@ -206,7 +209,7 @@ class Coordinator:
             artifact=opening.artifact,
             dedupe=opening.dedupe,
             priority=opening.priority,
-            ageing_s=self._ageing_s.get(machine.name, 0.0),
+            ageing_s=self._config.ageing_s.get(machine.name, 0.0),
             labels=opening.labels,
             replaces=opening.replaces,
             reason=opening.reason,
@@ -222,7 +225,7 @@ class Coordinator:
                 rank=rank_of(
                     created_at=record.created_at,
                     priority=priority,
-                    ageing_s=self._ageing_s.get(record.machine, 0.0),
+                    ageing_s=self._config.ageing_s.get(record.machine, 0.0),
                 ),
             )
             for record in records
@@ -337,7 +340,7 @@ class Coordinator:
     def _turn(self, told: Sequence[Event], *, is_taking: bool, is_handing_out: bool) -> int:
         batch = Batch(now=self._clock())
         with self._store.transaction():
-            reported = self._bus.reported(limit=self._batch_max) if is_taking else []
+            reported = self._bus.reported(limit=self._config.batch_max) if is_taking else []
             events = [*told, *(each.event for each in reported if each.event is not None)]
             if reported:
                 point(Point.EVENTS_TAKEN)
@@ -378,7 +381,7 @@ class Coordinator:
             change = start(machine, record, worker=worker, now=batch.now).change
             batch.change(change)
             batch.sent.append(_work(change.record, stage, worker))
-            if len(batch.sent) == self._batch_max or not room.is_left:
+            if len(batch.sent) == self._config.batch_max or not room.is_left:
                 return
 
     def _queues(self, room: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
@@ -413,7 +416,7 @@ class Coordinator:
         """
         taken = batch.taken[place]
         seen = set(batch.changed)
-        most = min(room.left_for(stage), self._batch_max)
+        most = min(room.left_for(stage), self._config.batch_max)
         for enough in sorted({max(1, most - arrived), most}):
             if not room.left_for(stage):
                 return
@@ -426,13 +429,13 @@ class Coordinator:
 
     def _hand_out_again(self, room: "Capacity", batch: "Batch") -> None:
         """Work whose worker was lost goes to another; too often lost, its attempt has failed."""
-        orphans = self._bus.orphans(limit=self._batch_max)
+        orphans = self._bus.orphans(limit=self._config.batch_max)
         self._load((work.record_id for work in orphans), batch)
         for work in orphans:
             record = batch.records.get(work.record_id)
             if record is None or record.version != work.version:
                 batch.withdrawn.append((work.record_id, work.version))
-            elif work.worker != GIVEN_BACK and work.delivery >= self._deliveries_max:
+            elif work.worker != GIVEN_BACK and work.delivery >= self._config.deliveries_max:
                 self._decide(_lost_event(work, batch.now), batch)
             else:
                 machine = self._registry.of(record)
@@ -473,7 +476,9 @@ class Coordinator:
 
     def _adopt(self, machine: Machine, version: int, status: str, now: Micros) -> int:
         with self._store.transaction():
-            records = self._store.pinned(machine.name, version, status, limit=self._batch_max)
+            records = self._store.pinned(
+                machine.name, version, status, limit=self._config.batch_max
+            )
             changes = [
                 applied.change
                 for record in records

@@ -116,7 +116,7 @@ class Mirror:
     ) -> None:
         self._store, self._folder = store, folder
         self._clock, self._ticks, self._warn = clock, ticks, warn
-        self._batch_max = batch_max
+        self.batch_max = batch_max
         self._keeping = keeping
         self._disk = disk
         self._ledger: Ledger | None = None
@@ -150,7 +150,7 @@ class Mirror:
 
     def _step(self) -> int:
         ledger = self._opened()
-        fresh = self._store.log(after=self._seq, limit=self._batch_max)
+        fresh = self._store.log(after=self._seq, limit=self.batch_max)
         if not fresh:
             return 0
         ledger.mirror([entry_of(each) for each in fresh], source=SOURCE)

@@ -23,7 +23,6 @@ from stateward.engine.mirror import Mirror
 from stateward.engine.scheduler import Scheduler
 from stateward.engine.system import SteadyClock
 from stateward.notifications import Notifier
-from stateward.settings import Settings
 from stateward.storage.database import (
     TOPIC_CHANGES,
     TOPIC_EVENTS,
@@ -44,6 +43,16 @@ DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 WAIT_STEP_S = 5.0
 
 
+class Roles(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process does; None for what it does not. A coordinator comes with its scheduler."""
+
+    worker: Worker | None = None
+    coordinator: Coordinator | None = None
+    scheduler: Scheduler | None = None
+    mirror: Mirror | None = None
+    notifier: Callable[[Callable[[], None]], Notifier] | None = None
+
+
 class Node:
     """One thread that drives the roles of a process: do what there is to do, then sleep until it rings.
 
@@ -56,24 +65,21 @@ class Node:
 
     def __init__(
         self,
+        roles: Roles,
         *,
         database: Database,
-        settings: Settings,
-        clock: Callable[[], Micros],
         bus: Bus,
-        worker: Worker | None = None,
-        coordinator: Coordinator | None = None,
-        scheduler: Scheduler | None = None,
-        mirror: Mirror | None = None,
-        notifier: Callable[[Callable[[], None]], Notifier] | None = None,
+        clock: Callable[[], Micros],
+        idle_s: float,
     ) -> None:
         self._database = database
-        self._settings = settings
         self._clock = clock
         self._bus = bus
-        self._worker = worker
-        self._coordinator = coordinator
-        self._scheduler = scheduler
+        self._idle_s = idle_s
+        self._worker = roles.worker
+        self._coordinator = roles.coordinator
+        self._scheduler = roles.scheduler
+        self._mirror = roles.mirror
         self._is_stopping = False
         self._recover_at = 0.0
         self._trouble: Trouble | None = None
@@ -82,14 +88,13 @@ class Node:
         self._is_clock_off = False
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         # A notifier beside a coordinator sees what that did at the end of the same turn.
-        is_coordinator = coordinator is not None
+        notifier = roles.notifier
         topics = (
             (TOPIC_EVENTS, TOPIC_READY)
-            if is_coordinator
+            if roles.coordinator is not None
             else (TOPIC_CHANGES,) * (notifier is not None)
         )
         self._wakeup: Wakeup | None = database.wakeup(*topics) if topics else None
-        self._mirror = mirror
         self._notifier = None if notifier is None else notifier(self._wake)
 
     def __enter__(self) -> Self:
@@ -212,7 +217,7 @@ class Node:
         if worker is not None:
             worker.committed()
         if self._mirror is not None:
-            is_busy |= self._mirror.step() >= self._settings.ledger.batch_max
+            is_busy |= self._mirror.step() >= self._mirror.batch_max
         if self._notifier is not None:
             is_busy |= self._notifier.step()
         return is_busy
@@ -257,7 +262,7 @@ class Node:
             os.read(self._wake_reader, 4096)
 
     def _patience(self) -> float:
-        waits = [self._settings.coordinator.idle_seconds]
+        waits = [self._idle_s]
         if self._worker is not None:
             waits.append(self._worker.wake_in())
         if self._mirror is not None and (wakes_in := self._mirror.wakes_in) is not None:

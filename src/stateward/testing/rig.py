@@ -22,6 +22,7 @@ from stateward.core.model import (
 from stateward.core.query import Query, parse_query
 from stateward.engine.coordinator import (
     Coordinator,
+    CoordinatorConfig,
     MachineRegistry,
     Submission,
     register,
@@ -86,10 +87,12 @@ class Rig:
             new_id=new_id or (lambda prefix: f"{prefix}_{next(numbers):06d}"),
             sleep=self.clock.pass_s,
             is_alive=lambda worker: worker.id not in self.gone,
-            batch_max=batch_max,
-            lease_s=lease_s,
-            deliveries_max=deliveries_max,
-            ageing_s={machine.name: ageing_s for machine in machines},
+            config=CoordinatorConfig(
+                batch_max=batch_max,
+                lease_s=lease_s,
+                deliveries_max=deliveries_max,
+                ageing_s={machine.name: ageing_s for machine in machines},
+            ),
         )
         self.scheduler = Scheduler(
             store=self.store,

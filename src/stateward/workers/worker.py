@@ -119,64 +119,67 @@ class StageSavedValues:
         return self._outputs.kept(*self._of, name)
 
 
+class WorkerIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """Which process a worker is. `life` tells two processes with the same pid apart."""
+
+    name: str
+    host: str
+    pid: int
+    life: str
+
+
+class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How a worker works. `imports` are loaded by its child processes; `offline` are runners that get no network."""
+
+    limits: Limits
+    processes: int
+    prefetch: int
+    inline_window: int
+    heartbeat_s: float
+    scratch_root: Path
+    imports: tuple[str, ...] = ()
+    options: Mapping[str, Fields] = {}
+    offline: frozenset[str] = frozenset()
+    owns_database: bool = False
+
+
 class Worker:
     """All attempts of one process."""
 
     def __init__(
         self,
+        identity: WorkerIdentity,
+        config: WorkerConfig,
         *,
-        name: str,
-        host: str,
-        pid: int,
-        life: str,
         database: Database,
         bus: Bus,
-        outputs: Outputs,
-        artifact_path: Callable[[str], Path],
         runners: Mapping[str, Runner],
-        imports: Sequence[str],
-        limits: Limits,
-        processes: int,
-        prefetch: int,
-        inline_window: int,
-        heartbeat_s: float,
+        artifact_path: Callable[[str], Path],
         clock: Callable[[], Micros],
         sleep: Callable[[float], object],
-        scratch_root: Path,
         log: Log,
-        options: Mapping[str, Fields] | None = None,
-        offline: Sequence[str] = (),
-        on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        self.name = name
+        self.name = identity.name
+        self._config = config
         self._database = database
         self._bus = bus
-        self._outputs = outputs
+        self._outputs = Outputs(database)
         self._artifact_path = artifact_path
         self._runners = runners
-        self._imports = list(imports)
-        self._limits = limits
-        self._processes = processes
-        self._ahead = Ahead(prefetch)
-        self._window = processes * (1 + max(prefetch, AHEAD_MAX)) + inline_window
-        self._heartbeat_s = heartbeat_s
+        self._ahead = Ahead(config.prefetch)
+        slots_max = config.processes * (1 + max(config.prefetch, AHEAD_MAX))
+        self._window = slots_max + config.inline_window
         self._clock = clock
         self._sleep = sleep
-        self._scratch_root = scratch_root
         self._log = log
-        self._options = options or {}
-        self._offline = frozenset(
-            offline
-        )  # runners that need no network, whatever their machine says
-        self._on_close = on_close
         self._info = WorkerInfo(
-            id=name,
-            host=host,
-            pid=pid,
-            life=life,
+            id=identity.name,
+            host=identity.host,
+            pid=identity.pid,
+            life=identity.life,
             runners=tuple(sorted(runners)),
-            slots=processes * (1 + prefetch),
-            inline_slots=inline_window,
+            slots=config.processes * (1 + config.prefetch),
+            inline_slots=config.inline_window,
             started_at=clock(),
             seen_at=clock(),
         )
@@ -299,11 +302,12 @@ class Worker:
         for child in list(self._children):
             child.close(wait_s=CLOSE_S)
         self._children.clear()
-        rmtree(self._scratch_root, ignore_errors=True)
+        rmtree(self._config.scratch_root, ignore_errors=True)
         self._wakeup.close()
         with suppress(StoreError):  # then our silence says the same, a lease later
             self._bus.leave(self.name)
-        self._on_close()
+        if self._config.owns_database:
+            self._database.close()
 
     # Inside
 
@@ -342,11 +346,13 @@ class Worker:
             )
         except ArtifactError as error:
             return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
-        return run_runner(runner, job, limits=self._limits, sleep=self._sleep, now=self._clock)
+        return run_runner(
+            runner, job, limits=self._config.limits, sleep=self._sleep, now=self._clock
+        )
 
     def _start(self) -> None:
         for key, work in list(self._queue.items()):
-            may_connect = work.network and work.runner not in self._offline
+            may_connect = work.network and work.runner not in self._config.offline
             child = self._idle_child(may_connect=may_connect)
             if child is None:
                 return
@@ -370,7 +376,7 @@ class Worker:
     def _give_back(self) -> None:
         """Nobody waits here for long behind jobs that take long: what is not begun goes to whoever has room."""
         waiting = [work for work in self._queue.values() if not work.is_inline]
-        if not waiting or len(self._began) < self._processes:
+        if not waiting or len(self._began) < self._config.processes:
             return
         elapsed_s = time.monotonic() - max(self._began.values())
         if elapsed_s < WAIT_S_MAX:
@@ -390,14 +396,14 @@ class Worker:
         for child in idle:
             if child.may_connect == may_connect:
                 return child
-        if len(self._children) >= self._processes:
+        if len(self._children) >= self._config.processes:
             if not idle:
                 return None
             self._dismiss(idle[0])
         child = Child.spawn(
-            self._imports,
-            limits=self._limits,
-            scratch_root=self._scratch_root,
+            self._config.imports,
+            limits=self._config.limits,
+            scratch_root=self._config.scratch_root,
             now=self._clock,
             network=may_connect,
         )
@@ -439,7 +445,7 @@ class Worker:
         return StageSavedValues(self._outputs, work.record_id, work.stage, self._clock)
 
     def _options_of(self, work: Work) -> Fields:
-        return options_of(self._options, work.runner)
+        return options_of(self._config.options, work.runner)
 
     def _artifact(self, work: Work) -> Path | None:
         return None if work.artifact is None else self._artifact_path(work.artifact)
@@ -475,11 +481,11 @@ class Worker:
 
     def _beat(self) -> None:
         now = time.monotonic()
-        slots = self._processes * (1 + self._ahead.jobs)
+        slots = self._config.processes * (1 + self._ahead.jobs)
         is_other = slots < self._info.slots or slots >= 2 * self._info.slots
         if now < self._beat_at and not is_other:
             return
-        self._next_beat_at = now + self._heartbeat_s  # once this one is durable
+        self._next_beat_at = now + self._config.heartbeat_s  # once this one is durable
         self._info = msgspec.structs.replace(self._info, seen_at=self._clock(), slots=slots)
         self._bus.announce(self._info)
         self._bus.call_for_work()
