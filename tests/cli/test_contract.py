@@ -282,7 +282,7 @@ def test_the_profiles_are_those_of_the_settings() -> None:
     assert PROFILES == PROFILES_OF_SETTINGS
 
 
-@pytest.mark.parametrize("name", ["cli.md", "settings.md"])
+@pytest.mark.parametrize("name", ["cli.md", "metrics.md", "settings.md"])
 def test_the_reference_is_what_the_code_says(name: str) -> None:
     text = (REFERENCE / name).read_text("utf-8")
 
@@ -296,12 +296,24 @@ def test_the_reference_is_written_where_one_says(tmp_path: Path) -> None:
     assert written == pages()
 
 
+@pytest.mark.parametrize("name", ["--help", "-o"])
+def test_the_reference_is_never_written_into_a_folder_named_like_an_option(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SystemExit, match="usage: "):
+        main(Path(name))
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_reference_names_every_command_exit_code_and_setting() -> None:
     cli_page, settings_page = pages()["cli.md"], pages()["settings.md"]
 
     assert all(f"## stateward {path}\n" in cli_page for path in commands())
     assert all(f"| {int(code)} | {code.meaning} |" in cli_page for code in Exit)
-    assert all(knob.path.split(".")[-1] in settings_page for knob in describe_settings())
+    assert all(each.path.split(".")[-1] in settings_page for each in describe_settings())
 
 
 def test_the_help_tells_the_exit_codes(shell: Shell) -> None:

@@ -35,9 +35,9 @@ def test_the_waits_of_a_delivery_last_a_day() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("notices: {webhook_allow: ['10.0.0.1/8']}", "an allowed place must be a host"),
-        ("notices: {webhook_allow: ['http://a']}", "an allowed place must be a host"),
-        ("notices: {webhook_allow: ['*']}", "an allowed place must be a host"),
+        ("notices: {webhook_allow: ['10.0.0.1/8']}", "an entry must be a host"),
+        ("notices: {webhook_allow: ['http://a']}", "an entry must be a host"),
+        ("notices: {webhook_allow: ['*']}", "an entry must be a host"),
         ("notices: {webhook_ports: [0]}", "webhook_ports"),
         ("notices: {webhook_timeout_seconds: 0}", "webhook_timeout_seconds"),
         ("notices: {mail_on: [everything]}", "mail_on"),

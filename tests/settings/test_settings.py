@@ -9,7 +9,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward import settings as module
 from stateward.core.errors import DeclarationError
 from stateward.core.retry import RetryRule
 from stateward.definition import yaml_source
@@ -19,7 +18,9 @@ from stateward.settings import (
     Settings,
     WorkerSettings,
     describe_settings,
+    load,
     masked,
+    sources,
 )
 
 UPLOAD_STATES = ("queued_for_parse", "parsing", "parsed", "normalizing", "normalized", "error")
@@ -31,14 +32,14 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "stateward.yaml"
 
 
-def load(config: Path, text: str, **variables: str) -> Settings:
+def load_text(config: Path, text: str, **variables: str) -> Settings:
     config.write_text(text, "utf-8")
     return Settings.load(config, environ=variables)
 
 
 def faults_of(config: Path, text: str, **variables: str) -> list[str]:
     with pytest.raises(DeclarationError) as refused:
-        load(config, text, **variables)
+        load_text(config, text, **variables)
     return [str(fault).removeprefix(f"{config.parent}{os.sep}") for fault in refused.value.faults]
 
 
@@ -49,7 +50,7 @@ def test_personal_retries_nothing_watches_nothing_and_takes_things_in_order() ->
     settings = Settings.load(None, profile="personal", environ=NOTHING)
     upload = settings.machine("upload")
 
-    assert settings.shown()["upload_record"] == {
+    assert settings.as_mapping()["upload_record"] == {
         "states": list(UPLOAD_STATES),
         "retry": False,
         "timeout_monitoring": False,
@@ -103,7 +104,7 @@ def test_enterprise_has_everything_on() -> None:
         "normal": 5,
         "batch_import": 1,
     }
-    assert settings.shown()["upload_record"] == {
+    assert settings.as_mapping()["upload_record"] == {
         "states": list(UPLOAD_STATES),
         "retry": {
             "enabled": True,
@@ -165,7 +166,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
         transient_attempts=3,
         transient_backoff_seconds=0.5,
     )
-    assert settings.shown()["coordinator"] == {
+    assert settings.as_mapping()["coordinator"] == {
         "batch_max": 512,
         "idle_seconds": 30,
         "ageing_seconds": 600,
@@ -189,7 +190,7 @@ contract_record:
       - {url: "https://example.com/hook", events: [completed]}
 """
 
-    settings = load(config, text)
+    settings = load_text(config, text)
     upload, contract = settings.machine("upload"), settings.machine("contract")
 
     assert settings.profile == "business"
@@ -211,7 +212,7 @@ upload_record:
   webhooks: {enabled: false, endpoints: [{url: "https://a", events: [error]}]}
 """
 
-    upload = load(config, text).machine("upload")
+    upload = load_text(config, text).machine("upload")
 
     assert upload.max_retries == 0
     assert upload.timeouts_s == {}
@@ -220,7 +221,7 @@ upload_record:
 
 
 def test_a_file_can_switch_on_what_its_profile_has_off(config: Path) -> None:
-    upload = load(config, "upload_record:\n  retry: {max_retries: 1}\n").machine("upload")
+    upload = load_text(config, "upload_record:\n  retry: {max_retries: 1}\n").machine("upload")
 
     assert upload.retry_rule(RetryRule()) == RetryRule(max_retries=1)
 
@@ -228,7 +229,7 @@ def test_a_file_can_switch_on_what_its_profile_has_off(config: Path) -> None:
 def test_without_a_section_the_machine_itself_rules(config: Path) -> None:
     declared = RetryRule(max_retries=7, backoff_s=(1.0,))
 
-    contract = load(config, "").machine("contract")
+    contract = load_text(config, "").machine("contract")
 
     assert contract.retry_rule(declared) is declared
     assert contract.timeout_s("extracting") is None
@@ -238,7 +239,9 @@ def test_without_a_section_the_machine_itself_rules(config: Path) -> None:
 
 
 def test_null_hands_a_rule_back_to_the_machine(config: Path) -> None:
-    upload = load(config, "profile: business\nupload_record:\n  retry: null\n").machine("upload")
+    upload = load_text(config, "profile: business\nupload_record:\n  retry: null\n").machine(
+        "upload"
+    )
 
     assert upload.max_retries is None
 
@@ -292,7 +295,7 @@ def test_the_environment_of_the_process_is_read_when_none_is_given(
 def test_relative_paths_in_a_file_are_counted_from_the_file(config: Path) -> None:
     text = "data: files\npipelines: [mine/machine.yaml, runners.py, my.package, /abs/a.yml]\n"
 
-    settings = load(config, text)
+    settings = load_text(config, text)
 
     assert settings.data_path == config.parent / "files"
     assert settings.pipelines == (
@@ -353,7 +356,7 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
         ("store:\n  url: 'memory:x'", "2: store.url: nothing may follow memory:"),
         ("store:\n  url: 'sqlite::memory:'", "2: store.url: sqlite: must be followed by nothing or "
          "by the path of a file"),
-        ("store:\n  url: sqlite://x/y.db", "2: store.url: a whole path has three slashes before "
+        ("store:\n  url: sqlite://x/y.db", "2: store.url: an absolute path has three slashes before "
          "it, as in sqlite:///var/lib/stateward.db"),
         ("store:\n  url: 'postgresql:db'", "2: store.url: url must have the form "
          "postgresql://user:password@host:port/name"),
@@ -389,7 +392,7 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
         ("upload_record:\n  timeout_monitoring: true", "2: upload_record.timeout_monitoring: "
          "timeout_monitoring must be false or a mapping, not true"),
         ("upload_record:\n  priority_queue:\n    preemption: true",
-         "3: upload_record.priority_queue.preemption: preemption must be false: work under way is "
+         "3: upload_record.priority_queue.preemption: preemption must be false: a running attempt is "
          "never cancelled"),
         ("upload_record:\n  priority_queue:\n    priorities: [vip]",
          "3: upload_record.priority_queue.priorities[0]: item 1 of priorities must be "
@@ -403,7 +406,7 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
          "3: upload_record.metrics.backend: backend must be prometheus, not 'statsd'"),
         ("upload_record:\n  logging:\n    trace_id: yes",
          "3: upload_record.logging.trace_id: trace_id must be true or false, not 'yes'"),
-        ("ledger:\n  hand_over: [shelf, 'https://u:pw@h/x']", "2: ledger.hand_over[1]: a place must be http "
+        ("ledger:\n  hand_over: [shelf, 'https://u:pw@h/x']", "2: ledger.hand_over[1]: a destination must be http "
          "or https, with a host and without credentials, or a folder, not 'https:***@h/x'"),
         ("ledger:\n  compact_at: '24:00'", "2: ledger.compact_at: compact_at must be a time of day "
          "like 03:30, not '24:00'"),
@@ -427,7 +430,7 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
          "contracts.model.base_url"),
         ("contracts:\n  model: {base_url: 'ftp://h/'}", "2: contracts.model.base_url: base_url must be http or https, "
          "with a host and without credentials"),
-        ("contracts:\n  model: {key: 'sk-ü'}", "2: contracts.model.key: key must be plain letters, digits and signs"),
+        ("contracts:\n  model: {key: 'sk-ü'}", "2: contracts.model.key: key must be printable ASCII characters"),
         ("[1]", "1: the whole document must be a mapping, not a list of 1 item"),
         ("a: 1\na: 2", "2: a: the key 'a' is there already, on line 1"),
     ],
@@ -464,7 +467,7 @@ def test_a_profile_of_our_own_that_is_broken_is_refused_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken = yaml_source.plain({"worker": 5}, source="broken.yaml")
-    monkeypatch.setattr(module, "_profile_layer", lambda _: broken)
+    monkeypatch.setattr(load, "profile_layer", lambda _: broken)
 
     with pytest.raises(DeclarationError, match="worker must be a mapping, not 5"):
         Settings.load(environ=NOTHING)
@@ -514,7 +517,7 @@ def test_a_file_that_is_not_utf_8_is_refused_with_its_line(config: Path) -> None
 
 
 def test_a_file_without_end_is_refused(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FILE_BYTES_MAX", 10)
+    monkeypatch.setattr(sources, "FILE_BYTES_MAX", 10)
     config.write_text("# " + "x" * 10)
 
     with pytest.raises(DeclarationError, match="larger than 10 bytes"):
@@ -528,9 +531,9 @@ def test_a_file_that_is_not_yaml_is_refused_with_its_line(config: Path) -> None:
 
 
 def test_an_empty_file_changes_nothing(config: Path) -> None:
-    settings = load(config, "# nothing yet\n")
+    settings = load_text(config, "# nothing yet\n")
 
-    assert settings.shown() == Settings.load(environ=NOTHING).shown()
+    assert settings.as_mapping() == Settings.load(environ=NOTHING).as_mapping()
 
 
 # States.
@@ -546,7 +549,7 @@ upload_record:
       - url: https://h
         events: [done, exploded]
 """
-    settings = load(config, text)
+    settings = load_text(config, text)
 
     faults = [str(fault) for fault in settings.check_states("upload", ["queued", "running", "end"])]
 
@@ -563,7 +566,7 @@ upload_record:
 
 
 def test_the_order_of_states_does_not_matter(config: Path) -> None:
-    settings = load(config, "x_record: {states: [b, a]}")
+    settings = load_text(config, "x_record: {states: [b, a]}")
 
     assert settings.check_states("x", ["a", "b"]) == []
     assert settings.check_states("nobody", ["a", "b"]) == []
@@ -602,14 +605,14 @@ notices: {admin_email: a@b.c, smtp_url: "smtps://mail%40b.c:hidden@mail.b.c:465"
 contracts: {model: {key: sk-hidden}}
 """
 
-    settings = load(config, text)
+    settings = load_text(config, text)
 
-    assert settings.shown()["store"] == {"url": "postgresql://u:***@h/db?sslpassword=***&x=1"}
-    notices = settings.shown()["notices"]
+    assert settings.as_mapping()["store"] == {"url": "postgresql://u:***@h/db?sslpassword=***&x=1"}
+    notices = settings.as_mapping()["notices"]
     assert isinstance(notices, dict)
     assert notices["admin_email"] == "a@b.c"
     assert notices["smtp_url"] == "smtps://mail%40b.c:***@mail.b.c:465"
-    contracts = settings.shown()["contracts"]
+    contracts = settings.as_mapping()["contracts"]
     assert isinstance(contracts, dict)
     assert contracts["model"]["key"] == "***"
     said = f"{settings!r} {settings} {settings.store} {settings.notices} {settings.contracts}"
@@ -629,12 +632,12 @@ def test_text_without_a_password_is_shown_as_it_is(text: str) -> None:
 # The reference.
 
 
-def test_every_knob_is_described() -> None:
-    knobs = describe_settings()
+def test_every_setting_is_described() -> None:
+    settings = describe_settings()
 
-    paths = [knob.path for knob in knobs]
+    paths = [each.path for each in settings]
     assert len(paths) == len(set(paths))
-    assert all(knob.type and knob.default and knob.description.endswith(".") for knob in knobs)
+    assert all(each.type and each.default and each.description.endswith(".") for each in settings)
     assert {"profile", "data", "store.url", "worker.processes", "notices.smtp_url"} < set(paths)
     assert {
         "<machine>_record.retry.backoff_seconds",
@@ -644,8 +647,8 @@ def test_every_knob_is_described() -> None:
 
 
 def test_everything_that_is_shown_is_described() -> None:
-    described = {knob.path for knob in describe_settings()}
-    shown = Settings.load(profile="business", environ=NOTHING).shown()
+    described = {each.path for each in describe_settings()}
+    shown = Settings.load(profile="business", environ=NOTHING).as_mapping()
 
     upload = shown.pop("upload_record")
     assert isinstance(upload, dict)
@@ -660,19 +663,19 @@ def test_everything_that_is_shown_is_described() -> None:
 
 
 def test_a_line_of_the_reference_says_it_all() -> None:
-    knobs = {knob.path: knob for knob in describe_settings()}
+    settings = {each.path: each for each in describe_settings()}
 
-    assert knobs["worker.lease_seconds"] == (
+    assert settings["worker.lease_seconds"] == (
         "worker.lease_seconds",
         "a number above 0 and of at most 2592000",
         "15.0",
-        "Silence after which a job is given to another: two heartbeats or more.",
+        "Time without a heartbeat after which a job is given to another worker: at least two heartbeats.",
     )
 
 
 def test_what_is_shown_can_be_read_again(config: Path) -> None:
     settings = Settings.load(profile="enterprise", environ=NOTHING)
 
-    again = load(config, yaml.safe_dump(settings.shown() | {"data": "/d"}))
+    again = load_text(config, yaml.safe_dump(settings.as_mapping() | {"data": "/d"}))
 
-    assert again.shown() == settings.shown() | {"data": "/d"}
+    assert again.as_mapping() == settings.as_mapping() | {"data": "/d"}

@@ -24,7 +24,7 @@ def show(context: CliContext) -> None:
     They are merged from profile, file, environment and options, and shown as a settings file, with
     *** for passwords.
     """
-    shown = context.settings().shown()
+    shown = context.settings().as_mapping()
     if context.json:
         context.emit(shown)
         return
@@ -46,6 +46,6 @@ def reference(context: CliContext) -> None:
     from stateward.settings import describe_settings
 
     if context.json:
-        context.emit([knob._asdict() for knob in describe_settings()])
+        context.emit([each._asdict() for each in describe_settings()])
     else:
         write_text(settings_page())

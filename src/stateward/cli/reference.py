@@ -103,8 +103,8 @@ def settings_page() -> str:
         "are refused with file and line."
     )
     rows = [
-        f"| `{_cell(knob.path)}` | {_cell(knob.type)} | {_code(knob.default)} | {_cell(knob.description)} |"
-        for knob in describe_settings()
+        f"| `{_cell(each.path)}` | {_cell(each.type)} | {_code(each.default)} | {_cell(each.description)} |"
+        for each in describe_settings()
     ]
     table = "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *rows])
     return f"# Settings\n\n{NOTICE}\n\n{intro}\n\n{table}\n"
@@ -139,7 +139,9 @@ def _cell(text: str) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write the pages into a folder."""
+    """Write the pages into a folder; a name that begins with - is a mistyped option."""
+    if str(folder).startswith("-"):
+        raise SystemExit(f"usage: python -m stateward.cli.reference FOLDER, not {folder}")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text, "utf-8")

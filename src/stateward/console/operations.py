@@ -161,7 +161,7 @@ def _letters(app: App, caller: Caller) -> list[DeadLetter]:
 
 def _settings(app: App) -> str:
     text: str = yaml.safe_dump(
-        app.settings.shown(),
+        app.settings.as_mapping(),
         sort_keys=False,
         allow_unicode=True,
         default_flow_style=None,

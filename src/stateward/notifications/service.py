@@ -23,7 +23,7 @@ from stateward.notifications.notifier import Mailing, Notifier
 from stateward.notifications.outbox import Outbox
 from stateward.notifications.sending import Sender
 from stateward.notifications.smtp import Mailbox, Mailer
-from stateward.settings import NoticeSettings, Settings
+from stateward.settings import NotificationSettings, Settings
 from stateward.storage.database import Database
 from stateward.telemetry import Log
 from stateward.telemetry.tracing import Spans
@@ -257,7 +257,7 @@ class NotificationService:
         ]
 
 
-def mailing_of(own: NoticeSettings) -> Mailing | None:
+def mailing_of(own: NotificationSettings) -> Mailing | None:
     """How mail is sent, if the settings say to whom."""
     if own.admin_email is None or own.smtp_url is None:
         return None

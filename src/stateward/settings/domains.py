@@ -1,0 +1,235 @@
+"""Options of the pipelines that ship: bank statements and contracts."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from stateward.definition import yaml_source
+from stateward.settings.section import (
+    MIB,
+    PLAIN_ADDRESS,
+    Bytes,
+    Count,
+    FilePath,
+    Name,
+    Problem,
+    Seconds,
+    Section,
+    is_plain_address,
+)
+
+VARIABLES: dict[str, yaml_source.Path] = {"STATEWARD_MODEL_KEY": ("contracts", "model", "key")}
+
+
+class SourceType(Section, frozen=True, kw_only=True):
+    """A name for hints about statements that are read under it."""
+
+    name: Annotated[Name, Meta(description="The value of `--source-type`.")]
+    format: Annotated[
+        Literal["pdf", "csv", "sheet", "ofx", "qif", "mt940", "camt"] | None,
+        Meta(description="The expected format; the content decides."),
+    ] = None
+    date_order: Annotated[
+        Literal["dmy", "mdy", "ymd"] | None,
+        Meta(description="The order of day and month where nothing in the file decides it."),
+    ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        Meta(description="The decimal sign where nothing in the file decides it."),
+    ] = None
+    sign: Annotated[
+        Literal["printed", "flipped"] | None,
+        Meta(description="`flipped`: positive amounts of the table are money out."),
+    ] = None
+    currency: Annotated[str | None, Meta(description="The currency where none is printed.")] = None
+    encoding: Annotated[str | None, Meta(description="The encoding of text files.")] = None
+    is_card: Annotated[bool, Meta(description="Whether these are card statements.")] = False
+
+
+class StatementSettings(Section, frozen=True, kw_only=True):
+    """How bank statements are read."""
+
+    ambiguous_dates: Annotated[
+        Literal["flag", "fail"],
+        Meta(
+            description="What happens to a file whose dates could all be day first or month first: `flag` reads it "
+            "without dates and adds a note, `fail` ends in AMBIGUOUS_DATES."
+        ),
+    ] = "flag"
+    date_order: Annotated[
+        Literal["dmy", "mdy"] | None,
+        Meta(description="The order of day and month where nothing in a file decides it."),
+    ] = None
+    rules: Annotated[
+        FilePath | None,
+        Meta(
+            description="A YAML file of your own rules for descriptions and merchants, relative to the settings "
+            "file; they apply before those that ship.",
+        ),
+    ] = None
+    passwords: Annotated[
+        FilePath | None,
+        Meta(
+            description="A text file of passwords to try on locked PDFs, one a line, relative to the "
+            "settings file.",
+        ),
+    ] = None
+    source_types: Annotated[
+        tuple[SourceType, ...],
+        Meta(description="Your own names for hints, besides those that ship."),
+    ] = ()
+    inflated_bytes_max: Annotated[
+        Bytes, Meta(description="The largest uncompressed size of a spreadsheet.")
+    ] = 256 * MIB
+    pages_max: Annotated[Count, Meta(description="The most pages of a PDF.")] = 2000
+
+
+class ModelSettings(Section, frozen=True, kw_only=True):
+    """A language model that reads contracts, behind any endpoint with OpenAI's chat completions API."""
+
+    base_url: Annotated[
+        str | None,
+        Meta(
+            description="Its address, up to `/chat/completions`, as in `https://api.example.com/v1`; null: none."
+        ),
+    ] = None
+    name: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=200)] | None,
+        Meta(description="The name of the model at the endpoint."),
+    ] = None
+    key: Annotated[
+        str | None,
+        Meta(
+            extra={"secret": True},
+            description="The API key; better given by `STATEWARD_MODEL_KEY` or `key_file` than here.",
+        ),
+    ] = None
+    key_file: Annotated[
+        FilePath | None,
+        Meta(description="A file that holds only the key, relative to the settings file."),
+    ] = None
+    timeout_seconds: Annotated[
+        Seconds, Meta(description="How long one response may take, to its last byte.")
+    ] = 120.0
+    retries: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=20,
+            description="Retries when the endpoint is busy (429), failing (5xx) or does not answer, within the "
+            "timeout of the stage. Its `Retry-After` is respected.",
+        ),
+    ] = 4
+    response_format: Annotated[
+        Literal["json_schema", "json_object", "none"],
+        Meta(
+            description="How the endpoint is asked to follow the schema; `json_object` and `none` are for those "
+            "without schema support: the schema is then part of the prompt. The answer is validated in any case.",
+        ),
+    ] = "json_schema"
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=2)] | None,
+        Meta(description="The sampling temperature; null: the default of the endpoint."),
+    ] = 0.0
+    tokens_max: Annotated[
+        Count | None,
+        Meta(description="The most tokens of a response; null: the limit of the endpoint."),
+    ] = None
+    document_chars_max: Annotated[
+        Count, Meta(description="How much of a document is sent; the rest is left out.")
+    ] = 200_000
+    price_input: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="The price of a million input tokens; null: no cost is calculated."),
+    ] = None
+    price_output: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="The price of a million output tokens."),
+    ] = None
+    ca_file: Annotated[
+        FilePath | None,
+        Meta(
+            description="A file of certificates (PEM) to trust besides the system's, relative to the settings "
+            "file.",
+        ),
+    ] = None
+
+    def problems(self) -> Iterator[Problem]:
+        """The key travels in an HTTP header."""
+        if self.base_url is not None and not is_plain_address(self.base_url):
+            yield ("base_url",), f"base_url must be {PLAIN_ADDRESS}"
+        if self.key is not None and not (self.key.isascii() and self.key.isprintable()):
+            yield ("key",), "key must be printable ASCII characters"
+        if self.key is not None and " " in self.key:
+            yield ("key",), "key must not contain a space"
+
+
+class ContractSettings(Section, frozen=True, kw_only=True):
+    """How contracts are read, checked and compared."""
+
+    extractor: Annotated[
+        Literal["offline", "model", "both"],
+        Meta(
+            description="What extracts the terms: the rules that ship, a model, or both, whose agreement is the "
+            "confidence. A model alone never scores high enough to skip review.",
+        ),
+    ] = "offline"
+    model: ModelSettings = ModelSettings()
+    rules: Annotated[
+        FilePath | None,
+        Meta(
+            description="A folder of your own verticals and providers (YAML), relative to the settings file; read "
+            "again when a file changes.",
+        ),
+    ] = None
+    prompts: Annotated[
+        FilePath | None,
+        Meta(
+            description="A folder of your own prompts (YAML), relative to the settings file; read again when a "
+            "file changes.",
+        ),
+    ] = None
+    offers: Annotated[
+        FilePath | None,
+        Meta(
+            description="The list of offers (CSV or JSON), relative to the settings file; null: a sample of "
+            "invented ones. Read again when it changes.",
+        ),
+    ] = None
+    comparison: Annotated[
+        FilePath | None,
+        Meta(
+            description="A YAML file that says how contracts of your own verticals are compared, relative to the "
+            "settings file.",
+        ),
+    ] = None
+    consumption: Annotated[
+        dict[str, Annotated[float, Meta(gt=0, le=10_000_000)]],
+        Meta(
+            description="The yearly consumption to assume where none is known, by vertical, as in `{energy: 3500}`."
+        ),
+    ] = field(default_factory=dict)
+    saving_min: Annotated[
+        float,
+        Meta(ge=0, description="What an offer must save in the first year to count as better."),
+    ] = 0.0
+    currency: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Z]{3}\Z",
+            title="a currency such as EUR",
+            description="The currency of contracts; offers in another are not compared.",
+        ),
+    ] = "EUR"
+    pages_max: Annotated[Count, Meta(description="The most pages of a contract.")] = 1000
+    chars_max: Annotated[Count, Meta(description="The most characters of a contract.")] = 4_000_000
+
+    def problems(self) -> Iterator[Problem]:
+        """A model needs an address and a name."""
+        for name in ("base_url", "name"):
+            if self.extractor != "offline" and getattr(self.model, name) is None:
+                yield (
+                    ("extractor",),
+                    f"the extractor {self.extractor} needs contracts.model.{name}",
+                )

@@ -1,0 +1,214 @@
+"""All settings as one value: `Settings.load` merges the layers and refuses what cannot work."""
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Self
+from urllib.parse import unquote
+
+from msgspec import Meta, field
+from msgspec.structs import asdict
+
+from stateward.core.errors import DeclarationError, Fault
+from stateward.core.failpoints import CrashAt
+from stateward.definition import yaml_source
+from stateward.definition.yaml_source import Document
+from stateward.settings import domains
+from stateward.settings.describe import SettingDescription, describe
+from stateward.settings.domains import ContractSettings, StatementSettings
+from stateward.settings.machines import MachineSettings, RecordSettings
+from stateward.settings.notifications import NotificationSettings, TelemetrySettings
+from stateward.settings.processing import (
+    CoordinatorSettings,
+    LimitSettings,
+    ReviewSettings,
+    WatchSettings,
+    WorkerSettings,
+)
+from stateward.settings.section import Problem, Section, mapping_of
+from stateward.settings.server import ApiSettings, ServerSettings
+from stateward.settings.sources import (
+    ProfileName,
+    crash_at,
+    file_layer,
+    profile_layer,
+    variable_layers,
+)
+from stateward.settings.storage import LedgerSettings, StoreSettings
+
+DATABASE = "stateward.db"
+VARIABLES: dict[str, yaml_source.Path] = {
+    "STATEWARD_PROFILE": ("profile",),
+    "STATEWARD_DATA": ("data",),
+    "STATEWARD_STORE_URL": ("store", "url"),
+    "STATEWARD_SERVER": ("server", "url"),
+    "STATEWARD_KEY": ("server", "key"),
+    **domains.VARIABLES,
+}
+_PIPELINE_FILES = (".py", ".yaml", ".yml")
+
+
+class Declared(Section, frozen=True, kw_only=True):
+    """All that a settings file may say."""
+
+    profile: Annotated[
+        ProfileName, Meta(description="The profile that the rest of the file changes.")
+    ] = "personal"
+    data: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The data folder, relative to the settings file.",
+            extra={"is_path": lambda text: bool(text) and not text.startswith("~")},
+        ),
+    ] = "stateward-data"
+    store: StoreSettings = StoreSettings()
+    worker: WorkerSettings = WorkerSettings()
+    coordinator: CoordinatorSettings = CoordinatorSettings()
+    limits: LimitSettings = LimitSettings()
+    api: ApiSettings = ApiSettings()
+    server: ServerSettings = ServerSettings()
+    notices: NotificationSettings = NotificationSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    ledger: LedgerSettings = LedgerSettings()
+    statements: StatementSettings = StatementSettings()
+    contracts: ContractSettings = ContractSettings()
+    reviews: ReviewSettings = ReviewSettings()
+    watch: WatchSettings = WatchSettings()
+    pipelines: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Meta(min_length=1, extra={"is_path": lambda text: text.endswith(_PIPELINE_FILES)}),
+            ],
+            ...,
+        ],
+        Meta(
+            description="What to load besides the built-in machines: Python modules, and Python or YAML files "
+            "relative to the settings file."
+        ),
+    ] = ()
+    records: Annotated[dict[str, RecordSettings], Meta(extra={"keys": "<machine>_record"})] = field(
+        default_factory=dict
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """A folder named ~ would be created where the service was started."""
+        if self.data.startswith("~"):
+            yield ("data",), "data must be a whole path: ~ is not expanded"
+
+
+class Settings(Declared, frozen=True, kw_only=True):
+    """Everything that was said, merged and checked; `layers` are who said it, the last on top."""
+
+    layers: tuple[Document, ...] = ()
+    crash_at: CrashAt | None = None
+    """For tests alone, so no file can set it: where this process kills itself (`STATEWARD_CRASH_AT`)."""
+
+    @classmethod
+    def load(
+        cls,
+        config: Path | None = None,
+        *,
+        profile: str | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Profile, file, environment (this process's own if None) and arguments, as one value.
+
+        Raises `DeclarationError` with every fault, each with its file and line. A key of the previous version is
+        accepted with a `FutureWarning` that names file, line and the present key.
+        """
+        variables = os.environ if environ is None else environ
+        layers: list[Document] = []
+        if config is None and variables.get("STATEWARD_CONFIG"):
+            config = Path(variables["STATEWARD_CONFIG"])
+        if config is not None:
+            layer, outdated = file_layer(config, Declared)
+            layers.append(layer)
+            for fault in outdated:
+                said = f"{fault.path}: {fault.sentence}"
+                warnings.warn_explicit(said, FutureWarning, fault.source, fault.line)
+        layers += variable_layers(variables, VARIABLES)
+        if profile is not None:
+            layers.append(yaml_source.plain({"profile": profile}, source="--profile"))
+        # First each layer alone, so that a fault names the layer; then what they say together.
+        _raise_any(chain.from_iterable(yaml_source.convert(each, Declared)[1] for each in layers))
+        layers.insert(0, profile_layer(_declared(layers).profile))
+        settings = cls(
+            **asdict(_declared(layers)), layers=tuple(layers), crash_at=crash_at(variables)
+        )
+        _raise_any(settings.fault(path, sentence) for path, sentence in settings.all_problems())
+        return settings
+
+    @property
+    def data_path(self) -> Path:
+        """The data folder."""
+        return Path(self.data)
+
+    @property
+    def store_path(self) -> Path | None:
+        """The file of an SQLite store; None for every other store."""
+        scheme, _, rest = self.store.url.partition(":")
+        if scheme != "sqlite":
+            return None
+        if rest.startswith("//"):
+            return Path(unquote(rest.removeprefix("//")))
+        return self.data_path / (rest or DATABASE)
+
+    def machine(self, name: str) -> MachineSettings:
+        """What applies to one machine, whether a section speaks of it or not."""
+        return MachineSettings.of(self.records.get(name, RecordSettings()))
+
+    def check_states(self, machine_name: str, states: Iterable[str]) -> list[Fault]:
+        """Where the section of a machine disagrees with the states that the machine has.
+
+        A list in the user's own file names every state. The list of a shipped profile may be behind a machine that
+        was extended since, but names none that is gone.
+        """
+        key = f"{machine_name}_record"
+        is_own = any(layer.has(key, "states") for layer in self.layers[1:])
+        section = self.records.get(machine_name, RecordSettings())
+        problems = section.state_problems(machine_name, list(states), is_own=is_own)
+        return [self.fault((key, *path), sentence) for path, sentence in problems]
+
+    def fault(self, path: yaml_source.Path, sentence: str) -> Fault:
+        """A fault of what stands at `path`, with the source and line of the topmost layer that speaks of it."""
+        for end in range(len(path), 0, -1):
+            for layer in reversed(self.layers):
+                if layer.has(*path[:end]):
+                    return layer.fault(path, sentence)
+        return Document(source="settings", value=None, lines={}).fault(path, sentence)
+
+    def as_mapping(self) -> dict[str, object]:
+        """All of it as one settings file, with *** for everything secret."""
+        # Not the layers, which hold the secrets too.
+        return mapping_of(self, Declared)
+
+
+def describe_settings() -> list[SettingDescription]:
+    """Every key that a settings file may hold, in the order of the declaration."""
+    return list(describe(Declared))
+
+
+def _declared(layers: Iterable[Document]) -> Declared:
+    value: object = {}
+    for layer in layers:
+        value = _merged(value, layer.value)
+    declared, faults = yaml_source.convert(yaml_source.plain(value, source="settings"), Declared)
+    if declared is None:
+        raise DeclarationError(faults)
+    return declared
+
+
+def _merged(below: object, above: object) -> object:
+    """Mappings are merged key by key; anything else replaces what lies below it."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        return below | {key: _merged(below.get(key), each) for key, each in above.items()}
+    return above
+
+
+def _raise_any(faults: Iterable[Fault]) -> None:
+    if found := list(faults):
+        raise DeclarationError(found)

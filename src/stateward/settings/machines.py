@@ -1,0 +1,282 @@
+"""`<machine>_record`: what a settings file says of one state machine, and what that means for it.
+
+The retry, timeout, queue, metrics, logging and webhook sections of a profile stand here. What a section leaves out,
+the declaration of the machine rules.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, field
+from msgspec.structs import replace
+
+from stateward.core.query import PRIORITY_CLASSES
+from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, RetryRule
+from stateward.definition import yaml_source
+from stateward.settings.section import (
+    PLAIN_ADDRESS,
+    FilePath,
+    Name,
+    Problem,
+    Seconds,
+    Section,
+    Wait,
+    is_plain_address,
+    repeated,
+)
+
+# A timeout is noticed at most this much late; checking costs one indexed query.
+CHECK_INTERVAL_DEFAULT_S = 60.0
+PRIORITIES = PRIORITY_CLASSES
+
+
+class Retry(Section, frozen=True, kw_only=True):
+    """How failed attempts are repeated."""
+
+    enabled: Annotated[bool, Meta(description="Whether failed attempts are retried at all.")] = True
+    max_retries: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=RETRIES_MAX,
+            description="Automatic retries before the record stays failed until a person acts.",
+        ),
+    ] = 3
+    backoff_seconds: Annotated[
+        tuple[Wait, ...],
+        Meta(description="The wait before each retry, in order; the last one repeats."),
+    ] = BACKOFF_DEFAULT_S
+    jitter_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3_600_000,
+            description="A random time of up to this length is added to each wait.",
+        ),
+    ] = 0
+
+    def problems(self) -> Iterator[Problem]:
+        """Retries need a wait."""
+        if self.enabled and not self.backoff_seconds:
+            yield ("backoff_seconds",), "backoff_seconds must name at least one wait"
+
+
+class TimeoutMonitoring(Section, frozen=True, kw_only=True):
+    """How long an attempt may take, by running state."""
+
+    enabled: Annotated[bool, Meta(description="Whether the timeouts of this section apply.")] = True
+    timeouts_s: Annotated[
+        dict[str, Seconds],
+        Meta(
+            description="How long a record may stay in that running state; without it, what the machine declares.",
+            extra={"keys": "<running state>_timeout_seconds"},
+        ),
+    ] = field(default_factory=dict)
+    check_interval_seconds: Annotated[
+        Seconds, Meta(description="How often the scheduler looks for overdue records.")
+    ] = CHECK_INTERVAL_DEFAULT_S
+
+
+class PriorityQueue(Section, frozen=True, kw_only=True):
+    """Which records are dispatched first."""
+
+    enabled: Annotated[
+        bool, Meta(description="Whether priority counts; otherwise first come, first served.")
+    ] = True
+    priorities: Annotated[
+        tuple[Literal["vip_customer", "regulatory_filing", "normal", "batch_import"], ...],
+        Meta(
+            min_length=1,
+            description="The priority classes in use: vip_customer is priority 10, regulatory_filing 7, normal 5 and "
+            "batch_import 1.",
+        ),
+    ] = ("vip_customer", "regulatory_filing", "normal", "batch_import")
+    preemption: Annotated[
+        bool,
+        Meta(title="false", description="Can only be false: a running attempt is never cancelled."),
+    ] = False
+
+    def problems(self) -> Iterator[Problem]:
+        """Preemption does not exist; a class has one priority."""
+        if self.preemption:
+            yield ("preemption",), "preemption must be false: a running attempt is never cancelled"
+        for name in repeated(self.priorities):
+            yield ("priorities",), f"priorities names {name} twice"
+
+
+class Metrics(Section, frozen=True, kw_only=True):
+    """Which metrics `GET /metrics` serves for this machine."""
+
+    enabled: Annotated[bool, Meta(description="Whether metrics are collected and served.")] = False
+    backend: Annotated[
+        Literal["prometheus"], Meta(description="The format in which they are served.")
+    ] = "prometheus"
+    labels: Annotated[
+        tuple[Literal["status", "source_type", "retry_count"], ...],
+        Meta(description="The labels on metrics of records."),
+    ] = ("status", "source_type", "retry_count")
+
+
+class Logging(Section, frozen=True, kw_only=True):
+    """The form of log lines."""
+
+    structured: Annotated[
+        bool, Meta(description="Whether a line consists of named values rather than a sentence.")
+    ] = False
+    format: Annotated[Literal["text", "json"], Meta(description="How a line is written.")] = "text"
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="The lowest level that is written."),
+    ] = "info"
+    trace_id: Annotated[bool, Meta(description="Whether lines carry a trace id.")] = False
+
+
+class Endpoint(Section, frozen=True, kw_only=True):
+    """An address that receives a webhook when a record changes its status."""
+
+    url: Annotated[str, Meta(description="Where to post: http or https, without credentials.")]
+    events: Annotated[
+        tuple[Name, ...], Meta(min_length=1, description="The statuses that are sent to it.")
+    ]
+    content: Annotated[
+        Literal["standard", "cloudevents"],
+        Meta(description="The body: that of Standard Webhooks, or CloudEvents 1.0 (structured)."),
+    ] = "standard"
+    secret_file: Annotated[
+        FilePath | None,
+        Meta(
+            description="The file with the `whsec_…` secret that signs, relative to the settings file; null: one is "
+            "generated, and `stateward webhook show` prints it.",
+        ),
+    ] = None
+
+    def problems(self) -> Iterator[Problem]:
+        """A password in a URL would end up in logs."""
+        if not is_plain_address(self.url):
+            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.shown(self.url)}"
+
+
+class Webhooks(Section, frozen=True, kw_only=True):
+    """Who is notified over HTTP."""
+
+    enabled: Annotated[bool, Meta(description="Whether anything is sent.")] = True
+    endpoints: Annotated[tuple[Endpoint, ...], Meta(description="The addresses to notify.")] = ()
+
+
+class RecordSettings(Section, frozen=True, kw_only=True):
+    """What a file says of one machine; what it leaves out, the machine's declaration rules."""
+
+    states: Annotated[
+        tuple[Name, ...] | None,
+        Meta(
+            title="a list of names, or null",
+            description="The machine's states, compared with the machine at start.",
+        ),
+    ] = None
+    retry: Annotated[
+        bool | Retry | None,
+        Meta(title="false or a mapping", description="false: no automatic retries."),
+    ] = None
+    timeout_monitoring: Annotated[
+        bool | TimeoutMonitoring | None,
+        Meta(title="false or a mapping", description="false: only the machine's own timeouts."),
+    ] = None
+    priority_queue: Annotated[
+        bool | PriorityQueue | None,
+        Meta(title="false or a mapping", description="false: first come, first served."),
+    ] = None
+    metrics: Metrics = Metrics()
+    logging: Logging = Logging()
+    webhooks: Webhooks = Webhooks()
+
+    def problems(self) -> Iterator[Problem]:
+        """`true` would not say which retries or timeouts are meant."""
+        for key in ("retry", "timeout_monitoring", "priority_queue"):
+            if getattr(self, key) is True:
+                yield (key,), f"{key} must be false or a mapping, not true"
+        for state in repeated(self.states or ()):
+            yield ("states",), f"states names {state} twice"
+
+    def state_problems(
+        self, machine_name: str, states: Sequence[str], *, is_own: bool
+    ) -> Iterator[Problem]:
+        """Where the section and the machine disagree about states; `is_own`: a list must be complete."""
+        if self.states is not None:
+            missing = [state for state in states if is_own and state not in self.states]
+            foreign = [state for state in self.states if state not in states]
+            parts = [("missing", missing), ("not among them", foreign)]
+            if said := "; ".join(f"{word}: {', '.join(names)}" for word, names in parts if names):
+                yield ("states",), f"states must be those of the machine {machine_name} ({said})"
+        for path, state in self._named_states():
+            if state not in states:
+                near = get_close_matches(state, states, n=1)
+                cure = f"did you mean {near[0]}?" if near else f"its states are {', '.join(states)}"
+                yield path, f"the machine {machine_name} has no state {state}; {cure}"
+
+    def _named_states(self) -> Iterator[tuple[yaml_source.Path, str]]:
+        if isinstance(self.timeout_monitoring, TimeoutMonitoring):
+            for state in self.timeout_monitoring.timeouts_s:
+                yield ("timeout_monitoring", f"{state}_timeout_seconds"), state
+        for place, endpoint in enumerate(self.webhooks.endpoints):
+            for position, state in enumerate(endpoint.events):
+                yield ("webhooks", "endpoints", place, "events", position), state
+
+
+class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the settings mean for one machine; None: the machine's own declaration rules."""
+
+    states: tuple[str, ...] | None = None
+    max_retries: int | None = None
+    backoff_s: tuple[float, ...] = ()
+    jitter_s: float = 0.0
+    timeouts_s: dict[str, float] = {}
+    check_interval_s: float = CHECK_INTERVAL_DEFAULT_S
+    is_fifo: bool = True
+    priorities: dict[str, int] = {}
+    metrics: Metrics = Metrics()
+    logging: Logging = Logging()
+    webhooks: tuple[Endpoint, ...] = ()
+
+    @classmethod
+    def of(cls, section: RecordSettings) -> "MachineSettings":
+        """What a section means: `false` and `enabled: false` both switch a part off."""
+        machine = cls(
+            states=section.states,
+            metrics=section.metrics,
+            logging=section.logging,
+            webhooks=section.webhooks.endpoints if section.webhooks.enabled else (),
+        )
+        retry, timeouts, queue = section.retry, section.timeout_monitoring, section.priority_queue
+        if isinstance(retry, Retry) and retry.enabled:
+            machine = replace(
+                machine,
+                max_retries=retry.max_retries,
+                backoff_s=retry.backoff_seconds,
+                jitter_s=retry.jitter_ms / 1000,
+            )
+        elif retry is not None:
+            machine = replace(machine, max_retries=0)
+        if isinstance(timeouts, TimeoutMonitoring) and timeouts.enabled:
+            machine = replace(
+                machine,
+                timeouts_s=timeouts.timeouts_s,
+                check_interval_s=timeouts.check_interval_seconds,
+            )
+        if isinstance(queue, PriorityQueue) and queue.enabled:
+            classes = {name: PRIORITIES[name] for name in queue.priorities}
+            machine = replace(machine, is_fifo=False, priorities=classes)
+        return machine
+
+    def timeout_s(self, running_state: str) -> float | None:
+        """How long a record may stay in a running state."""
+        return self.timeouts_s.get(running_state)
+
+    def retry_rule(self, declared: RetryRule) -> RetryRule:
+        """The rule that applies, given the one that the machine declares."""
+        if self.max_retries is None:
+            return declared
+        return RetryRule(
+            max_retries=self.max_retries, backoff_s=self.backoff_s, jitter_s=self.jitter_s
+        )

@@ -1,0 +1,154 @@
+"""How documents are processed: workers, coordinator, limits, reviews and watched folders."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from stateward.settings.section import MIB, Bytes, Count, Problem, Seconds, Section, Wait
+
+
+class WorkerSettings(Section, frozen=True, kw_only=True):
+    """How stages are run, and what a runner may use."""
+
+    processes: Annotated[
+        int, Meta(ge=1, le=1024, description="Worker processes on this machine.")
+    ] = 2
+    inline_window: Annotated[
+        Count, Meta(description="Jobs of inline stages that are dispatched and settled together.")
+    ] = 256
+    prefetch: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1000,
+            description="Jobs that a process fetches ahead of the one it runs, at least; where jobs are quick it "
+            "fetches more by itself. Their records count as running meanwhile.",
+        ),
+    ] = 0
+    heartbeat_seconds: Annotated[
+        Seconds, Meta(description="How often a worker reports that its job is still running.")
+    ] = 5.0
+    lease_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="Time without a heartbeat after which a job is given to another worker: at least two "
+            "heartbeats."
+        ),
+    ] = 15.0
+    deliveries_max: Annotated[
+        Count, Meta(description="Times that a job is dispatched before it counts as failed.")
+    ] = 3
+    cpu_seconds: Annotated[
+        Seconds | None,
+        Meta(description="Processor time of one attempt; null: the timeout of its stage."),
+    ] = None
+    memory_bytes: Annotated[Bytes, Meta(description="Memory of one attempt.")] = 512 * MIB
+    file_bytes: Annotated[
+        Bytes, Meta(description="The largest file that an attempt may write.")
+    ] = 1024 * MIB
+    open_files: Annotated[
+        Count, Meta(description="Files that an attempt may hold open at once.")
+    ] = 256
+    processes_max: Annotated[
+        Count, Meta(description="Processes and threads that an attempt may start.")
+    ] = 64
+    items_max: Annotated[Count, Meta(description="Items that one attempt may produce.")] = 5_000_000
+    item_bytes_max: Annotated[Bytes, Meta(description="The largest item, as JSON.")] = MIB
+    items_bytes_max: Annotated[
+        Bytes, Meta(description="All items of one attempt together, as JSON.")
+    ] = 1024 * MIB
+    log_bytes_max: Annotated[
+        Bytes, Meta(description="The log of one attempt; what exceeds it is cut off.")
+    ] = MIB
+    jobs_per_child: Annotated[
+        Count, Meta(description="Jobs that a child process runs before a fresh one replaces it.")
+    ] = 2000
+    transient_attempts: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100,
+            description="Attempts at a job that fails with `TransientFailure`, before that counts as a failure.",
+        ),
+    ] = 3
+    transient_backoff_seconds: Annotated[
+        Wait, Meta(description="The wait before the second of them; it doubles each time.")
+    ] = 0.5
+
+    def problems(self) -> Iterator[Problem]:
+        """One lost heartbeat must not cost a job; an item is one of the items."""
+        least = 2 * self.heartbeat_seconds
+        if self.lease_seconds < least:
+            said = f"must be at least two heartbeats ({least:g}), not {self.lease_seconds:g}"
+            yield ("lease_seconds",), f"lease_seconds {said}"
+        if self.item_bytes_max > self.items_bytes_max:
+            said = f"at most items_bytes_max ({self.items_bytes_max}), not {self.item_bytes_max}"
+            yield ("item_bytes_max",), f"item_bytes_max must be {said}"
+
+
+class CoordinatorSettings(Section, frozen=True, kw_only=True):
+    """How events are handled."""
+
+    batch_max: Annotated[
+        int, Meta(ge=1, le=10_000, description="Events decided and committed together.")
+    ] = 512
+    idle_seconds: Annotated[
+        Seconds, Meta(description="The longest sleep when nothing wakes the coordinator.")
+    ] = 30.0
+    ageing_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="A record that has waited this long goes before newer ones of higher priority."
+        ),
+    ] = 600.0
+
+
+class LimitSettings(Section, frozen=True, kw_only=True):
+    """Limits of what is accepted, stored and returned."""
+
+    upload_bytes_max: Annotated[Bytes, Meta(description="The largest document.")] = 256 * MIB
+    name_chars_max: Annotated[Count, Meta(description="The longest name of a document.")] = 255
+    message_chars_max: Annotated[
+        Count, Meta(description="The longest error message that is stored; the rest is cut off.")
+    ] = 2000
+    page_rows_max: Annotated[Count, Meta(description="The most rows in one response.")] = 200
+
+
+class ReviewSettings(Section, frozen=True, kw_only=True):
+    """How people decide reviews. The deadline of a review is a timeout of its state."""
+
+    claim_seconds: Annotated[
+        Seconds,
+        Meta(description="How long a review stays claimed by the person who took it up."),
+    ] = 900.0
+    self_approval: Annotated[
+        Literal["auto", "allow", "refuse"],
+        Meta(
+            description="Whether the person who submitted a document may also approve it; `auto`: not where API keys "
+            "exist, because without them people cannot be told apart.",
+        ),
+    ] = "auto"
+
+
+class WatchSettings(Section, frozen=True, kw_only=True):
+    """How `stateward watch` submits the files of a folder."""
+
+    settle_seconds: Annotated[
+        Wait, Meta(description="How long a file must be unchanged before it is submitted.")
+    ] = 2.0
+    poll_seconds: Annotated[Seconds, Meta(description="How often the folder is listed.")] = 1.0
+    after: Annotated[
+        Literal["leave", "move"],
+        Meta(description="What happens to a submitted file: it stays, or moves to `done`."),
+    ] = "leave"
+    done: Annotated[
+        Annotated[str, Meta(min_length=1)],
+        Meta(
+            description="The folder that submitted files are moved to, relative to the watched one."
+        ),
+    ] = "done"
+    refused: Annotated[
+        Annotated[str, Meta(min_length=1)],
+        Meta(description="The folder that refused files are moved to, if files are moved."),
+    ] = "refused"

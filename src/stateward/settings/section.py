@@ -1,0 +1,160 @@
+"""What settings are made of: `Section`, the types of values, and checks that several areas share.
+
+A section is one mapping in a settings file. The types below carry their limits, so that a wrong value is refused
+with its file and line before any code sees it. This module must never read a file or the environment.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, ClassVar, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+from msgspec import inspect as kinds
+
+from stateward.definition import yaml_source
+
+MIB = 1024 * 1024
+# 30 days: longer than any wait that makes sense here, short enough that a misplaced zero is noticed.
+SECONDS_MAX = 30 * 24 * 3600
+
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=SECONDS_MAX)]
+Wait: TypeAlias = Annotated[float, Meta(ge=0, le=SECONDS_MAX)]
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Bytes: TypeAlias = Annotated[int, Meta(ge=1)]
+Name: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[a-z][a-z0-9_]*\Z",
+        max_length=100,
+        title="a name of small letters, digits and underscores",
+    ),
+]
+Email: TypeAlias = Annotated[str, Meta(pattern=r"\A[^@\s]+@[^@\s]+\Z", title="an e-mail address")]
+# `is_path` says which texts of a field are paths: those of a file are relative to it, wherever the service is
+# started (see `sources`).
+FilePath: TypeAlias = Annotated[str, Meta(min_length=1, extra={"is_path": bool})]
+
+Problem: TypeAlias = tuple[yaml_source.Path, str]
+"""A place in the settings, relative to its section, and what is wrong there."""
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A mapping in a settings file."""
+
+    former_keys: ClassVar[Mapping[str, str]] = {}
+    """Keys of the previous version, each with its present name: still read, with a warning."""
+
+    def problems(self) -> Iterator[Problem]:
+        """What is well-formed and still impossible, in this section without those inside it."""
+        yield from ()
+
+    def all_problems(self) -> Iterator[Problem]:
+        """The same with the sections inside it."""
+        yield from self.problems()
+        for field in fields(type(self)):
+            for path, section in _sections(field, getattr(self, field.name)):
+                for inner, sentence in section.all_problems():
+                    yield (*path, *inner), sentence
+
+    def as_mapping(self) -> dict[str, object]:
+        """The section as a settings file would hold it, with *** for everything secret."""
+        return mapping_of(self, type(self))
+
+    def __repr__(self) -> str:
+        """Without secrets: a section may end up in a log line or a traceback."""
+        return f"{type(self).__name__}({self.as_mapping()})"
+
+
+def mapping_of(section: Section, type_: type[Section]) -> dict[str, object]:
+    """The fields that `type_` declares; keys that one field gathers (`<state>_timeout_seconds`) stand alone again."""
+    mapping: dict[str, object] = {}
+    for field in fields(type_):
+        value = _plain(getattr(section, field.name))
+        keys = yaml_source.form(field.type)
+        if value is not None and extra_of(field.type).get("secret"):
+            value = "***"
+        if keys is not None and isinstance(value, dict):
+            mapping |= {re.sub("<.*>", name, keys): each for name, each in value.items()}
+        else:
+            mapping[field.name] = value
+    return mapping
+
+
+def fields(type_: type[msgspec.Struct]) -> tuple[kinds.Field, ...]:
+    """The fields of a section."""
+    info = kinds.type_info(type_)
+    return info.fields if isinstance(info, kinds.StructType) else ()
+
+
+def extra_of(kind: kinds.Type) -> dict[str, object]:
+    """What `Meta(extra=...)` says of a type."""
+    return (kind.extra or {}) if isinstance(kind, kinds.Metadata) else {}
+
+
+def masked(text: str) -> str:
+    """A URL with *** for its passwords, an API key with *** for its secret; other text as it is."""
+    # Greedy up to the last @: a password that holds one itself must not be shown from there on.
+    text = re.sub(r"(://[^:@/?#]*):.*@", r"\1:***@", text, flags=re.DOTALL)
+    parameters = r"([?&][^=&#]*(?:pass|secret|token)[^=&#]*=)[^&#]*"
+    text = re.sub(parameters, r"\1***", text, flags=re.IGNORECASE)
+    return re.sub(
+        r"\b(sw_[a-z0-9]+)_\w+", r"\1_***", text
+    )  # API keys: the part that names the key stays
+
+
+PLAIN_ADDRESS = "http or https, with a host and without credentials"
+
+
+def is_plain_address(url: str) -> bool:
+    """Whether a URL is what `PLAIN_ADDRESS` says."""
+    return has_host(url, "http", "https") and "@" not in urlsplit(url).netloc
+
+
+def has_host(url: str, *schemes: str) -> bool:
+    """Whether a URL has one of these schemes, a host, and a port that exists."""
+    return is_url(url) and urlsplit(url).scheme in schemes and bool(urlsplit(url).hostname)
+
+
+def is_url(url: str) -> bool:
+    """Whether a URL can be taken apart."""
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """What is listed more than once."""
+    listed = list(names)
+    return [name for name in dict.fromkeys(listed) if listed.count(name) > 1]
+
+
+def _sections(field: kinds.Field, value: object) -> Iterator[tuple[yaml_source.Path, Section]]:
+    """The sections that a field holds, each with its place in a file."""
+    match value:
+        case Section():
+            yield (field.name,), value
+        case tuple():
+            for place, each in enumerate(value):
+                if isinstance(each, Section):
+                    yield (field.name, place), each
+        case dict() if (keys := yaml_source.form(field.type)) is not None:
+            for name, each in value.items():
+                if isinstance(each, Section):
+                    yield (re.sub("<.*>", name, keys),), each
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Section():
+            return value.as_mapping()
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
+        case tuple():
+            return [_plain(each) for each in value]
+        case str():
+            return masked(value)
+        case _:
+            return value

@@ -1,0 +1,111 @@
+"""The HTTP API of this service, and the remote service that the command line may use instead."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from stateward.definition import yaml_source
+from stateward.settings.section import (
+    MIB,
+    PLAIN_ADDRESS,
+    Bytes,
+    Count,
+    FilePath,
+    Problem,
+    Seconds,
+    Section,
+    is_plain_address,
+)
+
+
+class ApiSettings(Section, frozen=True, kw_only=True):
+    """The HTTP API."""
+
+    host: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The address to listen at. Any other than loopback requires an API key, and TLS or a proxy "
+            "that terminates it.",
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[
+        int, Meta(ge=0, le=65_535, description="The port; 0 picks a free one and prints it.")
+    ] = 8420
+    hosts: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(
+            description="Host names by which clients call the service, besides those of loopback and `host`; a request "
+            "with another `Host` is refused.",
+        ),
+    ] = ()
+    tls_certificate: Annotated[
+        FilePath | None,
+        Meta(description="The file with the certificate chain (PEM), for TLS; null: none."),
+    ] = None
+    tls_key: Annotated[
+        FilePath | None,
+        Meta(description="The file with its private key (PEM)."),
+    ] = None
+    behind_tls_proxy: Annotated[
+        bool, Meta(description="Whether a proxy in front of the service terminates TLS.")
+    ] = False
+    require_if_match: Annotated[
+        bool, Meta(description="Whether a change without `If-Match` is refused with 428.")
+    ] = False
+    rate_per_minute: Annotated[
+        Count,
+        Meta(description="Requests a minute for one API key, unless the key has its own rate."),
+    ] = 6000
+    burst: Annotated[
+        Count, Meta(description="Requests of that rate that may come all at once.")
+    ] = 500
+    requests_max: Annotated[
+        Count,
+        Meta(description="Requests handled at once; more are answered with 503 and `Retry-After`."),
+    ] = 1000
+    streams_max: Annotated[
+        Count, Meta(description="Event streams open at once, of all keys together.")
+    ] = 200
+    wait_seconds_max: Annotated[Seconds, Meta(description="The longest that `?wait=` waits.")] = (
+        60.0
+    )
+    step_seconds_max: Annotated[
+        Seconds,
+        Meta(
+            description="The longest that a call of `/workflows` waits for its step; then the answer is 503, and the "
+            "same call again continues to wait."
+        ),
+    ] = 60.0
+    body_bytes_max: Annotated[Bytes, Meta(description="The largest JSON body of a request.")] = MIB
+    idle_seconds: Annotated[
+        Seconds, Meta(description="Time without data after which an unfinished request is closed.")
+    ] = 30.0
+    answers_kept_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How long a request with the same `Idempotency-Key` gets the same answer."
+        ),
+    ] = 86_400.0
+
+    def problems(self) -> Iterator[Problem]:
+        """A certificate is of no use without its key."""
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            lone = "tls_certificate" if self.tls_key is None else "tls_key"
+            yield (lone,), "tls_certificate and tls_key are needed together"
+
+
+class ServerSettings(Section, frozen=True, kw_only=True):
+    """A remote Stateward that the command line uses instead of a database."""
+
+    url: Annotated[
+        str | None,
+        Meta(description="Its address, as in `https://stateward.example`; null: work locally."),
+    ] = None
+    key: Annotated[str | None, Meta(description="The API key to send to it.")] = None
+
+    def problems(self) -> Iterator[Problem]:
+        """The key has a setting of its own."""
+        if self.url is not None and not is_plain_address(self.url):
+            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.shown(self.url)}"

@@ -1,0 +1,153 @@
+"""Where settings come from: a profile, a file, environment variables. Each becomes a layer, a `Document`.
+
+Together with `load` this is the only code that reads settings files and environment variables. It must never fill in
+what it cannot read.
+"""
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import inspect as kinds
+
+from stateward.core.errors import DeclarationError, Fault
+from stateward.core.failpoints import CrashAt
+from stateward.definition import yaml_source
+from stateward.definition.yaml_source import Document
+from stateward.settings.section import Section, extra_of
+
+# A settings file has some hundred lines; whatever is larger was given by mistake and is not read into memory.
+FILE_BYTES_MAX = 4_000_000
+CRASH_AT = "STATEWARD_CRASH_AT"
+
+ProfileName: TypeAlias = Literal["personal", "business", "enterprise"]
+PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)
+
+
+def profile_layer(name: ProfileName) -> Document:
+    """A profile, from the file that ships."""
+    file = resources.files("stateward.settings") / "profiles" / f"{name}.yaml"
+    return yaml_source.read_yaml(file.read_text("utf-8"), source=f"stateward/profiles/{name}.yaml")
+
+
+def file_layer(path: Path, type_: type[Section]) -> tuple[Document, list[Fault]]:
+    """A settings file with the present names of its keys and whole paths, and a warning for each former key."""
+    document = yaml_source.read_yaml(_text(path), source=str(path))
+    update = _Update(document, path.parent)
+    value = {} if document.value is None else update.value(kinds.type_info(type_), document.value)
+    lines = {update.present(place): line for place, line in document.lines.items()}
+    return Document(source=document.source, value=value, lines=lines), update.warnings
+
+
+def variable_layers(
+    variables: Mapping[str, str], paths: Mapping[str, yaml_source.Path]
+) -> list[Document]:
+    """The variables that are set (an empty one counts as unset), each at the place where a file would say it."""
+    layers = []
+    for name, path in paths.items():
+        value: object = variables.get(name)
+        if not value:
+            continue
+        for key in reversed(path):
+            value = {key: value}
+        layers.append(yaml_source.plain(value, source=name))
+    return layers
+
+
+def crash_at(variables: Mapping[str, str]) -> CrashAt | None:
+    """The failpoint at which a test wants this process to die."""
+    text = variables.get(CRASH_AT, "")
+    try:
+        return CrashAt.parse(text) if text else None
+    except ValueError as error:
+        fault = Fault(source=CRASH_AT, line=0, path="", sentence=str(error))
+        raise DeclarationError([fault]) from None
+
+
+def _text(path: Path) -> str:
+    line = 0
+    try:
+        with path.open("rb") as file:
+            raw = file.read(FILE_BYTES_MAX + 1)
+        if len(raw) <= FILE_BYTES_MAX:
+            return raw.decode()
+        sentence = f"the settings file is larger than {FILE_BYTES_MAX} bytes"
+    except FileNotFoundError:
+        sentence = "there is no such settings file"
+    except IsADirectoryError:
+        sentence = "this is a folder, not a settings file"
+    except PermissionError:
+        sentence = "this user may not read the settings file"
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        sentence = "the settings file is not UTF-8 text"
+    except (OSError, ValueError) as error:
+        sentence = f"the settings file cannot be read: {error}"
+    raise DeclarationError([Fault(source=str(path), line=line, path="", sentence=sentence)])
+
+
+class _Update:
+    """Walks a file's values beside their types: former keys become the present ones, relative paths absolute.
+
+    Whatever does not fit its type stays as it is: `yaml_source.convert` refuses it with the better sentence.
+    """
+
+    def __init__(self, document: Document, folder: Path) -> None:
+        self.warnings: list[Fault] = []
+        self._document = document
+        self._folder = folder
+        self._renamed: dict[yaml_source.Path, str] = {}
+
+    def value(self, kind: kinds.Type, value: object, path: yaml_source.Path = ()) -> object:
+        is_path = extra_of(kind).get("is_path")
+        match kind, value:
+            case kinds.Metadata(), str() if callable(is_path):
+                return str(self._folder / value) if is_path(value) else value
+            case kinds.Metadata(), _:
+                return self.value(kind.type, value, path)
+            case kinds.UnionType(), _:
+                for each in kind.types:
+                    value = self.value(each, value, path)
+            case kinds.StructType(), dict():
+                return self._section(kind, value, path)
+            case kinds.DictType(), dict():
+                inner = kind.value_type
+                return {key: self.value(inner, each, (*path, key)) for key, each in value.items()}
+            case kinds.VarTupleType(), list():
+                inner = kind.item_type
+                return [self.value(inner, each, (*path, at)) for at, each in enumerate(value)]
+        return value
+
+    def present(self, path: yaml_source.Path) -> yaml_source.Path:
+        """A place in the file, by the present names of its keys."""
+        return tuple(self._renamed.get(path[: at + 1], key) for at, key in enumerate(path))
+
+    def _section(
+        self, kind: kinds.StructType, value: dict[str, object], path: yaml_source.Path
+    ) -> dict[str, object]:
+        former: Mapping[str, str] = getattr(kind.cls, "former_keys", {})
+        updated: dict[str, object] = {}
+        for key, each in value.items():
+            name, place = key, (*path, key)
+            # With both names in one file it is unclear which one counts: then the old one is an unknown key.
+            if key in former and former[key] not in value:
+                name = self._renamed[place] = former[key]
+                said = (
+                    f"this key is now called {name!r}; {key!r} will be refused in the next version"
+                )
+                self.warnings.append(self._document.fault(place, said))
+            updated[name] = self.value(_field_type(kind, name), each, place)
+        return updated
+
+
+def _field_type(kind: kinds.StructType, key: str) -> kinds.Type:
+    for field in kind.fields:
+        keys = yaml_source.form(field.type)
+        if keys is None and field.name == key:
+            return field.type
+        if keys is not None and re.fullmatch(re.sub("<.*>", "[a-z][a-z0-9_]*", keys), key):
+            mapping = field.type.type if isinstance(field.type, kinds.Metadata) else field.type
+            return mapping.value_type if isinstance(mapping, kinds.DictType) else mapping
+    return kinds.AnyType()

@@ -1,0 +1,109 @@
+"""Where records and their history are stored: the database and the mirrored ledger."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from stateward.definition import yaml_source
+from stateward.settings.section import (
+    PLAIN_ADDRESS,
+    FilePath,
+    Problem,
+    Section,
+    is_plain_address,
+    is_url,
+)
+
+
+class StoreSettings(Section, frozen=True, kw_only=True):
+    """The database."""
+
+    url: Annotated[
+        str,
+        Meta(
+            description="`sqlite:` (a file in the data folder), `sqlite:///path`, "
+            "`postgresql://user:password@host/name` or `memory:`."
+        ),
+    ] = "sqlite:"
+
+    def problems(self) -> Iterator[Problem]:
+        """One sentence about the first thing that is wrong with the URL."""
+        scheme, colon, rest = self.url.partition(":")
+        wrong = None
+        if not colon or scheme not in ("sqlite", "postgresql", "memory"):
+            wrong = f"url must begin with sqlite:, postgresql:// or memory:, not with {scheme!r}"
+        elif scheme == "memory" and rest:
+            wrong = "nothing may follow memory:"
+        elif scheme == "sqlite" and (rest.endswith("/") or rest.startswith(":")):
+            wrong = "sqlite: must be followed by nothing or by the path of a file"
+        elif scheme == "sqlite" and rest.startswith("//") and not rest.startswith("///"):
+            wrong = (
+                "an absolute path has three slashes before it, as in sqlite:///var/lib/stateward.db"
+            )
+        elif scheme == "postgresql" and not (rest.startswith("//") and is_url(self.url)):
+            wrong = "url must have the form postgresql://user:password@host:port/name"
+        if wrong:
+            yield ("url",), wrong
+
+
+class LedgerSettings(Section, frozen=True, kw_only=True):
+    """A copy of the history as a ledger of plain files."""
+
+    mirror: Annotated[
+        FilePath | None,
+        Meta(
+            description="The folder of the ledger that every transition is mirrored to, relative to the settings "
+            "file; null: none.",
+        ),
+    ] = None
+    batch_max: Annotated[
+        int,
+        Meta(ge=1, le=100_000, description="Transitions mirrored together, in one durable write."),
+    ] = 1000
+    compact: Annotated[
+        bool, Meta(description="Whether the mirror is compacted every night, at `compact_at`.")
+    ] = True
+    compact_at: Annotated[
+        str,
+        Meta(
+            title="a time of day like 03:30",
+            pattern=r"\A([01][0-9]|2[0-3]):[0-5][0-9]\Z",
+            description="The time of day for that, in the machine's time zone; checkpoints are made then too.",
+        ),
+    ] = "00:00"
+    hand_over: Annotated[
+        tuple[
+            Annotated[str, Meta(min_length=1, extra={"is_path": lambda text: "://" not in text})],
+            ...,
+        ],
+        Meta(
+            max_length=16,
+            description="Where a checkpoint is exported every night: folders on other machines (relative to the "
+            "settings file) and http or https addresses.",
+        ),
+    ] = ()
+    origin: Annotated[
+        Annotated[str, Meta(pattern=r"\A[^\s+]+\Z", title="one word without +")] | None,
+        Meta(description="The name of the log in its checkpoints; null: that of the key."),
+    ] = None
+    signing_key: Annotated[
+        FilePath | None,
+        Meta(
+            description="The file with the key that signs checkpoints (`stateward ledger new-key`); null: none."
+        ),
+    ] = None
+    webhook_secret: Annotated[
+        FilePath | None,
+        Meta(
+            description="The file with the `whsec_…` secret that signs posted checkpoints (Standard Webhooks); null: "
+            "none."
+        ),
+    ] = None
+
+    def problems(self) -> Iterator[Problem]:
+        """What has a scheme is an address; anything else is a folder."""
+        for place, target in enumerate(self.hand_over):
+            if "://" in target and not is_plain_address(target):
+                said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.shown(target)}"
+                yield ("hand_over", place), f"a destination must be {said}"
