@@ -40,7 +40,7 @@ _LIKE_SIGNS = re.compile(r"([!%_])")
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 _COUNTS = """
-SELECT labels, '', '', sum(count) FROM tallies WHERE metric = 'transitions' GROUP BY labels
+SELECT labels, '', '', sum(count) FROM counters WHERE metric = 'transitions' GROUP BY labels
 UNION ALL
 SELECT machine, coalesce(source, ''), target, count(*) FROM transitions
 WHERE seq > (SELECT seq FROM followers WHERE name = 'metrics') GROUP BY machine, source, target

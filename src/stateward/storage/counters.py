@@ -101,10 +101,10 @@ class Counters:
         """Add these up."""
         for each in sums:
             self._database.run(
-                "INSERT INTO tallies (metric, labels, bucket, count, total)"
+                "INSERT INTO counters (metric, labels, bucket, count, total)"
                 " VALUES (:metric, :labels, :bucket, :count, :total)"
                 " ON CONFLICT (metric, labels, bucket) DO UPDATE"
-                " SET count = tallies.count + excluded.count, total = tallies.total + excluded.total",
+                " SET count = counters.count + excluded.count, total = counters.total + excluded.total",
                 metric=each.metric,
                 labels=_encode(each.labels).decode(),
                 bucket=each.bucket,
@@ -115,7 +115,7 @@ class Counters:
     def all(self) -> list[Tally]:
         """Every sum there is."""
         found = self._database.rows(
-            "SELECT metric, labels, bucket, count, total FROM tallies ORDER BY metric, labels, bucket"
+            "SELECT metric, labels, bucket, count, total FROM counters ORDER BY metric, labels, bucket"
         )
         return [
             Tally(
@@ -148,7 +148,7 @@ class Counters:
 
     def _known_labels(self) -> "Known":
         found = self._database.rows(
-            "SELECT DISTINCT metric, labels FROM tallies WHERE metric IN ('durations', 'errors')"
+            "SELECT DISTINCT metric, labels FROM counters WHERE metric IN ('durations', 'errors')"
         )
         known = Known()
         for metric, labels in found:

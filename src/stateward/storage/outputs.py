@@ -60,7 +60,7 @@ ITEM_CHUNKS = Table(
     key=("record_id", "version", "chunk"),
 )
 KEPT = Table(
-    "kept",
+    "saved_values",
     {"record_id": "text", "stage": "text", "name": "text", "data": "text", "at": "bigint"},
     key=("record_id", "stage", "name"),
 )
@@ -233,7 +233,7 @@ class Outputs:
     def kept(self, record_id: str, stage: str, name: str) -> bytes | None:
         """What an attempt of the stage kept under a name, if any did."""
         found = self._database.rows(
-            "SELECT data FROM kept WHERE record_id = :record_id AND stage = :stage AND name = :name",
+            "SELECT data FROM saved_values WHERE record_id = :record_id AND stage = :stage AND name = :name",
             record_id=record_id,
             stage=stage,
             name=name,

@@ -32,7 +32,7 @@ ACKNOWLEDGED = Table(
     key=("machine", "cause"),
 )
 ACTS = Table(
-    "acts",
+    "audit_log",
     {
         "at": "bigint",
         "actor": "text",
@@ -161,7 +161,7 @@ class Sessions:
         condition = "" if record_id is None else " WHERE record_id = :record_id"
         params: Mapping[str, object] = {} if record_id is None else {"record_id": record_id}
         found = self._database.rows(
-            f"SELECT at, actor, verb, record_id, detail, reason FROM acts{condition}"
+            f"SELECT at, actor, verb, record_id, detail, reason FROM audit_log{condition}"
             " ORDER BY id DESC LIMIT :limit",
             limit=min(limit, ACTS_MAX),
             **params,
