@@ -19,15 +19,16 @@ import msgspec
 import psycopg
 
 from lab.bench.fill import History
-from lab.bench.jobs import Job, percentile
-from lab.bench.ours import MACHINE
 from lab.bench.pages import facts
 from lab.bench.report import write_between
-from lab.bench.runs import Tell, place
+from lab.bench.runs import place
 from stateward.app import App
 from stateward.console import console
 from stateward.server.http_server import Server
 from stateward.settings import Settings
+from stateward.testing.bench.jobs import Job, percentile
+from stateward.testing.bench.product import PROCESS as MACHINE
+from stateward.testing.bench.rows import Tell
 
 RECORDS = 1_000_000
 ROUNDS = 20

@@ -13,12 +13,12 @@ from typing import Protocol
 import apsw
 import psycopg
 
-from lab.bench.jobs import Job
 from lab.bench.runs import measured
 from stateward.settings import DATABASE
 from stateward.storage.database import Table
 from stateward.storage.outputs import ITEM_CHUNKS, OUTPUTS
 from stateward.storage.store import RECORDS, TRANSITIONS
+from stateward.testing.bench.jobs import Job
 
 ORIGINALS = 1_000
 COPIES_AT_ONCE = 25

@@ -17,16 +17,6 @@ from typing import TypeAlias
 
 from lab.bench.floor_postgres import PostgresWriter
 from lab.bench.floor_sqlite import SqliteWriter
-from lab.bench.jobs import (
-    GROUP,
-    WARM_UP,
-    Job,
-    Meter,
-    Reading,
-    Spent,
-    reading,
-)
-from lab.bench.ours import durability, latencies_s, open_app
 from lab.bench.steps import (
     COMPLETE,
     EPOCH,
@@ -44,6 +34,16 @@ from stateward.core.chain import GENESIS
 from stateward.core.model import SECOND, Micros, to_iso
 from stateward.engine.system import wall_clock
 from stateward.settings import DATABASE
+from stateward.testing.bench.jobs import (
+    GROUP,
+    WARM_UP,
+    Job,
+    Meter,
+    Reading,
+    Spent,
+    reading,
+)
+from stateward.testing.bench.product import durability, latencies_s, open_app
 
 DUE_IN = 3605 * SECOND  # the default timeout of a stage, and the grace that the clock gives it
 

@@ -15,25 +15,23 @@ import msgspec
 import psycopg
 
 from lab.bench.fill import History
-from lab.bench.jobs import (
+from lab.bench.runs import ALL_SOURCES, MODULES, Place, measured, place
+from stateward.settings import DATABASE
+from stateward.testing.bench.jobs import (
     Job,
     Meter,
     Reading,
     Spent,
     percentile,
 )
-from lab.bench.ours import latencies_s, open_app, open_records
-from lab.bench.runs import (
-    Failure,
-    Place,
+from stateward.testing.bench.product import latencies_s, open_app, submit_records
+from stateward.testing.bench.rows import (
+    MeasurementFailed,
     StoreName,
     Tell,
-    answer,
-    command,
-    measured,
-    place,
+    child_command,
+    read_answer,
 )
-from stateward.settings import DATABASE
 
 SIZES = (10_000, 100_000, 1_000_000)
 COORDINATORS = (1, 2, 4)
@@ -162,23 +160,29 @@ def _shared(plan: Growth, where: Place, count: int) -> Line:
 
 def _share(job: Job, count: int) -> Reading:
     with open_app(job) as app, ExitStack() as stack:
-        ids = open_records(app, job.records)
+        ids = submit_records(app, job.records, isolation=job.isolation)
         nodes = [stack.enter_context(_started(job)) for _ in range(count)]
         _heard(nodes)
         meter = Meter(job.server)
         _tell(nodes)
-        readings = [answer(0, line, "") for line in _heard(nodes)]
+        readings = [read_answer(0, line, "") for line in _heard(nodes)]
         spent = meter.spent()
         _tell(nodes)
         waits = latencies_s(app, ids)
         if len(waits) != job.records:
-            raise Failure(f"{len(waits)} of {job.records} records were done by {count} nodes")
+            raise MeasurementFailed(
+                f"{len(waits)} of {job.records} records were done by {count} nodes"
+            )
         return _together(readings, spent, waits)
 
 
 def _started(job: Job) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        command(job), cwd=job.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        child_command(job, module=MODULES["ours"], sources=ALL_SOURCES),
+        cwd=job.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -213,7 +217,8 @@ def _deep(plan: Growth, where: Place, depth: int) -> Line:
     for _ in range(plan.rounds):
         records = min(DEPTH_BURST, plan.burst)
         with where.job("ours", "depth", records) as job:
-            found.append(measured(job._replace(depth=depth)))
+            # Inline: turns of the loop are counted here, and a child process would be waited for between them.
+            found.append(measured(job._replace(depth=depth, isolation="inline")))
     return _line("depth", where.store, depth, found)
 
 

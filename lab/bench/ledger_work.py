@@ -189,7 +189,7 @@ def got_s(folder: Path, ids: Sequence[str]) -> tuple[float, float]:
 
 
 def private_bytes() -> int:
-    """The memory that only this process has written to; 0 where the system does not say."""
+    """The memory that only this process has encode to; 0 where the system does not say."""
     with suppress(OSError):
         lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
         return sum(
@@ -310,7 +310,7 @@ def stall_and_delay_s(folder: Path, records: int) -> tuple[float, float]:
 
 
 def migrated_per_s(scratch: Path, lines: int) -> float:
-    """Lines of an old ledger that become new ones in a second of CPU: read, copied, written, read back, compared."""
+    """Lines of an old ledger that become new ones in a second of CPU: read, copied, encode, read back, compared."""
     words = (*STATES[:5], "VALIDATING", "auto_done", "failed")
     documents = max(1, lines // 8)
     source = scratch / "old" / "ledger.jsonl"

@@ -28,12 +28,11 @@ from lab.bench.runs import (
     RECORDS,
     STORES,
     Plan,
-    Row,
-    empty_folder,
     rows,
 )
 from lab.bench.scale import carries, growth
 from lab.postgres import MissingPostgres, find_programs
+from stateward.testing.bench.rows import Row, empty_folder
 
 TABLE, GROWTH, CARRIES = "bench", "growth", "carries"
 ROUNDS = 3

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lab.bench.jobs import (
+from stateward.testing.bench.jobs import (
     GROUP,
     WARM_UP,
     Job,

@@ -1,44 +1,39 @@
-"""Plans measurements, has each made in a process of its own, and turns what they find into rows.
+"""Plans measurements beside the floor and other systems: which, on which store, in what order.
 
-Everything happens in folders and databases made for it and removed after it: files on the disk of the folder for
-temporary files, and a durable PostgreSQL started for the occasion. What fails says so in the note of its row.
+PostgreSQL is a durable server started for the occasion. Each job has an empty store that is removed after it.
 """
 
-import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import psycopg
 
-import stateward
-from lab.bench.jobs import (
-    Job,
-    Reading,
-    read_reading,
-    written,
-)
 from lab.postgres import Cluster, MissingPostgres, cluster
 from stateward.core.errors import StatewardError
-
-StoreName = Literal["sqlite", "postgres"]
+from stateward.testing.bench.jobs import Job, Reading
+from stateward.testing.bench.rows import (
+    IDLE_RECORDS,
+    ISOLATIONS,
+    MODES,
+    SOURCES,
+    MeasurementFailed,
+    Row,
+    StoreName,
+    Tell,
+    empty_folder,
+    measure_in_child,
+    row_of,
+    settings_of,
+)
 
 RECORDS = 20_000
-IDLE_RECORDS = 200
-JOB_S_MAX = 1800
-NOTE_CHARS_MAX = 200
 STORES: tuple[StoreName, ...] = ("sqlite", "postgres")
 OWN = ("ours", "floor")
-MODES = ("burst", "idle")
-# How many records a peer is given at most: it is given fewer because it takes longer.
+# How many records another system is given at most: fewer, because it takes longer.
 PEERS: dict[tuple[str, StoreName], int] = {
     ("DBOS", "sqlite"): 300,
     ("Huey", "sqlite"): 2_000,
@@ -46,29 +41,9 @@ PEERS: dict[tuple[str, StoreName], int] = {
     ("PgQueuer", "postgres"): 2_000,
 }
 SYSTEMS = (*OWN, *dict.fromkeys(name for name, _ in PEERS))
-LAUNCH = "import sys; sys.path.append(sys.argv[1]); from lab.bench.child import main; main()"
-PACKAGES = Path(stateward.__file__).parents[1]
-
-Tell = Callable[[str], None]
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the table. CPU is that of all processes, the server's included; no numbers where it failed."""
-
-    system: str
-    store: StoreName
-    mode: str
-    records: int
-    records_per_s: float | None = None
-    cpu_ms_per_record: float | None = None
-    server_cpu_ms_per_record: float | None = None
-    p50_ms: float | None = None
-    p95_ms: float | None = None
-    durability: str = ""
-    version: str = ""
-    rounds: int = 1
-    load: float = 0.0
-    note: str = ""
+MODULES = {"ours": "lab.bench.modes", "floor": "lab.bench.floor"}
+PEER_MODULE = "lab.bench.peers"
+ALL_SOURCES = (*SOURCES, str(Path(__file__).parents[2]))
 
 
 class Plan(NamedTuple):
@@ -81,8 +56,10 @@ class Plan(NamedTuple):
     peers_python: Path | None = None
 
 
-class Failure(Exception):
-    """A measurement that did not come to an end; says why."""
+def measured(job: Job, *, python: str = sys.executable) -> Reading:
+    """Have a job of any system measured in a fresh process."""
+    module = MODULES.get(job.system, PEER_MODULE)
+    return measure_in_child(job, module=module, python=python, sources=ALL_SOURCES)
 
 
 def rows(plan: Plan, *, tell: Tell = lambda _: None) -> Iterator[Row]:
@@ -100,114 +77,62 @@ def rows(plan: Plan, *, tell: Tell = lambda _: None) -> Iterator[Row]:
 
 def _rows(plan: Plan, where: "Place", mode: str, tell: Tell) -> Iterator[Row]:
     store = where.store
-    own = [system for system in OWN if system in plan.systems]
-    peers = [system for system in plan.systems if (system, store) in PEERS]
+    own = [
+        (system, isolation)
+        for system, isolations in (("ours", ISOLATIONS), ("floor", ("",)))
+        for isolation in isolations
+        if system in plan.systems
+    ]
     count = plan.records if mode == "burst" else min(IDLE_RECORDS, plan.records)
-    found: dict[str, list[Reading | Failure]] = {system: [] for system in own}
-    loads: dict[str, float] = {}
-    for number in range(
-        plan.rounds
-    ):  # in turns, so that a busy minute of the machine meets them all
-        for system in own:
-            tell(f"{system} on {store}, {mode}, {count} records, round {number + 1}")
-            loads[system] = os.getloadavg()[0]
-            found[system].append(_tried(where, system, mode, count, sys.executable))
-    for system in own:
-        yield _row(system, store, mode, count, found[system], loads[system])
-    for system in peers:
+    found: dict[tuple[str, str], list[Reading | MeasurementFailed]] = {each: [] for each in own}
+    loads: dict[tuple[str, str], float] = {}
+    # In turns, so that a busy minute of the machine meets all of them.
+    for number in range(plan.rounds):
+        for system, isolation in own:
+            kind = f"{system} {isolation}".strip()
+            tell(f"{kind} on {store}, {mode}, {count} records, round {number + 1}")
+            loads[system, isolation] = os.getloadavg()[0]
+            found[system, isolation].append(
+                _try(where, system, mode, count, sys.executable, isolation=isolation)
+            )
+    for system, isolation in own:
+        row = Row(
+            system=system, store=store, mode=mode, isolation=isolation, records=count,
+            settings=settings_of(isolation) if isolation else "",
+            load=round(loads[system, isolation], 1),
+        )  # fmt: skip
+        yield row_of(row, found[system, isolation])
+    for system in (each for each in plan.systems if (each, store) in PEERS):
         few = min(count, PEERS[system, store])
         tell(f"{system} on {store}, {mode}, {few} records")
         load = os.getloadavg()[0]
-        yield _row(system, store, mode, few, [_tried_peer(plan, where, system, mode, few)], load)
+        row = Row(system=system, store=store, mode=mode, records=few, load=round(load, 1))
+        yield row_of(row, [_try_peer(plan, where, system, mode, few)])
 
 
-def _tried_peer(
+def _try_peer(
     plan: Plan, where: "Place", system: str, mode: str, count: int
-) -> Reading | Failure:
+) -> Reading | MeasurementFailed:
     python = plan.peers_python
     if python is None or not python.exists():
-        return Failure("not measured: no environment with the peers; `make bench` makes one")
-    return _tried(where, system, mode, count, str(python.absolute()))
+        return MeasurementFailed(
+            "not measured: no environment with the peers; `make bench` makes one"
+        )
+    return _try(where, system, mode, count, str(python.absolute()))
 
 
-def _tried(where: "Place", system: str, mode: str, count: int, python: str) -> Reading | Failure:
+def _try(
+    where: "Place", system: str, mode: str, count: int, python: str, *, isolation: str = ""
+) -> Reading | MeasurementFailed:
     try:
         with where.job(system, mode, count) as job:
-            return measured(job, python=python)
-    except (Failure, StatewardError) as failure:
-        return Failure(str(failure))
-
-
-def _row(
-    system: str,
-    store: StoreName,
-    mode: str,
-    count: int,
-    found: Sequence[Reading | Failure],
-    load: float,
-) -> Row:
-    good = [each for each in found if isinstance(each, Reading)]
-    failures = [str(each) for each in found if isinstance(each, Failure)]
-    row = Row(system=system, store=store, mode=mode, records=count, load=round(load, 1))
-    if not good:
-        return msgspec.structs.replace(row, note=failures[0])
-
-    def middle(of: Callable[[Reading], float]) -> float:
-        return round(median(of(each) for each in good), 4)
-
-    return msgspec.structs.replace(
-        row,
-        records=good[0].records,
-        records_per_s=middle(lambda each: each.records / each.wall_s),
-        cpu_ms_per_record=middle(lambda each: 1000 * (each.own_s + each.server_s) / each.records),
-        server_cpu_ms_per_record=middle(lambda each: 1000 * each.server_s / each.records),
-        p50_ms=middle(lambda each: 1000 * each.p50_s),
-        p95_ms=middle(lambda each: 1000 * each.p95_s),
-        durability=good[0].durability,
-        version=good[0].version,
-        rounds=len(good),
-        note="; ".join([*filter(None, [good[0].note]), *failures]),
-    )
-
-
-# One measurement in a process of its own
-
-
-def measured(job: Job, *, python: str = sys.executable) -> Reading:
-    """Have this job done by a process with that Python; raises `Failure` with its last words."""
-    try:
-        done = subprocess.run(
-            command(job, python=python),
-            cwd=job.folder,
-            capture_output=True,
-            text=True,
-            timeout=JOB_S_MAX,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as late:
-        raise Failure(f"not done after {JOB_S_MAX} s") from late
-    return answer(done.returncode, done.stdout, done.stderr)
-
-
-def command(job: Job, *, python: str = sys.executable) -> list[str]:
-    """The command that does a job. Our packages come last: a peer's Python has its own."""
-    return [python, "-c", LAUNCH, str(PACKAGES), written(job)]
-
-
-def answer(returncode: int, stdout: str, stderr: str) -> Reading:
-    """The reading in the last line that a child printed."""
-    try:
-        return read_reading(stdout.splitlines()[-1])
-    except (IndexError, json.JSONDecodeError, TypeError):
-        words = stderr.strip().splitlines() or [f"it ended with {returncode} and said nothing"]
-        raise Failure(f"failed: {words[-1][:NOTE_CHARS_MAX]}") from None
-
-
-# Where it happens
+            return measured(job._replace(isolation=isolation), python=python)
+    except (MeasurementFailed, StatewardError) as failure:
+        return MeasurementFailed(str(failure))
 
 
 class Place:
-    """Where jobs on one store are done, each on an empty store of its own that is removed after it."""
+    """Where jobs on one store are measured, each on an empty store that is removed after it."""
 
     def __init__(self, store: StoreName, server: Cluster | None) -> None:
         self.store = store
@@ -228,7 +153,7 @@ class Place:
         name = self.server.create_database()
         url = self.server.dsn(name)
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("CHECKPOINT")  # what came before is not this job's to write
+            connection.execute("CHECKPOINT")  # what was written before is not charged to this job
         try:
             yield url
         finally:
@@ -237,19 +162,9 @@ class Place:
 
 @contextmanager
 def place(store: StoreName) -> Iterator[Place]:
-    """A place for jobs; for PostgreSQL with a durable server of our own."""
+    """A place for jobs; for PostgreSQL with a durable server of its own."""
     if store == "sqlite":
         yield Place(store, None)
         return
     with cluster(is_durable=True) as server:
         yield Place(store, server)
-
-
-@contextmanager
-def empty_folder() -> Iterator[Path]:
-    """A folder on the disk that holds temporary files."""
-    folder = Path(tempfile.mkdtemp(prefix="stateward-bench-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

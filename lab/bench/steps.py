@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from lab.bench.ours import ACTOR, LAST, NAME
 from stateward.core.model import Micros
+from stateward.testing.bench.product import ACTOR, LAST, machine_name
 
-MACHINE = NAME
+MACHINE = machine_name("process")
 WORKER = "floor-1-000000"
 EPOCH = 0
 
@@ -50,7 +50,7 @@ LOG_1, LOG_2 = '"first_log_ref":"/logs/first/{0}"', '"second_log_ref":"/logs/sec
 ITEMS, ROWS = '"items_count":1', '"rows_count":1'
 BY_RUNNER = f"runner:{WORKER}"
 
-OPEN = Step(0, None, "queued", "bench.created", ACTOR, None, "{}", (), "{}", waiting="first")
+OPEN = Step(0, None, "queued", f"{MACHINE}.created", ACTOR, None, "{}", (), "{}", waiting="first")
 START: dict[Name, Step] = {
     "first": Step(
         1, "queued", "first_running", "first.started", "coordinator", 1, STARTED, (LOG_1,), "{}",

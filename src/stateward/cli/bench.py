@@ -1,11 +1,9 @@
-"""`stateward bench`: what a record costs on this machine, beside the least that it could cost and beside peers.
+"""`stateward bench`: what a record costs on this machine, with the settings of a fresh installation.
 
-Measuring is the business of `lab.bench`; this is its context. It never touches the data folder.
+The measuring is done by `stateward.testing.bench`; this is its command. It never touches the data folder.
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pathlib import Path
 
 import click
 
@@ -13,14 +11,10 @@ from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import write_table
 
-PEERS = Path(".venv-bench") / "bin" / "python"
-SYSTEMS = ("ours", "floor", "DBOS", "Huey", "PgQueuer")
-STORES = ("sqlite", "postgres")
-OWN = ("ours", "floor")
 RECORDS_MAX = 10_000_000
 COLUMNS = {
-    "system": ("system", ""),
     "store": ("store", ""),
+    "isolation": ("isolation", ""),
     "mode": ("mode", ""),
     "records": ("records", ","),
     "records_per_s": ("records/s", ",.0f"),
@@ -36,81 +30,66 @@ COLUMNS = {
     cls=Command,
     is_listing=True,
     examples=[
-        "stateward bench --only ours --store sqlite",
-        "stateward bench --json --records 20000",
+        "stateward bench --records 2000",
+        "stateward bench --json --postgres postgresql:///postgres",
     ],
 )
 @click.option(
     "--records",
     type=click.IntRange(1, RECORDS_MAX),
-    default=20_000,
+    default=5_000,
     show_default=True,
-    help="Records of a burst; peers get fewer.",
+    help="Records of a burst.",
 )
-@click.option(
-    "--only",
-    type=click.Choice(SYSTEMS, case_sensitive=False),
-    multiple=True,
-    help="Measure this system only; may be given several times.",
-)
-@click.option("--store", type=click.Choice(STORES), help="Measure on this store only.")
 @click.option(
     "--rounds",
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="How often ours and the floor are measured, in turns; the median is shown.",
+    help="How often each row is measured; the median is shown.",
 )
 @click.option(
-    "--peers",
-    metavar="PYTHON",
-    type=click.Path(path_type=Path),
-    default=PEERS,
-    help="The Python that has the peers; `make bench` makes .venv-bench.",
+    "--postgres",
+    metavar="URL",
+    help="Measure on this PostgreSQL server as well, in a database created for it; default: the server of store.url.",
 )
 @pass_context
-def bench(
-    context: CliContext,
-    *,
-    records: int,
-    only: Sequence[str],
-    store: str | None,
-    rounds: int,
-    peers: Path,
-) -> Exit:
+def bench(context: CliContext, *, records: int, rounds: int, postgres: str | None) -> Exit:
     """Measure what a record costs on this machine.
 
-    Records go through two stages that do nothing, in a burst and one at a time, all of it durable, next to the same
-    writes in hand-written SQL (floor) and to other systems. It works in folders and databases of its own, which it
-    removes, and never touches the data folder.
+    Records go through two stages that do nothing, in a burst and one at a time, all of it durable: first with stages
+    in child processes (the default), then inline. CPU time of all processes counts, that of a PostgreSQL server on
+    this machine too. It works in temporary folders and databases, and never touches the data folder.
     """
     import msgspec
 
-    # By name: measuring stands above all rooms, this one included, and starts servers that only tests have.
-    runs = import_module("lab.bench.runs")
-    plan = runs.Plan(
+    from stateward.testing.bench.rows import own_rows
+
+    url = context.settings().store.url
+    server = postgres or (url if url.startswith(("postgresql:", "postgres:")) else None)
+    measured = own_rows(
         records=records,
-        systems=tuple(only) or SYSTEMS,
-        stores=(store,) if store else STORES,
         rounds=rounds,
-        peers_python=peers,
+        postgres=server,
+        tell=lambda text: context.progress(f"measuring {text}"),
     )
-    measured = runs.rows(plan, tell=lambda text: context.progress(f"measuring {text}"))
-    found = [msgspec.to_builtins(row) for row in measured]
+    rows = [msgspec.to_builtins(row) for row in measured]
     if context.is_for_programs:
-        context.emit_rows(found)
+        context.emit_rows(rows)
     else:
-        _show(found)
-    is_lacking = any(row["system"] in OWN and row["cpu_ms_per_record"] is None for row in found)
-    return Exit.FOUND_PROBLEMS if is_lacking else Exit.OK
+        _show(rows)
+    has_failed = any(row["cpu_ms_per_record"] is None for row in rows)
+    return Exit.FOUND_PROBLEMS if has_failed else Exit.OK
 
 
 def _show(rows: Sequence[Mapping[str, object]]) -> None:
     write_table(
         [heading for heading, _ in COLUMNS.values()],
-        [[_cell(row[name], shape) for name, (_, shape) in COLUMNS.items()] for row in rows],
+        [
+            [
+                "" if row[name] is None else format(row[name], shape)
+                for name, (_, shape) in COLUMNS.items()
+            ]
+            for row in rows
+        ],
     )
-
-
-def _cell(value: object, shape: str) -> str:
-    return "" if value is None else format(value, shape)

@@ -13,9 +13,7 @@ from lab.bench.growth import (
     What,
     lines,
 )
-from lab.bench.jobs import Job
-from lab.bench.ours import open_app, open_records
-from lab.bench.runs import Row, StoreName, measured
+from lab.bench.runs import measured
 from lab.bench.scale import (
     Capacity,
     Server,
@@ -26,6 +24,9 @@ from lab.bench.scale import (
 from lab.bench.scale import ratio as ratio_of
 from lab.postgres import MissingPostgres
 from stateward.core.errors import InvalidRequest
+from stateward.testing.bench.jobs import Job
+from stateward.testing.bench.product import open_app, submit_records
+from stateward.testing.bench.rows import Row, StoreName
 
 SIZE = 3 * ORIGINALS
 
@@ -44,15 +45,15 @@ def test_a_history_is_one_that_the_product_goes_on_with(
     history.fill(SIZE + 20)
 
     with open_app(job) as app:
-        assert app.store.counts() == {("bench", "finished"): SIZE + 20}
+        assert app.store.counts() == {("bench_process", "finished"): SIZE + 20}
         assert app.store.anchor().count == 5 * (SIZE + 20)
         ((chunks,),) = app.database.rows("SELECT count(*) FROM item_chunks")
         assert chunks == 2 * (SIZE + 20)
         oldest = app.database.rows("SELECT min(id) FROM records")[0][0]
         assert [each.target for each in app.history(str(oldest))][-1] == "finished"
-        open_records(app, 5)
+        submit_records(app, 5, isolation="process")
         app.run_until_idle()
-        assert app.store.counts() == {("bench", "finished"): SIZE + 25}
+        assert app.store.counts() == {("bench_process", "finished"): SIZE + 25}
 
 
 @pytest.mark.slow
@@ -179,7 +180,7 @@ def test_the_table_is_written_into_its_page(
 
     pages.main(["table", str(page), "--store", "sqlite", "--records", "7", "--json", str(kept)])
 
-    assert "| ours | SQLite | burst | 7 |" in page.read_text("utf-8")
+    assert "| ours | SQLite |  | burst | 7 |" in page.read_text("utf-8")
     assert '"records":7' in kept.read_text()
 
 

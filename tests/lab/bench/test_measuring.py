@@ -6,20 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from lab.bench import child, ours
-from lab.bench.jobs import (
+from lab.bench import floor, modes
+from lab.bench.runs import measured
+from stateward.app import App
+from stateward.testing.bench.jobs import (
     Job,
     Meter,
     Reading,
+    decode_job,
+    decode_reading,
+    encode,
     percentile,
-    read_job,
-    read_reading,
     reading,
     server_cpu_s,
-    written,
 )
-from lab.bench.runs import Failure, answer, measured
-from stateward.app import App
+from stateward.testing.bench.product import open_app
+from stateward.testing.bench.rows import MeasurementFailed, read_answer
 
 FEW = 50
 TABLES = ("records", "transitions", "outputs", "item_chunks", "work", "events")
@@ -34,14 +36,20 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Job:
     return Job("ours", request.param, "burst", FEW, str(tmp_path / "data"), url=url)
 
 
+def measure(job: Job) -> Reading:
+    return floor.measure(job) if job.system == "floor" else modes.measure(job)
+
+
 def counts(app: App) -> dict[str, int]:
     return {name: len(app.database.rows(f"SELECT 1 FROM {name}")) for name in TABLES}  # noqa: S608
 
 
 @pytest.mark.parametrize("mode", ["burst", "idle"])
-@pytest.mark.parametrize("system", ["ours", "floor"])
-def test_every_record_is_done_and_counted(job: Job, system: str, mode: str) -> None:
-    found = child.measure(job._replace(system=system, mode=mode, records=5))
+@pytest.mark.parametrize(
+    ("system", "isolation"), [("ours", "process"), ("ours", "inline"), ("floor", "")]
+)
+def test_every_record_is_done_and_counted(job: Job, system: str, isolation: str, mode: str) -> None:
+    found = measure(job._replace(system=system, isolation=isolation, mode=mode, records=5))
 
     assert found.records == 5
     assert min(found.wall_s, found.own_s, found.p50_s) > 0
@@ -51,12 +59,12 @@ def test_every_record_is_done_and_counted(job: Job, system: str, mode: str) -> N
 
 
 def test_the_floor_writes_what_the_product_writes(job: Job, tmp_path: Path) -> None:
-    child.measure(job._replace(system="floor"))
-    child.measure(Job("ours", "sqlite", "burst", FEW, str(tmp_path / "other")))
+    measure(job._replace(system="floor"))
+    measure(Job("ours", "sqlite", "burst", FEW, str(tmp_path / "other")))
 
     with (
-        ours.open_app(job) as app,
-        ours.open_app(job._replace(url="", folder=str(tmp_path / "other"))) as product,
+        open_app(job) as app,
+        open_app(job._replace(url="", folder=str(tmp_path / "other"))) as product,
     ):
         assert counts(app) == counts(product)
         assert {row[0] for row in app.database.rows("SELECT outputs FROM records")} == {
@@ -66,10 +74,10 @@ def test_the_floor_writes_what_the_product_writes(job: Job, tmp_path: Path) -> N
 
 
 def test_a_queue_keeps_its_depth(job: Job) -> None:
-    found = child.measure(job._replace(mode="depth", records=30, depth=10))
+    found = measure(job._replace(mode="depth", records=30, depth=10, isolation="inline"))
 
     assert found.records == 30
-    with ours.open_app(job) as app:
+    with open_app(job) as app:
         ((left,),) = app.database.rows("SELECT count(*) FROM records WHERE status <> 'finished'")
         assert 0 < int(left or 0) <= 20
 
@@ -78,15 +86,15 @@ def test_a_node_without_work_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     job = Job("ours", "sqlite", "burst", 1, str(tmp_path))
 
     with (
-        ours.open_app(job) as app,
+        open_app(job) as app,
         app.node() as node,
         pytest.raises(RuntimeError, match="nothing to do"),
     ):
-        ours.work_on(app, node, until=1)
+        modes.work_on(app, node, until=1)
 
 
 def test_opening_a_store_is_timed(job: Job) -> None:
-    assert child.measure(job._replace(mode="opening", records=3)).records == 3
+    assert measure(job._replace(mode="opening", records=3)).records == 3
 
 
 def test_a_measurement_happens_in_a_process_of_its_own(tmp_path: Path) -> None:
@@ -96,13 +104,13 @@ def test_a_measurement_happens_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_measurement_that_fails_says_why(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="KeyError: 'nonsense'"):
+    with pytest.raises(MeasurementFailed, match="KeyError: 'nonsense'"):
         measured(Job("ours", "sqlite", "nonsense", 1, str(tmp_path)))
 
 
 def test_silence_is_a_failure() -> None:
-    with pytest.raises(Failure, match="ended with 3 and said nothing"):
-        answer(3, "", "")
+    with pytest.raises(MeasurementFailed, match="ended with 3 and printed nothing"):
+        read_answer(3, "", "")
 
 
 def test_lost_records_are_no_measurement() -> None:
@@ -120,8 +128,8 @@ def test_jobs_and_readings_travel_as_lines() -> None:
     job = Job("ours", "postgres", "idle", 5, "/somewhere", url="postgresql://", server=7, depth=3)
     found = Reading(5, 1.0, 0.5, 0.25, 0.1, 0.2, "1.0", "fsync on", "a note")
 
-    assert read_job(written(job)) == job
-    assert read_reading(written(found)) == found
+    assert decode_job(encode(job)) == job
+    assert decode_reading(encode(found)) == found
 
 
 @pytest.mark.parametrize(("percent", "expected"), [(50, 50), (95, 95), (100, 100), (0, 1)])

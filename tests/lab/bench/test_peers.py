@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lab.bench import peers
-from lab.bench.jobs import WARM_UP, Job
 from lab.bench.peers import Waits
+from stateward.testing.bench.jobs import WARM_UP, Job
 
 
 class Pipeline:

@@ -11,8 +11,8 @@ from lab.bench.report import (
     machine,
     write_between,
 )
-from lab.bench.runs import Row, StoreName
 from stateward.core.errors import InvalidRequest
+from stateward.testing.bench.rows import Row
 
 PAGE = "# Title\n\n<!-- bench: begin -->\nold\n<!-- bench: end -->\n\nThe rest.\n"
 
@@ -35,61 +35,69 @@ def a_row(system: str, cpu_ms: float | None, **changes: object) -> Row:
     return Row(**(fields | changes))  # type: ignore[arg-type]
 
 
-def verdicts(rows: list[Row], store: StoreName = "sqlite") -> list[bool | None]:
-    half = {"sqlite": slice(0, 4), "postgres": slice(4, 8)}
-    return [aim.is_reached for aim in Table(rows).aims()[half[store]]]
+def verdicts(rows: list[Row], name: str = "SQLite, process") -> list[bool | None]:
+    return [aim.is_reached for aim in Table(rows).aims() if aim.sentence.startswith(name)]
 
 
 def test_ratios_are_of_one_mode_and_one_store() -> None:
     table = Table(
         [
-            a_row("ours", 0.2),
+            a_row("ours", 0.2, isolation="process"),
+            a_row("ours", 0.05, isolation="inline"),
             a_row("floor", 0.1),
             a_row("floor", 5.0, mode="idle"),
             a_row("floor", 9.0, store="postgres"),
         ]
     )
 
-    assert table.ratio("ours", "sqlite", "burst", to="floor") == 2.0
-    assert table.ratio("ours", "sqlite", "idle", to="floor") is None
-    assert table.ratio("floor", "postgres", "burst", to="ours") is None
+    assert table.ratio(table.find("ours", "sqlite", "burst"), to="floor") == 2.0
+    assert table.ratio(table.find("ours", "sqlite", "burst", "inline"), to="floor") == 0.5
+    assert table.ratio(table.find("ours", "sqlite", "idle"), to="floor") is None
+    assert table.ratio(table.find("floor", "postgres", "burst"), to="ours") is None
 
 
 def test_aims_are_reached_missed_or_not_measured() -> None:
+    ours = {"isolation": "process"}
     good = [
-        a_row("ours", 0.2),
+        a_row("ours", 0.2, records_per_s=5000.0, **ours),
         a_row("floor", 0.1),
         a_row("DBOS", 10.0),
-        a_row("ours", 2.0, mode="idle"),
+        a_row("ours", 2.0, mode="idle", p50_ms=1.0, **ours),
     ]
     bad = [
-        a_row("ours", 0.4),
+        a_row("ours", 0.8, records_per_s=10.0, **ours),
         a_row("floor", 0.1),
         a_row("DBOS", 10.0),
-        a_row("ours", 2.0, mode="idle", p95_ms=21.0),
+        a_row("ours", 9.0, mode="idle", p50_ms=21.0, **ours),
     ]
 
-    assert verdicts(good) == [True] * 4
-    assert verdicts(bad) == [False] * 4
-    assert verdicts(good, "postgres") == [None] * 4
+    assert verdicts(good) == [True] * 6
+    assert verdicts(bad) == [False] * 6
+    assert verdicts(good, "SQLite, inline") == [None] * 6
+    assert verdicts(good, "PostgreSQL, process") == [None] * 6
 
 
 def test_the_table_has_a_line_for_each_row() -> None:
     failed = Row(system="DBOS", store="sqlite", mode="burst", records=300, note="failed: a | b")
+    inline = a_row("ours", 0.2, isolation="inline", settings="isolation: inline")
 
-    text = benchmark([a_row("ours", 0.2), a_row("floor", 0.1), failed], facts=["2 cores"])
+    text = benchmark([inline, a_row("floor", 0.1), failed], facts=["2 cores"])
 
     assert "- 2 cores\n" in text
     assert (
-        "| ours 1.0 | SQLite | burst | 20,000 | 1,234 | 0.200 |  | 10.0 | 19.0 | 2.0 | 1.0 | 0.5 |"
+        "| ours 1.0 | SQLite | inline | burst | 20,000 | 1,234 | 0.200 |  | 10.0 | 19.0 | 2.0 |  | 0.5 |"
         in text
     )
-    assert "| DBOS | SQLite | burst | 300 |  |  |  |  |  |  |  | 0 |" in text
-    assert "- ours on SQLite, floor on SQLite: synchronous FULL" in text
+    assert "| DBOS | SQLite |  | burst | 300 |  |  |  |  |  |  |  | 0 |" in text
+    assert "- ours on SQLite: synchronous FULL; isolation: inline" in text
+    assert "- floor on SQLite: synchronous FULL" in text
     assert "- DBOS on SQLite (burst): failed: a | b" in text
-    assert "| SQLite: at most 0.25 ms of CPU a record | 0.200 ms | reached |" in text
     assert (
-        "| SQLite: at least 50 \N{MULTIPLICATION SIGN} less CPU than DBOS |  | not measured |"
+        "| SQLite, inline: at most 0.25 ms of CPU a record in a burst | 0.200 ms | reached |"
+        in text
+    )
+    assert (
+        "| SQLite, inline: at least 50 \N{MULTIPLICATION SIGN} less CPU than DBOS in a burst |  | not measured |"
         in text
     )
 

@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from lab.bench import runs
-from lab.bench.runs import Plan, Row, rows
+from lab.bench.runs import Plan, rows
 from lab.postgres import MissingPostgres, find_programs
+from stateward.testing.bench import rows as bench_rows
+from stateward.testing.bench.rows import Row
 from tests.cli.calling import Shell
 from tests.conftest import skipped_if_missing
 
@@ -78,42 +80,62 @@ def test_without_postgres_its_rows_say_so(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_measurement_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "JOB_S_MAX", 0.01)
+    monkeypatch.setattr(bench_rows, "JOB_S_MAX", 0.01)
 
     (found, *_) = rows(Plan(records=20, systems=("ours",), stores=("sqlite",)))
 
     assert found.note == "not done after 0.01 s"
 
 
-def test_the_command_gives_rows_to_programs(shell: Shell) -> None:
-    found = msgspec.convert(
-        shell.json("bench", "--only", "ours", "--store", "sqlite", "--records", "5"), list[Row]
-    )
+def test_the_command_measures_the_default_isolation_first(shell: Shell) -> None:
+    found = msgspec.convert(shell.json("bench", "--records", "5"), list[Row])
 
-    assert [(row.system, row.store, row.mode, row.records) for row in found] == [
-        ("ours", "sqlite", "burst", 5),
-        ("ours", "sqlite", "idle", 5),
+    assert [(row.store, row.isolation, row.mode, row.records) for row in found] == [
+        ("sqlite", "process", "burst", 5),
+        ("sqlite", "process", "idle", 5),
+        ("sqlite", "inline", "burst", 5),
+        ("sqlite", "inline", "idle", 5),
     ]
+    assert [row.settings for row in found] == ["", "", "isolation: inline", "isolation: inline"]
+    assert all(getattr(row, name) for row in found for name in NUMBERS)
     assert not shell.data.exists()
 
 
+@pytest.mark.service
+def test_the_command_measures_on_a_server_that_is_named(shell: Shell, postgres_url: str) -> None:
+    found = msgspec.convert(
+        shell.json("bench", "--records", "5", "--postgres", postgres_url), list[Row]
+    )
+
+    on_server = [row for row in found if row.store == "postgres"]
+    assert [(row.isolation, row.mode) for row in on_server] == [
+        ("process", "burst"),
+        ("process", "idle"),
+        ("inline", "burst"),
+        ("inline", "idle"),
+    ]
+    assert all(getattr(row, name) for row in on_server for name in NUMBERS)
+
+
 def test_the_command_shows_people_a_table(shell: Shell) -> None:
-    done = shell("bench", "--only", "ours", "--only", "Huey", "--store", "sqlite", "--records", "5")
+    done = shell("bench", "--records", "5")
 
     assert done.exit_code == 0, done.stderr
     head, *lines = done.stdout.splitlines()
-    assert head.split()[:4] == ["system", "store", "mode", "records"]
+    assert head.split()[:4] == ["store", "isolation", "mode", "records"]
     assert [line.split()[:3] for line in lines] == [
-        [system, "sqlite", mode] for mode in ("burst", "idle") for system in ("ours", "Huey")
+        ["sqlite", isolation, mode]
+        for isolation in ("process", "inline")
+        for mode in ("burst", "idle")
     ]
 
 
-def test_the_command_fails_when_our_own_cannot_be_measured(
+def test_the_command_fails_when_nothing_can_be_measured(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "JOB_S_MAX", 0.01)
+    monkeypatch.setattr(bench_rows, "JOB_S_MAX", 0.01)
 
-    done = shell("bench", "--only", "ours", "--store", "sqlite", "--records", "5", "--json")
+    done = shell("bench", "--records", "5", "--json")
 
     assert done.exit_code == 1
     assert {row["note"] for row in json.loads(done.stdout)} == {"not done after 0.01 s"}

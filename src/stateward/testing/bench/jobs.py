@@ -1,28 +1,29 @@
-"""What one measurement is, what it found, and the meter that finds it.
+"""One measurement, its result, and the CPU meter.
 
-A measurement runs in a process of its own, perhaps with a Python that has none of our packages: this module uses
+A measurement runs in a process of its own, perhaps with a Python that has none of our dependencies: this module uses
 the standard library only. CPU time is that of the process, of its children, and of every process of the PostgreSQL
 server, those that ended meanwhile included; what the server does later (a checkpoint, a vacuum) is not seen.
 """
 
 import json
+import os
 import resource
 import time
 from collections.abc import Iterable, Sequence
 from math import ceil
-from os import sysconf
 from pathlib import Path
 from typing import NamedTuple
 
-TICKS_PER_S = sysconf("SC_CLK_TCK")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 GROUP = 256
 WARM_UP = 10
 
 
 class Job(NamedTuple):
-    """What to measure. `folder` is empty and ours; `url` names a database of our own, '' a file in the folder.
+    """What to measure, in an empty `folder`; `url` names an empty database, "" a SQLite file in the folder.
 
-    `depth` is how many records wait all the time, in the one mode that keeps a queue.
+    `server` is the process id of a PostgreSQL on this machine whose CPU time counts too (0: none). `depth` is how
+    many records wait all the time, in the one mode that keeps a queue. `isolation` is how stages are run.
     """
 
     system: str
@@ -33,6 +34,7 @@ class Job(NamedTuple):
     url: str = ""
     server: int = 0
     depth: int = 0
+    isolation: str = "process"
 
 
 class Spent(NamedTuple):
@@ -109,24 +111,40 @@ class Meter:
 
 
 def own_cpu_s() -> float:
-    """The CPU time of this process and of its children that ended."""
+    """The CPU time of this process, of its children that ended, and of all its descendants that still run.
+
+    The kernel adds a child's time to its parent only when the child has ended, and sandboxed children live on.
+    """
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    ended_s = sum(each.ru_utime + each.ru_stime for each in used)
+    return ended_s + _descendants_cpu_s(os.getpid())
 
 
 def server_cpu_s(server: int) -> float:
-    """The CPU time of a PostgreSQL: its first process, the sessions there are, and those that were."""
-    first = _stat(server)
+    """The CPU time of a PostgreSQL: its first process, its sessions, and sessions that have ended."""
+    return _cpu_s(_stat(server)) + _descendants_cpu_s(server)
+
+
+def _descendants_cpu_s(root: int) -> float:
+    stats = {pid: stat for pid in _all_pids() if (stat := _stat(pid))}
+    found: set[int] = set()
+    frontier = {root}
+    while frontier:
+        frontier = {pid for pid, stat in stats.items() if int(stat[1]) in frontier} - found
+        found |= frontier
+    return sum(_cpu_s(stats[pid]) for pid in found)
+
+
+def _cpu_s(stat: Sequence[str]) -> float:
     # Fields 14 to 17 of proc(5): user, system, and both of the children that were waited for.
-    ticks = sum(int(first[place]) for place in (11, 12, 13, 14))
-    for stat in map(_stat, _everybody()):
-        if stat and int(stat[1]) == server:
-            ticks += int(stat[11]) + int(stat[12])
-    return ticks / TICKS_PER_S
+    return sum(int(field) for field in stat[11:15]) / TICKS_PER_S
 
 
-def _everybody() -> list[int]:
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+def _all_pids() -> list[int]:
+    try:
+        return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+    except OSError:
+        return []  # a system without /proc: only what getrusage knows is counted
 
 
 def _stat(pid: int) -> list[str]:
@@ -138,16 +156,16 @@ def _stat(pid: int) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
-def written(value: Job | Reading) -> str:
+def encode(value: Job | Reading) -> str:
     """A job or a reading as one line."""
     return json.dumps(value._asdict())
 
 
-def read_job(line: str) -> Job:
+def decode_job(line: str) -> Job:
     """The job of a line."""
     return Job(**json.loads(line))
 
 
-def read_reading(line: str) -> Reading:
+def decode_reading(line: str) -> Reading:
     """The reading of a line."""
     return Reading(**json.loads(line))
