@@ -189,9 +189,9 @@ def test_damage_is_named_shown_and_mended_only_when_told(shell: Shell, folder: P
 
     verdict = shell("ledger", "verify", str(folder), "--json")
     looked = shell("ledger", "repair", str(folder))
-    refused = shell("ledger", "repair", str(folder), "--execute")
+    refused = shell("ledger", "repair", str(folder), "--yes")
     untouched = active.read_bytes()
-    done = shell("ledger", "repair", str(folder), "--execute", "--accept-loss")
+    done = shell("ledger", "repair", str(folder), "--yes", "--accept-loss")
 
     finding = json.loads(verdict.stdout)["findings"][0]
     assert (verdict.exit_code, finding["file"], finding["seq"]) == (1, active.name, 5)
@@ -200,6 +200,43 @@ def test_damage_is_named_shown_and_mended_only_when_told(shell: Shell, folder: P
     assert untouched == before
     assert active.with_name(active.name + ".damaged").read_bytes() == before
     assert shell.json("ledger", "state", str(folder), "doc:1") == {"doc:1": "fetching"}
+
+
+def test_a_replay_finds_a_move_that_the_state_machine_does_not_have(
+    shell: Shell, folder: Path
+) -> None:
+    sound = shell.json("ledger", "verify", str(folder), "--replay")
+    with Ledger.open(folder) as ledger:
+        ledger._graph = None  # as a writer with another state machine would
+        ledger._writer.maker._graph = None  # type: ignore[union-attr]
+        with ledger.importing(reason="wrong on purpose"):
+            pass
+        ledger._writer.append([("doc:2", "completed")])  # type: ignore[union-attr]
+
+    bytes_only = shell("ledger", "verify", str(folder))
+    replayed = shell("ledger", "verify", str(folder), "--replay")
+    of_a_file = shell("ledger", "verify", str(next(folder.glob("delta-*"))), "--replay")
+
+    assert (sound["is_sound"], sound["is_valid"]) == (True, True)
+    assert (bytes_only.exit_code, replayed.exit_code) == (Exit.OK, Exit.FOUND_PROBLEMS)
+    assert "pending → completed is no move of literature" in replayed.stdout
+    assert of_a_file.exit_code == Exit.USAGE
+
+
+def test_old_names_of_commands_and_flags_work_and_name_the_new_ones(
+    shell: Shell, folder: Path
+) -> None:
+    validated = shell("ledger", "validate", str(folder))
+    as_json = shell("ledger", "validate", str(folder), "--json")
+    executed = shell("ledger", "rollback", str(folder), "3", "--execute", "--reason", "a bad run")
+    help_text = shell("ledger", "--help").stdout
+
+    assert (validated.exit_code, as_json.exit_code, executed.exit_code) == (0, 0, 0)
+    assert "write `stateward ledger verify --replay`" in validated.stderr
+    assert json.loads(as_json.stdout)["is_valid"] is True
+    assert json.loads(as_json.stderr)["warning"]["code"] == "deprecated"
+    assert "`--execute` is deprecated, write `--yes`" in executed.stderr
+    assert "validate" not in help_text
 
 
 def test_a_line_is_proved_against_a_checkpoint_kept_elsewhere(
@@ -222,7 +259,7 @@ def test_a_line_is_proved_against_a_checkpoint_kept_elsewhere(
 def test_a_rollback_is_shown_before_it_is_done(shell: Shell, folder: Path) -> None:
     looked = shell.json("ledger", "rollback", str(folder), "3")
     before = shell.json("ledger", "state", str(folder), "doc:1")
-    done = shell.json("ledger", "rollback", str(folder), "3", "--execute", "--reason", "a bad run")
+    done = shell.json("ledger", "rollback", str(folder), "3", "--yes", "--reason", "a bad run")
     after = shell.json("ledger", "state", str(folder), "doc:1")
 
     assert (looked["is_executed"], looked["undone"], done["is_executed"]) == (False, 2, True)

@@ -122,7 +122,7 @@ def test_a_ledger_of_a_newer_version_is_left_as_it_is(shell: Shell, folder: Path
 
     done = [
         shell("ledger", *args, str(folder), *rest)
-        for args, rest in ((["append"], ["doc:2", "pending"]), (["stats"], []), (["repair"], ["--execute"]))
+        for args, rest in ((["append"], ["doc:2", "pending"]), (["stats"], []), (["repair"], ["--yes"]))
     ]  # fmt: skip
 
     assert {each.exit_code for each in done} == {Exit.REFUSED}

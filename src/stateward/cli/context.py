@@ -7,7 +7,7 @@ which words go where: data to stdout, everything said to people to stderr.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -43,6 +43,7 @@ class CliContext:
         self.server: str | None = None
         self.json = False
         self.jsonl = False
+        self.renamed: list[tuple[str, str]] = []
         self._progress_at = 0.0
         self._progress_chars = 0
 
@@ -116,6 +117,20 @@ class CliContext:
         """Whether a person is there to answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
+    def warn_renamed(self) -> None:
+        """Name the current spelling of every command or flag that was called by its old name.
+
+        Programs get the warning too, as a JSON line on stderr: scripts are what has to be changed.
+        """
+        for old, new in self.renamed:
+            message = f"`{old}` is deprecated, write `{new}`; the next version drops the old name"
+            if self.is_for_programs:
+                warning = {"warning": {"code": "deprecated", "message": message}}
+                print(json_text(warning, is_pretty=False), file=sys.stderr)
+            else:
+                self.say(f"warning: {message}")
+        self.renamed.clear()
+
     def fail(self, found: Problem) -> Exit:
         """Say an error in one sentence, or as one JSON object; the code to end with."""
         if self.is_for_programs:
@@ -184,7 +199,10 @@ def everywhere(*, is_hidden: bool, is_listing: bool) -> tuple[click.Parameter, .
 
 
 class Command(click.Command):
-    """A command with examples in its help. `is_listing`: its answer is a list, so it has --jsonl."""
+    """A command with examples in its help. `is_listing`: its answer is a list, so it has --jsonl.
+
+    `renamed` maps flags of the last version to their current names: `{"--execute": "--yes"}`.
+    """
 
     def __init__(
         self,
@@ -192,11 +210,28 @@ class Command(click.Command):
         *,
         examples: Sequence[str] = (),
         is_listing: bool = False,
+        renamed: Mapping[str, str] | None = None,
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, **how)
         self.examples = tuple(examples)
+        self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=True, is_listing=is_listing)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Old names of flags are replaced before click reads them; after `--` there are no flags."""
+        end = args.index("--") if "--" in args else len(args)
+        for place, arg in enumerate(args[:end]):
+            flag, equals, value = arg.partition("=")
+            if flag in self.renamed:
+                door_of(ctx).renamed.append((flag, self.renamed[flag]))
+                args[place] = f"{self.renamed[flag]}{equals}{value}"
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
+        """Run it, warnings first: only now is it known whether --json was given."""
+        door_of(ctx).warn_renamed()
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, as they can be typed."""
@@ -210,7 +245,11 @@ def _write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> 
 
 
 class Group(click.Group):
-    """A group of commands; it takes the same options as they do."""
+    """A group of commands; it takes the same options as they do.
+
+    `renamed` maps commands of the last version to what is written now: `{"validate": "verify --replay"}`. They work,
+    with a warning, but appear in no help and on no reference page.
+    """
 
     command_class = Command
 
@@ -219,10 +258,12 @@ class Group(click.Group):
         name: str | None = None,
         *,
         examples: Sequence[str] = (),
+        renamed: Mapping[str, str] | None = None,
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, no_args_is_help=False, **how)
         self.examples = tuple(examples)
+        self.renamed = dict(renamed or {})
         self.params += everywhere(is_hidden=not self.is_root, is_listing=False)
 
     is_root = False
@@ -237,6 +278,17 @@ class Group(click.Group):
             print(ctx.get_help(), file=sys.stderr)
             ctx.exit(Exit.USAGE)
         return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant, also by its old name."""
+        new = self.renamed.get(args[0])
+        if new is not None:
+            path = ctx.command_path
+            door_of(ctx).renamed.append((f"{path} {args[0]}", f"{path} {new}"))
+            args = [*new.split(), *args[1:]]
+        return super().resolve_command(ctx, args)
 
 
 class Root(Group):

@@ -41,6 +41,7 @@ a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_typ
     "ledger",
     cls=Group,
     examples=["stateward ledger init ledger/", "stateward ledger stats ledger/"],
+    renamed={"validate": "verify --replay"},
 )
 def ledger() -> None:
     """Keep, ask, check and mend a ledger of documents."""

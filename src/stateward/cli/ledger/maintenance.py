@@ -1,6 +1,6 @@
 """The upkeep half of `stateward ledger`: check, mend, prove, compact, roll back, archive, export, measure.
 
-Whatever takes something away says first what it would do, and does it only with --execute.
+Whatever takes something away says first what it would do, and does it only with --yes.
 """
 
 from pathlib import Path
@@ -12,6 +12,7 @@ from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.bench import bench
 from stateward.cli.ledger.options import (
+    RENAMED_FLAGS,
     accept_loss,
     execute,
     reading,
@@ -36,35 +37,12 @@ def _progress(context: CliContext) -> "Callable[[str, int], None]":
 # Checking
 
 
-@click.command("validate", cls=Command, examples=["stateward ledger validate ledger/"])
-@a_ledger
-@pass_context
-def validate(context: CliContext, ledger_path: Path) -> Exit:
-    """Replay the log: every move, and what is kept.
-
-    Checks each move against the machine (imported lines may differ) and the documents
-    as they are kept against those that the log tells of. Ends with 1 if anything differs.
-    """
-    from itertools import islice
-
-    with reading(context, ledger_path) as found:
-        findings = list(islice(found.validate(progress=_progress(context)), FINDINGS_SHOWN_MAX))
-        lines = found.last_seq
-    if context.json:
-        context.emit({"is_valid": not findings, "lines": lines, "findings": findings})
-    else:
-        for finding in findings:
-            write(finding)
-        said = plural(len(findings), "finding") + " in" if findings else "every move is valid in"
-        context.say(f"{said} {plural(lines, 'line')}")
-    return Exit.FOUND_PROBLEMS if findings else Exit.OK
-
-
 @click.command(
     "verify",
     cls=Command,
     examples=[
         "stateward ledger verify ledger/",
+        "stateward ledger verify ledger/ --replay",
         "stateward ledger verify ledger/ --checkpoint checkpoint.txt",
         "stateward ledger verify export.jsonl --json",
         "stateward ledger verify history/transitions.jsonl",
@@ -82,9 +60,19 @@ def validate(context: CliContext, ledger_path: Path) -> Exit:
     metavar="KEY",
     help="The public half of the key that must have signed the checkpoint.",
 )
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Also replay the log: each move against the state machine, the outcome against the snapshots.",
+)
 @pass_context
 def verify(
-    context: CliContext, *, ledger_path: Path, checkpoint: Path | None, signed_by: str | None
+    context: CliContext,
+    *,
+    ledger_path: Path,
+    checkpoint: Path | None,
+    signed_by: str | None,
+    replay: bool,
 ) -> Exit:
     """Read every byte and say what is wrong, and where.
 
@@ -94,14 +82,19 @@ def verify(
     any damage.
     """
     verdict = _verdict(context, ledger_path, checkpoint, signed_by)
+    if replay:
+        verdict = _replayed(context, ledger_path, verdict)
     if context.json:
-        context.emit({"is_sound": verdict.is_sound, **_plain(verdict)})
+        answer = {"is_sound": verdict.is_sound, **_plain(verdict)}
+        context.emit(answer | ({"is_valid": verdict.is_sound} if replay else {}))
     else:
         for finding in verdict.findings:
             write(finding)
         for note in verdict.notes:
             context.say(f"note: {note}")
-        context.say(_judgement(verdict))
+        context.say(
+            _judgement(verdict) + ("; every move is valid" if replay and verdict.is_sound else "")
+        )
     return Exit.OK if verdict.is_sound else Exit.FOUND_PROBLEMS
 
 
@@ -120,6 +113,21 @@ def _verdict(
     text = _text_of(checkpoint)
     verdict = verify_folder(path, checkpoint=text, progress=_progress(context))
     return verdict if text is None or signed_by is None else _signed(verdict, text, signed_by)
+
+
+def _replayed(context: CliContext, path: Path, verdict: "Verdict") -> "Verdict":
+    """The verdict with what a replay of the log finds; a damaged log is not replayed."""
+    from itertools import islice
+
+    from msgspec.structs import replace
+
+    if path.is_file():
+        raise click.UsageError("--replay needs a ledger directory, not a file")
+    if not verdict.is_sound:
+        return verdict
+    with reading(context, path) as found:
+        replayed = found.validate(progress=_progress(context))
+        return replace(verdict, findings=tuple(islice(replayed, FINDINGS_SHOWN_MAX)))
 
 
 def _text_of(path: Path | None) -> str | None:
@@ -156,7 +164,8 @@ def _judgement(verdict: "Verdict") -> str:
     "repair",
     cls=Command,
     is_listing=True,
-    examples=["stateward ledger repair ledger/", "stateward ledger repair ledger/ --execute"],
+    examples=["stateward ledger repair ledger/", "stateward ledger repair ledger/ --yes"],
+    renamed=RENAMED_FLAGS,
 )
 @a_ledger
 @execute
@@ -312,8 +321,9 @@ def _back(part: "SnapshotPart") -> str:
     cls=Command,
     examples=[
         "stateward ledger rollback ledger/ 2025-10-04",
-        "stateward ledger rollback ledger/ 17 --reason 'a bad run' --execute",
+        "stateward ledger rollback ledger/ 17 --reason 'a bad run' --yes",
     ],
+    renamed=RENAMED_FLAGS,
 )
 @a_ledger
 @click.argument("to", metavar="SNAPSHOT")
@@ -345,7 +355,7 @@ def rollback(
         context.say(
             f"the {plural(target.documents, 'document')} of {target.file} (seq {target.last_seq:,}) {verb} again; "
             f"in the log alone: {plural(undone, 'later line')}"
-            + ("" if execute else "; say --execute to do it")
+            + ("" if execute else "; add --yes to do it")
         )
 
 
@@ -355,8 +365,9 @@ def rollback(
     is_listing=True,
     examples=[
         "stateward ledger archive ledger/",
-        "stateward ledger archive ledger/ --remove-up-to 1000000 --reason 'kept 7 years' --execute",
+        "stateward ledger archive ledger/ --remove-up-to 1000000 --reason 'kept 7 years' --yes",
     ],
+    renamed=RENAMED_FLAGS,
 )
 @a_ledger
 @click.option(
@@ -393,7 +404,7 @@ def archive(
     ]
     write_table(("file", "from seq", "to seq", "bytes", "removed", "why"), rows)
     if remove_up_to is not None and not execute:
-        context.say(f"{plural(len(parts), 'file')} would be removed; say --execute to do it")
+        context.say(f"{plural(len(parts), 'file')} would be removed; add --yes to do it")
 
 
 @click.command(
@@ -429,5 +440,5 @@ def _plain_anchor(anchor: object) -> dict[str, object]:
 
 
 COMMANDS: tuple[click.Command, ...] = (
-    validate, verify, repair, prove, compact, snapshot, snapshots, rollback, archive, export, bench,
+    verify, repair, prove, compact, snapshot, snapshots, rollback, archive, export, bench,
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
-from stateward.cli.ledger.options import accept_loss, execute
+from stateward.cli.ledger.options import RENAMED_FLAGS, accept_loss, execute
 from stateward.cli.output import (
     plural,
     span,
@@ -158,8 +158,9 @@ def _undo(
     is_listing=True,
     examples=[
         "stateward ledger prune-backups .",
-        "stateward ledger prune-backups . --days 60 --execute",
+        "stateward ledger prune-backups . --days 60 --yes",
     ],
+    renamed=RENAMED_FLAGS,
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
@@ -185,7 +186,7 @@ def prune_backups(context: CliContext, *, folder: Path, days: int, execute: bool
         )
         return
     write_table(("backup", "of", "bytes"), [(each.path, each.day, each.bytes) for each in old])
-    said = "removed" if execute else "would be removed; say --execute to do it"
+    said = "removed" if execute else "would be removed; add --yes to do it"
     context.say(f"{plural(len(old), 'backup')} older than {plural(days, 'day')} {said}")
 
 

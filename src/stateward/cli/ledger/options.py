@@ -13,8 +13,9 @@ import click
 from stateward.cli.context import CliContext
 
 DIGITS_MAX = 100
+RENAMED_FLAGS = {"--execute": "--yes"}
 execute = click.option(
-    "--execute", is_flag=True, help="Do it; otherwise only say what would be done."
+    "--yes", "execute", is_flag=True, help="Do it; otherwise only print what would be done."
 )
 accept_loss = click.option("--accept-loss", is_flag=True, help="Go on even where records are lost.")
 
