@@ -20,7 +20,7 @@ from stateward.core.machine import (
     Machine,
     Stage,
 )
-from stateward.core.retry import RetryRule
+from stateward.core.retry import Retry
 from stateward.definition.declare import from_yaml
 from stateward.definition.draw import machine_json
 
@@ -66,8 +66,8 @@ def _shape(
     ageing_s: float = 0.0,
 ) -> Shape:
     machine, newer = machines
-    rule = RetryRule(max_retries=retries, backoff_s=backoff_s)
-    other = RetryRule(max_retries=1 if retries == 0 else 0, backoff_s=backoff_s)
+    rule = Retry(max_retries=retries, backoff_s=backoff_s)
+    other = Retry(max_retries=1 if retries == 0 else 0, backoff_s=backoff_s)
     return Shape(
         name=name,
         machine=machine.tuned(retry=rule, timeouts_s=timeouts_s),

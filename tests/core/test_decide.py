@@ -24,7 +24,7 @@ from stateward.core.model import (
     Notify,
     Record,
 )
-from stateward.core.retry import RetryRule
+from stateward.core.retry import Retry
 from stateward.core.timers import due_event
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.literature import LITERATURE
@@ -503,7 +503,7 @@ def test_an_exhausted_upload_rests_in_error_and_tells_once() -> None:
 
 
 def test_an_exhausted_upload_can_still_be_retried_by_a_person_but_not_by_the_clock() -> None:
-    story = Story(UPLOAD.tuned(retry=RetryRule(max_retries=0)))
+    story = Story(UPLOAD.tuned(retry=Retry(max_retries=0)))
     story.tries_in_vain()
 
     assert refusal(story.happens("retry.due", actor="clock")) == "ahead"
@@ -1219,7 +1219,7 @@ def test_what_was_cancelled_is_not_started_again_by_an_upgrade() -> None:
 
 
 def test_an_upgrade_tells_nobody_twice() -> None:
-    story = Story(V1.tuned(retry=RetryRule(max_retries=0)))
+    story = Story(V1.tuned(retry=Retry(max_retries=0)))
     story.tries_in_vain()
     assert story.told == ["exhausted"]
 

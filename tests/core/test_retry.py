@@ -5,34 +5,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.model import SECOND
-from stateward.core.retry import RetryRule, spread
+from stateward.core.retry import Retry, spread
 from stateward.testing.builders import NOW
 
-ENTERPRISE = RetryRule(max_retries=5, backoff_s=(10, 30, 60, 300, 900), jitter_s=1.0)
+ENTERPRISE = Retry(max_retries=5, backoff_s=(10, 30, 60, 300, 900), jitter_s=1.0)
 
 rules = st.builds(
-    RetryRule,
+    Retry,
     max_retries=st.integers(0, 20),
     backoff_s=st.lists(st.floats(0, 1e6), min_size=1, max_size=8).map(tuple),
     jitter_s=st.floats(0, 1e6),
 )
 
 
-def waits_s(rule: RetryRule, *, of: str = "UL_1:3") -> list[float | None]:
+def waits_s(rule: Retry, *, of: str = "UL_1:3") -> list[float | None]:
     times = [rule.next_at(retry_count=count, token=of, now=NOW) for count in range(7)]
     return [None if at is None else (at - NOW) / SECOND for at in times]
 
 
 def test_each_wait_is_taken_from_the_list() -> None:
-    assert waits_s(RetryRule()) == [60, 300, 900, None, None, None, None]
+    assert waits_s(Retry()) == [60, 300, 900, None, None, None, None]
 
 
 def test_the_last_wait_repeats_when_there_are_more_retries_than_waits() -> None:
-    assert waits_s(RetryRule(max_retries=5, backoff_s=(1, 2))) == [1, 2, 2, 2, 2, None, None]
+    assert waits_s(Retry(max_retries=5, backoff_s=(1, 2))) == [1, 2, 2, 2, 2, None, None]
 
 
 def test_no_retries_means_none() -> None:
-    assert waits_s(RetryRule(max_retries=0)) == [None] * 7
+    assert waits_s(Retry(max_retries=0)) == [None] * 7
 
 
 def test_jitter_moves_a_wait_by_less_than_it_says() -> None:
@@ -67,9 +67,7 @@ def test_spreads_are_spread_evenly() -> None:
 
 
 @given(rules, st.integers(0, 30), st.text(st.characters(codec="utf-8"), max_size=20))
-def test_a_retry_is_due_in_time_if_there_is_one_left(
-    rule: RetryRule, count: int, token: str
-) -> None:
+def test_a_retry_is_due_in_time_if_there_is_one_left(rule: Retry, count: int, token: str) -> None:
     at = rule.next_at(retry_count=count, token=token, now=NOW)
 
     if count >= rule.max_retries:

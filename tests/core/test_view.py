@@ -4,7 +4,7 @@ import pytest
 
 from stateward.core.machine import Machine
 from stateward.core.model import SECOND, Record, to_iso
-from stateward.core.retry import RetryRule
+from stateward.core.retry import Retry
 from stateward.core.view import (
     Explanation,
     Surroundings,
@@ -365,7 +365,7 @@ def test_a_retry_that_is_due_moves_on_as_soon_as_a_coordinator_runs() -> None:
 
 
 def test_a_failed_record_with_no_retry_left_needs_a_person() -> None:
-    story = Story(UPLOAD.tuned(retry=RetryRule(max_retries=0)))
+    story = Story(UPLOAD.tuned(retry=Retry(max_retries=0)))
     story.tries_in_vain()
 
     why = explained(story)

@@ -19,7 +19,7 @@ from stateward.core.machine import (
     equals,
     is_true,
 )
-from stateward.core.retry import RetryRule
+from stateward.core.retry import Retry
 from stateward.definition.declare import declare, from_yaml
 from stateward.ledger import LITERATURE, LedgerState
 from stateward.testing.builders import a_declaration, a_machine
@@ -124,7 +124,7 @@ def test_a_yaml_text_becomes_a_machine() -> None:
         ),
     )
     assert machine.moves == (Move(on="letter.dropped", source="new", to="lost"),)
-    assert machine.retry == RetryRule(max_retries=2, backoff_s=(1, 2), jitter_s=0.5)
+    assert machine.retry == Retry(max_retries=2, backoff_s=(1, 2), jitter_s=0.5)
     assert machine.on_exhausted == "lost"
     assert machine.expose == {"read_log_ref": "reading"}
     assert machine.upgrades == {1: {"fresh": "new"}}
@@ -141,7 +141,7 @@ def test_what_is_left_out_has_a_default() -> None:
     assert stage.runner == "note.read"
     assert stage.isolation == "process"
     assert stage.log_field == "read_log_ref"
-    assert machine.retry == RetryRule(max_retries=3, backoff_s=(60, 300, 900), jitter_s=0)
+    assert machine.retry == Retry(max_retries=3, backoff_s=(60, 300, 900), jitter_s=0)
     assert machine.on_exhausted is None
 
 
@@ -656,7 +656,7 @@ def test_the_limits_themselves_are_allowed() -> None:
     )
     shortest = a_machine(retry={"max_retries": 0, "jitter_s": 0})
 
-    assert longest.retry == RetryRule(max_retries=1000, backoff_s=(0, year_s), jitter_s=year_s)
+    assert longest.retry == Retry(max_retries=1000, backoff_s=(0, year_s), jitter_s=year_s)
     assert longest.stages[0].timeout_s == year_s
     assert shortest.retry.max_retries == 0
     assert a_machine(**a_review(timeout_s=year_s)).reviews[0].timeout_s == year_s

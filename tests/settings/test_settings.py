@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError
-from stateward.core.retry import RetryRule
+from stateward.core.retry import Retry
 from stateward.definition import yaml_source
 from stateward.settings import (
     PROFILES,
@@ -223,11 +223,11 @@ upload_record:
 def test_a_file_can_switch_on_what_its_profile_has_off(config: Path) -> None:
     upload = load_text(config, "upload_record:\n  retry: {max_retries: 1}\n").machine("upload")
 
-    assert upload.retry_rule(RetryRule()) == RetryRule(max_retries=1)
+    assert upload.retry_rule(Retry()) == Retry(max_retries=1)
 
 
 def test_without_a_section_the_machine_itself_rules(config: Path) -> None:
-    declared = RetryRule(max_retries=7, backoff_s=(1.0,))
+    declared = Retry(max_retries=7, backoff_s=(1.0,))
 
     contract = load_text(config, "").machine("contract")
 

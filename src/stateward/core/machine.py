@@ -19,7 +19,7 @@ from stateward.core.model import (
     Json,
     Record,
 )
-from stateward.core.retry import RetryRule
+from stateward.core.retry import Retry
 
 Kind: TypeAlias = Literal["ready", "running", "suspended", "failed", "terminal"]
 KINDS: tuple[Kind, ...] = ("ready", "running", "suspended", "failed", "terminal")
@@ -173,7 +173,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     doc: str = ""
     reviews: tuple[Review, ...] = ()
     moves: tuple[Move, ...] = ()
-    retry: RetryRule = RetryRule()
+    retry: Retry = Retry()
     expose: dict[str, str] = {}
     upgrades: dict[int, dict[str, str]] = {}
 
@@ -264,7 +264,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.stage_running_in.get(status) or self.stage_entered_at.get(status)
 
     def tuned(
-        self, *, retry: RetryRule | None = None, timeouts_s: Mapping[str, float] | None = None
+        self, *, retry: Retry | None = None, timeouts_s: Mapping[str, float] | None = None
     ) -> "Machine":
         """The same graph with other waits: what a profile may change."""
         waits = timeouts_s or {}

@@ -10,7 +10,7 @@ RETRIES_MAX = 1000
 BACKOFF_DEFAULT_S = (60.0, 300.0, 900.0)
 
 
-class RetryRule(msgspec.Struct, frozen=True, kw_only=True):
+class Retry(msgspec.Struct, frozen=True, kw_only=True):
     """How often an attempt is repeated by itself, and how long each wait is; the last one repeats."""
 
     max_retries: int = 3

@@ -28,7 +28,7 @@ from stateward.core.machine import (
     State,
 )
 from stateward.core.model import Json
-from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, RetryRule
+from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
 from stateward.definition.yaml_source import (
     Document,
     convert,
@@ -268,7 +268,7 @@ def _machine(declared: MachineDeclared) -> Machine:
             for move in declared.moves
         ),
         on_exhausted=declared.on_exhausted,
-        retry=RetryRule(
+        retry=Retry(
             max_retries=declared.retry.max_retries or 0,
             backoff_s=declared.retry.backoff_s,
             jitter_s=declared.retry.jitter_s,

@@ -13,7 +13,7 @@ from msgspec import Meta, field
 from msgspec.structs import replace
 
 from stateward.core.query import PRIORITY_CLASSES
-from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, RetryRule
+from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
 from stateward.definition import yaml_source
 from stateward.settings.section import (
     PLAIN_ADDRESS,
@@ -32,7 +32,7 @@ CHECK_INTERVAL_DEFAULT_S = 60.0
 PRIORITIES = PRIORITY_CLASSES
 
 
-class Retry(Section, frozen=True, kw_only=True):
+class RetrySettings(Section, frozen=True, kw_only=True):
     """How failed attempts are repeated."""
 
     enabled: Annotated[bool, Meta(description="Whether failed attempts are retried at all.")] = True
@@ -176,7 +176,7 @@ class RecordSettings(Section, frozen=True, kw_only=True):
         ),
     ] = None
     retry: Annotated[
-        bool | Retry | None,
+        bool | RetrySettings | None,
         Meta(title="false or a mapping", description="false: no automatic retries."),
     ] = None
     timeout_monitoring: Annotated[
@@ -249,7 +249,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
             webhooks=section.webhooks.endpoints if section.webhooks.enabled else (),
         )
         retry, timeouts, queue = section.retry, section.timeout_monitoring, section.priority_queue
-        if isinstance(retry, Retry) and retry.enabled:
+        if isinstance(retry, RetrySettings) and retry.enabled:
             machine = replace(
                 machine,
                 max_retries=retry.max_retries,
@@ -273,10 +273,8 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
         """How long a record may stay in a running state."""
         return self.timeouts_s.get(running_state)
 
-    def retry_rule(self, declared: RetryRule) -> RetryRule:
+    def retry_rule(self, declared: Retry) -> Retry:
         """The rule that applies, given the one that the machine declares."""
         if self.max_retries is None:
             return declared
-        return RetryRule(
-            max_retries=self.max_retries, backoff_s=self.backoff_s, jitter_s=self.jitter_s
-        )
+        return Retry(max_retries=self.max_retries, backoff_s=self.backoff_s, jitter_s=self.jitter_s)

@@ -15,7 +15,7 @@ from stateward.core.model import (
     Record,
     Work,
 )
-from stateward.core.retry import RetryRule
+from stateward.core.retry import Retry
 from stateward.core.timers import due_event
 from stateward.engine import coordinator
 from stateward.engine.coordinator import Coordinator
@@ -51,10 +51,10 @@ def time_runs_backwards(patch: pytest.MonkeyPatch) -> None:
 
 
 def retries_have_no_bound(patch: pytest.MonkeyPatch) -> None:
-    def next_at(self: RetryRule, *, now: Micros, **_: object) -> Micros:
+    def next_at(self: Retry, *, now: Micros, **_: object) -> Micros:
         return now + round(self.backoff_s[0] * 1_000_000)
 
-    patch.setattr(RetryRule, "next_at", next_at)
+    patch.setattr(Retry, "next_at", next_at)
 
 
 def zombies_may_write(patch: pytest.MonkeyPatch) -> None:
