@@ -46,7 +46,7 @@ FROM (SELECT id AS of, row_number() OVER (ORDER BY id) AS n FROM stateward.recor
 WHERE id = of AND n % {FAILED_EACH} = 0
 """
 TALLY = """
-INSERT INTO stateward.storage.counters (metric, labels, bucket, count, total)
+INSERT INTO stateward.counters (metric, labels, bucket, count, total)
 SELECT 'transitions', json_build_array(machine, coalesce(source, ''), target)::text, 0, count(*), 0
 FROM stateward.transitions GROUP BY machine, source, target
 ON CONFLICT (metric, labels, bucket) DO UPDATE SET count = excluded.count;

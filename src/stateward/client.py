@@ -418,12 +418,12 @@ class Client:
         *,
         vertical: str | None = None,
         name: str | None = None,
-        external_driver: schemas.ExternalDriver = "outside",
+        sequencing: schemas.Sequencing = "outside",
     ) -> schemas.Workflow:
         """Take a contract in and have its text read; with `auto` all steps run by themselves."""
         fields = {"verticalSlug": vertical, "filename": name}
         given = {key: value for key, value in fields.items() if value is not None}
-        path = f"/workflows/ingest?external_driver={external_driver}"
+        path = f"/workflows/ingest?sequencing={sequencing}"
         return self._send(path, source, given, None, None, schemas.Workflow)
 
     def workflow(self, workflow_id: str) -> schemas.Workflow:

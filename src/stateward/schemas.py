@@ -500,7 +500,7 @@ class ReviewPage(Document, frozen=True, kw_only=True, rename="camel"):
     next: str | None
 
 
-ExternalDriver: TypeAlias = Literal["outside", "auto"]
+Sequencing: TypeAlias = Literal["outside", "auto"]
 
 
 class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
@@ -541,7 +541,7 @@ class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
     workflow_id: str
     status: str
     version: Count
-    external_driver: ExternalDriver
+    sequencing: Sequencing
     needs_review: bool
     review_task_id: str | None
     review_deadline: Time | None

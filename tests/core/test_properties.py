@@ -100,8 +100,8 @@ steps: st.SearchStrategy[Step] = st.one_of(
 class Walk:
     """A story that is looked at after every step."""
 
-    def __init__(self, machine: Machine, *, external_driver: str = AUTO) -> None:
-        self.story = Story(machine, labels={SEQUENCING: external_driver})
+    def __init__(self, machine: Machine, *, sequencing: str = AUTO) -> None:
+        self.story = Story(machine, labels={SEQUENCING: sequencing})
         self.machine = machine
 
     def take(self, step: Step) -> None:
@@ -280,7 +280,7 @@ def test_whatever_happens_the_record_stays_sound(
 def test_whoever_drives_from_outside_cannot_make_it_unsound(
     headstart: int, walk: list[Step]
 ) -> None:
-    walked = Walk(MACHINES["contract"], external_driver=OUTSIDE)
+    walked = Walk(MACHINES["contract"], sequencing=OUTSIDE)
 
     for step in [Go()] * headstart + walk:
         walked.take(step)

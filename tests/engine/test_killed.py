@@ -56,7 +56,7 @@ def drive(path: Path) -> Record:
             clock=rig.clock,
         )
         rig.worker()
-        record = rig.open("contract", labels={"external_driver": "outside"}, dedupe="the document")
+        record = rig.open("contract", labels={"sequencing": "outside"}, dedupe="the document")
         for _ in range(ROUNDS_MAX):
             record = rig.now(record)
             if record.status == "completed":

@@ -84,7 +84,7 @@ def test_each_call_runs_its_own_step_and_says_what_comes_next(
 
     assert [each.status_code for each in (taken, extracted, compared)] == [200, 200, 200]
     first, second, third = (each.json() for each in (taken, extracted, compared))
-    assert (first["status"], first["nextCalls"], first["external_driver"]) == (
+    assert (first["status"], first["nextCalls"], first["sequencing"]) == (
         "extracting", ["extract"], "outside",
     )  # fmt: skip
     assert (second["status"], second["needsReview"], second["nextCalls"]) == (
@@ -342,10 +342,10 @@ def test_with_auto_all_steps_run_by_themselves(stage: tuple[ApiClient, Player]) 
     told(player)
     driver = Driver(door, "auto")
 
-    taken = driver.ingest(params={"external_driver": "auto"})
+    taken = driver.ingest(params={"sequencing": "auto"})
     ended = door.get(f"/workflows/{driver.id}", params={"wait": "30s"}).json()
 
-    assert (taken.json()["external_driver"], ended["status"]) == ("auto", "completed")
+    assert (taken.json()["sequencing"], ended["status"]) == ("auto", "completed")
     assert driver.call("extract").json() == ended
 
 
@@ -466,7 +466,7 @@ def walks(
     for name, (script, action) in plans.items():
         told(player, **script)
         driver = Driver(door, f"{way} {name}")
-        driver.ingest(params={"external_driver": way})
+        driver.ingest(params={"sequencing": way})
         if is_outside:
             _drive(driver)
         _settle(door, driver, is_outside=is_outside)

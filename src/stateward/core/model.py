@@ -23,11 +23,8 @@ PRIORITY_MIN, PRIORITY_MAX, PRIORITY_NORMAL = 1, 10, 5
 AUTHORITY = "coordinator"
 SKIPPED = "skipped"
 HELD = "held"  # rests before a gate until somebody outside asks for its next stage
-SEQUENCING, OUTSIDE, AUTO = (
-    "external_driver",
-    "outside",
-    "auto",
-)  # a label: who says when a stage runs
+# A label that is stored with records and set over HTTP: who says when a stage runs.
+SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"
 TRACE = (
     "trace"  # the W3C traceparent of whoever opened a record; it goes with everything that follows
 )

@@ -200,7 +200,7 @@ class ExternalDriver:
         record_id: str,
         *,
         actor: str,
-        external_driver: str | None = None,
+        sequencing: str | None = None,
         machines: tuple[str, ...] = (),
         reason: str | None = None,
         trace: str | None = None,
@@ -217,7 +217,7 @@ class ExternalDriver:
                 raise InvalidRequest(
                     f"{record.id} has not ended: it is {record.status}, and goes on from there"
                 )
-            labels = {**record.labels, **({SEQUENCING: external_driver} if external_driver else {})}
+            labels = {**record.labels, **({SEQUENCING: sequencing} if sequencing else {})}
             opening = Submission(
                 machine=record.machine,
                 actor=actor,

@@ -72,7 +72,7 @@ RETRY_AFTER_S = 1
 REPLAYED = "Idempotency-Replayed"
 
 SequencingWay = Annotated[
-    schemas.ExternalDriver | None,
+    schemas.Sequencing | None,
     QueryParameter(
         name=SEQUENCING,
         description="`outside`: each step waits until it is called for. `auto`: all steps run by themselves.",
@@ -91,14 +91,14 @@ OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why it is asked fo
     summary="Take a contract in and read its text",
 )
 async def ingest(
-    request: Asked, key: IdempotencyKey = None, external_driver: SequencingWay = None
+    request: Asked, key: IdempotencyKey = None, sequencing: SequencingWay = None
 ) -> Response[schemas.Workflow]:
     """Keep a contract, open its workflow and run the first step; with `auto` all of them, and nobody waits."""
     service, caller = service_of(request), caller_of(request)
     form = await _form(service, caller, request)
     if form.machine != CONTRACT:
         raise Refusal("invalid-request", "a workflow is of the pipeline contract; see /records")
-    way = external_driver or OUTSIDE
+    way = sequencing or OUTSIDE
 
     def opened(app: App) -> Submitted:
         labels = {**form.labels, SEQUENCING: way}
@@ -278,7 +278,7 @@ async def reprocess(
     workflow_id: FromPath[str],
     data: OptionalAsk = None,
     key: IdempotencyKey = None,
-    external_driver: SequencingWay = None,
+    sequencing: SequencingWay = None,
 ) -> Response[schemas.Workflow]:
     """A new workflow for the same document, which `replaces` the old one; that keeps its history."""
     service, caller = service_of(request), caller_of(request)
@@ -290,7 +290,7 @@ async def reprocess(
         return app.external_driver.reprocess(
             workflow_id,
             actor=_actor(caller),
-            external_driver=external_driver,
+            sequencing=sequencing,
             machines=_machines(caller),
             reason=None if data is None else data.reason,
             trace=trace_of(request),
@@ -547,7 +547,7 @@ def workflow_view(app: App, record: Record) -> schemas.Workflow:
         workflow_id=record.id,
         status=record.status,
         version=record.version,
-        external_driver=OUTSIDE if machine.is_outside(record) else AUTO,  # type: ignore[arg-type]
+        sequencing=OUTSIDE if machine.is_outside(record) else AUTO,  # type: ignore[arg-type]
         needs_review=needs_review,
         review_task_id=record.id if needs_review else None,
         review_deadline=to_iso(record.due_at) if needs_review and record.due_at else None,
