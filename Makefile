@@ -75,10 +75,10 @@ format: setup-dev ## lay out the code and mend what can be mended without though
 
 .PHONY: lock
 lock: setup-dev ## write requirements/ anew from pyproject.toml; UPGRADE=1 takes the newest versions
-	@$(LOCK) --output-file requirements/run.txt pyproject.toml
+	@$(LOCK) --output-file requirements/run.txt --extra all pyproject.toml
 	@$(LOCK) --output-file requirements/build.txt --constraints requirements/run.txt --group build
 	@$(LOCK) --output-file requirements/dev.txt --constraints requirements/run.txt \
-	  --constraints requirements/build.txt --group dev pyproject.toml
+	  --constraints requirements/build.txt --group dev --extra all pyproject.toml
 	@$(LOCK) --output-file requirements/bench.txt --group bench
 
 .PHONY: bench

@@ -21,7 +21,12 @@ from pathlib import Path
 from typing import IO, Any, Literal, NoReturn, Self, TypeVar
 from urllib.parse import quote
 
-import httpx2
+from stateward.extras import missing_extra
+
+try:
+    import httpx2
+except ModuleNotFoundError as error:
+    raise (missing_extra(error) or error) from error
 import msgspec
 
 from stateward import schemas

@@ -88,6 +88,7 @@ from stateward.engine.system import (
     process_life,
     steady_clock,
 )
+from stateward.extras import missing_extra
 from stateward.ledger import Keeping, read_signer
 from stateward.ledger.maintenance import ORIGIN
 from stateward.ledger.schedule import time_of_day
@@ -164,7 +165,10 @@ def open_database(settings: Settings, *, role: str | None = None) -> Database:
         return SqliteDatabase(MEMORY)
     if settings.store_path is not None:
         return SqliteDatabase(settings.store_path)
-    from stateward.storage.postgres import PostgresDatabase
+    try:
+        from stateward.storage.postgres import PostgresDatabase
+    except ModuleNotFoundError as error:
+        raise (missing_extra(error) or error) from error
 
     # Who is stopped inside a unit holds its rows no longer than a silent worker holds its work.
     return PostgresDatabase(url, role=role, unit_idle_s=settings.worker.lease_seconds)

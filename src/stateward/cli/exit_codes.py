@@ -66,6 +66,10 @@ def problem(error: BaseException) -> Problem:
     """What any error means to whoever ran the command."""
     from stateward.core.errors import StatewardError
 
+    if isinstance(error, ImportError):
+        from stateward.extras import missing_extra
+
+        error = missing_extra(error) or error
     match error:
         case StatewardError():
             return _foreseen(error)
@@ -126,6 +130,8 @@ def _details(error: Exception) -> Details:
             return {"findings": list(error.findings)}
         case errors.UnknownName():
             return {"what": error.what, "name": error.name}
+        case errors.MissingExtra():
+            return {"module": error.module, "extras": list(error.extras)}
     return {}
 
 

@@ -14,6 +14,7 @@
     │   ├── StoreFull            no room on the disk; nothing half-written, and it may pass
     │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until it is opened anew
     │   └── StoreMismatch        a newer Stateward made it, or it is not one of ours
+    ├── MissingExtra             an optional dependency is not installed; names the command that installs it
     ├── ArtifactError            bytes that cannot be kept or found
     ├── LedgerError              the ledger cannot be used as it is
     │   ├── LedgerLocked         another process writes to it; holds its pid
@@ -131,6 +132,19 @@ class InvalidCorrection(StatewardError):
         self.faults = tuple(faults)
         said = "; ".join(f"{field}: {sentence}" for field, sentence in self.faults)
         super().__init__(f"{record_id} cannot be corrected like this: {said}")
+
+
+class MissingExtra(StatewardError, ImportError):
+    """A module of an optional dependency is not installed; `extras` are those of ours that bring it."""
+
+    def __init__(self, module: str, extras: Iterable[str]) -> None:
+        self.module = module
+        self.extras = tuple(extras)
+        first, *others = self.extras
+        also = f" (or: {', '.join(others)})" if others else ""
+        super().__init__(
+            f"the package {module!r} is not installed; install it with: pip install 'stateward[{first}]'{also}"
+        )
 
 
 class StoreError(StatewardError):

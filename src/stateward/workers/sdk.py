@@ -39,6 +39,7 @@ from stateward.core.model import (
     clean_text,
     to_iso,
 )
+from stateward.extras import missing_extra
 from stateward.workers.spool import Spool
 
 KIB, MIB = 1024, 1024 * 1024
@@ -822,6 +823,8 @@ def _verdict(error: BaseException, limits: Limits) -> Failed:
         message = describe(error).removeprefix(f"{type(error).__name__}: ")
         code = f"{_attribute(error, 'code')}"
         return Failed(code=code, message=message, is_retryable=error.is_retryable is True)
+    if isinstance(error, ImportError) and (missing := missing_extra(error)):
+        return Failed(code="MISSING_EXTRA", message=str(missing), is_retryable=True)
     number = error.errno if isinstance(error, OSError) else None
     if isinstance(error, MemoryError) or number == errno.ENOMEM:
         message = f"ran out of memory; the limit is {limits.memory_bytes} bytes"
