@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from stateward.core.chain import Anchor, advance, seal
-from stateward.core.decide import begin, decide, start
+from stateward.core.decide import GRACE_S, begin, decide, start
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     SECOND,
@@ -35,6 +35,7 @@ from stateward.testing.builders import (
 )
 
 MACHINES: dict[str, Machine] = {each.name: each for each in (UPLOAD, CONTRACT, LITERATURE)}
+HOUR_S = 3600
 
 
 class Story:
@@ -236,3 +237,12 @@ def refusal(decision: Decision) -> str:
     """Why an event changed nothing."""
     assert isinstance(decision, Ignored), f"it was applied: {decision}"
     return decision.reason
+
+
+StoryTo = Callable[[str], Story]
+"""A record's history up to a status, such as `an_upload` gives."""
+
+
+def after(timeout_s: float, now: Micros = NOW) -> Micros:
+    """When the coordinator gives an attempt up: its worker gets a little time to do so first."""
+    return now + round((timeout_s + GRACE_S) * SECOND)
