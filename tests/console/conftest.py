@@ -37,7 +37,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         return replace(
             settings,
             ledger=replace(settings.ledger, mirror=str(folder / "ledger")),
-            notices=replace(settings.notices, webhook_allow=("127.0.0.1",)),
+            notifications=replace(settings.notifications, webhook_allow=("127.0.0.1",)),
         )
 
     with staged(folder / "data", settle=settle) as found:

@@ -87,7 +87,7 @@ def test_a_stage_is_paused_and_resumed(scene: Scene, page: Page) -> None:
 
 
 def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
-    webhook = scene.app.notices.add(
+    webhook = scene.app.notifications.add(
         "http://127.0.0.1:9/", events=["upload.normalized"], actor="person:test"
     )
     scene.rested(scene.submit(statement(1300), name="told.csv"))
@@ -98,14 +98,14 @@ def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
     row.get_by_role("button", name="Look").click()
     expect(page.locator("#dialog")).to_contain_text("upload.normalized")
     page.keyboard.press("Escape")
-    scene.app.notices.disable(webhook.id, reason="it is gone")
-    scene.app.notices.enable(webhook.id)
+    scene.app.notifications.disable(webhook.id, reason="it is gone")
+    scene.app.notifications.enable(webhook.id)
     page.reload()
     dead = page.locator("#deliveries tr[data-delivery=dead]").first
     dead.get_by_role("button", name="Replay").click()
 
     expect(page.locator(".toast")).to_contain_text("1 will be delivered again.")
-    scene.app.notices.remove(webhook.id)
+    scene.app.notifications.remove(webhook.id)
 
 
 def test_dead_letters_and_settings_are_shown_without_secrets(scene: Scene, page: Page) -> None:

@@ -259,7 +259,7 @@ def test_a_coordinator_hands_signed_checkpoints_of_its_mirror_over(tmp_path: Pat
     with receiving() as receiver:
         config.write_text(
             "data: data\nledger:\n  mirror: mirrored\n  compact_at: '03:30'\n  signing_key: key\n"
-            f"  hand_over: [shelf, '{receiver.url}']\n"
+            f"  checkpoint_destinations: [shelf, '{receiver.url}']\n"
         )
         settings = Settings.load(config, environ={})
         with App(settings) as app:
@@ -275,12 +275,14 @@ def test_a_coordinator_hands_signed_checkpoints_of_its_mirror_over(tmp_path: Pat
     assert check_signature(post.body, read_verifier(public))
     assert [path.read_text() for path in (tmp_path / "shelf").iterdir()] == [post.body]
     assert verify(tmp_path / "mirrored", checkpoint=post.body).is_sound
-    assert settings.ledger.hand_over[0] == str(tmp_path / "shelf")
+    assert settings.ledger.checkpoint_destinations[0] == str(tmp_path / "shelf")
 
 
 def test_a_key_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text("data: data\nledger: {mirror: mirrored, hand_over: [x], signing_key: none}\n")
+    config.write_text(
+        "data: data\nledger: {mirror: mirrored, checkpoint_destinations: [x], signing_key: none}\n"
+    )
 
     with App(Settings.load(config, environ={})) as app, pytest.raises(FileNotFoundError):
         app.mirror()

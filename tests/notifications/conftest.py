@@ -32,7 +32,7 @@ def hands() -> Hands:
     return Hands()
 
 
-LOOPBACK = "notices: {webhook_allow: [127.0.0.1], webhook_timeout_seconds: 2, webhook_backoff_seconds: [0, 0]}"
+LOOPBACK = "notifications: {webhook_allow: [127.0.0.1], webhook_timeout_seconds: 2, webhook_backoff_seconds: [0, 0]}"
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n"
 
 

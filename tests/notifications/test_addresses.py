@@ -191,7 +191,7 @@ def test_an_allowed_network_allows_the_names_that_lie_in_it_by_https() -> None:
 
 
 def test_a_refusal_says_what_to_do() -> None:
-    with pytest.raises(Refused, match=r"add 10\.0\.0\.1 to notices\.webhook_allow"):
+    with pytest.raises(Refused, match=r"add 10\.0\.0\.1 to notifications\.webhook_allow"):
         check_target(parse_url("http://10.0.0.1/"), Allowed())
 
 

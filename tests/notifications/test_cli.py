@@ -12,7 +12,7 @@ from stateward.cli.exit_codes import Exit
 from tests.cli.calling import Shell, arguments
 from tests.notifications.receivers import receiving
 
-ALLOWED = "data: data\nnotices: {webhook_allow: [127.0.0.1], webhook_backoff_seconds: [0]}\n"
+ALLOWED = "data: data\nnotifications: {webhook_allow: [127.0.0.1], webhook_backoff_seconds: [0]}\n"
 
 
 class Own(Shell):

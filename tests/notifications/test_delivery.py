@@ -18,7 +18,7 @@ from tests.notifications.conftest import LOOPBACK, STATEMENT, Hands, Maker, deli
 from tests.notifications.receivers import Answer, Post, receiving
 
 DAY_S = 86_400
-SLOWLY = "notices: {webhook_allow: [127.0.0.1], webhook_timeout_seconds: 2}"
+SLOWLY = "notifications: {webhook_allow: [127.0.0.1], webhook_timeout_seconds: 2}"
 
 
 def opened(app: App, count: int = 1) -> list[str]:
@@ -28,14 +28,16 @@ def opened(app: App, count: int = 1) -> list[str]:
 
 
 def only(app: App) -> Delivery:
-    (found,) = app.notices.deliveries()
+    (found,) = app.notifications.deliveries()
     return found
 
 
 @on_each_store
 def test_a_transition_becomes_a_signed_post(app: App) -> None:
     with receiving() as receiver:
-        webhook = app.notices.add(receiver.url, events=["upload.normalized"], actor="person:ann")
+        webhook = app.notifications.add(
+            receiver.url, events=["upload.normalized"], actor="person:ann"
+        )
         record = app.submit(STATEMENT).record
 
         app.run_until_idle()
@@ -71,7 +73,7 @@ def test_a_transition_becomes_a_signed_post(app: App) -> None:
 )
 def test_an_endpoint_hears_of_what_it_chose(app: App, events: list[str], *, is_told: bool) -> None:
     with receiving() as receiver:
-        app.notices.add(receiver.url, events=events, actor="person:ann")
+        app.notifications.add(receiver.url, events=events, actor="person:ann")
         opened(app)
 
         deliver(app)
@@ -82,7 +84,7 @@ def test_an_endpoint_hears_of_what_it_chose(app: App, events: list[str], *, is_t
 def test_an_endpoint_hears_nothing_of_the_past(app: App) -> None:
     opened(app)
     with receiving() as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         (later,) = opened(app)
 
         deliver(app)
@@ -100,7 +102,7 @@ def test_an_endpoint_that_is_added_while_a_notifier_runs_misses_nothing(
         app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node,
     ):
         node.turn()  # nobody listens, and the next look is a second away
-        door.notices.add(receiver.url, events=["*"], actor="person:ann")
+        door.notifications.add(receiver.url, events=["*"], actor="person:ann")
         ids = opened(door, 3)
 
         node.run(until_idle=True)
@@ -113,7 +115,7 @@ def test_a_message_is_the_same_at_every_attempt_but_for_its_time(
 ) -> None:
     app = make_app(SLOWLY, clock=hands)
     with receiving(500, 503) as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
 
         while tried_again(app, hands) is not None:
@@ -131,7 +133,7 @@ def test_a_message_is_the_same_at_every_attempt_but_for_its_time(
 def test_attempts_are_spread_over_a_day_and_then_it_is_dead(make_app: Maker, hands: Hands) -> None:
     app = make_app(SLOWLY, clock=hands)
     with receiving(then=500) as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         began = hands()
 
@@ -150,8 +152,10 @@ def test_attempts_are_spread_over_a_day_and_then_it_is_dead(make_app: Maker, han
 
 def tried_again(app: App, hands: Hands) -> float | None:
     """One more attempt, and time passes until the next is due: how long; None if there is none."""
-    attempts = only(app).attempts if app.notices.deliveries() else 0
-    deliver(app, until=lambda: bool(app.notices.deliveries()) and is_settled(app, attempts + 1))
+    attempts = only(app).attempts if app.notifications.deliveries() else 0
+    deliver(
+        app, until=lambda: bool(app.notifications.deliveries()) and is_settled(app, attempts + 1)
+    )
     due_at = only(app).due_at
     if due_at is None:
         return None
@@ -161,41 +165,41 @@ def tried_again(app: App, hands: Hands) -> float | None:
 
 
 def is_settled(app: App, attempts: int) -> bool:
-    delivery, log = app.notices.delivery(only(app).webhook_id, only(app).message_id)
+    delivery, log = app.notifications.delivery(only(app).webhook_id, only(app).message_id)
     return delivery.attempts == len(log) == attempts
 
 
 @on_each_store
 def test_what_is_dead_can_be_replayed_under_the_same_id(app: App) -> None:
     with receiving(500, 500, 500) as receiver:
-        webhook = app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         deliver(app)
         assert only(app).state == "dead"
-        ill = {check.name: check for check in checks(app)}["notices"]
+        ill = {check.name: check for check in checks(app)}["notifications"]
         assert (ill.is_well, ill.sentence) == (False, "1 could not be delivered")
         assert "stateward webhook replay --dead" in ill.advice
 
-        assert app.notices.replay(state="dead") == 1
+        assert app.notifications.replay(state="dead") == 1
         deliver(app)
 
     assert only(app).state == "delivered"
     assert len(receiver.posts) == 4
     assert len(set(receiver.ids)) == 1
     assert receiver.verified(webhook.secret) == 4
-    assert app.notices.replay(state="dead") == 0
+    assert app.notifications.replay(state="dead") == 0
 
 
 def test_replaying_everything_is_refused(app: App) -> None:
     with pytest.raises(InvalidRequest, match="never meant"):
-        app.notices.replay()
+        app.notifications.replay()
 
 
 def test_a_redirect_is_a_failure_and_is_not_followed(app: App) -> None:
     with receiving() as other:
         there = Answer(302, headers=(("Location", other.url),))
         with receiving(then=there) as receiver:
-            app.notices.add(receiver.url, events=["*"], actor="person:ann")
+            app.notifications.add(receiver.url, events=["*"], actor="person:ann")
             opened(app)
             deliver(app)
 
@@ -210,7 +214,7 @@ def test_an_endpoint_that_is_gone_is_disabled_and_what_waited_for_it_is_dead(
 ) -> None:
     app = make_app(SLOWLY, clock=hands)
     with receiving(500, 500, 500, 410) as receiver:
-        webhook = app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app, 3)
         deliver(app)
         hands.tick(1)
@@ -221,14 +225,14 @@ def test_an_endpoint_that_is_gone_is_disabled_and_what_waited_for_it_is_dead(
         deliver(app)
 
     assert len(receiver.posts) == 4
-    assert [each.state for each in app.notices.deliveries()] == ["dead"] * 4
-    ended = app.notices.webhook(webhook.id)
+    assert [each.state for each in app.notifications.deliveries()] == ["dead"] * 4
+    ended = app.notifications.webhook(webhook.id)
     assert not ended.is_enabled
     assert ended.disabled_reason == "it answered 410: gone"
     with pytest.raises(InvalidRequest, match="disabled"):
-        app.notices.ping(webhook.id)
-    assert app.notices.enable(webhook.id).is_enabled
-    assert app.notices.replay(webhook_id=webhook.id) == 4
+        app.notifications.ping(webhook.id)
+    assert app.notifications.enable(webhook.id).is_enabled
+    assert app.notifications.replay(webhook_id=webhook.id) == 4
 
 
 @on_each_store
@@ -236,7 +240,7 @@ def test_who_asks_for_a_pause_gets_one(make_app: Maker, hands: Hands) -> None:
     app = make_app(SLOWLY, clock=hands)
     busy = Answer(429, headers=(("Retry-After", "1000"),))
     with receiving(busy) as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         deliver(app)
         opened(app, 2)
@@ -249,14 +253,14 @@ def test_who_asks_for_a_pause_gets_one(make_app: Maker, hands: Hands) -> None:
         deliver(app)
 
     assert len(receiver.posts) == 4
-    assert {each.state for each in app.notices.deliveries()} == {"delivered"}
+    assert {each.state for each in app.notifications.deliveries()} == {"delivered"}
 
 
 def test_both_secrets_sign_while_one_replaces_the_other(make_app: Maker, hands: Hands) -> None:
     app = make_app(clock=hands)
     with receiving() as receiver:
-        old = app.notices.add(receiver.url, events=["*"], actor="person:ann")
-        new = app.notices.rotate(old.id)
+        old = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        new = app.notifications.rotate(old.id)
         opened(app)
         deliver(app)
         hands.tick(DAY_S + 1)
@@ -280,7 +284,7 @@ def test_the_envelope_can_be_a_cloud_event(make_app: Maker) -> None:
     public = LOOPBACK.replace("{", "{public_url: 'https://docs.example.com/', ")
     app = make_app(public)
     with receiving() as receiver:
-        webhook = app.notices.add(
+        webhook = app.notifications.add(
             receiver.url, events=["*"], content="cloudevents", actor="person:ann"
         )
         (record_id,) = opened(app)
@@ -306,11 +310,11 @@ def test_the_log_keeps_request_and_answer_and_hides_secrets(app: App) -> None:
         200, headers=(("Set-Cookie", "sid=geheim"), ("X-Own", "a\tb")), body=b"thanks\x00"
     )
     with receiving(said) as receiver:
-        webhook = app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         deliver(app)
 
-    delivery, (attempt,) = app.notices.delivery(webhook.id, receiver.ids[0])
+    delivery, (attempt,) = app.notifications.delivery(webhook.id, receiver.ids[0])
     assert delivery.body == receiver.posts[0].body.decode()
     assert attempt.status == 200
     assert attempt.address == "127.0.0.1"
@@ -320,14 +324,14 @@ def test_the_log_keeps_request_and_answer_and_hides_secrets(app: App) -> None:
     assert attempt.request_headers["webhook-signature"] == "(hidden)"
     signature = receiver.posts[0].headers["webhook-signature"]
     assert signature not in repr(attempt)
-    assert webhook.secret not in repr(app.notices.webhooks())
+    assert webhook.secret not in repr(app.notifications.webhooks())
 
 
 def test_a_test_message_is_delivered_like_any_other(app: App) -> None:
     with receiving() as receiver:
-        webhook = app.notices.add(receiver.url, events=["upload.error"], actor="person:ann")
+        webhook = app.notifications.add(receiver.url, events=["upload.error"], actor="person:ann")
 
-        sent = app.notices.ping(webhook.id)
+        sent = app.notifications.ping(webhook.id)
         deliver(app)
 
     assert receiver.ids == [sent.message_id]
@@ -354,9 +358,9 @@ def test_what_cannot_be_told_is_refused_with_a_sentence(
     app: App, url: str, events: list[str], sentence: str
 ) -> None:
     with pytest.raises((InvalidRequest, UnknownName), match=sentence):
-        app.notices.add(url, events=events, actor="person:ann")
+        app.notifications.add(url, events=events, actor="person:ann")
 
-    assert app.notices.webhooks() == []
+    assert app.notifications.webhooks() == []
 
 
 @on_each_store
@@ -367,10 +371,10 @@ def test_two_notifiers_share_the_work(make_app: Maker) -> None:
         one.node(is_coordinator=False, is_worker=False, is_notifier=True) as first,
         other.node(is_coordinator=False, is_worker=False, is_notifier=True) as second,
     ):
-        one.notices.add(receiver.url, events=["*"], actor="person:ann")
+        one.notifications.add(receiver.url, events=["*"], actor="person:ann")
         ids = opened(one, 60)
         deadline = time.monotonic() + 45.0
-        while len(one.notices.deliveries(state="delivered", limit=100)) < 60:
+        while len(one.notifications.deliveries(state="delivered", limit=100)) < 60:
             assert time.monotonic() < deadline, "not all were delivered"
             first.turn()
             second.turn()
@@ -385,7 +389,7 @@ def test_what_a_dead_notifier_had_under_way_is_delivered_by_the_next(
 ) -> None:
     app = make_app(clock=hands)
     with receiving(Answer(204, wait_s=0.3)) as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         node = app.node(is_coordinator=False, is_worker=False, is_notifier=True)
         while not receiver.posts:
@@ -403,8 +407,8 @@ def test_what_a_dead_notifier_had_under_way_is_delivered_by_the_next(
 
 def test_one_endpoint_that_hangs_does_not_hold_up_the_others(app: App) -> None:
     with receiving(then=Answer(204, wait_s=1.5)) as slow, receiving() as quick:
-        app.notices.add(slow.url, events=["*"], actor="person:ann")
-        app.notices.add(quick.url, events=["*"], actor="person:ann")
+        app.notifications.add(slow.url, events=["*"], actor="person:ann")
+        app.notifications.add(quick.url, events=["*"], actor="person:ann")
         opened(app, 20)
 
         deliver(app, until=lambda: len(quick.posts) == 20, within_s=1.4)
@@ -434,7 +438,7 @@ def test_endpoints_of_the_settings_are_in_force_while_the_settings_name_them(
         opened(without)
         deliver(without)
         assert len(receiver.posts) == 1
-        (webhook,) = without.notices.webhooks()
+        (webhook,) = without.notifications.webhooks()
         assert webhook.disabled_reason == "the settings no longer name it"
 
         again = make_app(named)
@@ -443,7 +447,7 @@ def test_endpoints_of_the_settings_are_in_force_while_the_settings_name_them(
         deliver(again)
 
     assert len(receiver.posts) == 2
-    assert [each.id for each in again.notices.webhooks()] == [webhook.id]
+    assert [each.id for each in again.notifications.webhooks()] == [webhook.id]
 
 
 @on_each_store
@@ -452,31 +456,31 @@ def test_every_message_arrives_at_a_receiver_that_often_fails(make_app: Maker) -
     bad: list[Answer | int] = [500, Answer(429), Answer(502, body=b"x" * 100_000), Answer(301)]
     script = [bad[n % 4] if n * 7 % 10 < 3 else 204 for n in range(400)]
     with receiving(*script) as receiver:
-        webhook = app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         ids = opened(app, 200)
         deliver(app, within_s=30)
 
     assert set(receiver.ids) == {f"msg_{each}_0" for each in ids}
     assert receiver.verified(webhook.secret) == len(receiver.posts) > 200
-    assert {each.state for each in app.notices.deliveries(limit=1000)} == {"delivered"}
+    assert {each.state for each in app.notifications.deliveries(limit=1000)} == {"delivered"}
 
 
 @on_each_store
 def test_what_was_delivered_long_ago_is_forgotten(make_app: Maker, hands: Hands) -> None:
     app = make_app(clock=hands)
     with receiving() as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         deliver(app)
         hands.tick(31 * DAY_S)
         deliver(app)
 
-    assert app.notices.deliveries() == []
+    assert app.notifications.deliveries() == []
 
 
 def test_a_question_to_a_person_goes_with_the_message(app: App) -> None:
     with receiving() as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         (record_id,) = opened(app)
         app.database.run(
             "INSERT INTO effects (record_id, version, kind, payload, created_at) VALUES (:id, 0, 'ask',"
@@ -492,7 +496,7 @@ def test_a_question_to_a_person_goes_with_the_message(app: App) -> None:
 
 def test_a_notifier_that_is_told_to_stop_finishes_what_is_under_way(app: App) -> None:
     with receiving(Answer(204, wait_s=0.3)) as receiver:
-        app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
             while not receiver.posts:
@@ -505,12 +509,12 @@ def test_a_notifier_that_is_told_to_stop_finishes_what_is_under_way(app: App) ->
 
 def test_an_endpoint_that_is_removed_meanwhile_is_no_trouble(app: App) -> None:
     with receiving(Answer(204, wait_s=0.3)) as receiver:
-        webhook = app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
         with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
             while not receiver.posts:
                 node.turn()
-            app.notices.remove(webhook.id)
+            app.notifications.remove(webhook.id)
             node.run(until_idle=True)
 
-    assert app.notices.deliveries() == []
+    assert app.notifications.deliveries() == []

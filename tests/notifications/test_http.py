@@ -21,7 +21,9 @@ def settings(folder: Path, *, profile: str = "personal") -> Settings:
     own = settings_at(folder)
     enterprise = Settings.load(profile=profile, environ={}).records
     return replace(
-        own, records=enterprise, notices=replace(own.notices, webhook_allow=("127.0.0.1",))
+        own,
+        records=enterprise,
+        notifications=replace(own.notifications, webhook_allow=("127.0.0.1",)),
     )
 
 
@@ -35,8 +37,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 def door(service: ApiClient) -> Iterator[ApiClient]:
     """A service that tells nobody yet."""
     yield service
-    for each in service.app.notices.webhooks():
-        service.app.notices.remove(each.id)
+    for each in service.app.notifications.webhooks():
+        service.app.notifications.remove(each.id)
 
 
 class Keyring(ExitStack):
@@ -84,7 +86,7 @@ def test_a_webhook_is_made_once_for_one_key(door: ApiClient) -> None:
 
 def test_secrets_change_and_addresses_rest(door: ApiClient) -> None:
     where = door.post("/webhooks", json={"url": URL, "events": ["*"]}).headers["Location"]
-    before = door.app.notices.webhooks()[0].secret
+    before = door.app.notifications.webhooks()[0].secret
 
     rotated = door.post(f"{where}/rotate").json()["secret"]
     disabled = door.post(f"{where}/disable", json={"reason": "moving"}).json()
@@ -134,7 +136,7 @@ def test_what_cannot_be_is_a_problem(door: ApiClient, body: dict[str, object], s
 
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
-    assert door.app.notices.webhooks() == []
+    assert door.app.notifications.webhooks() == []
 
 
 def test_roles_and_scopes_hold_for_webhooks(tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_roles_and_scopes_hold_for_webhooks(tmp_path: Path) -> None:
         assert scoped.post("/webhooks", json=body).status_code == 403
         assert scoped.post("/webhooks", json=body | {"events": ["*"]}).status_code == 403
         assert scoped.post("/deliveries/replay", json={"state": "dead"}).status_code == 403
-        assert len(door.app.notices.webhooks()) == 1
+        assert len(door.app.notifications.webhooks()) == 1
         assert door.get("/webhooks").status_code == 401
 
 

@@ -20,7 +20,7 @@ RECORDS = 120
 SETTINGS = """
 data: {data}
 store: {{url: '{url}'}}
-notices: {{webhook_allow: [127.0.0.1], webhook_timeout_seconds: 1, webhook_backoff_seconds: [0, 1, 1, 1, 1]}}
+notifications: {{webhook_allow: [127.0.0.1], webhook_timeout_seconds: 1, webhook_backoff_seconds: [0, 1, 1, 1, 1]}}
 """
 
 
@@ -59,7 +59,7 @@ def test_a_killed_notifier_loses_nothing_and_invents_nothing(
         App(Settings.load(config, environ={})) as app,
         receiving(*script) as receiver,
     ):
-        webhook = app.notices.add(receiver.url, events=["*"], actor="person:ann")
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         openings = [Submission(machine="upload", actor="person:ann")] * RECORDS
         expected = {f"msg_{each.record.id}_0" for each in app.coordinator.open(openings)}
 
@@ -67,11 +67,13 @@ def test_a_killed_notifier_loses_nothing_and_invents_nothing(
             until(lambda: len(receiver.posts) > 20)
             first.send_signal(signal.SIGKILL)
         with running(config, "notifier", "notifier"):
-            until(lambda: len(app.notices.deliveries(state="delivered", limit=1000)) == RECORDS)
+            until(
+                lambda: len(app.notifications.deliveries(state="delivered", limit=1000)) == RECORDS
+            )
 
         assert set(receiver.ids) == expected
         assert receiver.verified(webhook.secret) == len(receiver.posts)
-        assert app.notices.deliveries(state="dead") == []
+        assert app.notifications.deliveries(state="dead") == []
 
 
 @pytest.mark.service
@@ -86,7 +88,9 @@ def test_every_role_in_a_process_of_its_own_brings_a_document_to_a_receiver(
         receiving() as receiver,
         running(config, "coordinator", "worker", "notifier") as processes,
     ):
-        webhook = app.notices.add(receiver.url, events=["upload.normalized"], actor="person:ann")
+        webhook = app.notifications.add(
+            receiver.url, events=["upload.normalized"], actor="person:ann"
+        )
         record = app.submit(b"Date,Description,Amount\n2026-01-02,Coffee,-3.50\n").record
 
         until(lambda: bool(receiver.posts))

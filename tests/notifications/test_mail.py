@@ -35,7 +35,7 @@ NOW = 1_800_000_000 * SECOND
 
 def mailing(port: int, more: str = "") -> str:
     return (
-        f"notices: {{admin_email: admin@example.com, smtp_url: 'smtp://127.0.0.1:{port}', "
+        f"notifications: {{admin_email: admin@example.com, smtp_url: 'smtp://127.0.0.1:{port}', "
         f"public_url: 'https://docs.example.com'{more}}}"
     )
 
@@ -109,7 +109,7 @@ def test_without_an_address_nothing_is_mailed_and_effects_are_settled(make_app: 
 
 def test_what_is_not_wanted_is_not_mailed(make_app: Maker) -> None:
     with taking_mail() as box:
-        app = make_app(mailing(box.port, ", mail_on: [stuck]"))
+        app = make_app(mailing(box.port, ", email_on: [stuck]"))
         failed(app)
 
         deliver(app)
@@ -227,7 +227,7 @@ def test_a_mail_that_is_never_accepted_is_given_up_after_a_day(
 
 def test_a_question_to_a_person_can_be_mailed(make_app: Maker) -> None:
     with taking_mail() as box:
-        app = make_app(mailing(box.port, ", mail_on: [review]"))
+        app = make_app(mailing(box.port, ", email_on: [review]"))
         app.database.run(
             "INSERT INTO effects (record_id, version, kind, payload, created_at) VALUES ('CO_1', 3, 'ask',"
             """ '{"type":"ask","record_id":"CO_1","version":3,"review":"approval","deadline":null}', 1)"""
@@ -364,7 +364,7 @@ def test_an_address_that_is_gone_is_mailed_without_its_path(
     with taking_mail() as box, receiving(then=410) as receiver:
         app = make_app(mailing(box.port, ", webhook_allow: [127.0.0.1]"))
         url = receiver.url + "?token=geheim"
-        app.notices.add(url, events=["*"], actor="person:ann")
+        app.notifications.add(url, events=["*"], actor="person:ann")
         app.coordinator.open([Submission(machine="upload", actor="person:ann")] * 3)
 
         deliver(app)

@@ -17,17 +17,17 @@ def load(tmp_path: Path, text: str) -> Settings:
 def test_files_are_counted_from_the_file_that_names_them(tmp_path: Path) -> None:
     settings = load(
         tmp_path,
-        "notices: {ca_file: ca.pem}\nupload_record: {webhooks: {endpoints: "
+        "notifications: {ca_file: ca.pem}\nupload_record: {webhooks: {endpoints: "
         "[{url: 'https://a.example/', events: [error], secret_file: keys/a.secret}]}}",
     )
 
     (endpoint,) = settings.machine("upload").webhooks
-    assert settings.notices.ca_file == str(tmp_path / "ca.pem")
+    assert settings.notifications.ca_file == str(tmp_path / "ca.pem")
     assert endpoint.secret_file == str(tmp_path / "keys" / "a.secret")
 
 
 def test_the_waits_of_a_delivery_last_a_day() -> None:
-    waits = Settings.load(environ={}).notices.webhook_backoff_seconds
+    waits = Settings.load(environ={}).notifications.webhook_backoff_seconds
 
     assert 23 * 3600 < sum(waits) < 25 * 3600
 
@@ -35,14 +35,14 @@ def test_the_waits_of_a_delivery_last_a_day() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("notices: {webhook_allow: ['10.0.0.1/8']}", "an entry must be a host"),
-        ("notices: {webhook_allow: ['http://a']}", "an entry must be a host"),
-        ("notices: {webhook_allow: ['*']}", "an entry must be a host"),
-        ("notices: {webhook_ports: [0]}", "webhook_ports"),
-        ("notices: {webhook_timeout_seconds: 0}", "webhook_timeout_seconds"),
-        ("notices: {mail_on: [everything]}", "mail_on"),
-        ("notices: {public_url: 'stateward.example.com'}", "public_url must be"),
-        ("notices: {admin_email: a@b.c}", "are needed together"),
+        ("notifications: {webhook_allow: ['10.0.0.1/8']}", "an entry must be a host"),
+        ("notifications: {webhook_allow: ['http://a']}", "an entry must be a host"),
+        ("notifications: {webhook_allow: ['*']}", "an entry must be a host"),
+        ("notifications: {webhook_ports: [0]}", "webhook_ports"),
+        ("notifications: {webhook_timeout_seconds: 0}", "webhook_timeout_seconds"),
+        ("notifications: {email_on: [everything]}", "email_on"),
+        ("notifications: {public_url: 'stateward.example.com'}", "public_url must be"),
+        ("notifications: {admin_email: a@b.c}", "are needed together"),
         ("upload_record: {webhooks: {endpoints: [{url: x, events: [error]}]}}", "url must be"),
     ],
 )
@@ -55,6 +55,6 @@ def test_what_cannot_be_is_refused_with_its_line(tmp_path: Path, text: str, sent
 
 @pytest.mark.parametrize("place", ["internal-api", "*.corp.example", "10.0.0.0/8", "::1", "A_b.c."])
 def test_places_of_ones_own_can_be_allowed(tmp_path: Path, place: str) -> None:
-    assert load(tmp_path, f"notices: {{webhook_allow: ['{place}']}}").notices.webhook_allow == (
-        place,
-    )
+    assert load(
+        tmp_path, f"notifications: {{webhook_allow: ['{place}']}}"
+    ).notifications.webhook_allow == (place,)

@@ -83,8 +83,8 @@ def test_business_retries_three_times_and_watches_every_minute() -> None:
     assert upload.is_fifo
     assert not upload.metrics.enabled
     assert upload.webhooks == ()
-    assert settings.notices.admin_email is None
-    assert settings.notices.smtp_url is None
+    assert settings.notifications.admin_email is None
+    assert settings.notifications.smtp_url is None
 
 
 def test_enterprise_has_everything_on() -> None:
@@ -364,13 +364,13 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
          "postgresql://user:password@host:port/name"),
         ("store: postgresql://u:secret@h/db",
          "1: store: store must be a mapping, not 'postgresql:***@h/db'"),
-        ("notices:\n  admin_email: nobody", "2: notices.admin_email: admin_email must be an e-mail "
+        ("notifications:\n  admin_email: nobody", "2: notifications.admin_email: admin_email must be an e-mail "
          "address or null, not 'nobody'"),
-        ("notices:\n  admin_email: a@b.c",
-         "2: notices.admin_email: admin_email and smtp_url are needed together"),
-        ("notices:\n  smtp_url: smtp://h",
-         "2: notices.smtp_url: admin_email and smtp_url are needed together"),
-        ("notices:\n  admin_email: a@b.c\n  smtp_url: http://h", "3: notices.smtp_url: smtp_url "
+        ("notifications:\n  admin_email: a@b.c",
+         "2: notifications.admin_email: admin_email and smtp_url are needed together"),
+        ("notifications:\n  smtp_url: smtp://h",
+         "2: notifications.smtp_url: admin_email and smtp_url are needed together"),
+        ("notifications:\n  admin_email: a@b.c\n  smtp_url: http://h", "3: notifications.smtp_url: smtp_url "
          "must have the form smtp://user:password@host:port (or smtps://)"),
         ("upload_record:\n  retry: true",
          "2: upload_record.retry: retry must be false or a mapping, not true"),
@@ -406,7 +406,8 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
          "3: upload_record.metrics.backend: backend must be prometheus, not 'statsd'"),
         ("upload_record:\n  logging:\n    trace_id: yes",
          "3: upload_record.logging.trace_id: trace_id must be true or false, not 'yes'"),
-        ("ledger:\n  hand_over: [shelf, 'https://u:pw@h/x']", "2: ledger.hand_over[1]: a destination must be http "
+        ("ledger:\n  checkpoint_destinations: [shelf, 'https://u:pw@h/x']",
+         "2: ledger.checkpoint_destinations[1]: a destination must be http "
          "or https, with a host and without credentials, or a folder, not 'https:***@h/x'"),
         ("ledger:\n  compact_at: '24:00'", "2: ledger.compact_at: compact_at must be a time of day "
          "like 03:30, not '24:00'"),
@@ -421,11 +422,11 @@ def test_the_store_has_a_file_only_when_it_is_sqlite(url: str, path: str | None)
         ("upload_record:\n  webhooks:\n    endpoints:\n      - events: [error]",
          "4: upload_record.webhooks.endpoints[0].url: url is missing; it must be text"),
         ("Upload_record: {}", "1: Upload_record: Upload_record is not a known key; known are "
-         "profile, data, store, worker, coordinator, limits, api, server, notices, telemetry, ledger, "
+         "profile, data, store, worker, coordinator, limits, api, server, notifications, telemetry, ledger, "
          "statements, contracts, reviews, watch, pipelines, <machine>_record"),
         ("records: {}", "1: records: records is not a known key; known are profile, data, store, "
-         "worker, coordinator, limits, api, server, notices, telemetry, ledger, statements, contracts, reviews, watch, "
-         "pipelines, <machine>_record"),
+         "worker, coordinator, limits, api, server, notifications, telemetry, ledger, statements, contracts, reviews, "
+         "watch, pipelines, <machine>_record"),
         ("contracts: {extractor: both, model: {name: m}}", "1: contracts.extractor: the extractor both needs "
          "contracts.model.base_url"),
         ("contracts:\n  model: {base_url: 'ftp://h/'}", "2: contracts.model.base_url: base_url must be http or https, "
@@ -601,21 +602,21 @@ def test_a_fault_that_no_layer_speaks_of_is_the_settings_own() -> None:
 def test_passwords_are_never_shown(config: Path) -> None:
     text = """
 store: {url: "postgresql://u:hidden@h/db?sslpassword=hidden&x=1"}
-notices: {admin_email: a@b.c, smtp_url: "smtps://mail%40b.c:hidden@mail.b.c:465"}
+notifications: {admin_email: a@b.c, smtp_url: "smtps://mail%40b.c:hidden@mail.b.c:465"}
 contracts: {model: {key: sk-hidden}}
 """
 
     settings = load_text(config, text)
 
     assert settings.as_mapping()["store"] == {"url": "postgresql://u:***@h/db?sslpassword=***&x=1"}
-    notices = settings.as_mapping()["notices"]
-    assert isinstance(notices, dict)
-    assert notices["admin_email"] == "a@b.c"
-    assert notices["smtp_url"] == "smtps://mail%40b.c:***@mail.b.c:465"
+    notifications = settings.as_mapping()["notifications"]
+    assert isinstance(notifications, dict)
+    assert notifications["admin_email"] == "a@b.c"
+    assert notifications["smtp_url"] == "smtps://mail%40b.c:***@mail.b.c:465"
     contracts = settings.as_mapping()["contracts"]
     assert isinstance(contracts, dict)
     assert contracts["model"]["key"] == "***"
-    said = f"{settings!r} {settings} {settings.store} {settings.notices} {settings.contracts}"
+    said = f"{settings!r} {settings} {settings.store} {settings.notifications} {settings.contracts}"
     assert "hidden" not in said
 
 
@@ -638,7 +639,9 @@ def test_every_setting_is_described() -> None:
     paths = [each.path for each in settings]
     assert len(paths) == len(set(paths))
     assert all(each.type and each.default and each.description.endswith(".") for each in settings)
-    assert {"profile", "data", "store.url", "worker.processes", "notices.smtp_url"} < set(paths)
+    assert {"profile", "data", "store.url", "worker.processes", "notifications.smtp_url"} < set(
+        paths
+    )
     assert {
         "<machine>_record.retry.backoff_seconds",
         "<machine>_record.timeout_monitoring.<running state>_timeout_seconds",

@@ -51,11 +51,11 @@ def submitted(app: App, trace: str | None) -> str:
 
 
 def test_a_trace_goes_with_a_document_through_history_log_and_webhook(make_app: Maker) -> None:
-    app = make_app("profile: enterprise\nnotices: {webhook_allow: [127.0.0.1]}")
+    app = make_app("profile: enterprise\nnotifications: {webhook_allow: [127.0.0.1]}")
     stream = io.StringIO()
     telemetry.set_up(format="json", level="info", stream=stream)
     with receiving() as receiver:
-        app.notices.add(receiver.url, events=["upload.normalized"], actor="person:ann")
+        app.notifications.add(receiver.url, events=["upload.normalized"], actor="person:ann")
         record_id = submitted(app, TRACE)
         app.run_until_idle()
         deliver(app)

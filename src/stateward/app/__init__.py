@@ -1017,7 +1017,7 @@ class App:
         )
 
     @cached_property
-    def notices(self) -> NotificationService:
+    def notifications(self) -> NotificationService:
         """Webhooks and their deliveries."""
         return NotificationService(
             self.database,
@@ -1057,7 +1057,7 @@ class App:
             if own.otlp_endpoint is None
             else Spans(own.otlp_endpoint, service_name=own.service_name, version=__version__)
         )
-        return self.notices.notifier(
+        return self.notifications.notifier(
             ticks=time.monotonic, wake=wake, log=telemetry.log("notifier"), spans=spans
         )
 
@@ -1120,7 +1120,7 @@ class App:
 
 def _keeping(own: LedgerSettings) -> Keeping | None:
     """How the mirror is kept at night; None if nothing of that is wanted."""
-    if not own.compact and not own.hand_over:
+    if not own.compact and not own.checkpoint_destinations:
         return None
     key, secret = (
         None if name is None else Path(name).read_text("utf-8").strip()
@@ -1130,7 +1130,7 @@ def _keeping(own: LedgerSettings) -> Keeping | None:
     return Keeping(
         at=time_of_day(own.compact_at),
         is_compacted=own.compact,
-        hand_over=own.hand_over,
+        hand_over=own.checkpoint_destinations,
         origin=own.origin or (signer.name if signer else ORIGIN),
         signer=signer,
         secret=secret,

@@ -94,9 +94,9 @@ def checks(app: App) -> Iterator[Check]:
 
 
 def _notices_check(app: App) -> Check:
-    dead = len(app.notices.deliveries(state="dead", limit=DEAD_MAX))
+    dead = len(app.notifications.deliveries(state="dead", limit=DEAD_MAX))
     return Check(
-        name="notices",
+        name="notifications",
         is_well=not dead,
         sentence=f"{dead if dead < DEAD_MAX else f'{dead} or more'} could not be delivered",
         advice="see stateward webhook dead, then: stateward webhook replay --dead" if dead else "",

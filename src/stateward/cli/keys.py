@@ -161,7 +161,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
         app.sessions.add_link(token, key_id=key_id, now=now, until=until)
         own = app.settings
     scheme = "https" if own.api.tls_certificate or own.api.behind_tls_proxy else "http"
-    url = own.notices.public_url or f"{scheme}://{own.api.host}:{own.api.port}"
+    url = own.notifications.public_url or f"{scheme}://{own.api.host}:{own.api.port}"
     address = link_address(url, token)
     if context.json:
         context.emit({"url": address, "expires_at": to_iso(until)})

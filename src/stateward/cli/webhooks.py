@@ -75,7 +75,7 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
     from stateward.engine.system import person
 
     with context.app() as app:
-        made = app.notices.add(url, events=events, content=content, actor=person())
+        made = app.notifications.add(url, events=events, content=content, actor=person())
         _show_with_secret(context, made)
 
 
@@ -86,7 +86,7 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
 def list_(context: CliContext) -> None:
     """List who is told of what."""
     with context.app() as app:
-        found = app.notices.webhooks()
+        found = app.notifications.webhooks()
     if context.is_for_programs:
         context.emit_rows(_plain(each) for each in found)
         return
@@ -103,7 +103,7 @@ def list_(context: CliContext) -> None:
 def show(context: CliContext, *, webhook_id: str) -> None:
     """Show an endpoint with its secret."""
     with context.app() as app:
-        _show_with_secret(context, app.notices.webhook(webhook_id))
+        _show_with_secret(context, app.notifications.webhook(webhook_id))
 
 
 @webhook.command("rotate", examples=["stateward webhook rotate WH_01h2k3"])
@@ -112,10 +112,10 @@ def show(context: CliContext, *, webhook_id: str) -> None:
 def rotate(context: CliContext, *, webhook_id: str) -> None:
     """Make a new secret for an endpoint.
 
-    For a day (notices.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
+    For a day (notifications.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
     """
     with context.app() as app:
-        _show_with_secret(context, app.notices.rotate(webhook_id))
+        _show_with_secret(context, app.notifications.rotate(webhook_id))
 
 
 @webhook.command("enable", examples=["stateward webhook enable WH_01h2k3"])
@@ -124,7 +124,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 def enable(context: CliContext, *, webhook_id: str) -> None:
     """Tell an endpoint again that was disabled."""
     with context.app() as app:
-        _show(context, app.notices.enable(webhook_id))
+        _show(context, app.notifications.enable(webhook_id))
 
 
 @webhook.command(
@@ -142,7 +142,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 
     with context.app() as app:
         said = f"disabled by {person()}" + (f": {reason}" if reason else "")
-        _show(context, app.notices.disable(webhook_id, reason=said))
+        _show(context, app.notifications.disable(webhook_id, reason=said))
 
 
 @webhook.command("remove", examples=["stateward webhook remove WH_01h2k3"])
@@ -151,7 +151,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 def remove(context: CliContext, *, webhook_id: str) -> None:
     """Forget an endpoint and its delivery log."""
     with context.app() as app:
-        app.notices.remove(webhook_id)
+        app.notifications.remove(webhook_id)
     if context.is_for_programs:
         context.emit({"removed": webhook_id})
     else:
@@ -164,9 +164,9 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
 def ping(context: CliContext, *, webhook_id: str) -> Exit:
     """Send a test to an endpoint and show its answer."""
     with context.app() as app:
-        sent = app.notices.ping(webhook_id)
+        sent = app.notifications.ping(webhook_id)
         _deliver(app, sent)
-        delivery, attempts = app.notices.delivery(webhook_id, sent.message_id)
+        delivery, attempts = app.notifications.delivery(webhook_id, sent.message_id)
     _show_delivery(context, delivery, attempts)
     return Exit.OK if delivery.state == "delivered" else Exit.FOUND_PROBLEMS
 
@@ -177,7 +177,7 @@ def _deliver(app: "App", sent: "Delivery") -> None:
     with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
         while time.monotonic() < deadline:
             node.turn()
-            found, attempts = app.notices.delivery(sent.webhook_id, sent.message_id)
+            found, attempts = app.notifications.delivery(sent.webhook_id, sent.message_id)
             if attempts or found.state != "pending":
                 return
             time.sleep(0.02)
@@ -206,14 +206,14 @@ def log(
     """Show what was delivered, newest first."""
     with context.app() as app:
         if message_id is None:
-            found = app.notices.deliveries(
+            found = app.notifications.deliveries(
                 webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
             )
             _list_deliveries(context, found)
             return
         if webhook_id is None:
             raise click.UsageError("name the endpoint too: stateward webhook log ID --message ID")
-        delivery, attempts = app.notices.delivery(webhook_id, message_id)
+        delivery, attempts = app.notifications.delivery(webhook_id, message_id)
     if context.jsonl:
         context.emit_rows([_plain_delivery(delivery, attempts)])
     else:
@@ -227,7 +227,7 @@ def log(
 def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     """List what could not be delivered."""
     with context.app() as app:
-        found = app.notices.deliveries(webhook_id=webhook_id, state="dead", limit=limit)
+        found = app.notifications.deliveries(webhook_id=webhook_id, state="dead", limit=limit)
     _list_deliveries(context, found)
 
 
@@ -259,7 +259,7 @@ def replay(
     They are signed with the secrets of now. A running notifier sends them; see `stateward webhook log`.
     """
     with context.app() as app:
-        count = app.notices.replay(
+        count = app.notifications.replay(
             webhook_id=webhook_id,
             message_id=message_id,
             state="dead" if is_dead else None,

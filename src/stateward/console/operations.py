@@ -104,10 +104,10 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
     """What the caller may know of the installation; without what does not change by itself, if not whole."""
     now = app.clock()
     may_observe, may_administer = caller.may("observe"), caller.may("admin")
-    covered = [each for each in app.notices.webhooks() if _is_told(caller, each)]
+    covered = [each for each in app.notifications.webhooks() if _is_told(caller, each)]
     ids = {each.id for each in covered}
     wanted = state if state in ("pending", "delivered", "dead") else None
-    deliveries = app.notices.deliveries(state=wanted, limit=DELIVERIES_SHOWN)  # type: ignore[arg-type]
+    deliveries = app.notifications.deliveries(state=wanted, limit=DELIVERIES_SHOWN)  # type: ignore[arg-type]
     return Operating(
         now=now,
         checks=[*checks(app)] if may_observe and is_whole else [],
@@ -192,7 +192,7 @@ async def delivery(
 
     def look_(app: App) -> tuple[Delivery, list[Attempt]]:
         webhooks.seen(app, caller, webhook_id)
-        return app.notices.delivery(webhook_id, message_id)
+        return app.notifications.delivery(webhook_id, message_id)
 
     found, attempts = await service_of(request).quick.ask(look_)
     return fragment(request, "delivery.html", {"delivery": found, "attempts": attempts})

@@ -3,7 +3,7 @@
 A name can point anywhere, and elsewhere a moment later. So it is resolved once for each connection, every address
 that it has must be allowed, and the connection is made to one of these very addresses (`sending`): between the check
 and the use nobody can exchange them. Allowed are public unicast addresses. Anything else (loopback, private, link-local
-and metadata addresses, also where they hide in IPv6) only by name in `notices.webhook_allow`.
+and metadata addresses, also where they hide in IPv6) only by name in `notifications.webhook_allow`.
 """
 
 import re
@@ -139,12 +139,12 @@ def check_target(target: Target, allowed: Allowed) -> None:
     """Refuse what needs no look-up to be refused: plain http, odd ports, addresses that are not public."""
     if allowed.is_named(target.host) or allowed.has_written(target.host):
         return
-    how = f"or add {target.host} to notices.webhook_allow"
+    how = f"or add {target.host} to notifications.webhook_allow"
     if target.scheme != "https":
         raise Refused(f"notices go out by https only; use https, {how}")
     if target.port not in allowed.ports:
         raise Refused(
-            f"notices do not go to port {target.port}; add it to notices.webhook_ports, {how}"
+            f"notices do not go to port {target.port}; add it to notifications.webhook_ports, {how}"
         )
     if _is_address(target.host):
         _check_address(ip_address(target.host), target, allowed)
@@ -203,7 +203,7 @@ def _check_address(address: Address, target: Target, allowed: Allowed) -> None:
     if not (is_public(address) or allowed.has(address)):
         raise Refused(
             f"{target.host} is {address}, which is not a public address; if it is meant, add {target.host} "
-            "to notices.webhook_allow"
+            "to notifications.webhook_allow"
         )
 
 

@@ -45,7 +45,7 @@ class NotificationService:
         statuses: Mapping[str, Iterable[str]],
         lookup: Lookup = look_up,
     ) -> None:
-        own = settings.notices
+        own = settings.notifications
         self._database = database
         self._settings = settings
         self._own = own
@@ -232,7 +232,7 @@ class NotificationService:
             concurrency=own.webhook_concurrency,
             timeout_s=own.webhook_timeout_seconds,
             overdue_s=2 * self._settings.worker.lease_seconds,
-            keep_s=own.keep_days * DAY_S,
+            keep_s=own.retention_days * DAY_S,
             clock=self._clock,
             ticks=ticks,
             wake=wake,
@@ -265,11 +265,11 @@ def mailing_of(own: NotificationSettings) -> Mailing | None:
     return Mailing(
         mailer=Mailer(own.smtp_url, ca_file=own.ca_file),
         box=Mailbox(
-            sender=own.mail_from or own.admin_email,
+            sender=own.email_from or own.admin_email,
             recipient=own.admin_email,
             public_url=public_url,
         ),
-        topics=frozenset(own.mail_on),
+        topics=frozenset(own.email_on),
         digest_over=own.digest_over,
         digest_s=own.digest_seconds,
     )

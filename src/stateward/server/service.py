@@ -152,7 +152,7 @@ class Service:
             self._is_catching_up = False
 
     async def _care(self) -> None:
-        kept = round(self.settings.api.answers_kept_seconds * SECOND)
+        kept = round(self.settings.api.idempotency_seconds * SECOND)
         while True:
             await asyncio.sleep(CARE_EVERY_S)
             self.catch_up()

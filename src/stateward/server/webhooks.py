@@ -179,7 +179,7 @@ async def list_(request: Asked) -> Response[WebhookList]:
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        found = [each for each in app.notices.webhooks() if _covers(caller, each)]
+        found = [each for each in app.notifications.webhooks() if _covers(caller, each)]
         return views.answered(WebhookList(items=[_view(each) for each in found]))
 
     return reply(await service_of(request).quick.ask(look))
@@ -194,7 +194,7 @@ async def create(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Webhook:
-        made = app.notices.add(
+        made = app.notifications.add(
             data.url,
             events=data.events,
             content=data.content,
@@ -240,7 +240,7 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
 
     def act(app: App) -> None:
         seen(app, caller, webhook_id)
-        app.notices.remove(webhook_id)
+        app.notifications.remove(webhook_id)
 
     await service_of(request).writer.ask(act)
 
@@ -255,9 +255,13 @@ async def remove(request: Asked, webhook_id: FromPath[str]) -> None:
 async def rotate(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[WebhookDocument]:
-    """For `notices.rotation_seconds` messages are signed with both."""
+    """For `notifications.rotation_seconds` messages are signed with both."""
     return await _changed(
-        request, webhook_id, key, lambda app: app.notices.rotate(webhook_id), is_secret_shown=True
+        request,
+        webhook_id,
+        key,
+        lambda app: app.notifications.rotate(webhook_id),
+        is_secret_shown=True,
     )
 
 
@@ -272,7 +276,9 @@ async def enable(
     request: Asked, webhook_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[WebhookDocument]:
     """Of what happens from now on; replay what it missed."""
-    return await _changed(request, webhook_id, key, lambda app: app.notices.enable(webhook_id))
+    return await _changed(
+        request, webhook_id, key, lambda app: app.notifications.enable(webhook_id)
+    )
 
 
 @post(
@@ -293,7 +299,7 @@ async def disable(
     said = f"disabled by {caller_of(request).actor}" + (f": {given}" if given else "")
     reason = clean_text(said, chars_max=schemas.REASON_CHARS_MAX)
     return await _changed(
-        request, webhook_id, key, lambda app: app.notices.disable(webhook_id, reason=reason)
+        request, webhook_id, key, lambda app: app.notifications.disable(webhook_id, reason=reason)
     )
 
 
@@ -334,7 +340,7 @@ async def ping(
 
     def act(app: App) -> Delivery:
         seen(app, caller, webhook_id)
-        return app.notices.ping(webhook_id)
+        return app.notifications.ping(webhook_id)
 
     def answer(_: App, sent: Delivery) -> Answer:
         headers = {"Location": f"/deliveries/{sent.webhook_id}/{sent.message_id}"}
@@ -373,10 +379,10 @@ async def deliveries(
     at = read_cursor(cursor, of=of)
 
     def look(app: App) -> Answer:
-        covered = {each.id for each in app.notices.webhooks() if _covers(caller, each)}
+        covered = {each.id for each in app.notifications.webhooks() if _covers(caller, each)}
         if webhook_id is not None:
             seen(app, caller, webhook_id)
-        found = app.notices.deliveries(
+        found = app.notifications.deliveries(
             webhook_id=None if webhook_id is None else _clean(webhook_id),
             record_id=None if record_id is None else _clean(record_id),
             state=wanted,
@@ -416,7 +422,7 @@ async def delivery(
 
     def look(app: App) -> Answer:
         seen(app, caller, webhook_id)
-        found, attempts = app.notices.delivery(_clean(webhook_id), _clean(message_id))
+        found, attempts = app.notifications.delivery(_clean(webhook_id), _clean(message_id))
         return views.answered(_delivery_view(found, attempts))
 
     return reply(await service_of(request).quick.ask(look))
@@ -443,7 +449,7 @@ async def replay(
         elif caller.machines:
             raise Refusal("forbidden", "name the webhook: the key does not cover all machines")
         state: State | None = data.state
-        return app.notices.replay(
+        return app.notifications.replay(
             webhook_id=None if data.webhook_id is None else _clean(data.webhook_id),
             message_id=None if data.message_id is None else _clean(data.message_id),
             state=state,
@@ -479,7 +485,7 @@ def _covers(caller: Caller, webhook: Webhook) -> bool:
 
 def seen(app: App, caller: Caller, webhook_id: str) -> Webhook:
     """A webhook, if all that it is told of is the caller's business."""
-    webhook = app.notices.webhook(_clean(webhook_id))
+    webhook = app.notifications.webhook(_clean(webhook_id))
     if not _covers(caller, webhook):
         raise UnknownName("webhook", clean_text(webhook_id, chars_max=80))
     return webhook

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 from urllib.parse import unquote
 
 from msgspec import Meta, field
@@ -53,6 +53,8 @@ _PIPELINE_FILES = (".py", ".yaml", ".yml")
 class Declared(Section, frozen=True, kw_only=True):
     """All that a settings file may say."""
 
+    former_keys: ClassVar = {"notices": "notifications"}
+
     profile: Annotated[
         ProfileName, Meta(description="The profile that the rest of the file changes.")
     ] = "personal"
@@ -70,7 +72,7 @@ class Declared(Section, frozen=True, kw_only=True):
     limits: LimitSettings = LimitSettings()
     api: ApiSettings = ApiSettings()
     server: ServerSettings = ServerSettings()
-    notices: NotificationSettings = NotificationSettings()
+    notifications: NotificationSettings = NotificationSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     ledger: LedgerSettings = LedgerSettings()
     statements: StatementSettings = StatementSettings()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from ipaddress import ip_network
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -25,6 +25,12 @@ from stateward.settings.section import (
 class NotificationSettings(Section, frozen=True, kw_only=True):
     """How webhooks are delivered, and email to the administrator."""
 
+    former_keys: ClassVar = {
+        "mail_from": "email_from",
+        "mail_on": "email_on",
+        "keep_days": "retention_days",
+    }
+
     admin_email: Annotated[
         Email | None,
         Meta(description="Who gets email about records that are stuck or have failed for good."),
@@ -33,10 +39,10 @@ class NotificationSettings(Section, frozen=True, kw_only=True):
         str | None,
         Meta(description="The mail server: `smtp://` or `smtps://user:password@host:port`."),
     ] = None
-    mail_from: Annotated[
+    email_from: Annotated[
         Email | None, Meta(description="The sender of email; null: `admin_email`.")
     ] = None
-    mail_on: Annotated[
+    email_on: Annotated[
         tuple[Literal["exhausted", "failed", "stuck", "review", "webhook"], ...],
         Meta(
             description="What email is sent about: retries used up, failures that a retry cannot mend, timeouts, open "
@@ -94,7 +100,7 @@ class NotificationSettings(Section, frozen=True, kw_only=True):
             "to the settings file.",
         ),
     ] = None
-    keep_days: Annotated[
+    retention_days: Annotated[
         int,
         Meta(ge=1, le=3650, description="How long finished deliveries and sent emails are stored."),
     ] = 30

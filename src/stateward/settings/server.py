@@ -1,7 +1,7 @@
 """The HTTP API of this service, and the remote service that the command line may use instead."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -21,6 +21,8 @@ from stateward.settings.section import (
 
 class ApiSettings(Section, frozen=True, kw_only=True):
     """The HTTP API."""
+
+    former_keys: ClassVar = {"answers_kept_seconds": "idempotency_seconds"}
 
     host: Annotated[
         str,
@@ -82,7 +84,7 @@ class ApiSettings(Section, frozen=True, kw_only=True):
     idle_seconds: Annotated[
         Seconds, Meta(description="Time without data after which an unfinished request is closed.")
     ] = 30.0
-    answers_kept_seconds: Annotated[
+    idempotency_seconds: Annotated[
         Seconds,
         Meta(
             description="How long a request with the same `Idempotency-Key` gets the same answer."

@@ -1,7 +1,7 @@
 """Where records and their history are stored: the database and the mirrored ledger."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -50,6 +50,8 @@ class StoreSettings(Section, frozen=True, kw_only=True):
 class LedgerSettings(Section, frozen=True, kw_only=True):
     """A copy of the history as a ledger of plain files."""
 
+    former_keys: ClassVar = {"hand_over": "checkpoint_destinations"}
+
     mirror: Annotated[
         FilePath | None,
         Meta(
@@ -72,7 +74,7 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
             description="The time of day for that, in the machine's time zone; checkpoints are made then too.",
         ),
     ] = "00:00"
-    hand_over: Annotated[
+    checkpoint_destinations: Annotated[
         tuple[
             Annotated[str, Meta(min_length=1, extra={"is_path": lambda text: "://" not in text})],
             ...,
@@ -103,7 +105,7 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
 
     def problems(self) -> Iterator[Problem]:
         """What has a scheme is an address; anything else is a folder."""
-        for place, target in enumerate(self.hand_over):
+        for place, target in enumerate(self.checkpoint_destinations):
             if "://" in target and not is_plain_address(target):
                 said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.shown(target)}"
-                yield ("hand_over", place), f"a destination must be {said}"
+                yield ("checkpoint_destinations", place), f"a destination must be {said}"
