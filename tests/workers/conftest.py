@@ -1,0 +1,20 @@
+"""A slot for a child process, which leaves nothing behind."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.workers import child_main as inside
+from tests.workers.children import ChildSlot, is_alive
+
+
+@pytest.fixture
+def slot(tmp_path: Path) -> Iterator[ChildSlot]:
+    """A slot; when the test is over, no process and no scratch folder of its children is left."""
+    slot = ChildSlot(tmp_path / "scratch")
+    yield slot
+    slot.close()
+    left = [pid for child in slot.spawned for pid in inside.members_of(child.pid)]
+    assert [pid for pid in left if is_alive(pid)] == []
+    assert list(slot.scratch_root.glob("*")) == []

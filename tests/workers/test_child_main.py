@@ -1,0 +1,195 @@
+"""The loop of a child process, run in the process of the tests."""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from stateward.workers import child_main as inside
+from stateward.workers.sdk import (
+    Limits,
+)
+from tests.workers.children import HOSTILE, with_path
+
+
+@pytest.fixture
+def no_end_of_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a job buries every child of its process: not of this one."""
+    monkeypatch.setattr(inside, "after_job", lambda: None)
+
+
+def served(order: inside.Order, *chunks: bytes, scratch: Path, **faults: str) -> list[inside.Reply]:
+    """What a child answers to one order."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for payload in (msgspec.json.encode(order), *chunks):
+            ours.sendall(inside.frame(payload))
+        ours.shutdown(socket.SHUT_WR)
+        inside.serve(
+            inside.Channel(theirs),
+            limits=Limits(),
+            scratch=scratch,
+            faults=faults,
+            before_job=lambda order, limits: None,
+        )
+        theirs.shutdown(socket.SHUT_WR)
+        answers = inside.Channel(ours)
+        payloads = iter(answers.read, None)
+        return [msgspec.json.decode(payload, type=inside.Reply) for payload in payloads]
+
+
+def a_wire_order(runner: str, **inputs: int) -> inside.Order:
+    return inside.Order(
+        number=3, runner=runner, record_id="UL_1", stage="parse", attempt=1, retry_count=0,
+        labels={}, artifact_path=None, inputs=inputs, timeout_s=5,
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_end_of_job")
+def test_the_loop_answers_an_order(tmp_path: Path) -> None:
+    inside.load(HOSTILE)
+
+    replies = served(
+        a_wire_order("good.copy", parse=2), b'[{"a":1}]', b'[{"a":2}]', scratch=tmp_path
+    )
+    failure = served(a_wire_order("bad.fatal"), scratch=tmp_path)
+    unknown = served(a_wire_order("no.such"), scratch=tmp_path, mine="x\nImportError: y")
+
+    assert replies == [
+        inside.Items(number=3, count=2, items=msgspec.Raw(b'[{"a":1},{"a":2}]')),
+        inside.Done(number=3, outcome="done", facts={}, count=2),
+    ]
+    assert isinstance(failure[0], inside.Line)
+    assert failure[1] == inside.Fault(
+        number=3, code="ENCRYPTED", message="page 3 is encrypted", is_retryable=False
+    )
+    assert isinstance(unknown[1], inside.Fault)
+    assert (
+        unknown[1].message == "there is no runner 'no.such'; mine cannot be loaded: ImportError: y"
+    )
+
+
+@pytest.mark.usefixtures("no_end_of_job")
+def test_a_channel_that_ends_in_the_middle_ends_the_loop(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(inside.frame(b"cut off")[:-2])
+        ours.shutdown(socket.SHUT_WR)
+
+        assert inside.Channel(theirs).read() is None
+
+
+def test_pipelines_are_loaded_as_far_as_possible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setitem(sys.modules, "__mp_main__", sys.modules["__main__"])
+    (tmp_path / "broken.py").write_text("raise SystemExit('no')")
+    script = tmp_path / "script.py"
+    script.write_text("NAME = __name__")
+    hello = inside.Hello(
+        imports=("json", str(tmp_path / "broken.py"), str(tmp_path / "missing.py")),
+        limits=Limits(),
+        is_confined=False,
+        may_connect=False,
+        main_path=str(script),
+    )
+
+    faults = inside.load_all(hello)
+    main = vars(sys.modules["__main__"])
+
+    assert {Path(target).name for target in faults} == {"broken.py", "missing.py"}
+    assert main["NAME"] == "__mp_main__"
+
+
+@pytest.mark.parametrize("has_files", [True, False])
+def test_descendants_are_found_with_or_without_the_files_of_the_kernel(
+    monkeypatch: pytest.MonkeyPatch, *, has_files: bool
+) -> None:
+    monkeypatch.setattr(inside, "_HAS_CHILDREN_FILES", has_files)
+    script = "import subprocess; subprocess.run(['sleep', '60'])"
+
+    with subprocess.Popen([sys.executable, "-c", script]) as process:
+        while len(inside.descendants(process.pid)) < 1:
+            time.sleep(0.01)
+        killed = inside.kill_descendants(process.pid)
+
+    assert killed == 1
+    assert inside.descendants(process.pid) == []
+    assert inside.thread_count(process.pid) == 0
+    assert inside.thread_count(os.getpid()) >= 1
+    assert sum(inside.tasks_of_user(os.getuid())) >= 1
+
+
+@pytest.mark.parametrize("machine", sorted(inside.CALLS))
+def test_the_program_for_the_kernel_denies_what_it_should(machine: str) -> None:
+    calls = inside.CALLS[machine]
+    (other,) = (each for name, each in inside.CALLS.items() if name != machine)
+    code = inside.seccomp_code(calls, (calls.socket, *calls.others))
+
+    def verdict(number: int, architecture: int = calls.architecture) -> int:
+        return run_bpf(code, number=number, architecture=architecture)
+
+    denied = [calls.socket, *calls.others, inside.X32_CALLS, inside.X32_CALLS + calls.socket]
+    assert {verdict(number) for number in denied} == {inside.SECCOMP_DENY}
+    assert {verdict(number) for number in (0, 1, 42, 199, 424, 426)} == {inside.SECCOMP_ALLOW}
+    assert verdict(0, other.architecture) == inside.SECCOMP_DENY
+
+
+def run_bpf(code: bytes, *, number: int, architecture: int) -> int:
+    """The little of the kernel's machine that our programs use."""
+    steps = list(struct.iter_unpack("=HBBI", code))
+    at, value = 0, 0
+    while True:
+        operation, if_true, if_false, constant = steps[at]
+        at += 1
+        if operation == inside.BPF_RETURN:
+            return int(constant)
+        if operation == inside.BPF_LOAD:
+            value = number if constant == inside.BPF_AT_NUMBER else architecture
+        elif operation == inside.BPF_IF_EQUAL:
+            at += if_true if value == constant else if_false
+        else:
+            at += if_true if value >= constant else if_false
+
+
+@pytest.mark.parametrize("abi", range(1, inside.landlock_abi() + 1))
+def test_older_versions_of_landlock_confine_as_well(tmp_path: Path, abi: int) -> None:
+    script = textwrap.dedent(f"""
+        from pathlib import Path
+        from stateward.workers import child_main as child
+        child.landlock_abi = lambda: {abi}
+        child.prctl(child.PR_SET_NO_NEW_PRIVS, 1)
+        child.restrict_files(Path("scratch"), may_connect=False)
+        Path("scratch/fine").write_text("x")
+        Path("/dev/null").write_text("x")
+        Path("victim").read_text()
+        for way in (Path("new").touch, Path("victim").unlink, Path("folder").mkdir,
+                    lambda: Path("victim").write_text("x")):
+            try:
+                way()
+            except PermissionError:
+                print("denied")
+    """)
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "victim").write_text("precious")
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=with_path(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["denied"] * 4
+    assert (tmp_path / "victim").read_text() == "precious"

@@ -1,0 +1,141 @@
+"""No process outlives the job or the worker that started it."""
+
+import re
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from stateward.workers.sandbox import Child
+from stateward.workers.sdk import (
+    Limits,
+)
+from tests.workers.children import (
+    HOSTILE,
+    ChildSlot,
+    an_order,
+    is_alive,
+    only_item,
+    said,
+    with_path,
+)
+
+
+def is_gone_soon(pid: int) -> bool:
+    for _ in range(500):
+        if not is_alive(pid):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_forked_copy_that_comes_back_does_not_answer_twice(slot: ChildSlot) -> None:
+    assert only_item(slot.completes("bad.fork_both_return")) == {"ok": True}
+
+
+@pytest.mark.parametrize("runner", ["bad.fork", "bad.daemon"])
+def test_no_process_outlives_its_job(slot: ChildSlot, runner: str) -> None:
+    result = slot.completes(runner)
+
+    assert is_gone_soon(only_item(result)["pid"])
+    (warning,) = said(result, "warning")
+    # The parent of a daemon may not have left yet when they are counted.
+    assert re.fullmatch("the runner left [12] processes; they are killed", warning)
+    assert len(slot.spawned) == 2
+
+
+@pytest.mark.parametrize(
+    ("runner", "timeout_s", "code"),
+    [("bad.daemon_and_exit", 30, "RUNNER_EXITED"), ("bad.daemon_and_sleep", 1, "TIMEOUT")],
+)
+def test_a_daemon_does_not_outlive_a_job_that_died(
+    slot: ChildSlot, runner: str, timeout_s: float, code: str
+) -> None:
+    result = slot.fails(runner, timeout_s=timeout_s)
+
+    assert result.code == code
+    assert is_gone_soon(int(said(result, "output")[0].split()[1]))
+
+
+def test_a_process_that_flees_from_one_pid_to_the_next_is_caught(slot: ChildSlot) -> None:
+    result = slot.completes("bad.rabbit")
+
+    assert "they are killed" in said(result, "warning")[0]
+    assert slot.spawned[0].is_dead
+
+
+def test_dead_processes_that_nobody_buried_do_no_harm(slot: ChildSlot) -> None:
+    slot.completes("bad.zombies")
+
+    assert len(slot.spawned) == 1
+
+
+@pytest.mark.parametrize("runner", ["bad.fork_bomb", "bad.threads"])
+def test_too_many_processes_end_the_job(slot: ChildSlot, runner: str) -> None:
+    slot.limits = Limits(processes_max=20)
+
+    result = slot.fails(runner)
+
+    assert result.code == "PROCESS_LIMIT"
+    assert result.message.endswith("the limit is 20 (worker.processes_max)")
+
+
+def test_cancelling_kills_the_job_and_what_it_started(slot: ChildSlot) -> None:
+    child = slot.idle_child()
+    child.start(an_order("bad.daemon_and_sleep"))
+    pid = printed_pid(child)
+
+    result = child.cancel()
+
+    assert result is not None
+    assert result.code == "CANCELLED"
+    assert child.is_dead
+    assert is_gone_soon(pid)
+    assert child.cancel() is None
+    slot.works()
+
+
+def test_children_die_with_their_worker(tmp_path: Path) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(
+        textwrap.dedent(f"""
+            import time
+            from pathlib import Path
+            from stateward.workers.sdk import Limits
+            from stateward.workers.sandbox import Child, JobOrder
+
+            child = Child.spawn([{HOSTILE!r}], limits=Limits(), scratch_root=Path("scratch"),
+                                now=lambda: 0)
+            child.start(JobOrder(runner="bad.daemon_and_sleep", record_id="UL_1", stage="parse",
+                                 attempt=1, timeout_s=60))
+            while "pid" not in child._attempt.log.text():
+                child.on_ready()
+                time.sleep(0.01)
+            print(child.pid, child._attempt.log.text().split("pid ")[1].split('"')[0], flush=True)
+            time.sleep(60)
+        """)
+    )
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, cwd=tmp_path, env=with_path(), stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        supervisor, daemon = (int(pid) for pid in worker.stdout.readline().split())
+        assert is_alive(supervisor)
+        assert is_alive(daemon)
+
+        worker.kill()
+
+    assert is_gone_soon(daemon)
+    assert is_gone_soon(supervisor)
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def printed_pid(child: Child) -> int:
+    attempt = child._attempt
+    assert attempt is not None
+    while "pid " not in attempt.log.text():
+        assert child.on_ready() is None
+        time.sleep(0.01)
+    return int(attempt.log.text().split("pid ")[1].split('"')[0])

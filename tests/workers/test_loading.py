@@ -1,0 +1,144 @@
+"""How the child finds and loads the runners of a pipeline."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from stateward.workers import sandbox
+from stateward.workers.sdk import (
+    Failed,
+)
+from tests.workers.children import HOSTILE, ChildSlot, lines, only_item, said, with_path
+
+
+def test_a_pipeline_that_cannot_be_loaded_fails_jobs_and_says_why(
+    slot: ChildSlot, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("import no_such_module_at_all\n")
+    slot.imports = [str(broken), HOSTILE]
+
+    result = slot.fails("upload.parse")
+
+    assert result.code == "RUNNER_NOT_LOADED"
+    assert "there is no runner 'upload.parse'" in result.message
+    assert "broken.py cannot be loaded: ModuleNotFoundError" in result.message
+    assert "no_such_module_at_all" in lines(result)[0]["traceback"]
+    assert len(slot.spawned) == 1
+
+
+def test_a_name_that_nobody_registered_is_told_with_those_that_are(slot: ChildSlot) -> None:
+    result = slot.fails("upload.parse")
+
+    assert "there are: bad." in result.message
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import sys; sys.exit('no')", "SystemExit: no"),
+        ("import os; os._exit(5)", "the process exited with code 5 while it loaded"),
+        ("import os; os.abort()", "the process was killed by SIGABRT while it loaded"),
+        ("def (", "SyntaxError"),
+    ],
+)
+def test_a_pipeline_that_ends_the_process_is_told(
+    slot: ChildSlot, tmp_path: Path, source: str, message: str
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(source)
+    slot.imports = [str(broken)]
+
+    result = slot.run("upload.parse")
+
+    assert isinstance(result, Failed)
+    assert result.code == "RUNNER_NOT_LOADED"
+    assert message in result.message
+
+
+def test_a_pipeline_that_never_finishes_loading_is_given_up(
+    slot: ChildSlot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "LOAD_S_MAX", 0.5)
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time; print('loading', flush=True); time.sleep(60)")
+    slot.imports = [str(slow)]
+
+    result = slot.run("upload.parse")
+
+    assert isinstance(result, Failed)
+    assert result.code == "RUNNER_NOT_LOADED"
+    assert result.message == "the pipelines were not loaded within 0.5 s"
+    assert said(result, "output") == ["loading"]
+
+
+def test_the_time_to_load_is_not_taken_from_the_job(slot: ChildSlot, tmp_path: Path) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import time; time.sleep(0.8)\nfrom neighbour import answer\n"
+        "from stateward.workers.sdk import runner\n"
+        "@runner('slow.job')\ndef job(job): return {'answer': answer}\n"
+    )
+    (tmp_path / "neighbour.py").write_text("answer = 42")
+    slot.imports = [str(slow)]
+
+    result = slot.run("slow.job", timeout_s=0.6)
+
+    assert only_item(result) == {"answer": 42}
+
+
+def test_a_module_is_loaded_by_name(slot: ChildSlot) -> None:
+    slot.imports = ["stateward.pipelines.statements", "no.such.module"]
+
+    observation = '[{"place":{"line":1},"date":"2026-01-05","amount":"-1.50"}]'
+    about = '{"format":"csv","sections":[{"terms":{"date_order":"ymd"},"rows":1}]}'
+
+    result = slot.run("upload.normalize", items={"parse": [observation, about]})
+
+    item = only_item(result)
+    assert (item["date"], item["amount"]) == ("2026-01-05", "-1.50")
+
+
+@pytest.mark.parametrize("command", [["script.py"], ["-m", "script"]])
+def test_the_runners_of_a_script_are_found_by_its_children(
+    tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "script.py").write_text(
+        textwrap.dedent("""
+            import time
+            from pathlib import Path
+            from stateward.workers.sdk import Limits, runner
+            from stateward.workers.sandbox import Child, JobOrder
+
+            ANSWER = 42
+
+            @runner("my.job")
+            def job(job):
+                return {"answer": ANSWER, "name": __name__}
+
+            if __name__ == "__main__":
+                child = Child.spawn(["__main__"], limits=Limits(), scratch_root=Path("scratch"),
+                                    now=lambda: 0)
+                child.start(JobOrder(runner="my.job", record_id="UL_1", stage="job", attempt=1,
+                                     timeout_s=20))
+                while (result := child.on_ready() or child.expire()) is None:
+                    time.sleep(0.01)
+                print(result.chunks[0].data if hasattr(result, "chunks") else result)
+                child.close(wait_s=5)
+        """)
+    )
+
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=tmp_path,
+        env=with_path(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert json.loads(done.stdout) == [{"answer": 42, "name": "__mp_main__"}]
