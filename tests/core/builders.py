@@ -27,12 +27,7 @@ from stateward.core.verify import Finding, LogCheck, check_record
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.literature import LITERATURE
 from stateward.pipelines.statements import UPLOAD
-from stateward.testing.builders import (
-    ADA,
-    NOW,
-    WORKER,
-    an_event,
-)
+from stateward.testing.builders import ADA, NOW, WORKER, an_event
 
 MACHINES: dict[str, Machine] = {each.name: each for each in (UPLOAD, CONTRACT, LITERATURE)}
 HOUR_S = 3600

@@ -1,14 +1,8 @@
 """In which order waiting records are dispatched."""
 
-from stateward.core.decide import (
-    rank_of,
-)
-from stateward.core.model import (
-    SECOND,
-)
-from stateward.testing.builders import (
-    NOW,
-)
+from stateward.core.decide import rank_of
+from stateward.core.model import SECOND
+from stateward.testing.builders import NOW
 from tests.core.builders import an_upload
 
 

@@ -2,14 +2,8 @@
 
 import pytest
 
-from stateward.core.model import (
-    SECOND,
-    Ignored,
-)
-from stateward.testing.builders import (
-    ADA,
-    an_event,
-)
+from stateward.core.model import SECOND, Ignored
+from stateward.testing.builders import ADA, an_event
 from tests.core.builders import HOUR_S, a_contract, refusal
 
 

@@ -3,27 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from stateward.core.decide import (
-    decide,
-    is_at_home,
-    start,
-    upgrade,
-)
+from stateward.core.decide import decide, is_at_home, start, upgrade
 from stateward.core.machine import Machine
-from stateward.core.model import (
-    Applied,
-    Record,
-)
+from stateward.core.model import Applied, Record
 from stateward.core.retry import Retry
 from stateward.pipelines.contracts import CONTRACT
 from stateward.pipelines.statements import UPLOAD
-from stateward.testing.builders import (
-    ADA,
-    NOW,
-    a_machine,
-    a_record,
-    an_event,
-)
+from stateward.testing.builders import ADA, NOW, a_machine, a_record, an_event
 from tests.core.builders import Story, a_contract, an_upload
 
 V1 = a_machine(

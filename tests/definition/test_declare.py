@@ -7,13 +7,7 @@ import msgspec
 import pytest
 
 from stateward.core.errors import DeclarationError
-from stateward.core.machine import (
-    Machine,
-    Move,
-    Review,
-    Route,
-    at_least,
-)
+from stateward.core.machine import Machine, Move, Review, Route, at_least
 from stateward.core.retry import Retry
 from stateward.definition.declare import declare, from_yaml
 from stateward.ledger import LITERATURE, LedgerState

@@ -4,13 +4,7 @@ from typing import Any
 
 import pytest
 
-from stateward.core.machine import (
-    Guard,
-    all_of,
-    at_least,
-    equals,
-    is_true,
-)
+from stateward.core.machine import Guard, all_of, at_least, equals, is_true
 from stateward.testing.builders import a_machine
 from tests.definition.letter import a_stage, sentences_of
 

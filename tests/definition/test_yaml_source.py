@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.definition import yaml_source
-from stateward.definition.yaml_source import (
-    plain,
-    read_yaml,
-)
+from stateward.definition.yaml_source import plain, read_yaml
 from tests.definition.yaml_values import SOURCE, Colour, values
 
 yaml_like = st.text(st.sampled_from("ab:- \n\t[]{},&*!|>'\"%#?@`<~.0123e+_\\Ux\u2028\ufeff\x85"))

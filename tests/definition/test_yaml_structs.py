@@ -12,12 +12,7 @@ from msgspec import inspect as kinds
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.definition import yaml_source
-from stateward.definition.yaml_source import (
-    Document,
-    convert,
-    plain,
-    read_yaml,
-)
+from stateward.definition.yaml_source import Document, convert, plain, read_yaml
 from tests.definition.yaml_values import SOURCE, Colour, values
 
 

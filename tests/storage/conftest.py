@@ -1,5 +1,22 @@
-"""Lets the suite's assertions say what they saw, as those of test modules do."""
+"""Databases of PostgreSQL, and assertions of the shared suite that say what they saw."""
+
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
+from stateward.storage.postgres import PostgresDatabase
+
 pytest.register_assert_rewrite("stateward.testing.databases")
+
+
+@pytest.fixture
+def database(postgres_dsn: str) -> Iterator[PostgresDatabase]:
+    with closing(PostgresDatabase(postgres_dsn)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(postgres_dsn: str) -> Iterator[PostgresDatabase]:
+    with closing(PostgresDatabase(postgres_dsn)) as opened:
+        yield opened

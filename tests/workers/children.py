@@ -10,12 +10,7 @@ from typing import Any
 
 from stateward.workers import sandbox
 from stateward.workers.sandbox import Child, JobOrder
-from stateward.workers.sdk import (
-    Completed,
-    Failed,
-    Limits,
-    Result,
-)
+from stateward.workers.sdk import Completed, Failed, Limits, Result
 
 HOSTILE = str(Path(__file__).parent / "hostile.py")
 ESCAPING = str(Path(__file__).parent / "escaping.py")

@@ -13,9 +13,7 @@ import msgspec
 import pytest
 
 from stateward.workers import child_main as inside
-from stateward.workers.sdk import (
-    Limits,
-)
+from stateward.workers.sdk import Limits
 from tests.workers.children import HOSTILE, with_path
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from stateward.workers.sandbox import Child
-from stateward.workers.sdk import (
-    Limits,
-)
+from stateward.workers.sdk import Limits
 from tests.workers.children import (
     HOSTILE,
     ChildSlot,

@@ -2,10 +2,7 @@
 
 import pytest
 
-from stateward.workers.sdk import (
-    Failed,
-    Limits,
-)
+from stateward.workers.sdk import Failed, Limits
 from tests.workers.children import ChildSlot, becomes_dead, only_item
 
 

@@ -10,11 +10,7 @@ import pytest
 from stateward.core.errors import StoreUnreachable
 from stateward.workers import child_main as inside
 from stateward.workers.sandbox import sandbox_layers
-from stateward.workers.sdk import (
-    Completed,
-    Failed,
-    UnsavedValues,
-)
+from stateward.workers.sdk import Completed, Failed, UnsavedValues
 from tests.workers.children import ChildSlot, an_order, only_item, wait_for
 
 needs_landlock = pytest.mark.skipif(

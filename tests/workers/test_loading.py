@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from stateward.workers import sandbox
-from stateward.workers.sdk import (
-    Failed,
-)
+from stateward.workers.sdk import Failed
 from tests.workers.children import HOSTILE, ChildSlot, lines, only_item, said, with_path
 
 

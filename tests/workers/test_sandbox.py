@@ -12,12 +12,7 @@ import pytest
 
 from stateward.workers import child_main as inside
 from stateward.workers import sandbox
-from stateward.workers.sdk import (
-    CHUNK_ITEMS_MAX,
-    Completed,
-    Failed,
-    Limits,
-)
+from stateward.workers.sdk import CHUNK_ITEMS_MAX, Completed, Failed, Limits
 from tests.workers.children import (
     MIB,
     ChildSlot,

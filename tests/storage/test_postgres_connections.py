@@ -1,0 +1,193 @@
+"""A lost connection or a server that restarts loses nothing and doubles nothing."""
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from threading import Event, Timer
+
+import psycopg
+import pytest
+
+from lab.postgres import Cluster
+from stateward.core.errors import StoreError, StoreUnreachable
+from stateward.storage import libpq
+from stateward.storage.database import TOPIC_EVENTS, TOPIC_WORK
+from stateward.storage.postgres import PostgresDatabase
+from stateward.testing.databases import PAUSES, QUIET_S, WAIT_S, a_pause, ends_with, settle, stages
+from tests.waiting import wait_until
+
+
+def test_a_connection_lost_while_idle_is_opened_anew(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    for use in (
+        lambda: database.insert(PAUSES, [a_pause("a")]),
+        lambda: database.run("UPDATE pauses SET actor = 'b'"),
+        lambda: database.notify([TOPIC_WORK]),
+        lambda: stages(database),
+    ):
+        cut(postgres_dsn)
+        use()
+
+    cut(postgres_dsn)
+    with database.transaction():
+        database.insert(PAUSES, [a_pause("b")])
+    assert stages(database) == ["a", "b"]
+
+
+def test_a_unit_begins_over_a_new_connection_if_the_loss_shows_only_then(
+    database: PostgresDatabase, postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([True])  # once it looks well when it is not: the news is still on the way
+    is_idle = libpq.Session.is_idle
+    cut(postgres_dsn)
+    monkeypatch.setattr(libpq.Session, "is_idle", lambda self: next(answers, None) or is_idle(self))
+
+    with database.transaction():
+        database.insert(PAUSES, [a_pause("a")])
+
+    assert stages(database) == ["a"]
+
+
+def test_a_connection_lost_inside_a_unit_undoes_it(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    with ends_with(StoreUnreachable), database.transaction():
+        database.insert(PAUSES, [a_pause("a")])
+        cut(postgres_dsn)
+        database.insert(PAUSES, [a_pause("b")])
+
+    assert stages(database) == []
+
+
+def test_a_unit_never_goes_on_over_another_connection(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    with ends_with(StoreUnreachable, "lost inside a unit"), database.transaction():
+        database.insert(PAUSES, [a_pause("a")])
+        cut(postgres_dsn)
+        with suppress(StoreUnreachable):
+            database.rows("SELECT 1")
+        with ends_with(StoreUnreachable, "lost inside a unit"):
+            database.insert(PAUSES, [a_pause("b")])
+
+    assert stages(database) == []
+
+
+def test_a_connection_lost_during_a_commit_says_so(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    with ends_with(StoreUnreachable, "look before you repeat it"), database.transaction():
+        database.insert(PAUSES, [a_pause("a")])
+        cut(postgres_dsn)
+
+    assert stages(database) == []
+
+
+def test_a_unit_that_does_nothing_for_too_long_is_undone(database: PostgresDatabase) -> None:
+    database.run("SET idle_in_transaction_session_timeout = '100ms'")
+
+    with ends_with(StoreUnreachable), database.transaction():
+        database.insert(PAUSES, [a_pause("a")])
+        time.sleep(0.5)
+        database.insert(PAUSES, [a_pause("b")])
+
+    assert stages(database) == []
+
+
+def test_an_interrupt_is_heard_while_the_server_works(database: PostgresDatabase) -> None:
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    started = time.monotonic()
+    try:
+        Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        with ends_with(KeyboardInterrupt), database.transaction():
+            database.rows("SELECT pg_sleep(30)")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert time.monotonic() - started < 10
+    assert stages(database) == []
+
+
+def test_other_threads_run_while_the_server_works(database: PostgresDatabase) -> None:
+    ticks = 0
+    is_over = Event()
+
+    def sleep() -> None:
+        database.rows("SELECT pg_sleep(0.5)")
+        is_over.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sleep)
+        while not is_over.wait(0.01):
+            ticks += 1
+
+    assert ticks > 10
+
+
+def test_a_server_that_comes_back_is_used_again(postgres_cluster: Cluster) -> None:
+    with closing(PostgresDatabase(postgres_cluster.dsn("postgres"), connect_s=2)) as database:
+        wakeup = database.wakeup(TOPIC_WORK)
+        number = wakeup.fileno()
+
+        postgres_cluster.stop()
+        with pytest.raises(StoreUnreachable, match="check that the server runs"):
+            database.rows("SELECT 1")
+        with pytest.raises(StoreUnreachable, match="check that the server runs"):
+            database.wakeup(TOPIC_WORK)
+        assert wakeup.wait(WAIT_S)
+        wakeup.clear()
+        started = time.monotonic()
+        assert not wakeup.wait(0.7)
+        assert time.monotonic() - started > 0.6
+
+        postgres_cluster.start()
+        assert wakeup.wait(WAIT_S)
+        settle(wakeup)
+        database.notify([TOPIC_WORK])
+        assert wakeup.wait(WAIT_S)
+        assert wakeup.fileno() == number
+
+
+def test_a_bell_that_lost_its_connection_rings_and_listens_again(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    wakeup = database.wakeup(TOPIC_EVENTS, TOPIC_WORK)
+
+    cut(postgres_dsn)
+
+    assert wakeup.wait(WAIT_S)
+    settle(wakeup)
+    assert not wakeup.wait(QUIET_S)
+    database.notify([TOPIC_EVENTS])
+    assert wakeup.wait(WAIT_S)
+
+
+def test_a_closed_handle_stays_closed(postgres_dsn: str) -> None:
+    database = PostgresDatabase(postgres_dsn)
+
+    database.close()
+
+    with pytest.raises(StoreError, match="is closed"):
+        database.rows("SELECT 1")
+
+
+def test_reading_leaves_no_transaction_open(
+    database: PostgresDatabase, other: PostgresDatabase
+) -> None:
+    ((pid,),) = database.rows("SELECT pg_backend_pid()")
+    stages(database)
+
+    state = other.rows("SELECT state FROM pg_stat_activity WHERE pid = :pid", pid=pid)
+
+    assert state == [("idle",)]
+
+
+def cut(dsn: str) -> None:
+    """End every other connection to the database, as an administrator or a crash would."""
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
+        wait_until(lambda: connection.execute(f"SELECT count(*) {others}").fetchone() == (0,))

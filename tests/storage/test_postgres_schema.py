@@ -1,0 +1,129 @@
+"""The schema is migrated once, by whoever comes first, or not at all."""
+
+from contextlib import closing
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from lab.postgres import Server
+from stateward.core.errors import StoreMismatch
+from stateward.storage import postgres
+from stateward.storage.migrations import Migration, migrations
+from stateward.storage.postgres import RUNNER_ROLE, PostgresDatabase, migrate
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from tests.storage.postgres_databases import applied, empty_database
+
+
+def test_migrating_twice_changes_nothing(postgres_server: Server) -> None:
+    with empty_database(postgres_server) as dsn:
+        migrate(dsn)
+        before = applied(dsn)
+
+        migrate(dsn)
+
+        assert applied(dsn) == before
+        assert [row[:2] for row in before] == [(m.number, m.name) for m in migrations("postgres")]
+
+
+def test_an_edited_migration_is_refused(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        connection.execute("UPDATE stateward.schema_migrations SET digest = 'x' WHERE number = 1")
+
+    with pytest.raises(StoreMismatch, match=r"migration 1 \(engine\) is not the one that made"):
+        PostgresDatabase(postgres_dsn)
+
+
+def test_a_newer_schema_is_refused(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        connection.execute("INSERT INTO stateward.schema_migrations VALUES (999, 'future', 'x', 1)")
+
+    with pytest.raises(StoreMismatch, match="newer Stateward"):
+        PostgresDatabase(postgres_dsn)
+
+
+def test_a_migration_that_fails_leaves_nothing(
+    postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Migration(number=len(migrations("postgres")) + 1, name="broken", sql="NONSENSE")
+    steps = [*migrations("postgres"), broken]
+    with empty_database(postgres_server) as dsn:
+        with monkeypatch.context() as patch:
+            patch.setattr(postgres, "migrations", lambda _: steps)
+            with pytest.raises(psycopg.errors.SyntaxError):
+                migrate(dsn)
+
+        with psycopg.connect(dsn) as connection:
+            found = connection.execute("SELECT to_regnamespace('stateward')").fetchone()
+        assert found == (None,)
+        migrate(dsn)
+
+
+def test_a_schema_of_another_program_is_left_alone(postgres_server: Server) -> None:
+    with empty_database(postgres_server) as dsn:
+        with psycopg.connect(dsn) as connection:
+            connection.execute("CREATE SCHEMA stateward; CREATE TABLE stateward.records (x int)")
+
+        with pytest.raises(StoreMismatch, match="tables of another program"):
+            migrate(dsn)
+
+
+def test_an_empty_schema_that_an_administrator_made_is_used(postgres_server: Server) -> None:
+    with empty_database(postgres_server) as dsn:
+        with psycopg.connect(dsn) as connection:
+            connection.execute("CREATE SCHEMA stateward")
+
+        migrate(dsn)
+
+        assert len(applied(dsn)) == len(migrations("postgres"))
+
+
+def test_an_old_server_is_refused(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "VERSION_MIN", 990_000)
+
+    with pytest.raises(StoreMismatch, match="needs 99 or newer"):
+        PostgresDatabase(postgres_dsn)
+
+
+def test_a_database_that_cannot_keep_every_text_is_refused(postgres_server: Server) -> None:
+    name = f"stateward_{uuid4().hex[:16]}"
+    with psycopg.connect(postgres_server.dsn("postgres"), autocommit=True) as connection:
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"
+        )
+    try:
+        with pytest.raises(StoreMismatch, match="keeps text as SQL_ASCII"):
+            PostgresDatabase(postgres_server.dsn(name))
+    finally:
+        postgres_server.drop_database(name)
+
+
+def test_it_has_the_tables_and_indexes_of_the_other_engine(database: PostgresDatabase) -> None:
+    columns = (
+        "SELECT table_name::text, column_name::text, is_nullable = 'NO' "
+        "FROM information_schema.columns "
+        "WHERE table_schema = 'stateward' AND table_name <> 'schema_migrations'"
+    )
+    indexes = "SELECT indexname::text FROM pg_indexes WHERE schemaname = 'stateward'"
+    with closing(SqliteDatabase(MEMORY)) as sqlite:
+        tables = 'SELECT t.name, c.name, c."notnull" OR c.pk > 0 FROM pragma_table_list t, '
+        theirs = sqlite.rows(
+            tables
+            + "pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'"
+        )
+        their_indexes = sqlite.rows(
+            "SELECT name FROM sqlite_schema WHERE type = 'index' AND name NOT LIKE 'sqlite%'"
+        )
+
+    assert sorted(database.rows(columns)) == sorted(theirs)
+    ours = [row for row in database.rows(indexes) if not str(row[0]).endswith("_pkey")]
+    assert sorted(ours) == sorted(their_indexes)
+
+
+def test_it_tells_how_durable_it_is(database: PostgresDatabase) -> None:
+    facts = database.check()
+
+    assert facts["engine"].startswith("PostgreSQL ")
+    assert facts["fsync"] in {"on", "off"}
+    assert facts["synchronous_commit"] in {"on", "off", "local", "remote_write", "remote_apply"}
+    assert facts["runner_role"] == RUNNER_ROLE
