@@ -16,10 +16,10 @@ from stateward.settings import Settings
 from stateward.workers.sdk import Job
 
 if TYPE_CHECKING:
-    from stateward.pipelines.contracts.document import Document
     from stateward.pipelines.contracts.extraction import Extraction
     from stateward.pipelines.contracts.options import ContractOptions
     from stateward.pipelines.contracts.rules import Rules, Vertical
+    from stateward.pipelines.kit.documents import TextDocument
 
 
 class Domains:
@@ -64,7 +64,7 @@ class Domains:
         return corrected(items, named=named, vertical=str(vertical), rules=self.contracts.rules)
 
     def extract_terms(
-        self, document: "Document", vertical: "Vertical", rules: "Rules"
+        self, document: "TextDocument", vertical: "Vertical", rules: "Rules"
     ) -> "Extraction":
         """What the contract extractor of the settings finds in a text; for whoever measures it."""
         from stateward.pipelines.contracts.stages import Options, extracted

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from stateward.pipelines.contracts.document import Document
 from stateward.pipelines.contracts.model import ModelExtractor, ModelOptions, Shelf
 from stateward.pipelines.contracts.prompts import prompts_of
 from stateward.pipelines.contracts.rules import Rules, rules_of
-from stateward.pipelines.contracts.text import document_of
+from stateward.pipelines.kit.documents import TextDocument
+from stateward.pipelines.kit.reader import text_document
 
 CONTRACT = """Gym membership
 
@@ -38,8 +38,8 @@ def the_rules() -> Rules:
     return rules_of({"gym.yaml": VERTICAL, "providers.yaml": PROVIDERS})
 
 
-def the_document(text: str = CONTRACT) -> Document:
-    return document_of(text)
+def the_document(text: str = CONTRACT) -> TextDocument:
+    return text_document(text)
 
 
 def entry(value: str, quote: str) -> dict[str, str]:

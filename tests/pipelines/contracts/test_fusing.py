@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.pipelines.contracts.document import Place
 from stateward.pipelines.contracts.ensemble import fuse
 from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.kit.documents import TextPlace
 from tests.pipelines.contracts.building import the_rules
 
 RULES = the_rules()
 GYM = RULES.vertical("gym")
-HERE = Place(page=1, start=0, end=4)
+HERE = TextPlace(page=1, start=0, end=4)
 
 
 def a_found(value: str | None, field: str = "monthly_fee", **changes: object) -> Found:

@@ -8,7 +8,7 @@ from stateward.pipelines.contracts.general.dates import dates_in
 from stateward.pipelines.contracts.general.names import key, name_at, plain
 from stateward.pipelines.contracts.general.term import durations_in
 from stateward.pipelines.contracts.rules import shipped
-from stateward.pipelines.contracts.text import document_of
+from stateward.pipelines.kit.reader import text_document
 
 REST = (
     "\n1. Secrets. The parties shall keep secrets. This Agreement shall be governed by the laws of the"
@@ -18,7 +18,7 @@ BETWEEN = 'CONFIDENTIALITY AGREEMENT between Acme Inc. ("Acme") and Beta LLC ("B
 
 
 def found(text: str, field: str) -> list[Found]:
-    return [one for one in found_in(document_of(text)) if one.field == field]
+    return [one for one in found_in(text_document(text)) if one.field == field]
 
 
 def values(text: str, field: str) -> list[str]:
@@ -369,7 +369,7 @@ def test_of_three_parties_none_is_sure() -> None:
 
 
 def test_every_value_has_the_place_where_it_is_printed() -> None:
-    document = document_of(f"Title\f{PREAMBLES[0][0]}{REST}")
+    document = text_document(f"Title\f{PREAMBLES[0][0]}{REST}")
 
     for one in found_in(document):
         assert one.place is not None
@@ -453,7 +453,7 @@ def test_the_extractor_gives_the_fields_of_its_vertical_and_says_what_made_them(
     rules = shipped()
     vertical = rules.vertical("general")
 
-    extraction = GeneralExtractor().extract(document_of(LETTER), vertical, rules)
+    extraction = GeneralExtractor().extract(text_document(LETTER), vertical, rules)
 
     assert extraction.vertical == "general"
     assert extraction.provider is None
@@ -478,8 +478,10 @@ def test_the_extractor_gives_the_fields_of_its_vertical_and_says_what_made_them(
     ids=["one word", "many ands", "many years", "many brackets", "many firms"],
 )
 def test_a_hostile_text_is_done_with_soon(text: str) -> None:
-    assert len(found_in(document_of(text))) < 10
+    assert len(found_in(text_document(text))) < 10
 
 
 def test_a_text_without_anything_gives_nothing() -> None:
-    assert found_in(document_of("Nothing to see in this text, which is no contract at all.")) == []
+    assert (
+        found_in(text_document("Nothing to see in this text, which is no contract at all.")) == []
+    )

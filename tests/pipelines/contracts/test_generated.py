@@ -12,9 +12,9 @@ from lab.documents.contracts.__main__ import main
 from lab.documents.contracts.noise import noisy
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import shipped
-from stateward.pipelines.contracts.text import read_document
 from stateward.pipelines.contracts.validation import judge
 from stateward.pipelines.contracts.values import same
+from stateward.pipelines.kit.reader import read_document
 
 RULES = shipped()
 COUNT = 40

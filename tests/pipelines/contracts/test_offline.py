@@ -7,27 +7,27 @@ import msgspec
 import pytest
 import yaml
 
-from stateward.pipelines.contracts.document import Document, Line, Page
 from stateward.pipelines.contracts.extraction import Extraction, Found
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.offline.fields import months_later
 from stateward.pipelines.contracts.rules import rules_of, shipped, shipped_texts
-from stateward.pipelines.contracts.text import document_of
 from stateward.pipelines.contracts.validation import Verdict, judge
 from stateward.pipelines.contracts.values import day_of, same
+from stateward.pipelines.kit.documents import TextDocument, TextLine, TextPage
+from stateward.pipelines.kit.reader import text_document
 
 RULES = shipped()
 WRITTEN = yaml.safe_load((Path(__file__).parent / "written.yaml").read_text("utf-8"))
 
 
 def extracted(text: str, vertical: str = "energy") -> dict[str, Found]:
-    found = OfflineExtractor().extract(document_of(dedent(text)), RULES.vertical(vertical), RULES)
+    found = OfflineExtractor().extract(text_document(dedent(text)), RULES.vertical(vertical), RULES)
     return {each.field: each for each in found.found}
 
 
 def judged(text: str, vertical: str) -> tuple[Extraction, Verdict]:
     extraction = OfflineExtractor().extract(
-        document_of(dedent(text)), RULES.vertical(vertical), RULES
+        text_document(dedent(text)), RULES.vertical(vertical), RULES
     )
     return extraction, judge(extraction, RULES)
 
@@ -71,16 +71,16 @@ def test_nearly_all_fields_of_the_written_contracts_are_right_and_many_need_nobo
 
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case["name"][:30])
 def test_the_vertical_of_a_written_contract_is_seen(case: dict[str, str]) -> None:
-    assert detect(document_of(case["text"]), RULES)[0] == case["vertical"]
+    assert detect(text_document(case["text"]), RULES)[0] == case["vertical"]
 
 
 def test_a_text_that_is_no_contract_has_no_vertical() -> None:
-    assert detect(document_of("Lorem ipsum dolor sit amet."), RULES) == ("", False)
+    assert detect(text_document("Lorem ipsum dolor sit amet."), RULES) == ("", False)
 
 
 def test_every_value_stands_where_its_place_says() -> None:
     text = WRITTEN[0]["text"]
-    document = document_of(text)
+    document = text_document(text)
 
     for found in extracted(text).values():
         assert found.place is not None
@@ -91,13 +91,13 @@ def test_every_value_stands_where_its_place_says() -> None:
 
 def test_a_place_has_a_box_where_the_page_has_boxes() -> None:
     text = "Arbeitspreis: 32,45 ct/kWh"
-    line = Line(
+    line = TextLine(
         0,
         len(text),
         (50.0, 100.0, 50.0 + 6 * len(text), 110.0),
         [50.0 + 6 * at for at in range(len(text) + 1)],
     )
-    document = Document("pdf", [Page(1, 595, 842, text + "\n", [line])])
+    document = TextDocument("pdf", [TextPage(1, 595, 842, text + "\n", [line])])
 
     (found,) = OfflineExtractor().extract(document, RULES.vertical("energy"), RULES).found
 
@@ -251,7 +251,7 @@ def test_a_sentence_of_the_rules_finds_what_no_label_can() -> None:
         "  - name: plan_name\n    kind: text\n    sentences: ['telefonieren jetzt mit (?P<value>[A-Z]\\w+ [A-Z])']\n",
     )
     rules = rules_of({**shipped_texts(), "telco.yaml": text})
-    document = document_of("Sie telefonieren jetzt mit Blau M und sind zufrieden.")
+    document = text_document("Sie telefonieren jetzt mit Blau M und sind zufrieden.")
 
     found = OfflineExtractor().extract(document, rules.vertical("telco"), rules).found
 
@@ -276,7 +276,7 @@ def test_an_extraction_says_what_made_it() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "|||\t\t", "12.12.2024", ":" * 5000, "((((" * 500])
 def test_an_odd_text_gives_nothing_and_does_not_stop(text: str) -> None:
-    document = Document("text", [Page(1, 0, 0, text, [])])
+    document = TextDocument("text", [TextPage(1, 0, 0, text, [])])
 
     found = OfflineExtractor().extract(document, RULES.vertical("energy"), RULES).found
 

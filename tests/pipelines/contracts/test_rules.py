@@ -14,8 +14,8 @@ from stateward.pipelines.contracts.rules import (
     shipped,
     shipped_texts,
 )
-from stateward.pipelines.contracts.text import document_of
 from stateward.pipelines.contracts.validation import judge
+from stateward.pipelines.kit.reader import text_document
 
 GYM = """
 vertical: gym
@@ -100,7 +100,7 @@ def test_a_fourth_vertical_is_added_by_a_file_alone(tmp_path: Path) -> None:
     (tmp_path / "gym.yaml").write_text(GYM, "utf-8")
     (tmp_path / "studios.yaml").write_text(STUDIOS, "utf-8")
     rules = load(tmp_path)
-    document = document_of(MEMBERSHIP)
+    document = text_document(MEMBERSHIP)
 
     slug, is_sure = detect(document, rules)
     extraction = OfflineExtractor().extract(document, rules.vertical(slug), rules)

@@ -18,7 +18,7 @@ from stateward.engine.corrections import corrected_items
 from stateward.pipelines import contracts
 from stateward.pipelines.contracts.extraction import Found
 from stateward.pipelines.contracts.stages import pages_of, pieces_of
-from stateward.pipelines.contracts.text import document_of
+from stateward.pipelines.kit.reader import text_document
 from stateward.settings import Settings
 from stateward.workers.sdk import (
     Completed,
@@ -250,7 +250,7 @@ def test_ones_own_offers_and_assumptions_are_used(tmp_path: Path) -> None:
 def test_a_page_that_is_larger_than_an_item_is_put_together_again(tmp_path: Path) -> None:
     filler = "Über diese Zeile sagt niemand etwas aus.\n" * 30_000
     text = f"{filler}\n{STROM}"
-    document = document_of(text)
+    document = text_document(text)
 
     line = Line(text, tmp_path / "long.txt")
     parsed = line.done("parse")
@@ -261,7 +261,7 @@ def test_a_page_that_is_larger_than_an_item_is_put_together_again(tmp_path: Path
 
 
 def test_pages_that_fit_stay_as_they_are() -> None:
-    document = document_of(f"{STROM}\f{STROM}\f")
+    document = text_document(f"{STROM}\f{STROM}\f")
 
     assert pages_of(piece for page in document.pages for piece in pieces_of(page)) == document.pages
 

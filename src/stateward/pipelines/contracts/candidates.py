@@ -6,14 +6,16 @@ met half-way: `O1.O3.2O25` is a date and `3l,9O` an amount, and both are marked 
 
 import re
 from collections.abc import Iterator
-from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import pairwise
 
 import msgspec
 
-YEAR_MIN, YEAR_MAX = 1950, 2100
-CENTURY_PIVOT = 70
+from stateward.pipelines.kit.date_finder import DateFinder
+from stateward.pipelines.kit.dates import month_names
+from stateward.pipelines.kit.money import format_number, guess_number
+
+YEARS = (1950, 2100)
 FIGURE_CHARS_MAX = 24
 WALL = "│"
 PROSE_CHARS_MIN = 45
@@ -36,27 +38,6 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
     is_ambiguous: bool = False
 
 
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "januar jänner january jan",
-            "februar feber february feb",
-            "märz maerz marz march mär mar mrz",
-            "april apr",
-            "mai may",
-            "juni june jun",
-            "juli july jul",
-            "august aug",
-            "september sept sep",
-            "oktober october okt oct",
-            "november nov",
-            "dezember december dez dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
 NUMBERS = {
     name: number
     for number, names in {
@@ -95,38 +76,34 @@ _LOOKS = str.maketrans({"O": "0", "o": "0", "l": "1", "I": "1", "|": "1", "S": "
 _NUMERIC = re.compile(
     r"(?<![^\W\d_])[\dOolI|SB]+(?:(?:\s?[./:-]\s?|,)[\dOolI|SB]+)*(?![^\W\d_OolISB])"
 )
-_MONTH = "|".join(sorted((re.escape(name) for name in MONTHS), key=len, reverse=True))
+_MONTHS = month_names("de", "en")
+_MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
-_DATES = (
+_YEAR_BEHIND = r"(?P<y>(?:19|20)\s?\d\s?\d|\d\d)(?![\d%]|[.,]\d)"
+# A scanner may put blanks around the separators.
+_DATES = DateFinder(
     (
-        "ymd",
         re.compile(
             r"(?<![\d.,/-])(?P<y>(?:19|20)\d\d)\s?([-./])\s?(?P<m>\d{1,2})\s?\2\s?(?P<d>\d{1,2})(?!\d)"
         ),
-    ),
-    (
-        "dmy",
         re.compile(
-            r"(?<![\d.,])(?P<d>\d{1,2})\s?(?P<sep>[./-])\s{0,2}(?P<m>\d{1,2})\s?(?P=sep)\s{0,2}"
-            r"(?P<y>(?:19|20)\s?\d\s?\d|\d\d)(?![\d%]|[.,]\d)"
+            rf"(?<![\d.,])(?P<d>\d{{1,2}})\s?(?P<sep>[.-])\s{{0,2}}(?P<m>\d{{1,2}})\s?(?P=sep)\s{{0,2}}{_YEAR_BEHIND}"
         ),
-    ),
-    (
-        "named",
+        re.compile(
+            rf"(?<![\d.,])(?P<a>\d{{1,2}})\s?/\s{{0,2}}(?P<b>\d{{1,2}})\s?/\s{{0,2}}{_YEAR_BEHIND}"
+        ),
         re.compile(
             rf"(?<![\d.,])(?P<d>{_DAY})\s?(?:\.|st|nd|rd|th)?\s{{0,2}}(?:day\s)?(?:of\s)?(?P<m>{_MONTH})\.?,?\s{{0,2}}"
             r"(?P<y>(?:19|20)\d\d|['’]\d\d)(?!\d)",
             re.IGNORECASE,
         ),
-    ),
-    (
-        "named",
         re.compile(
-            rf"(?<!\w)(?P<m>{_MONTH})\.?\s{{1,2}}(?P<d>{_DAY})(?:st|nd|rd|th)?\s?,?\s{{0,2}}(?P<y>(?:19|"
-            rf"20)\d\d)(?!\d)",
+            rf"(?<!\w)(?P<m>{_MONTH})\.?\s{{1,2}}(?P<d>{_DAY})(?:st|nd|rd|th)?\s?,?\s{{0,2}}(?P<y>(?:19|20)\d\d)(?!\d)",
             re.IGNORECASE,
         ),
     ),
+    months=_MONTHS,
+    years=YEARS,
 )
 
 _GROUP = "[.,'’ \u00a0\u202f]"
@@ -279,45 +256,12 @@ def walled(text: str) -> str:
 
 def dates(text: str, *, order: str = "dmy", is_order_sure: bool = False) -> Iterator[Spot]:
     """Dates with a day, a month and a year."""
-    taken: list[tuple[int, int]] = []
-    for form, pattern in _DATES:
-        for found in pattern.finditer(text):
-            if any(found.start() < end and start < found.end() for start, end in taken):
-                continue
-            value, is_open = _date(found, form, order)
-            if value is not None:
-                taken.append(found.span())
-                yield Spot(
-                    start=found.start(), end=found.end(), kind="date", value=value.isoformat(),
-                    number=value.year + value.timetuple().tm_yday / 366, is_ambiguous=is_open and not is_order_sure,
-                )  # fmt: skip
-
-
-def _date(found: re.Match[str], form: str, order: str) -> tuple[date | None, bool]:
-    """The date, and whether day and month could be the other way round."""
-    year_text = found["y"].replace(" ", "").lstrip("'’")
-    year = int(year_text)
-    if len(year_text) == 2:
-        year += 1900 if year >= CENTURY_PIVOT else 2000
-    if form == "named":
-        return _made(year, MONTHS[found["m"].lower()], int(found["d"])), False
-    month, day = int(found["m"]), int(found["d"])
-    if form == "ymd":
-        return _made(year, month, day), False
-    has_slash = found["sep"] == "/"
-    if has_slash and order == "mdy":
-        month, day = day, month
-    return (
-        _made(year, month, day) or (_made(year, day, month) if has_slash else None),
-        has_slash and day != month and max(day, month) <= 12,
-    )
-
-
-def _made(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day) if YEAR_MIN <= year <= YEAR_MAX else None
-    except ValueError:
-        return None
+    for found in _DATES.find(text, order=order):
+        yield Spot(
+            start=found.start, end=found.end, kind="date", value=found.value,
+            number=found.day.year + found.day.timetuple().tm_yday / 366,
+            is_ambiguous=found.is_ambiguous and not is_order_sure,
+        )  # fmt: skip
 
 
 def money(text: str, *, decimal: str = ",") -> Iterator[Spot]:
@@ -327,7 +271,7 @@ def money(text: str, *, decimal: str = ",") -> Iterator[Spot]:
         mark = found["before"] or found["after"]
         per, end = _per(text, found.start(), found.end())
         is_cent = re.fullmatch(_CENT, mark) is not None
-        value = figure_of(figure, decimal, is_fine=is_cent or per == "kWh")
+        value = guess_number(figure, decimal, is_fine=is_cent or per == "kWh")
         if value is None or (mark == "p" and per != "kWh"):
             continue
         value *= _times(found["times1"] or found["times2"])
@@ -340,7 +284,7 @@ def _amount(text: str, at: tuple[int, int, int], value: Decimal, what: tuple[str
     start, end, reach = at
     behind = re.split(r"[\n│;]|\d", text[end : end + 30])[0]
     return Spot(
-        start=start, end=end, kind="money", value=plain(value), reach=reach, number=float(value),
+        start=start, end=end, kind="money", value=format_number(value), reach=reach, number=float(value),
         unit=what[0], per=what[1],
         tax=_tax(re.split(r"[\n│;.]", text[max(0, start - 14) : start])[-1], text[end:reach] + behind),
     )  # fmt: skip
@@ -349,13 +293,13 @@ def _amount(text: str, at: tuple[int, int, int], value: Decimal, what: tuple[str
 def bare(text: str, *, decimal: str = ",") -> Iterator[Spot]:
     """Figures without a unit: amounts, if a label says so."""
     for found in _BARE.finditer(text):
-        value = figure_of(found["figure"], decimal, is_fine=False)
+        value = guess_number(found["figure"], decimal, is_fine=False)
         if value is None or len(found["figure"]) > FIGURE_CHARS_MAX:
             continue
         per, _ = _per(text, found.start(), found.end())
         value *= _times(found["times"])
         yield Spot(
-            start=found.start(), end=found.end(), kind="money", value=plain(value), number=float(value),
+            start=found.start(), end=found.end(), kind="money", value=format_number(value), number=float(value),
             per=per, is_bare=True,
         )  # fmt: skip
 
@@ -378,13 +322,13 @@ def durations(text: str) -> Iterator[Spot]:
 def quantities(text: str, *, decimal: str = ",") -> Iterator[Spot]:
     """Volumes of data: `20 GB`, `unlimited`; the number counts GB."""
     for found in _QUANTITY.finditer(text):
-        value = figure_of(found["figure"], decimal, is_fine=False)
+        value = guess_number(found["figure"], decimal, is_fine=False)
         if value is None:
             continue
         unit = {"m": "MB", "g": "GB", "t": "TB"}[found["unit"][0].lower()]
         size = float(value) * {"MB": 0.001, "GB": 1, "TB": 1000}[unit]
         yield Spot(
-            start=found.start(), end=found.end(), kind="quantity", value=f"{plain(value, places=0)} {unit}",
+            start=found.start(), end=found.end(), kind="quantity", value=f"{format_number(value, places=0)} {unit}",
             number=size, unit=unit, per=_per(text, found.start(), found.end())[0],
         )  # fmt: skip
     for found in _UNLIMITED.finditer(text):
@@ -396,42 +340,12 @@ def quantities(text: str, *, decimal: str = ",") -> Iterator[Spot]:
 def percents(text: str, *, decimal: str = ",") -> Iterator[Spot]:
     """Percentages."""
     for found in _PERCENT.finditer(text):
-        value = figure_of(found["figure"], decimal, is_fine=True)
+        value = guess_number(found["figure"], decimal, is_fine=True)
         if value is not None:
             yield Spot(
-                start=found.start(), end=found.end(), kind="percent", value=plain(value, places=0),
+                start=found.start(), end=found.end(), kind="percent", value=format_number(value, places=0),
                 number=float(value), unit="%",
             )  # fmt: skip
-
-
-def figure_of(text: str, decimal: str, *, is_fine: bool) -> Decimal | None:
-    """The value of a figure. `is_fine` says that three digits behind a sign are decimals, not thousands."""
-    bare_text = re.sub(r"['’\s\u00a0\u202f]", "", text)
-    last = max(bare_text.rfind("."), bare_text.rfind(","))
-    if last >= 0:
-        sign, tail = bare_text[last], bare_text[last + 1 :]
-        is_once = bare_text.count(sign) == 1
-        if not is_once and len(tail) != 3:
-            return None  # 3.000.00 has lost a digit
-        has_both = "." in bare_text and "," in bare_text
-        is_decimal = is_once and (
-            len(tail) != 3 or has_both or bare_text.startswith("0") or (is_fine and sign == decimal)
-        )
-        digits = bare_text.replace(".", "").replace(",", "")
-        bare_text = digits[: len(digits) - len(tail)] + "." + tail if is_decimal else digits
-    try:
-        return Decimal(bare_text)
-    except InvalidOperation:
-        return None
-
-
-def plain(value: Decimal, *, places: int = 2) -> str:
-    """A decimal as it is written here: at least so many places, no zeros beyond them, no exponent."""
-    short = value.normalize()
-    exponent = short.as_tuple().exponent
-    if not isinstance(exponent, int) or -exponent < places:
-        short = value.quantize(Decimal(1).scaleb(-places))
-    return f"{short:f}"
 
 
 def duration(count: int, unit: str) -> str:

@@ -14,8 +14,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from rapidfuzz import fuzz
 
-from stateward.pipelines.contracts.candidates import figure_of
-from stateward.pipelines.contracts.offers import Offer, amount_of
+from stateward.pipelines.contracts.offers import Offer
 from stateward.pipelines.contracts.switching import (
     Period,
     Switch,
@@ -24,6 +23,7 @@ from stateward.pipelines.contracts.switching import (
     period_of,
 )
 from stateward.pipelines.contracts.terms import Consumption, Keep, Terms
+from stateward.pipelines.kit.money import guess_number, typed_number
 
 MONTHS = 12
 CENT = Decimal("0.01")
@@ -164,7 +164,7 @@ class _Book:
             (self._amount(wanted.field), "as the contract says"),
             (consumption_in(text, wanted), "as the contract says"),
             (self._implied(), "by the instalment and the price of a unit"),
-            (amount_of(wanted.assumed), "is assumed: nothing tells it"),
+            (typed_number(wanted.assumed), "is assumed: nothing tells it"),
         )
         amount, why = next((amount, why) for amount, why in ways if amount is not None)
         self._consumption = amount
@@ -315,7 +315,7 @@ class _Book:
 
     def _amount(self, field: str) -> Decimal | None:
         value = self._values.get(field)
-        return None if value is None else amount_of(value.text)
+        return None if value is None else typed_number(value.text)
 
 
 def _yearly(monthly: Decimal, units: Decimal, *, bonus: Decimal = Decimal(0)) -> Yearly:
@@ -402,7 +402,7 @@ def quantity_of(value: Value) -> Decimal | None:
     if UNLIMITED.search(value.text):
         return Decimal("Infinity")
     found = _NUMBER.search(value.text)
-    amount = amount_of(found[0]) if found else None
+    amount = typed_number(found[0]) if found else None
     if found is None or amount is None:
         return None
     unit = (value.text[found.end() :].strip() or value.unit).strip().lower()
@@ -417,7 +417,7 @@ def consumption_in(text: str, wanted: Consumption) -> Decimal | None:
     figure = rf"(?P<figure>\d[\d.,' \u00a0]*)\s*{re.escape(wanted.unit)}(?!\w)"
     between = rf"[^\d\n]{{0,{BETWEEN_CHARS_MAX}}}\n?[^\d\n]{{0,{BETWEEN_CHARS_MAX}}}"
     found = re.search(rf"(?:{words}){between}{figure}", text, re.IGNORECASE)
-    amount = figure_of(found["figure"], ",", is_fine=False) if found else None
+    amount = guess_number(found["figure"], ",", is_fine=False) if found else None
     return amount if amount is not None and 0 < amount < CONSUMPTION_MAX else None
 
 

@@ -14,7 +14,6 @@ import msgspec
 
 from stateward.core.errors import StageFailure
 from stateward.pipelines.contracts import values
-from stateward.pipelines.contracts.document import Document
 from stateward.pipelines.contracts.extraction import Extraction, Found
 from stateward.pipelines.contracts.general import GeneralExtractor, law, names
 from stateward.pipelines.contracts.ground_truth import (
@@ -25,14 +24,15 @@ from stateward.pipelines.contracts.ground_truth import (
 )
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
-from stateward.pipelines.contracts.text import read_document
 from stateward.pipelines.contracts.validation import judge
+from stateward.pipelines.kit.documents import TextDocument
+from stateward.pipelines.kit.reader import read_document
 
 BANDS = (0, 50, 60, 70, 80, 90)  # where a band of confidence begins
 SURE = 80
 _HONORIFIC = re.compile(r"^(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+", re.IGNORECASE)
 
-Extract = Callable[[Document, Vertical, Rules], Extraction]
+Extract = Callable[[TextDocument, Vertical, Rules], Extraction]
 
 
 class Band(msgspec.Struct):
@@ -175,7 +175,7 @@ def measure(
     return result
 
 
-def by_rules(document: Document, vertical: Vertical, rules: Rules) -> Extraction:
+def by_rules(document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
     """The extraction of the offline extractor that the rules of a vertical ask for."""
     extractor = GeneralExtractor() if vertical.extractor == GENERAL else OfflineExtractor()
     return extractor.extract(document, vertical, rules)

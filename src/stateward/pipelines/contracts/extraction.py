@@ -9,8 +9,8 @@ from typing import Protocol
 import msgspec
 
 from stateward.core.model import Fields
-from stateward.pipelines.contracts.document import Document, Place
 from stateward.pipelines.contracts.rules import Rules, Vertical
+from stateward.pipelines.kit.documents import TextDocument, TextPlace
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     confidence: int  # 0 to 100
     source: str  # "rules/3", "model/<name>", "both"
     unit: str = ""
-    place: Place | None = None
+    place: TextPlace | None = None
     why: str = ""
 
 
@@ -39,6 +39,6 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
 class Extractor(Protocol):
     """A way from a document to values."""
 
-    def extract(self, document: Document, vertical: Vertical, rules: Rules) -> Extraction:
+    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
         """The values of the fields of `vertical` that stand in the document."""
         ...

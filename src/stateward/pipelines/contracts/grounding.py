@@ -7,16 +7,16 @@ that any white space is as good as any other: lines are broken by layouts, not b
 import re
 
 from stateward.pipelines.contracts.candidates import spots
-from stateward.pipelines.contracts.document import Document, Place, place
 from stateward.pipelines.contracts.rules import FieldRule, Rules
 from stateward.pipelines.contracts.values import canonical, same
+from stateward.pipelines.kit.documents import TextDocument, TextPlace, locate
 
 UNGROUNDED_MAX = 60  # what a value may score that does not stand in the text
 QUOTE_CHARS_MAX = 1000
 MEASURED = frozenset({"date", "money", "duration", "quantity", "percent"})
 
 
-def found_in(document: Document, quote: str) -> Place | None:
+def found_in(document: TextDocument, quote: str) -> TextPlace | None:
     """Where a quote stands, if it does."""
     words = quote.split()
     if not words or len(quote) > QUOTE_CHARS_MAX:
@@ -24,7 +24,7 @@ def found_in(document: Document, quote: str) -> Place | None:
     pattern = re.compile(r"\s+".join(re.escape(word) for word in words))
     for page in document.pages:
         if found := pattern.search(page.text):
-            return place(document, page.number, found.start(), found.end())
+            return locate(document, page.number, found.start(), found.end())
     return None
 
 

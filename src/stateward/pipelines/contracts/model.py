@@ -19,12 +19,12 @@ import msgspec
 from stateward.core.errors import StageFailure
 from stateward.core.model import Fields, Json
 from stateward.pipelines.contracts.chat import Endpoint, ask
-from stateward.pipelines.contracts.document import Document
 from stateward.pipelines.contracts.extraction import Extraction, Found
 from stateward.pipelines.contracts.grounding import UNGROUNDED_MAX, found_in, is_borne_out
 from stateward.pipelines.contracts.prompts import Chosen, Prompts
 from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
 from stateward.pipelines.contracts.values import canonical
+from stateward.pipelines.kit.documents import TextDocument
 
 EXTRACTOR_VERSION = 1
 ALONE = 70  # what one reading alone may score, however sure it is of itself
@@ -171,7 +171,7 @@ class ModelExtractor:
         self._shelf = shelf
         self._provider = provider
 
-    def extract(self, document: Document, vertical: Vertical, rules: Rules) -> Extraction:
+    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
         """The values of the fields of `vertical` that the model found, judged by the document."""
         chosen = self._prompts.choose(vertical.slug, self._provider)
         text, is_cut = _text(document, self._options.document_chars_max)
@@ -325,7 +325,7 @@ def read_answer(content: str, vertical: Vertical) -> Entries:
 
 
 def judged(
-    document: Document, rule: FieldRule, entry: Entry, *, rules: Rules, source: str
+    document: TextDocument, rule: FieldRule, entry: Entry, *, rules: Rules, source: str
 ) -> Found:
     """One value of the model, by what the document bears out."""
     value = canonical(rule, entry.value, rules)
@@ -399,7 +399,7 @@ def _again(request: Fields, content: str, reason: str) -> Fields:
     return {**request, "messages": said}
 
 
-def _text(document: Document, chars_max: int) -> tuple[str, bool]:
+def _text(document: TextDocument, chars_max: int) -> tuple[str, bool]:
     """All pages, each with its number; whether some had to be left out."""
     pages = [f"[page {page.number}]\n{page.text}" for page in document.pages]
     text = "\n\n".join(pages)

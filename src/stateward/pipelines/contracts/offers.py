@@ -8,7 +8,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
@@ -16,6 +16,7 @@ import msgspec
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.pipelines.contracts.switching import day_of
+from stateward.pipelines.kit.money import typed_number
 
 FILE = "offers.csv"
 CATALOGUE_CHARS_MAX = 2_000_000
@@ -98,18 +99,6 @@ def read_catalogue(text: str, *, source: str) -> Catalogue:
     return Catalogue(source=source, offers=tuple(offers.values()))
 
 
-def amount_of(text: str) -> Decimal | None:
-    """A plain number, with a point or one comma before its decimals; None for anything else."""
-    text = text.strip().replace("\u00a0", "")
-    if "," in text and "." not in text and text.count(",") == 1:
-        text = text.replace(",", ".")
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() and abs(number) < 10**12 else None
-
-
 def _csv_rows(text: str, source: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     first = text.partition("\n")[0]
     mark = max(",;\t", key=first.count)
@@ -179,7 +168,7 @@ class _Row:
         text = self._cells.get(column, "")
         if not text:
             return None
-        amount = amount_of(text)
+        amount = typed_number(text)
         if amount is None or amount < 0:
             self.fault(column, f"{text!r} is no amount; write it like 12.50, or leave it empty")
         return amount

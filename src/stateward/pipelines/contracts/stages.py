@@ -6,7 +6,6 @@ the comparison takes it before what was extracted. What only some contracts need
 imported when it is needed.
 """
 
-import re
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
@@ -19,9 +18,8 @@ import msgspec
 from stateward.core.errors import FatalFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
 from stateward.pipelines.contracts.comparison import Comparison, Value, compare
-from stateward.pipelines.contracts.document import Document, Line, Page
 from stateward.pipelines.contracts.extraction import Extraction, Extractor, Found
-from stateward.pipelines.contracts.offers import amount_of, catalogue_of
+from stateward.pipelines.contracts.offers import catalogue_of
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.prompts import Prompts, prompts_of
 from stateward.pipelines.contracts.rules import (
@@ -34,6 +32,8 @@ from stateward.pipelines.contracts.rules import (
 from stateward.pipelines.contracts.switching import day_of
 from stateward.pipelines.contracts.terms import terms_of
 from stateward.pipelines.contracts.validation import Verdict, judge
+from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
+from stateward.pipelines.kit.money import typed_number
 from stateward.workers.sdk import Batch, Job, Outcome
 
 STAGES_VERSION = 1
@@ -71,7 +71,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse(job: Job) -> Outcome:
     """The artifact as pages."""
-    from stateward.pipelines.contracts.text import read_document
+    from stateward.pipelines.kit.reader import read_document
 
     options = Options.of(job)
     if job.path is None:
@@ -91,33 +91,29 @@ def parse(job: Job) -> Outcome:
     )
 
 
-def pieces_of(page: Page) -> list[Page]:
+def pieces_of(page: TextPage) -> list[TextPage]:
     """A page as items: itself, or its text in pieces where it is larger than an item may be. Pieces have no boxes."""
     if len(msgspec.json.encode(page)) <= PAGE_BYTES_MAX:
         return [page]
     starts = range(0, len(page.text), PIECE_CHARS)
     parts = [page.text[start : start + PIECE_CHARS] for start in starts]
-    return [Page(page.number, page.width, page.height, part) for part in parts]
+    return [TextPage(page.number, page.width, page.height, part) for part in parts]
 
 
-def pages_of(pieces: Iterable[Page]) -> list[Page]:
+def pages_of(pieces: Iterable[TextPage]) -> list[TextPage]:
     """The pages that were taken to pieces, put together again."""
-    pages: list[Page] = []
+    pages: list[TextPage] = []
     for number, group in groupby(pieces, key=lambda piece: piece.number):
         parts = list(group)
         text = "".join(part.text for part in parts)
         first = parts[0]
         is_whole = len(parts) == 1 and (first.lines or not text)
         pages.append(
-            first if is_whole else Page(number, first.width, first.height, text, _lines(text))
+            first
+            if is_whole
+            else TextPage(number, first.width, first.height, text, split_lines(text))
         )
     return pages
-
-
-def _lines(text: str) -> list[Line]:
-    ends = [*(found.start() for found in re.finditer("\n", text)), len(text)]
-    starts = [0, *(end + 1 for end in ends[:-1])]
-    return [Line(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
 def extract(job: Job) -> Outcome:
@@ -152,7 +148,7 @@ def extract(job: Job) -> Outcome:
 
 
 def extracted(
-    job: Job, document: Document, vertical: Vertical, rules: Rules, options: Options
+    job: Job, document: TextDocument, vertical: Vertical, rules: Rules, options: Options
 ) -> Extraction:
     """What the extractors of the settings find. The rules run in any case: they know the providers."""
     by_rules = _by_rules(vertical).extract(document, vertical, rules)
@@ -243,8 +239,8 @@ def _compared(job: Job, extraction: Extraction, options: Options, today: date) -
         offers=catalogue_of(options.offers).of(vertical),
         today=today,
         consumption=_labelled(job),
-        text="\n".join(page.text for page in pages_of(job.items_as(Page, "parse"))),
-        saving_min=amount_of(options.saving_min) or Decimal(0),
+        text="\n".join(page.text for page in pages_of(job.items_as(TextPage, "parse"))),
+        saving_min=typed_number(options.saving_min) or Decimal(0),
         currency=unit if len(unit) == CURRENCY_CHARS and unit.isupper() else options.currency,
     )
 
@@ -252,7 +248,7 @@ def _compared(job: Job, extraction: Extraction, options: Options, today: date) -
 def _labelled(job: Job) -> Decimal | None:
     """The consumption that a label says."""
     text = str(job.labels.get(CONSUMPTION) or "")
-    amount = amount_of(text) if text else None
+    amount = typed_number(text) if text else None
     if text and (amount is None or amount <= 0):
         said = f"the label {CONSUMPTION} is {text!r}; write a number of units a year, like 3500"
         raise FatalFailure(said, code="BAD_LABEL")
@@ -284,7 +280,7 @@ def _corrected(job: Job) -> dict[str, Value] | None:
     }
 
 
-def _vertical(job: Job, document: Document, rules: Rules) -> Vertical:
+def _vertical(job: Job, document: TextDocument, rules: Rules) -> Vertical:
     """The vertical that the label says; otherwise the one that the document looks like."""
     said = str(job.labels.get("vertical") or "")
     if not said:
@@ -297,9 +293,9 @@ def _vertical(job: Job, document: Document, rules: Rules) -> Vertical:
         raise FatalFailure(f"{error}; see the label vertical", code="UNKNOWN_VERTICAL") from error
 
 
-def _document(job: Job) -> Document:
-    pages = pages_of(job.items_as(Page, "parse"))
-    return Document(format=str(job.about("parse").get("format", "")), pages=pages)
+def _document(job: Job) -> TextDocument:
+    pages = pages_of(job.items_as(TextPage, "parse"))
+    return TextDocument(format=str(job.about("parse").get("format", "")), pages=pages)
 
 
 def _extraction(job: Job) -> Extraction:

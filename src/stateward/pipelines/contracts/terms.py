@@ -13,8 +13,8 @@ import msgspec
 
 from stateward.core.errors import DeclarationError
 from stateward.definition.yaml_source import Document, convert, read_yaml
-from stateward.pipelines.contracts.offers import amount_of
 from stateward.pipelines.contracts.switching import period_of
+from stateward.pipelines.kit.money import typed_number
 
 FILE = "comparing.yaml"
 
@@ -54,12 +54,12 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def base(self) -> Decimal:
         """The part of an instalment that is taken for the base price."""
-        return amount_of(self.base_assumed) or Decimal(0)
+        return typed_number(self.base_assumed) or Decimal(0)
 
     @property
     def instalment(self) -> Decimal | None:
         """The monthly rate from which on it is taken for an instalment."""
-        return amount_of(self.instalment_from) if self.instalment_from else None
+        return typed_number(self.instalment_from) if self.instalment_from else None
 
 
 class TermsFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ def _wrong(terms: Terms) -> list[tuple[str, str]]:
     wrong = [
         (name, f"{text!r} is no amount; write it like '3500'")
         for name, text in amounts
-        if text and amount_of(text) is None
+        if text and typed_number(text) is None
     ]
     for name, text in (("notice", terms.notice), ("renewal", terms.renewal)):
         if text and period_of(text) is None:

@@ -4,13 +4,13 @@ No entity is resolved and no document type is read: a file that declares one is 
 line of the account; what a batch entry holds stays with it.
 """
 
-import re
 from collections.abc import Iterator
-from io import BytesIO
 
 from lxml import etree
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import CORRUPT_FILE, HOSTILE_FILE, recode
+from stateward.pipelines.kit.xml import local_name, parse_xml
 from stateward.pipelines.statements.model import (
     Place,
     Problem,
@@ -21,9 +21,8 @@ from stateward.pipelines.statements.model import (
 )
 from stateward.pipelines.statements.source import Source
 
-_DECLARES = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+CODES = {CORRUPT_FILE: "XML_CORRUPT", HOSTILE_FILE: "XML_ENTITY"}
 GROUPS = frozenset({"Stmt", "Rpt", "Ntfctn"})
-DEPTH_MAX = 100
 OPENING, CLOSING = ("OPBD", "PRCD"), ("CLBD",)
 TERMS = Terms(
     date_order="ymd",
@@ -39,14 +38,10 @@ TERMS = Terms(
 
 def read(source: Source) -> Reading:
     """One section for each statement, report or notification."""
-    raw = source.raw()
-    if _DECLARES.search(raw[:65536]) or _declares_wide(source):
-        raise FatalFailure(
-            "the file declares XML entities or a document type, which no bank does; it is not read",
-            code="XML_ENTITY",
-        )
+    with recode(CODES):
+        root = parse_xml(source.raw())
     problems: list[Problem] = []
-    sections = [_section(group, problems) for group in _groups(raw)]
+    sections = [_section(group, problems) for group in root.iter() if local_name(group) in GROUPS]
     if not sections:
         raise FatalFailure(
             "the file is XML, but it holds no statement (Stmt), report (Rpt) or notification (Ntfctn)",
@@ -56,39 +51,8 @@ def read(source: Source) -> Reading:
     return Reading(format="camt", sections=sections, problems=problems, decisions=decisions)
 
 
-def _declares_wide(source: Source) -> bool:
-    is_wide = source.encoding.startswith(("utf-16", "utf-32"))
-    return is_wide and bool(
-        _DECLARES.search(source.head.decode(source.encoding, "ignore").encode("utf-8"))
-    )
-
-
-def _groups(raw: bytes) -> Iterator[etree._Element]:
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-    )
-    try:
-        tree = etree.parse(BytesIO(raw.strip()), parser)
-    except etree.XMLSyntaxError as error:
-        code = "XML_ENTITY" if "ntity" in str(error) else "XML_CORRUPT"
-        raise FatalFailure(
-            f"the XML is damaged or cut off ({error}); download the file again", code=code
-        ) from error
-    for element in tree.iter():
-        if isinstance(element.tag, str) and _name(element) in GROUPS:
-            yield element
-
-
-def _name(element: etree._Element) -> str:
-    return str(etree.QName(element).localname)
-
-
 def _children(element: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (child for child in element if isinstance(child.tag, str) and _name(child) == name)
+    return (child for child in element if local_name(child) == name)
 
 
 def _find(element: etree._Element | None, path: str) -> etree._Element | None:
@@ -98,7 +62,7 @@ def _find(element: etree._Element | None, path: str) -> etree._Element | None:
         if found is None:
             return None
         found = next(
-            (c for c in found if isinstance(c.tag, str) and (name == "*" or _name(c) == name)), None
+            (child for child in found if (tag := local_name(child)) and name in (tag, "*")), None
         )
     return found
 

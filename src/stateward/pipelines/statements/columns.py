@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
-from stateward.pipelines.statements import dates, headings, money
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.layout import (
     NONE,
     ROLES,
@@ -308,7 +309,7 @@ def _is_either_or(left: Cells, right: Cells) -> bool:
 
 
 def _is_signed(text: str) -> bool:
-    read = money.read(text) or money.read(text, ",")
+    read = money.read_amount(text) or money.read_amount(text, ",")
     return read is not None and read.value < 0
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from stateward.pipelines.statements.money import EXPONENTS
+from stateward.pipelines.kit.money import EXPONENTS
 
 BYTES_MAX = 32 * 1024 * 1024
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import yaml
 from rapidfuzz import fuzz, process
 
-from stateward.pipelines.statements.dates import fold
+from stateward.pipelines.kit.dates import fold
 
 HEADING_CHARS_MAX = 60
 NEAR_SCORE = 88.0

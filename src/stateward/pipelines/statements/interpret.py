@@ -7,7 +7,7 @@ import re
 from datetime import date, timedelta
 from decimal import Decimal
 
-from stateward.pipelines.statements import dates, money
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.model import Row, Section, Terms
 
 SIGNS = (
@@ -27,7 +27,7 @@ class Unreadable(ValueError):
 def signed(row: Row, terms: Terms) -> Decimal:
     """The amount of a row, positive for money in; `Unreadable` if it has none that can be trusted."""
     if terms.sign == "printed":
-        quick = money.plain(row.amount, terms.decimal)
+        quick = money.plain_number(row.amount, terms.decimal)
         if quick is not None:
             return quick
     if terms.sign.startswith("columns"):
@@ -61,9 +61,9 @@ def booked(text: str, terms: Terms, *, period: tuple[date, date] | None = None) 
     if DAY_MONTH.fullmatch(text):  # in a column of dates, 02.10 is the second of October
         text += "."
     if dates.has_year(text) or period is None:
-        day = dates.read(text, terms.date_order or "dmy", terms.era)
+        day = dates.read_date(text, terms.date_order or "dmy", terms.era)
     else:
-        day = dates.complete(text, terms.date_order or "dmy", start=period[0], end=period[1])
+        day = dates.nearest_date(text, terms.date_order or "dmy", start=period[0], end=period[1])
     if day is None:
         raise Unreadable(f"{text!r} is not a date" if text.strip() else "there is no date")
     return day
@@ -84,7 +84,7 @@ def period_of(section: Section) -> tuple[date, date] | None:
 
 
 def _day(text: str, terms: Terms) -> date | None:
-    return dates.read(text, terms.date_order or "dmy", terms.era) if text else None
+    return dates.read_date(text, terms.date_order or "dmy", terms.era) if text else None
 
 
 def _from_columns(row: Row, terms: Terms) -> Decimal:
@@ -100,7 +100,7 @@ def _from_columns(row: Row, terms: Terms) -> Decimal:
     return out - come if terms.sign == "columns_swapped" else come - out
 
 
-def _from_mark(row: Row, read: money.Money, terms: Terms) -> Decimal:
+def _from_mark(row: Row, read: money.PrintedAmount, terms: Terms) -> Decimal:
     mark = read.mark or row.mark
     if mark:
         sign = money.mark_sign(mark)
@@ -126,8 +126,8 @@ def _money_signed(text: str, decimal: str, what: str) -> Decimal:
     return value
 
 
-def _money(text: str, decimal: str, what: str) -> money.Money:
-    read = money.read(text, decimal)
+def _money(text: str, decimal: str, what: str) -> money.PrintedAmount:
+    read = money.read_amount(text, decimal)
     if read is None:
         shown = f"the {what} {text!r} is not an amount" if text.strip() else f"there is no {what}"
         raise Unreadable(shown)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from stateward.pipelines.statements import dates, money
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.model import Place, Row
 
 NONE = -1

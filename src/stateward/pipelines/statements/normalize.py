@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
-from stateward.pipelines.statements import dates, money
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.interpret import (
     Unreadable,
     balance,
@@ -173,7 +173,7 @@ class Book:
             self._sum(part, account, currency).add(amount, after, day)
         printed = (more.get("purpose") if more else "") or row.description or row.counterparty
         description = self._rules.description(printed)
-        exact = money.exact(amount, currency)
+        exact = money.format_amount(amount, currency)
         key = f"{account}\x1f{shown or row.date}\x1f{exact}\x1f{currency}\x1f{row.description}"
         # By position, in the order of the fields: by name it takes three times as long.
         return Canonical(
@@ -185,7 +185,7 @@ class Book:
             self._rules.merchant(row.counterparty or description),
             account,
             part.value_day(row.value_date) if row.value_date else "",
-            "" if after is None else money.exact(after, currency),
+            "" if after is None else money.format_amount(after, currency),
             row.reference.strip(),
             row.counterparty.strip(),
             is_pending,
@@ -321,7 +321,7 @@ class _Part:
 
     def candidates(self, text: str) -> tuple[str, ...]:
         """The days that a text could be."""
-        found = [dates.read(text.strip(), order, self.terms.era) for order in ("dmy", "mdy")]
+        found = [dates.read_date(text.strip(), order, self.terms.era) for order in ("dmy", "mdy")]
         return tuple(day.isoformat() for day in found if day is not None)
 
     def reconciler(self) -> Reconciler:

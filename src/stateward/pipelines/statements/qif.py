@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements import dates, money
+from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.model import (
     Place,
     Problem,

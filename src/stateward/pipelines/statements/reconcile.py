@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import msgspec
 
-from stateward.pipelines.statements.dates import DAYS_NEAR, is_near
+from stateward.pipelines.kit.dates import DAYS_NEAR, is_near
 
 ZERO = Decimal(0)
 BREAKS_SHOWN_MAX = 3

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from stateward.pipelines.statements import headings, interpret, money
+from stateward.pipelines.kit import money
+from stateward.pipelines.statements import headings, interpret
 from stateward.pipelines.statements.layout import Layout
 from stateward.pipelines.statements.model import Row, Terms
 from stateward.pipelines.statements.reconcile import Line, Verdict, reconcile
@@ -34,7 +35,7 @@ def decide_sign(layout: Layout, rows: Sequence[Cells], terms: Terms, hints: Hint
     body = [make(0, [*cells, ""]) for cells in rows if len(cells) == layout.width]
     if layout.amount < 0:
         return _columns(layout, body, terms)
-    values = [read for row in body if (read := money.read(row.amount, terms.decimal))]
+    values = [read for row in body if (read := money.read_amount(row.amount, terms.decimal))]
     has_minus = any(read.value < 0 for read in values)
     marks = {money.mark_sign(read.mark) for read in values if read.mark}
     if marks and not has_minus and any(not read.mark for read in values):

@@ -1,39 +1,39 @@
-"""What a file is, by its content: magic bytes, the directory of a zip, the first lines of a text.
+"""The format of a statement by its content: magic bytes, the directory of a zip, the first lines of a text.
 
-A name and a hint may be wrong; content is not. What is refused here is refused for good, with a code, before any
-parser sees it: empty files, archives that would inflate beyond the bounds, pictures, pages of the web.
+What is refused here is refused for good, with a code, before any parser sees it: empty files, archives that would
+inflate beyond the limit, images, web pages.
 """
 
 import re
-import zipfile
-import zlib
-from typing import BinaryIO
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.archives import (
+    ENTRIES_MAX,
+    check_inflated,
+    check_sizes,
+    check_unencrypted,
+    open_archive,
+)
+from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, HOSTILE_FILE, recode
+from stateward.pipelines.kit.files import (
+    OLE,
+    SAMPLE_CHARS,
+    ZIP,
+    foreign_file,
+    is_binary,
+    is_empty,
+    is_pdf,
+)
 from stateward.pipelines.statements.source import Source
 
-ENTRIES_MAX = 10_000
-RATIO_MAX = 200
-RATIO_FROM_BYTES = 10 * 1024 * 1024
-PIECE_BYTES = 1 << 20
-
-PDF_WITHIN = 1024
-ZIP, OLE = b"PK", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# Magic bytes of what is often sent by mistake, and what to do about it.
-STRANGERS = {
-    b"\x89PNG": "a picture; statements are read from text, so download the PDF or CSV instead",
-    b"\xff\xd8\xff": "a photograph; statements are read from text, so download the PDF or CSV instead",
-    b"GIF8": "a picture; download the statement as PDF or CSV instead",
-    b"II*\x00": "a scanned picture; download the statement as PDF or CSV instead",
-    b"MM\x00*": "a scanned picture; download the statement as PDF or CSV instead",
-    b"\x1f\x8b": "packed with gzip; unpack it and submit what is inside",
-    b"Rar!": "a RAR archive; unpack it and submit what is inside",
-    b"7z\xbc\xaf": "a 7-zip archive; unpack it and submit what is inside",
-    b"{\\rtf": "a text document (RTF); download the statement as PDF or CSV instead",
-    b"SQLite format": "a database; export the statement as CSV",
-    b"\x7fELF": "a program",
-    b"MZ": "a program",
-}  # fmt: skip
+INFLATED_SETTING = "statements.inflated_bytes_max"
+# The entries by which the directory of an XLSX, XLSB or ODS is recognised.
+WORKBOOKS = ({"xl/workbook.xml"}, {"xl/workbook.bin"}, {"content.xml", "mimetype"})
+SHEET_CODES = {
+    CORRUPT_FILE: "SHEET_CORRUPT",
+    ENCRYPTED: "SHEET_ENCRYPTED",
+    HOSTILE_FILE: "TOO_LARGE",
+}
 
 _MT940 = re.compile(r"(?m)^\s{0,2}:(?:20|21|25P?|28C?|6[0-5][FM]?|86|34F|13D?|90[CD]):")
 _MT940_BLOCK = re.compile(r"\{1:F\d\d|\{4:\s*:")
@@ -45,30 +45,31 @@ _CAMT = re.compile(
 _HTML = re.compile(r"<!doctype html|<html\b|<table\b|<body\b", re.IGNORECASE)
 
 
-def sniff(source: Source) -> str:
-    """The format: "pdf", "sheet", "ofx", "camt", "mt940", "qif" or "csv"; a refusal if it is none."""
+def sniff(source: Source, *, is_inflating: bool = True) -> str:
+    """The format: "pdf", "sheet", "ofx", "camt", "mt940", "qif" or "csv"; a refusal if it is none.
+
+    `is_inflating` False leaves the content of a zip unread, for callers that must answer at once.
+    """
     head = source.head
-    if not head.strip(b"\x00 \t\r\n\xef\xbb\xbf\xff\xfe"):
+    if is_empty(head):
         raise FatalFailure(
             "the file is empty; download the statement again and submit that", code="EMPTY_FILE"
         )
-    if b"%PDF-" in head[:PDF_WITHIN]:
+    if is_pdf(head):
         return "pdf"
     if head.startswith(ZIP):
-        return _zipped(source)
+        return _zip_format(source, is_inflating=is_inflating)
     if head.startswith(OLE):
         return "sheet"
-    for magic, what in STRANGERS.items():
-        if head.startswith(magic):
-            raise _unknown(f"the file is {what}")
+    if what := foreign_file(head):
+        raise _unknown(f"the file is {what}")
     return _text_format(source)
 
 
 def _text_format(source: Source) -> str:
-    encoding = source.encoding
-    text = source.head.decode(encoding, "ignore").lstrip("\ufeff")
-    if "\x00" in text or _is_binary(text):
-        raise _unknown("the file is neither text nor a format that is known here")
+    text = source.head.decode(source.encoding, "ignore").lstrip("\ufeff")
+    if "\x00" in text or is_binary(text):
+        raise _unknown("the file is neither text nor a format that is supported here")
     start = text.lstrip()
     if _OFX.search(text):
         return "ofx"
@@ -76,9 +77,9 @@ def _text_format(source: Source) -> str:
         if _CAMT.search(text) or "<Document" in text:
             return "camt"
         if _HTML.search(text):
-            raise _unknown("the file is a page of the web; download the statement as PDF or CSV")
+            raise _unknown("the file is a web page; download the statement as PDF or CSV")
         raise _unknown("the file is XML, but neither OFX nor CAMT.052, 053 or 054")
-    if _QIF.search(text[:4096]):
+    if _QIF.search(text[:SAMPLE_CHARS]):
         return "qif"
     if _MT940.search(text) or _MT940_BLOCK.match(start):
         return "mt940"
@@ -87,92 +88,21 @@ def _text_format(source: Source) -> str:
     return "csv"
 
 
-def _is_binary(text: str) -> bool:
-    sample = text[:4096]
-    odd = sum(c < " " and c not in "\t\r\n\f\x1a\x1c\x1d\x1e\x01\x02\x03\x04" for c in sample)
-    return odd > len(sample) // 50
+def _zip_format(source: Source, *, is_inflating: bool) -> str:
+    """A spreadsheet, if the directory of the zip says so and all that it holds stays within the limit."""
+    bytes_max = source.bounds.inflated_bytes_max
+    with recode(SHEET_CODES), open_archive(source.path) as archive:
+        entries = archive.infolist()
+        if is_inflating:
+            check_sizes(entries, bytes_max=bytes_max, setting=INFLATED_SETTING)
+        names = {entry.filename for entry in entries}
+        if len(entries) <= ENTRIES_MAX and any(wanted <= names for wanted in WORKBOOKS):
+            if is_inflating:
+                check_unencrypted(entries)
+                check_inflated(source.path, entries, bytes_max=bytes_max, setting=INFLATED_SETTING)
+            return "sheet"
+    raise _unknown("the file is a zip archive; extract it and submit what is inside")
 
 
-def _zipped(source: Source) -> str:
-    """A sheet, if the directory of the zip says so and all that it holds stays within the bounds."""
-    try:
-        with source.path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-            names = {entry.filename for entry in entries}
-            _check_declared(entries, source.bounds.inflated_bytes_max)
-            if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
-                _check_inflated(file, entries, source.bounds.inflated_bytes_max)
-                return "sheet"
-            if "content.xml" in names and "mimetype" in names:
-                _check_inflated(file, entries, source.bounds.inflated_bytes_max)
-                return "sheet"
-    except (
-        zipfile.BadZipFile,
-        zipfile.LargeZipFile,
-        NotImplementedError,
-        OSError,
-        ValueError,
-    ) as error:
-        raise FatalFailure(
-            f"the file is a damaged zip or spreadsheet ({error}); download it again",
-            code="SHEET_CORRUPT",
-        ) from error
-    raise _unknown("the file is a zip archive; unpack it and submit what is inside")
-
-
-def _check_declared(entries: list[zipfile.ZipInfo], bytes_max: int) -> None:
-    if len(entries) > ENTRIES_MAX:
-        raise _too_large(f"it holds {len(entries)} files, more than {ENTRIES_MAX}")
-    total = sum(entry.file_size for entry in entries)
-    packed = sum(entry.compress_size for entry in entries)
-    if total > bytes_max:
-        raise _too_large(f"it would inflate to {total} bytes, more than {bytes_max}")
-    if total > RATIO_FROM_BYTES and total > packed * RATIO_MAX:
-        raise _too_large(f"it would inflate {total // max(packed, 1)} times, as only a bomb does")
-
-
-def _check_inflated(file: BinaryIO, entries: list[zipfile.ZipInfo], bytes_max: int) -> None:
-    """Inflate everything once, keeping nothing: a directory may lie about sizes."""
-    total = 0
-    for entry in entries:
-        if entry.flag_bits & 1:
-            raise FatalFailure(
-                "the spreadsheet is locked with a password; save it without one and submit that",
-                code="SHEET_ENCRYPTED",
-            )
-        total += _inflated_bytes(file, entry, bytes_max - total)
-        if total > bytes_max:
-            raise _too_large(f"{entry.filename!r} in it inflates beyond {bytes_max} bytes")
-
-
-def _inflated_bytes(file: BinaryIO, entry: zipfile.ZipInfo, bytes_max: int) -> int:
-    file.seek(entry.header_offset)
-    header = file.read(30)
-    skip = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-    file.seek(entry.header_offset + 30 + skip)
-    left = entry.compress_size
-    if entry.compress_type != zipfile.ZIP_DEFLATED:
-        return left
-    inflater, total = zlib.decompressobj(-15), 0
-    while left > 0 and total <= bytes_max:
-        piece = file.read(min(PIECE_BYTES, left))
-        if not piece:
-            break
-        left -= len(piece)
-        while piece and total <= bytes_max:
-            try:
-                total += len(inflater.decompress(piece, PIECE_BYTES))
-            except zlib.error as error:
-                raise zipfile.BadZipFile(str(error)) from error
-            piece = inflater.unconsumed_tail
-    return total
-
-
-def _unknown(sentence: str) -> FatalFailure:
-    return FatalFailure(sentence, code="UNKNOWN_FORMAT")
-
-
-def _too_large(why: str) -> FatalFailure:
-    return FatalFailure(
-        f"the archive is not opened: {why} (statements.inflated_bytes_max)", code="TOO_LARGE"
-    )
+def _unknown(message: str) -> FatalFailure:
+    return FatalFailure(message, code="UNKNOWN_FORMAT")

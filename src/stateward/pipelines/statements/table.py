@@ -11,7 +11,8 @@ from itertools import chain, islice
 import msgspec
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements import dates, headings, money
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.columns import find_layout
 from stateward.pipelines.statements.layout import Layout
 from stateward.pipelines.statements.model import (
@@ -135,7 +136,7 @@ class Table:
         for _, cells in body[:20]:
             for index in layout.amounts:
                 read = (
-                    money.read(cells[index]) or money.read(cells[index], ",")
+                    money.read_amount(cells[index]) or money.read_amount(cells[index], ",")
                     if index < len(cells)
                     else None
                 )

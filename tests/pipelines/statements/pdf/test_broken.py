@@ -9,7 +9,7 @@ import pytest
 from lab.documents.statements import Statement, broken, draw
 from lab.documents.statements.paper import Paper, assemble, stream
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.statements.pdf import Limits, read_pdf
+from stateward.pipelines.statements.pdf import read_pdf
 from tests.pipelines.statements.pdf.judging import drawn, judged, sheet
 from tests.pipelines.statements.reading import read_file
 
@@ -29,13 +29,11 @@ def a_statement() -> Statement:
     )
 
 
-def code_of(
-    folder: Path, pdf: bytes, *, password: str | None = None, limits: Limits | None = None
-) -> str:
+def code_of(folder: Path, pdf: bytes, *, password: str | None = None, pages_max: int = 2000) -> str:
     path = folder / "broken.pdf"
     path.write_bytes(pdf)
     with pytest.raises(FatalFailure) as caught:
-        read_pdf(path, password=password, limits=limits)
+        read_pdf(path, password=password, pages_max=pages_max)
     return str(caught.value.code)
 
 
@@ -67,7 +65,7 @@ def test_a_deep_tree_of_pages_ends(tmp_path: Path) -> None:
 def test_more_pages_than_allowed_are_refused(tmp_path: Path) -> None:
     pdf = a_statement().pdf
 
-    assert code_of(tmp_path, pdf, limits=Limits(pages_max=1)) == "TOO_LARGE"
+    assert code_of(tmp_path, pdf, pages_max=1) == "TOO_LARGE"
 
 
 def test_a_locked_file_wants_its_password(tmp_path: Path) -> None:

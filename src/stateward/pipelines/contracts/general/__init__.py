@@ -7,9 +7,9 @@ and a confidence that was set on one half of a set of real contracts and checked
 
 from typing import TYPE_CHECKING
 
-from stateward.pipelines.contracts.document import Document
 from stateward.pipelines.contracts.extraction import Extraction, Found
 from stateward.pipelines.contracts.rules import Rules, Vertical
+from stateward.pipelines.kit.documents import TextDocument
 
 if TYPE_CHECKING:
     from stateward.pipelines.contracts.general.prose import Prose
@@ -21,7 +21,7 @@ SOURCE = f"general/{VERSION}"
 class GeneralExtractor:
     """The offline extractor of the vertical `general`."""
 
-    def extract(self, document: Document, vertical: Vertical, rules: Rules) -> Extraction:
+    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
         """The values of a contract; fields that the vertical does not have are left out."""
         wanted = {field.name for field in vertical.fields}
         found = [one for one in found_in(document) if one.field in wanted]
@@ -34,7 +34,7 @@ class GeneralExtractor:
         )
 
 
-def found_in(document: Document) -> list[Found]:
+def found_in(document: TextDocument) -> list[Found]:
     """Everything that is found in a contract: parties first, in the order in which they are named."""
     # Here and not above: patterns take a fifth of a second to compile, which only who reads such contracts shall pay.
     from stateward.pipelines.contracts.general.effective import effective_date

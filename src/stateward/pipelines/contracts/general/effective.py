@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stateward.pipelines.contracts.general.dates import Dated, dates_in
+from stateward.pipelines.contracts.general.dates import dates_in
 from stateward.pipelines.contracts.general.prose import Prose, Row
 from stateward.pipelines.contracts.general.running import greeting_at
+from stateward.pipelines.kit.date_finder import FoundDate
 
 HEAD_CHARS = 5000
 LETTER_ROWS = 40
@@ -159,7 +160,7 @@ def _named(before: str, after: str) -> tuple[int, str] | None:
     return None
 
 
-def _ends_first_sentence(prose: Prose, dated: Dated) -> bool:
+def _ends_first_sentence(prose: Prose, dated: FoundDate) -> bool:
     """Whether a date stands at the end of the sentence by which the contract is made."""
     first, _ = prose.sentence(dated.start)
     before = prose.text[max(first, dated.start - 700) : dated.start]
@@ -181,13 +182,14 @@ def _letter_day(prose: Prose) -> Day | None:
     return _day(before[-1], RUNNING, _WHY_LETTER) if before else None
 
 
-def _alone(row: Row) -> Dated | None:
+def _alone(row: Row) -> FoundDate | None:
     """The date that a line consists of; a cell of a line may be one too."""
     for dated in dates_in(row.text):
         left = row.text[: dated.start].rpartition("\t")[2]
         right = row.text[dated.end :].partition("\t")[0]
         if _TOKEN_ROW.fullmatch(left) and not right.strip(" .,"):
-            return Dated(row.start + dated.start, row.start + dated.end, dated.value, dated.is_sure)
+            start, end = row.start + dated.start, row.start + dated.end
+            return FoundDate(start, end, dated.day, dated.is_ambiguous)
     return None
 
 
@@ -207,5 +209,5 @@ def _signature_days(prose: Prose) -> Iterator[Day]:
             yield _day(alone, 52, "a date among the signatures")
 
 
-def _day(dated: Dated, confidence: int, why: str) -> Day:
-    return Day(dated.value, dated.start, dated.end, confidence - (0 if dated.is_sure else 15), why)
+def _day(dated: FoundDate, confidence: int, why: str) -> Day:
+    return Day(dated.value, dated.start, dated.end, confidence - 15 * dated.is_ambiguous, why)

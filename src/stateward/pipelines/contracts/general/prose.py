@@ -11,8 +11,9 @@ from functools import cached_property
 
 import msgspec
 
-from stateward.pipelines.contracts.document import Document, Place, place
-from stateward.pipelines.contracts.general.dates import Dated, dates_in
+from stateward.pipelines.contracts.general.dates import dates_in
+from stateward.pipelines.kit.date_finder import FoundDate
+from stateward.pipelines.kit.documents import TextDocument, TextPlace, locate
 
 DATES_MAX = 2000
 CHARS_MAX = 400_000  # of the running text; what comes after is annexes
@@ -44,7 +45,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class Prose:
     """The running text, its lines, and the way back to pages."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: TextDocument) -> None:
         self._document = document
         self.rows: list[Row] = []
         self._offsets: list[tuple[int, int]] = []  # of each row: page, offset there
@@ -52,7 +53,7 @@ class Prose:
         self.text = self._joined()
         self._stops: list[int] | None = None
 
-    def place(self, start: int, end: int) -> Place | None:
+    def place(self, start: int, end: int) -> TextPlace | None:
         """Where a part of the running text stands; of one that runs over a page, what is on the first."""
         if not self.rows:
             return None
@@ -63,12 +64,12 @@ class Prose:
             last -= 1
         row = self.rows[last]
         stop = self._offsets[last][1] + min(end, row.end) - row.start
-        return place(self._document, page, offset + start - self._starts[first], stop)
+        return locate(self._document, page, offset + start - self._starts[first], stop)
 
     @cached_property
-    def dates(self) -> list[Dated]:
+    def dates(self) -> list[FoundDate]:
         """Every date of the running text."""
-        return list(dates_in(self.text))[:DATES_MAX]
+        return dates_in(self.text)[:DATES_MAX]
 
     def sentence(self, at: int) -> tuple[int, int]:
         """Where the sentence around a character begins and ends."""

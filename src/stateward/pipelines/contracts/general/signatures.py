@@ -180,5 +180,5 @@ def _whole_names(row: Row) -> Iterator[Name]:
 
 
 def _is_date(row: Row) -> bool:
-    dated = next(dates_in(row.text), None)
+    dated = next(iter(dates_in(row.text)), None)
     return dated is not None and len(row.text.strip()) - (dated.end - dated.start) < 12

@@ -12,9 +12,10 @@ from itertools import islice
 
 import msgspec
 
-from stateward.pipelines.contracts.general.dates import ORDINALS, Dated
+from stateward.pipelines.contracts.general.dates import ORDINALS
 from stateward.pipelines.contracts.general.prose import Prose
 from stateward.pipelines.contracts.general.words import words
+from stateward.pipelines.kit.date_finder import FoundDate
 
 SCORE_MIN = 2.5
 SCORE_EXPIRY = (
@@ -255,6 +256,6 @@ def _by_expiry(prose: Prose, effective: str | None) -> list[Term]:
     return []
 
 
-def _months(start: date, dated: Dated) -> int:
-    end = date.fromisoformat(dated.value)
+def _months(start: date, dated: FoundDate) -> int:
+    end = dated.day
     return 12 * (end.year - start.year) + end.month - start.month - (end.day < start.day)

@@ -6,7 +6,6 @@ another value nearly as good, a scanner's noise, a figure that was reckoned and 
 """
 
 from stateward.core.model import Fields
-from stateward.pipelines.contracts.document import Document, place
 from stateward.pipelines.contracts.extraction import Extraction, Found
 from stateward.pipelines.contracts.offline import (
     fields,
@@ -20,6 +19,7 @@ from stateward.pipelines.contracts.offline.reading import Finders, Reading, read
 from stateward.pipelines.contracts.offline.verticals import detect
 from stateward.pipelines.contracts.providers import book_of
 from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
+from stateward.pipelines.kit.documents import TextDocument, locate
 
 VERSION = 1
 
@@ -29,7 +29,7 @@ class OfflineExtractor:
 
     name = f"rules/{VERSION}"
 
-    def extract(self, document: Document, vertical: Vertical, rules: Rules) -> Extraction:
+    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
         """The values of the fields of `vertical` that stand in the document."""
         book = book_of(rules)
         reading = read(document, vertical, Finders(book, phrases_of(vertical), rivals_of(vertical)))
@@ -67,7 +67,7 @@ class OfflineExtractor:
         )
 
     def _found(
-        self, document: Document, reading: Reading, rule: FieldRule, choice: Choice | None
+        self, document: TextDocument, reading: Reading, rule: FieldRule, choice: Choice | None
     ) -> Found | None:
         if choice is None:
             return self._empty(document, reading, rule)
@@ -80,11 +80,11 @@ class OfflineExtractor:
             confidence=choice.confidence,
             source=self.name,
             unit=best.unit or rule.unit,
-            place=place(document, page.number, best.start, best.end),
+            place=locate(document, page.number, best.start, best.end),
             why=choice.why,
         )
 
-    def _empty(self, document: Document, reading: Reading, rule: FieldRule) -> Found | None:
+    def _empty(self, document: TextDocument, reading: Reading, rule: FieldRule) -> Found | None:
         """A label that stands alone, where there is nothing else: the field is there and empty."""
         for leaf in reading.leaves:
             for mention in leaf.mentions:
@@ -97,7 +97,7 @@ class OfflineExtractor:
                 row = leaf.grid.rows[cell.row]
                 rest = leaf.page.text[mention.end : row[-1].end].strip(" :.-_\t|–…*")
                 if not rest and leaf.page.text[cell.start : mention.start].strip() == "":
-                    at = place(document, leaf.page.number, mention.start, mention.end)
+                    at = locate(document, leaf.page.number, mention.start, mention.end)
                     said = leaf.page.text[mention.start : mention.end]
                     return Found(
                         field=rule.name, value=None, raw="", confidence=0, source=self.name, place=at,

@@ -18,6 +18,8 @@ from stateward.pipelines.contracts.offline.labels import STRONG, WEAK, Mention
 from stateward.pipelines.contracts.offline.linking import Claim, claims
 from stateward.pipelines.contracts.offline.reading import Leaf, Reading
 from stateward.pipelines.contracts.rules import FieldRule, Order, Vertical
+from stateward.pipelines.contracts.switching import Period, shifted
+from stateward.pipelines.kit.money import format_number
 
 SCORE_MIN = 0.2
 HEADERS_MAX = 12
@@ -249,7 +251,7 @@ def _fitted(
         return spot, factor, note
     value = Decimal(spot.value) / DIVISORS.get(per, 12)
     value = value.quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
-    made = replace(spot, value=forms.plain(value), number=float(value))
+    made = replace(spot, value=format_number(value), number=float(value))
     return made, factor * 0.8, f"reckoned from the amount by the {per}"
 
 
@@ -259,7 +261,9 @@ def _per_kwh(
     if spot.per not in ("", "kWh"):
         return None
     if spot.is_bare and (rule.range is None or not rule.range.holds(spot.number)):
-        spot = replace(spot, value=forms.plain(Decimal(spot.value) / 100), number=spot.number / 100)
+        spot = replace(
+            spot, value=format_number(Decimal(spot.value) / 100), number=spot.number / 100
+        )
         if not _CENT.search(around):
             factor *= 0.85
             note = "taken for cents"
@@ -419,11 +423,6 @@ def _two_dates(order: Order, held: list[Claimed], reading: Reading) -> list[Cand
 
 
 def months_later(day: date, months: int) -> date:
-    """The day so many months later, less one: what a term that begins on `day` ends on."""
-    years, month = divmod(day.month - 1 + months, 12)
-    year, month = day.year + years, month + 1
-    first_after = date(year + month // 12, month % 12 + 1, 1)
-    length = (first_after - timedelta(days=1)).day
-    if day.day > length:
-        return date(year, month, length)
-    return date(year, month, day.day) - timedelta(days=1)
+    """The last day of a term of so many months that begins on `day`."""
+    end = shifted(day, Period(months, "month"))
+    return end - timedelta(days=1) if end.day == day.day else end

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from stateward.pipelines.contracts.document import Line, Page
+from stateward.pipelines.kit.documents import TextLine, TextPage, split_lines
 
 COLUMN_WIDTH = 5.0  # of a character, where there are no boxes
 TAB_WIDTH = (
@@ -43,7 +43,7 @@ class Cell(NamedTuple):
 class Grid:
     """The cells of a page, by rows, and by the characters they hold."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: TextPage) -> None:
         self.text = page.text
         self.rows = _rows(page)
         self._cells = [cell for row in self.rows for cell in row]
@@ -78,10 +78,10 @@ class Grid:
         return 0 <= row < len(self.rows) and len(self.rows[row]) == 1
 
 
-def _rows(page: Page) -> list[list[Cell]]:
+def _rows(page: TextPage) -> list[list[Cell]]:
     rows: list[list[Cell]] = []
     count = 0
-    for line in page.lines or _lines_of(page.text):
+    for line in page.lines or split_lines(page.text):
         cells = _cells(page.text, line, len(rows))
         if cells and count < CELLS_MAX:
             rows.append(cells)
@@ -89,16 +89,7 @@ def _rows(page: Page) -> list[list[Cell]]:
     return rows
 
 
-def _lines_of(text: str) -> list[Line]:
-    lines: list[Line] = []
-    at = 0
-    for each in text.split("\n"):
-        lines.append(Line(at, at + len(each)))
-        at += len(each) + 1
-    return lines
-
-
-def _cells(text: str, line: Line, row: int) -> list[Cell]:
+def _cells(text: str, line: TextLine, row: int) -> list[Cell]:
     cells: list[Cell] = []
     top = line.box[1] if line.box else row * LINE_HEIGHT
     at = line.start
@@ -124,6 +115,6 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _edge(line: Line, offset: int) -> float:
+def _edge(line: TextLine, offset: int) -> float:
     at = offset - line.start
     return line.xs[min(at, len(line.xs) - 1)] if line.xs else at * COLUMN_WIDTH

@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 
 from stateward.pipelines.contracts.candidates import Spot, mended, spots
-from stateward.pipelines.contracts.document import Document, Page
 from stateward.pipelines.contracts.offline.grid import Cell, Grid
 from stateward.pipelines.contracts.offline.labels import Mention, mentions, spoilt_words
 from stateward.pipelines.contracts.offline.linking import Scene, scene
@@ -16,6 +15,7 @@ from stateward.pipelines.contracts.words import (
     Token,
     tokens,
 )
+from stateward.pipelines.kit.documents import TextDocument, TextPage
 
 PAGES_MAX = 60
 CHARS_MAX = 200_000
@@ -48,7 +48,7 @@ _WORDS = re.compile(r"[^\W\d_]{2,}")
 class Leaf(NamedTuple):
     """One page, read."""
 
-    page: Page
+    page: TextPage
     scene: Scene
     names: list[Hit[str]]
     phrases: list[Hit[tuple[str, str]]]
@@ -101,7 +101,7 @@ class Finders(NamedTuple):
     rivals: Phrases[str]
 
 
-def read(document: Document, vertical: Vertical, finders: Finders) -> Reading:
+def read(document: TextDocument, vertical: Vertical, finders: Finders) -> Reading:
     """The whole document."""
     whole = document.text[:CHARS_MAX]
     language = "de" if len(_GERMAN.findall(whole)) >= len(_ENGLISH.findall(whole)) else "en"

@@ -4,10 +4,10 @@ import math
 import re
 from functools import lru_cache
 
-from stateward.pipelines.contracts.document import Document
 from stateward.pipelines.contracts.providers import book_of
 from stateward.pipelines.contracts.rules import Rules, Vertical, all_labels
 from stateward.pipelines.contracts.words import Phrases, tokens
+from stateward.pipelines.kit.documents import TextDocument
 
 CHARS_MAX = 30_000
 FIELD_WEIGHT = 0.5
@@ -16,7 +16,7 @@ SURE_RATIO = 2.0
 SURE_MIN = 5.0
 
 
-def detect(document: Document, rules: Rules) -> tuple[str, bool]:
+def detect(document: TextDocument, rules: Rules) -> tuple[str, bool]:
     """The vertical that a document is most like ("" if none), and whether that is beyond doubt."""
     scores = sorted(((score, slug) for slug, score in weigh(document, rules).items()), reverse=True)
     if not scores or scores[0][0] <= 0:
@@ -25,7 +25,7 @@ def detect(document: Document, rules: Rules) -> tuple[str, bool]:
     return scores[0][1], scores[0][0] >= SURE_MIN and scores[0][0] >= SURE_RATIO * second
 
 
-def weigh(document: Document, rules: Rules) -> dict[str, float]:
+def weigh(document: TextDocument, rules: Rules) -> dict[str, float]:
     """How much a document speaks for each vertical that has signs."""
     text = document.text[:CHARS_MAX]
     words = tokens(text)

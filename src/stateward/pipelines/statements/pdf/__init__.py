@@ -11,6 +11,23 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import (
+    CORRUPT_FILE,
+    EMPTY_DOCUMENT,
+    ENCRYPTED,
+    TEXT_TOO_LARGE,
+    TOO_MANY_PAGES,
+    recode,
+)
+from stateward.pipelines.kit.pdf.damage import count_damaged_streams
+from stateward.pipelines.kit.pdf.lines import lines_of
+from stateward.pipelines.kit.pdf.pages import (
+    CHARS_PER_PAGE_MIN,
+    PAGES_MAX,
+    PdfPage,
+    read_pages,
+    require_text,
+)
 from stateward.pipelines.statements.model import (
     Place,
     Problem,
@@ -20,15 +37,7 @@ from stateward.pipelines.statements.model import (
 )
 from stateward.pipelines.statements.pdf import facts as told
 from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.damage import damaged_parts
 from stateward.pipelines.statements.pdf.decide import Tried, decide, totals_of
-from stateward.pipelines.statements.pdf.lines import Line, lines_of
-from stateward.pipelines.statements.pdf.pages import (
-    Limits,
-    Page,
-    read_pages,
-    require_text,
-)
 from stateward.pipelines.statements.pdf.rows import (
     Builder,
     direction_of,
@@ -37,40 +46,85 @@ from stateward.pipelines.statements.pdf.rows import (
     title_text,
 )
 from stateward.pipelines.statements.pdf.tables import Table, tables_of
-from stateward.pipelines.statements.pdf.tokens import date_at, has_decimals
+from stateward.pipelines.statements.pdf.tokens import StatementLine, date_at, has_decimals
 from stateward.pipelines.statements.pdf.ways import Story
+from stateward.pipelines.statements.source import Source
 
-__all__ = ["Limits", "read_pdf"]
+__all__ = ["read", "read_pdf"]
 
 CONTEXT_MAX = 8  # lines above a heading that may be its title
 UNREAD_SHOWN_MAX = 20
 RAW_CHARS_MAX = 200
 ROW_WORDS_MAX = 30
 CARD_SURE = 2  # see `facts.card_strength`
+SHORT_PAGES = 3  # a long statement may end with pages that are nearly empty
+CODES = {
+    CORRUPT_FILE: "PDF_CORRUPT",
+    EMPTY_DOCUMENT: "EMPTY_FILE",
+    ENCRYPTED: "PDF_ENCRYPTED",
+    TEXT_TOO_LARGE: "TOO_LARGE",
+    TOO_MANY_PAGES: "TOO_LARGE",
+}
+ADVICE = "ask the bank for the original PDF or export the statement as CSV"
+
+
+def read(source: Source) -> Reading:
+    """A PDF with the first of the known passwords that opens it."""
+    hints = source.hints
+    for password in (None, *hints.passwords):
+        try:
+            reading = read_pdf(
+                source.path,
+                password=password,
+                pages_max=source.bounds.pages_max,
+                is_card=hints.is_card,
+                date_order=hints.date_order,
+            )
+        except FatalFailure as error:
+            if error.code != "PDF_ENCRYPTED":
+                raise
+        else:
+            reading.decisions[:0] = source.decisions
+            return reading
+    tried = len(hints.passwords)
+    which = f"none of the {tried} known ones is right" if tried else "none is configured"
+    raise FatalFailure(
+        f"the PDF is encrypted with a password, and {which}; add it to the file that the setting statements.passwords "
+        "names, then retry",
+        code="PDF_ENCRYPTED",
+    )
 
 
 def read_pdf(
     path: Path,
     *,
     password: str | None = None,
-    limits: Limits | None = None,
+    pages_max: int = PAGES_MAX,
     is_card: bool = False,
     date_order: str = "",
 ) -> Reading:
-    """A statement, or several, in one PDF.
+    """The statements of one PDF.
 
-    The last two are what the user knows of it: that it is of a card, and how days are written where the file itself
-    does not decide it.
+    The last two are hints of the user: that it is of a card, and how dates are written where the file itself does not
+    decide it.
     """
-    pages = list(read_pages(path, password=password, limits=limits or Limits()))
-    require_text(pages)
-    lines, margin = lines_of(pages)
+    with recode(CODES):
+        pages = list(read_pages(path, password=password, pages_max=pages_max))
+        chars_min = CHARS_PER_PAGE_MIN * min(len(pages), SHORT_PAGES)
+        require_text(pages, chars_min=chars_min, advice=ADVICE)
+    lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
     document = _Document(pages, lines, margin, is_card=is_card, date_order=date_order)
     reading = document.reading()
-    if damaged := damaged_parts(path):
+    if damaged := count_damaged_streams(path):
         said = f"{damaged} parts of the file are damaged, so text may be missing; download it again"
         reading.problems.append(Problem(code="PDF_DAMAGED", message=said))
     return reading
+
+
+def _is_content(text: str) -> bool:
+    """Whether a text in a margin is a heading or a balance, which every page may repeat."""
+    is_balance = any(book.found(say.plain(text)) for book in say.BALANCE_BOOKS.values())
+    return bool(say.heading_role(text)) or is_balance
 
 
 class _Document:
@@ -78,9 +132,9 @@ class _Document:
 
     def __init__(
         self,
-        pages: Sequence[Page],
-        lines: list[list[Line]],
-        margin: list[Line],
+        pages: Sequence[PdfPage],
+        lines: list[list[StatementLine]],
+        margin: list[StatementLine],
         *,
         is_card: bool,
         date_order: str,
@@ -152,7 +206,7 @@ class _Document:
                 builder.add(part, parsed, table.manner)
         builder.finish()
 
-    def _is_left_out(self, table: Table, context: Sequence[Line]) -> bool:
+    def _is_left_out(self, table: Table, context: Sequence[StatementLine]) -> bool:
         """Tables of what is not booked, or of balances alone."""
         titles = (title_text(line.text) for line in reversed(context))
         title = next((title for title in titles if say.NOT_BOOKED_BOOK.found(title)), "")
@@ -163,7 +217,7 @@ class _Document:
         self._left_out |= {(line.page, line.number) for line in table.lines}
         return True
 
-    def _begin(self, table: Table, context: Sequence[Line]) -> None:
+    def _begin(self, table: Table, context: Sequence[StatementLine]) -> None:
         """A new section if the lines above the table name another account, or open with another balance."""
         account = told.account_of(context)
         builder = self._builder
@@ -177,7 +231,7 @@ class _Document:
         elif not account and builder.sections[-1] and self._opens_anew(table, context):
             self._open_section("", table, context)
 
-    def _open_section(self, account: str, table: Table, context: Sequence[Line]) -> None:
+    def _open_section(self, account: str, table: Table, context: Sequence[StatementLine]) -> None:
         start = (table.heading.page, table.heading.start + 1)
         named = [line for line in context if account and told.account_of([line]) == account]
         if named or account == "":
@@ -192,7 +246,7 @@ class _Document:
             if (fact.page, fact.line) >= start:
                 fact.section = len(self._starts) - 1
 
-    def _opens_anew(self, table: Table, context: Sequence[Line]) -> bool:
+    def _opens_anew(self, table: Table, context: Sequence[StatementLine]) -> bool:
         """Whether a balance opens the table that nothing before it closed with: no page is turned, an account is."""
         number = len(self._builder.sections) - 1
         first = [one for _, parsed in table.parts for one in parsed[:2]]
@@ -212,7 +266,7 @@ class _Document:
         told_before = [line for line in above if (line.page, line.number) not in inside]
         return opening.isdisjoint(bare(f.value) for f in told.facts_of(told_before, number))
 
-    def _section(self, number: int, free: Sequence[Line]) -> Section:
+    def _section(self, number: int, free: Sequence[StatementLine]) -> Section:
         entries = self._builder.sections[number]
         is_only = len(self._builder.sections) == 1
         own = list(free) if is_only else [line for line in free if self._owner(line) == number]
@@ -232,7 +286,7 @@ class _Document:
         )
         return self._made(number, story, decide(story), own, shared)
 
-    def _card(self, lines: Sequence[Line]) -> int:
+    def _card(self, lines: Sequence[StatementLine]) -> int:
         """How sure it is that this is a card; who says so is believed."""
         return CARD_SURE if self._is_card else told.card_strength(lines)
 
@@ -246,12 +300,12 @@ class _Document:
         }
         return replace(terms, date_order=self._date_order, why=why)
 
-    def _owner(self, line: Line) -> int:
+    def _owner(self, line: StatementLine) -> int:
         """The section in whose part of the file a line stands; -1 if before the first."""
         at = (line.page, line.number)
         return sum(start <= at for start in self._starts) - 1 if line.number else -1
 
-    def _period(self, own: Sequence[Line], shared: Sequence[Line]) -> told.Period:
+    def _period(self, own: Sequence[StatementLine], shared: Sequence[StatementLine]) -> told.Period:
         """The period told above the first table; else anywhere."""
         first = self._tables[0].heading
         every = sorted(
@@ -270,7 +324,12 @@ class _Document:
         return period if period.end else told.period_of(every)
 
     def _made(
-        self, number: int, story: Story, tried: Tried, own: Sequence[Line], shared: Sequence[Line]
+        self,
+        number: int,
+        story: Story,
+        tried: Tried,
+        own: Sequence[StatementLine],
+        shared: Sequence[StatementLine],
     ) -> Section:
         texts = [text for entry in story.entries for text in entry.money.values()]
         self._doubt(tried)
@@ -307,7 +366,7 @@ class _Document:
                 )
             )
 
-    def _report_unread(self, free: Sequence[Line]) -> None:
+    def _report_unread(self, free: Sequence[StatementLine]) -> None:
         """Lines that look like rows and are in none."""
         facts = {(fact.page, fact.line) for fact in self._builder.facts}
         count = 0
@@ -342,7 +401,7 @@ def bare(value: str) -> str:
     return "".join(letter for letter in value if letter.isdigit())
 
 
-def _looks_like_row(line: Line) -> bool:
+def _looks_like_row(line: StatementLine) -> bool:
     """A date at the very left and an amount at the very right."""
     token = date_at(line.words, 0)
     amounts = [found for found in line.money if has_decimals(found.text)]
@@ -353,5 +412,5 @@ def _looks_like_row(line: Line) -> bool:
     return amounts[-1].end == len(line.words) and amounts[0].start >= token.end and not is_label
 
 
-def _is_thai(lines: Sequence[Line]) -> bool:
+def _is_thai(lines: Sequence[StatementLine]) -> bool:
     return any("\u0e00" <= letter <= "\u0e7f" for line in lines[:200] for letter in line.text)

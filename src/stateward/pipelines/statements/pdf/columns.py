@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence, Set
 
 import msgspec
 
+from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
+from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.lines import Cell, Line, cells_of
-from stateward.pipelines.statements.pdf.pages import Word
 from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
+    StatementLine,
     Token,
     date_at,
     dates_in,
@@ -75,10 +76,10 @@ class Heading(msgspec.Struct):
         return not set(roles).isdisjoint(self.roles)
 
 
-def heading_at(lines: Sequence[Line], at: int) -> Heading | None:
+def heading_at(lines: Sequence[StatementLine], at: int) -> Heading | None:
     """The heading that begins on a line, the one of most lines that is one."""
     best: Heading | None = None
-    cells: list[Cell] = []
+    cells: list[PdfCell] = []
     for end in range(at + 1, min(at + HEADING_LINES_MAX, len(lines)) + 1):
         line = lines[end - 1]
         if end > at + 1 and line.base - lines[end - 2].base > HEADING_GAP_MAX * line.height:
@@ -115,7 +116,7 @@ def parts_of(heading: Heading) -> list[Heading]:
     return [heading]
 
 
-def measure(heading: Heading, lines: Sequence[Line]) -> None:
+def measure(heading: Heading, lines: Sequence[StatementLine]) -> None:
     """Find where the figures of each column end, from all lines below the heading."""
     _settle(heading, lines)
     sample = lines[:: len(lines) // MEASURED_MAX + 1]
@@ -139,7 +140,7 @@ def measure(heading: Heading, lines: Sequence[Line]) -> None:
             column.edge = sum(near) / len(near)
 
 
-def _under_columns(heading: Heading, lines: Iterable[Line]) -> dict[int, list[Token]]:
+def _under_columns(heading: Heading, lines: Iterable[StatementLine]) -> dict[int, list[Token]]:
     """Figures by the number of the column whose heading they are nearest to."""
     found: dict[int, list[Token]] = {}
     for line in lines:
@@ -158,7 +159,7 @@ def _under_columns(heading: Heading, lines: Iterable[Line]) -> dict[int, list[To
     return found
 
 
-def _is_dated(heading: Heading, line: Line) -> bool:
+def _is_dated(heading: Heading, line: StatementLine) -> bool:
     """Whether a date stands where the heading has one, or at the start if it has none."""
     places = [column.x0 for column in heading.columns if column.role in say.DATED]
     if not places:
@@ -175,14 +176,14 @@ def _mostly_cents(tokens: Iterable[Token]) -> bool:
     return sum(shown) > CENTS_MIN * len(shown)
 
 
-def _mostly_day_months(lines: Sequence[Line]) -> bool:
+def _mostly_day_months(lines: Sequence[StatementLine]) -> bool:
     """Whether what begins lines and can be a date is mostly written 02.10, which can be an amount as well."""
     first = [line.words[0].text for line in lines]
     short = sum(DAY_MONTH.fullmatch(text) is not None for text in first)
     return short >= sum(is_date(text) for text in first) - short
 
 
-def _settle(heading: Heading, lines: Sequence[Line]) -> None:
+def _settle(heading: Heading, lines: Sequence[StatementLine]) -> None:
     """A name that nobody knows, or that means two things, is what stands under it."""
     unknown: list[Column] = []
     for column in heading.columns:
@@ -230,7 +231,7 @@ def _missing(heading: Heading, count: int) -> list[str]:
     return (wanted + [say.OTHER] * count)[:count]
 
 
-def _is_under(cell: Cell, column: Column) -> bool:
+def _is_under(cell: PdfCell, column: Column) -> bool:
     return min(cell.x1, column.x1) - max(cell.x0, column.x0) > 0
 
 
@@ -238,7 +239,7 @@ def _near(counts: Counter[int], value: int) -> int:
     return counts[value - 1] + counts[value] + counts[value + 1]
 
 
-def place(heading: Heading, line: Line, dated: Set[int]) -> dict[int, Token]:
+def place(heading: Heading, line: StatementLine, dated: Set[int]) -> dict[int, Token]:
     """The amounts of a line by the number of their column; what is no amount of a column stays text.
 
     `dated` are the words of its dates, which are no amounts.
@@ -264,7 +265,7 @@ def place(heading: Heading, line: Line, dated: Set[int]) -> dict[int, Token]:
     return {at: token for at, (_, token) in placed.items()}
 
 
-def _unmarked(token: Token, words: Sequence[Word], marks: Sequence[Column]) -> Token:
+def _unmarked(token: Token, words: Sequence[PdfWord], marks: Sequence[Column]) -> Token:
     """An amount without a mark that stands before it in a column of its own."""
     first = words[token.start]
     is_mark = is_beside_money(first.text) and any(
@@ -277,7 +278,7 @@ def _unmarked(token: Token, words: Sequence[Word], marks: Sequence[Column]) -> T
     return Token(text, rest[0].x0, token.x1, token.start + 1, token.end)
 
 
-def is_in_text(token: Token, words: Sequence[Word]) -> bool:
+def is_in_text(token: Token, words: Sequence[PdfWord]) -> bool:
     """Whether a figure stands close behind a word, as part of a sentence."""
     if not token.start:
         return False
@@ -320,9 +321,9 @@ def _wordy_off(columns: Sequence[Column], number: int, token: Token) -> float:
     return REACH_MAX
 
 
-def _split(cells: list[Cell], line: Line) -> list[Cell]:
+def _split(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
     """Cells whose words are names of several columns, parted; a narrow table sets them close."""
-    parted: list[Cell] = []
+    parted: list[PdfCell] = []
     for cell in cells:
         words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
         if len(words) < 2 or say.is_exact_heading(cell.text):
@@ -332,7 +333,7 @@ def _split(cells: list[Cell], line: Line) -> list[Cell]:
     return parted
 
 
-def _parted(words: Sequence[Word]) -> list[Cell]:
+def _parted(words: Sequence[PdfWord]) -> list[PdfCell]:
     """The fewest names that the words make, all of them known; none if they make no such names."""
     if not words:
         return []
@@ -340,7 +341,7 @@ def _parted(words: Sequence[Word]) -> list[Cell]:
         text = " ".join(word.text for word in words[:size])
         if not say.is_exact_heading(text):
             continue
-        cell = Cell(text, words[0].x0, words[size - 1].x1)
+        cell = PdfCell(text, words[0].x0, words[size - 1].x1)
         if size == len(words):
             return [cell]
         last = words[size - 1]
@@ -352,12 +353,12 @@ def _parted(words: Sequence[Word]) -> list[Cell]:
     return []
 
 
-def _stacked(upper: list[Cell], lower: list[Cell]) -> list[Cell]:
+def _stacked(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
     """Cells of two lines, one under the other put together; what spans several is no name of a column."""
     if not upper:
-        return [Cell(cell.text, cell.x0, cell.x1) for cell in lower]
+        return [PdfCell(cell.text, cell.x0, cell.x1) for cell in lower]
     under = [[cell for cell in lower if _overlap(top, cell)] for top in upper]
-    stacked: list[Cell] = []
+    stacked: list[PdfCell] = []
     used: set[int] = set()
     for top, cells in zip(upper, under, strict=True):
         shared = [cell for cell in cells if sum(_overlap(other, cell) for other in upper) > 1]
@@ -368,20 +369,22 @@ def _stacked(upper: list[Cell], lower: list[Cell]) -> list[Cell]:
             continue
         (cell,) = cells
         used.add(id(cell))
-        stacked.append(Cell(f"{top.text} {cell.text}", min(top.x0, cell.x0), max(top.x1, cell.x1)))
+        stacked.append(
+            PdfCell(f"{top.text} {cell.text}", min(top.x0, cell.x0), max(top.x1, cell.x1))
+        )
     stacked.extend(cell for cell in lower if id(cell) not in used and not _covers(upper, cell))
     return sorted(stacked, key=lambda cell: cell.x0)
 
 
-def _covers(upper: list[Cell], cell: Cell) -> bool:
+def _covers(upper: list[PdfCell], cell: PdfCell) -> bool:
     return sum(_overlap(other, cell) for other in upper) > 1
 
 
-def _overlap(one: Cell, other: Cell) -> bool:
+def _overlap(one: PdfCell, other: PdfCell) -> bool:
     return min(one.x1, other.x1) - max(one.x0, other.x0) > 0
 
 
-def _columns(cells: Iterable[Cell]) -> list[Column]:
+def _columns(cells: Iterable[PdfCell]) -> list[Column]:
     columns: list[Column] = []
     for cell in cells:
         roles = say.heading_roles(cell.text)

@@ -9,7 +9,8 @@ from decimal import Decimal
 
 import msgspec
 
-from stateward.pipelines.statements import dates, interpret, money
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements import interpret
 from stateward.pipelines.statements.model import Row, Terms
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.facts import Period
@@ -107,12 +108,14 @@ def _terms(story: Story) -> Terms:
 
 
 def _has_short_years(printed: Iterable[str]) -> bool:
-    found = [parts for text in printed if (parts := dates.parts(text)) and len(parts.numbers) == 3]
+    found = [
+        parts for text in printed if (parts := dates.split_date(text)) and len(parts.numbers) == 3
+    ]
     return bool(found) and all(parts.year_digits == 2 for parts in found)
 
 
 def _order_by_period(
-    printed: Sequence[str], period: Period, vote: dates.Vote, era: int
+    printed: Sequence[str], period: Period, vote: dates.OrderVote, era: int
 ) -> tuple[str, int, str]:
     """The one order (and era) in which all dates lie in the period; the vote if there is none."""
     for tried in (era, dates.BUDDHIST) if not era else (era,):
@@ -126,9 +129,9 @@ def _order_by_period(
 
 def _fits(printed: Sequence[str], order: str, period: Period, era: int) -> bool:
     """Whether every date, read in this order, lies in the period; in sequence, where no period is known."""
-    ends = [dates.read(text, order, era) for text in (period.start, period.end) if text]
+    ends = [dates.read_date(text, order, era) for text in (period.start, period.end) if text]
     texts = list(printed)
-    days = [dates.read(text, order, era, 2024) for text in texts]
+    days = [dates.read_date(text, order, era, 2024) for text in texts]
     if None in days or None in ends:
         return False
     end = ends[-1] if ends else None
@@ -138,7 +141,7 @@ def _fits(printed: Sequence[str], order: str, period: Period, era: int) -> bool:
         is_telling = len(set(found)) >= SEQUENCE_MIN
         return is_telling and found in (sorted(found), sorted(found, reverse=True))
     full = [
-        day if dates.has_year(text) else dates.complete(text, order, start=start, end=end)
+        day if dates.has_year(text) else dates.nearest_date(text, order, start=start, end=end)
         for text, day in zip(texts, days, strict=True)
     ]
     return start <= end and all(

@@ -5,16 +5,18 @@ and the arithmetic of the rows says which one it was.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from stateward.pipelines.statements import dates
+from stateward.pipelines.kit import dates
+from stateward.pipelines.kit.money import CURRENCY_CODES, SYMBOLS
+from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
 from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.lines import Cell, Line, cells_of
 from stateward.pipelines.statements.pdf.rows import DATED, Fact, owed
 from stateward.pipelines.statements.pdf.tokens import (
-    CODES,
+    StatementLine,
     Token,
     dates_in,
     has_decimals,
@@ -34,6 +36,8 @@ _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3
 _NUMBER = re.compile(r"(?:[0-9Xx*•.]{1,6}[- ]?){1,8}[0-9]{2,}")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
 _FIGURES = re.compile(r"[0-9]+(?:[.,'’ ][0-9]+)*")
+_BESIDE_AMOUNT = re.compile(r"[A-Z]{3}|[^\w\s.,'()+-]")
+_IN_LINE = re.compile(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]")
 STRONG_CARD = (
     "minim", "mindest", "asgari", "due date", "lagsta belopp", "pago para no generar", "最低", "到期", "ขั้นต่ำ",
 )  # fmt: skip
@@ -47,7 +51,7 @@ class Period(msgspec.Struct):
     is_told: bool = False  # labelled as the period
 
 
-def facts_of(lines: Sequence[Line], section: int) -> list[Fact]:
+def facts_of(lines: Sequence[StatementLine], section: int) -> list[Fact]:
     """Balances, totals and counts that lines print with a label."""
     found: list[Fact] = []
     for at, line in enumerate(lines):
@@ -55,7 +59,9 @@ def facts_of(lines: Sequence[Line], section: int) -> list[Fact]:
     return found
 
 
-def _line_facts(lines: Sequence[Line], at: int, line: Line, section: int) -> Iterator[Fact]:
+def _line_facts(
+    lines: Sequence[StatementLine], at: int, line: StatementLine, section: int
+) -> Iterator[Fact]:
     cells = cells_of(line)
     money = [token for token in line.money if _is_value(token)]
     labels = [(cell, *_label(cell, line)) for cell in cells]
@@ -80,7 +86,7 @@ def _is_value(token: Token) -> bool:
     )
 
 
-def _label(cell: Cell, line: Line) -> tuple[str, str, str]:
+def _label(cell: PdfCell, line: StatementLine) -> tuple[str, str, str]:
     """The kind of fact that a cell is the label of, its phrase, and the date in it."""
     words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
     text = say.plain(cell.text)
@@ -101,7 +107,7 @@ def _label(cell: Cell, line: Line) -> tuple[str, str, str]:
     return "", "", ""
 
 
-def _behind(money: Iterable[Token], cell: Cell, end: float, kind: str) -> str:
+def _behind(money: Iterable[Token], cell: PdfCell, end: float, kind: str) -> str:
     """The first amount behind a label, before the next label; one with decimals before one without."""
     found = [token for token in money if cell.x0 < token.x0 < end]
     if kind in _COUNTS:
@@ -121,7 +127,7 @@ def _is_year(text: str) -> bool:
     return len(text) == 4 and text.isdigit() and text[:2] in ("19", "20", "25")
 
 
-def _under(lines: Sequence[Line], at: int, cell: Cell, kind: str) -> str:
+def _under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: str) -> str:
     """The amount under a label, as summaries in boxes print it."""
     for line in lines[at + 1 : at + 1 + UNDER_LINES_MAX]:
         if line.page != lines[at].page or line.base - lines[at].base > UNDER_GAP_MAX * line.height:
@@ -133,7 +139,7 @@ def _under(lines: Sequence[Line], at: int, cell: Cell, kind: str) -> str:
     return ""
 
 
-def period_of(lines: Sequence[Line]) -> Period:
+def period_of(lines: Sequence[StatementLine]) -> Period:
     """The period that lines tell; else the two dates of one line; else the date of the statement.
 
     The lines come in the order of trust: what stands above the first table before what stands below it.
@@ -145,7 +151,7 @@ def period_of(lines: Sequence[Line]) -> Period:
     return _from_to(lines) or _month(lines) or Period("", _statement_date(lines))
 
 
-def _pair(line: Line) -> Period | None:
+def _pair(line: StatementLine) -> Period | None:
     found = [token for token in dates_in(line.words) if _is_full(token.text)]
     text = say.plain(line.text)
     is_told = bool(say.PERIOD_BOOK.found(text))
@@ -162,7 +168,7 @@ def _pair(line: Line) -> Period | None:
     return None
 
 
-def _half_year(line: Line, last: Token) -> Period | None:
+def _half_year(line: StatementLine, last: Token) -> Period | None:
     """`1 March to 31 March 2025`: the first date takes the year of the second."""
     before = [
         token for token in dates_in(line.words[: last.start]) if not dates.has_year(token.text)
@@ -172,7 +178,7 @@ def _half_year(line: Line, last: Token) -> Period | None:
     return Period(before[-1].text, last.text, True)
 
 
-def _from_to(lines: Sequence[Line]) -> Period | None:
+def _from_to(lines: Sequence[StatementLine]) -> Period | None:
     """A first and a last day on lines of their own: `From: …` and `To: …`."""
     start = end = ""
     for line in lines:
@@ -187,7 +193,7 @@ def _from_to(lines: Sequence[Line]) -> Period | None:
     return Period(start, end, True) if start and end else None
 
 
-def _month(lines: Sequence[Line]) -> Period | None:
+def _month(lines: Sequence[StatementLine]) -> Period | None:
     """`March 2025` as a title: the whole month."""
     for line in lines:
         found = _MONTH_YEAR.search(line.text)
@@ -202,7 +208,7 @@ def _month(lines: Sequence[Line]) -> Period | None:
     return None
 
 
-def _statement_date(lines: Sequence[Line]) -> str:
+def _statement_date(lines: Sequence[StatementLine]) -> str:
     """The date of a statement: a labelled one first, then any full date that stands alone."""
     alone = ""
     for line in lines:
@@ -219,7 +225,7 @@ def _is_full(text: str) -> bool:
     return dates.has_year(text) and not text.isdigit()
 
 
-def account_of(lines: Iterable[Line]) -> str:
+def account_of(lines: Iterable[StatementLine]) -> str:
     """The number of the account that lines name last, or ""."""
     found = ""
     for line in lines:
@@ -228,12 +234,12 @@ def account_of(lines: Iterable[Line]) -> str:
     return found
 
 
-def first_account(lines: Iterable[Line]) -> str:
+def first_account(lines: Iterable[StatementLine]) -> str:
     """The number of the account that lines name first, or ""."""
     return next((number for line in lines if (number := _account(line))), "")
 
 
-def _account(line: Line) -> str:
+def _account(line: StatementLine) -> str:
     if len(line.words) > LABEL_WORDS_MAX + 4:
         return ""
     if iban := _IBAN.search(line.text):
@@ -264,7 +270,7 @@ def account_key(number: str) -> str:
     return "".join(c for c in number.upper() if c.isalnum())
 
 
-def card_strength(lines: Sequence[Line]) -> int:
+def card_strength(lines: Sequence[StatementLine]) -> int:
     """How sure it is that this is a card: 0 no, 1 maybe (its name, a limit), 2 yes (a least payment, a due date).
 
     Prose does not count: banks offer cards on the statements of accounts.
@@ -285,11 +291,11 @@ def card_strength(lines: Sequence[Line]) -> int:
     return strength
 
 
-def _has_value(line: Line) -> bool:
+def _has_value(line: StatementLine) -> bool:
     return any(has_decimals(token.text) for token in line.money) or bool(dates_in(line.words))
 
 
-def is_bank(lines: Iterable[Line]) -> bool:
+def is_bank(lines: Iterable[StatementLine]) -> bool:
     """Whether words of bank accounts are printed, in lines that are no prose."""
     return any(
         len(line.words) <= LABEL_WORDS_MAX and bool(say.BANK_BOOK.found(say.plain(line.text)))
@@ -297,31 +303,16 @@ def is_bank(lines: Iterable[Line]) -> bool:
     )
 
 
-def currency_of(lines: Iterable[Line], texts: Iterable[str]) -> str:
+def currency_of(lines: Iterable[StatementLine], texts: Iterable[str]) -> str:
     """The currency printed with the amounts, else the one that the lines name most."""
-    counts: dict[str, int] = {}
-    for text in texts:
-        for word in re.findall(r"[A-Z]{3}|[^\w\s.,'()+-]", text):
-            code = _SYMBOLS.get(word, word if word in CODES else "")
-            if code:
-                counts[code] = counts.get(code, 0) + 1
+    counts = Counter(code for text in texts for code in _currencies(_BESIDE_AMOUNT, text))
     if not counts:
-        for line in lines:
-            for word in re.findall(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]", line.text):
-                code = _SYMBOLS.get(word, word if word in CODES else "")
-                if code:
-                    counts[code] = counts.get(code, 0) + 1
+        counts = Counter(code for line in lines for code in _currencies(_IN_LINE, line.text))
     return max(counts, key=lambda code: counts[code]) if counts else ""
 
 
-_SYMBOLS = {
-    "€": "EUR",
-    "£": "GBP",
-    "₹": "INR",
-    "฿": "THB",
-    "₩": "KRW",
-    "₽": "RUB",
-    "₺": "TRY",
-    "₫": "VND",
-    "₪": "ILS",
-}
+def _currencies(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    for word in pattern.findall(text):
+        code = SYMBOLS.get(word, word if word in CURRENCY_CODES else "")
+        if code:
+            yield code

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.columns import Column, Heading, place
-from stateward.pipelines.statements.pdf.lines import Line
-from stateward.pipelines.statements.pdf.pages import Word
 from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
+    StatementLine,
     Token,
     date_at,
     has_decimals,
@@ -27,7 +27,7 @@ _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
 class Parsed(msgspec.Struct, gc=False):
     """One line in its columns."""
 
-    line: Line
+    line: StatementLine
     date: str
     value_date: str
     money: dict[str, str]
@@ -46,7 +46,7 @@ class Parsed(msgspec.Struct, gc=False):
         return not say.MOVES.isdisjoint(self.money)
 
 
-def parse_line(heading: Heading, line: Line) -> Parsed:
+def parse_line(heading: Heading, line: StatementLine) -> Parsed:
     """The words of a line, each in its column."""
     words = line.words
     found = _dates(heading, words)
@@ -81,7 +81,7 @@ def _years(heading: Heading, parsed: Parsed) -> set[int]:
     return found
 
 
-def _dates(heading: Heading, words: Sequence[Word]) -> dict[str, Token]:
+def _dates(heading: Heading, words: Sequence[PdfWord]) -> dict[str, Token]:
     """The dates of a line by role; the first column of dates is the date unless it is a value date."""
     columns = [column for column in heading.columns if column.role in say.DATED]
     has_date = any(column.role == say.DATE for column in columns)
@@ -103,7 +103,7 @@ def _dates(heading: Heading, words: Sequence[Word]) -> dict[str, Token]:
 
 
 def _date_under(
-    heading: Heading, column: Column, words: Sequence[Word], start: int
+    heading: Heading, column: Column, words: Sequence[PdfWord], start: int
 ) -> Token | None:
     """The date that begins nearest to where its heading does, from a word on."""
     nexts = [c.x0 for c in heading.columns if c.x0 > column.x0 and c.role not in say.DATED]
@@ -138,7 +138,7 @@ def text_start(heading: Heading) -> float:
     return min((c.x0 for c in heading.columns if c.role in say.WORDY), default=0.0)
 
 
-def _put_text(heading: Heading, parsed: Parsed, words: list[tuple[int, Word]]) -> None:
+def _put_text(heading: Heading, parsed: Parsed, words: list[tuple[int, PdfWord]]) -> None:
     """Words that are neither date nor amount, into the columns of text that they stand in."""
     has_text = any(column.role in (say.TEXT, say.PARTY) for column in heading.columns)
     texts: list[str] = []
@@ -173,7 +173,7 @@ def _put_text(heading: Heading, parsed: Parsed, words: list[tuple[int, Word]]) -
     parsed.text, parsed.party = " ".join(texts), " ".join(parties)
 
 
-def _text_role(heading: Heading, word: Word) -> tuple[str, str]:
+def _text_role(heading: Heading, word: PdfWord) -> tuple[str, str]:
     """The column that a word begins in: the last one whose heading begins no further right."""
     role, title = say.TEXT, ""
     for column in heading.columns:

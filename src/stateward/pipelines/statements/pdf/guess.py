@@ -14,15 +14,14 @@ from stateward.pipelines.statements.pdf.columns import (
     Heading,
     is_in_text,
 )
-from stateward.pipelines.statements.pdf.lines import Line
-from stateward.pipelines.statements.pdf.tokens import Token, date_at, has_decimals
+from stateward.pipelines.statements.pdf.tokens import StatementLine, Token, date_at, has_decimals
 
 ROWS_MIN = 2
 SHARE_MIN = 0.08  # of the rows: an edge that fewer have is chance
 COLUMNS_MAX = 4
 
 
-def guess_heading(lines: Sequence[Line]) -> Heading | None:
+def guess_heading(lines: Sequence[StatementLine]) -> Heading | None:
     """A heading for all lines of a file that has none; it stands above the first line that looks like a row."""
     rows = [
         (line, token, _figures(line, token)) for line in lines if (token := date_at(line.words, 0))
@@ -47,7 +46,7 @@ def guess_heading(lines: Sequence[Line]) -> Heading | None:
     return Heading(first.page, first.number - 1, first.number - 1, columns, is_guessed=True)
 
 
-def _figures(line: Line, token: Token) -> list[Token]:
+def _figures(line: StatementLine, token: Token) -> list[Token]:
     """Amounts with decimals behind the date of a line, and not within its text."""
     return [
         found
@@ -70,7 +69,9 @@ def _edges(rows: Sequence[Sequence[Token]]) -> list[float]:
     return sorted(edges[:COLUMNS_MAX])
 
 
-def _roles(rows: Sequence[tuple[Line, Token, list[Token]]], edges: Sequence[float]) -> list[str]:
+def _roles(
+    rows: Sequence[tuple[StatementLine, Token, list[Token]]], edges: Sequence[float]
+) -> list[str]:
     """What columns of figures are, by which of them are filled together."""
     filled = [
         [any(abs(token.x1 - edge) <= EDGE_NEAR for token in figures) for edge in edges]

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from stateward.pipelines.statements import dates, interpret
+from stateward.pipelines.kit import dates
+from stateward.pipelines.statements import interpret
 from stateward.pipelines.statements.model import Terms
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.rows import DATED, Fact
@@ -38,7 +39,7 @@ def _by_date(facts: Sequence[Fact], terms: Terms) -> tuple[Known, Known]:
         (day, (fact, value))
         for fact in facts
         if fact.kind == DATED
-        and (day := dates.read(fact.date, terms.date_order or "dmy", terms.era))
+        and (day := dates.read_date(fact.date, terms.date_order or "dmy", terms.era))
         and (value := _balance(fact.value, terms)) is not None
     ]
     if not found:

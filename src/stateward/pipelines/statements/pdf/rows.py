@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import msgspec
 
-from stateward.pipelines.statements import dates
+from stateward.pipelines.kit import dates
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.columns import Heading
 from stateward.pipelines.statements.pdf.fields import (
@@ -21,9 +21,8 @@ from stateward.pipelines.statements.pdf.fields import (
     has_letters,
     text_start,
 )
-from stateward.pipelines.statements.pdf.lines import Line
 from stateward.pipelines.statements.pdf.manner import CLOSER, Manner
-from stateward.pipelines.statements.pdf.tokens import dates_in
+from stateward.pipelines.statements.pdf.tokens import StatementLine, dates_in
 
 CONTINUED_GAP_MAX = 2.0  # of the height of a line: text further below is not of the row
 LINES_PER_ROW_MAX = 40
@@ -82,8 +81,8 @@ class Builder:
     def __init__(self) -> None:
         self.sections: list[list[Entry]] = []
         self.facts: list[Fact] = []
-        self.context: list[Line] = []  # lines since the last row: titles of what comes
-        self.unread: list[Line] = []
+        self.context: list[StatementLine] = []  # lines since the last row: titles of what comes
+        self.unread: list[StatementLine] = []
         self._open: Entry | None = None
         self._date = ""
         self._direction = ""
@@ -183,14 +182,14 @@ class Builder:
         else:
             self._leave(one.line)
 
-    def _leave(self, line: Line) -> None:
+    def _leave(self, line: StatementLine) -> None:
         """A line that is of no row: the table has ended, or pauses."""
         self._close()
         self._last = None
         self._is_running = False
         self.context.append(line)
 
-    def _goes_on(self, heading: Heading, entry: Entry, line: Line) -> bool:
+    def _goes_on(self, heading: Heading, entry: Entry, line: StatementLine) -> bool:
         """Whether text goes on a row: close below it, or at the top of the next page within its column."""
         if line.page == entry.last_page:
             return line.base - entry.last_base <= CONTINUED_GAP_MAX * line.height
@@ -287,7 +286,7 @@ class Builder:
         """No more lines."""
         self._close()
 
-    def _is_near(self, entry: Entry, line: Line, lines: float) -> bool:
+    def _is_near(self, entry: Entry, line: StatementLine, lines: float) -> bool:
         if line.page != entry.last_page:
             return line.page == entry.last_page + 1
         return line.base - entry.last_base <= lines * line.height
@@ -432,13 +431,13 @@ def _is_label(text: str, phrase: str) -> bool:
     return len(text.split()) <= len(phrase.split()) + 3
 
 
-def _box(line: Line) -> list[float]:
+def _box(line: StatementLine) -> list[float]:
     tops = [word.top for word in line.words]
     bottoms = [word.bottom for word in line.words]
     return [line.x0, min(tops), max(word.x1 for word in line.words), max(bottoms)]
 
 
-def _grow(box: list[float], line: Line) -> None:
+def _grow(box: list[float], line: StatementLine) -> None:
     other = _box(line)
     box[:] = [
         min(box[0], other[0]),

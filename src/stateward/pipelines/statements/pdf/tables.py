@@ -14,8 +14,8 @@ from stateward.pipelines.statements.pdf.columns import (
 )
 from stateward.pipelines.statements.pdf.fields import Parsed, parse_line
 from stateward.pipelines.statements.pdf.guess import guess_heading
-from stateward.pipelines.statements.pdf.lines import Line
 from stateward.pipelines.statements.pdf.manner import Manner, manner_of
+from stateward.pipelines.statements.pdf.tokens import StatementLine
 
 SAME_PLACE = 4.0  # points: headings of one table on two pages stand so close
 
@@ -24,22 +24,22 @@ class Table(msgspec.Struct):
     """A heading and the lines below it, up to the next heading."""
 
     heading: Heading
-    lines: list[Line]
-    above: list[Line]
+    lines: list[StatementLine]
+    above: list[StatementLine]
     parts: list[tuple[Heading, list[Parsed]]] = []  # side by side, if there are several
     manner: Manner = Manner(False, 0.0)
 
 
-def tables_of(pages: list[list[Line]]) -> list[Table]:
+def tables_of(pages: list[list[StatementLine]]) -> list[Table]:
     """Every table of a file, measured and in its columns; guessed from its rows if no heading is known."""
     tables = _tables(pages) or _guessed([line for page in pages for line in page])
     _share_measures(tables)
     return tables
 
 
-def _tables(pages: list[list[Line]]) -> list[Table]:
+def _tables(pages: list[list[StatementLine]]) -> list[Table]:
     tables: list[Table] = []
-    above: list[Line] = []
+    above: list[StatementLine] = []
     for lines in pages:
         at = 0
         while at < len(lines):
@@ -54,7 +54,7 @@ def _tables(pages: list[list[Line]]) -> list[Table]:
     return tables
 
 
-def _guessed(lines: list[Line]) -> list[Table]:
+def _guessed(lines: list[StatementLine]) -> list[Table]:
     """The one table of a file without any heading that is known, from its first row on."""
     heading = guess_heading(lines)
     if heading is None:
@@ -64,7 +64,7 @@ def _guessed(lines: list[Line]) -> list[Table]:
     return [Table(heading, lines[at:], lines[:at])]
 
 
-def _heading(lines: list[Line], at: int) -> Heading | None:
+def _heading(lines: list[StatementLine], at: int) -> Heading | None:
     """The heading at a line, with the lines that repeat it in another language."""
     heading = heading_at(lines, at)
     if heading is None:
@@ -125,7 +125,7 @@ def _is_alike(one: Heading, other: Heading) -> bool:
     )
 
 
-def _side_by_side(table: Table) -> Iterator[tuple[Heading, list[Line]]]:
+def _side_by_side(table: Table) -> Iterator[tuple[Heading, list[StatementLine]]]:
     """A table as it is, or each of the tables that stand side by side under one heading."""
     parts = parts_of(table.heading)
     if len(parts) == 1:
@@ -137,9 +137,9 @@ def _side_by_side(table: Table) -> Iterator[tuple[Heading, list[Line]]]:
         yield part, list(_clipped(table.lines, left, starts[number + 1]))
 
 
-def _clipped(lines: Sequence[Line], left: float, right: float) -> Iterator[Line]:
+def _clipped(lines: Sequence[StatementLine], left: float, right: float) -> Iterator[StatementLine]:
     for line in lines:
         words = [word for word in line.words if left <= word.x0 < right]
         if words and not say.SUM_BOOK.begins(say.plain(line.text)):
             text = " ".join(word.text for word in words)
-            yield Line(line.page, line.number, line.base, line.height, words, text)
+            yield StatementLine(line.page, line.number, line.base, line.height, words, text)

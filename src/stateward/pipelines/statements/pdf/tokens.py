@@ -6,8 +6,10 @@ from functools import lru_cache
 
 import msgspec
 
-from stateward.pipelines.statements import dates, money
-from stateward.pipelines.statements.pdf.pages import Word
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.kit.money import CURRENCY_CODES
+from stateward.pipelines.kit.pdf.lines import PdfLine
+from stateward.pipelines.kit.pdf.pages import PdfWord
 
 CACHE_MAX = 1 << 16
 DATE_WORDS_MAX = 5
@@ -18,12 +20,6 @@ MARK_CHARS_MAX = 3  # longer ones are words of a text that follows
 DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
 CHARS_MAX = 32
 FOOTNOTES = "*†‡"  # behind an amount they point to a note
-
-CODES = frozenset(
-    "AED ARS AUD BGN BHD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JOD JPY KES KRW KWD"
-    " KZT MAD MXN MYR NGN NOK NZD OMR PEN PHP PKR PLN QAR RMB RON RSD RUB SAR SEK SGD THB TND TRY TWD UAH USD UYU"
-    " VND ZAR".split()
-)
 
 _DIGIT = re.compile(r"[0-9]")
 _DECIMALS = re.compile(r"[.,][0-9]{2,3}[^0-9]*$")
@@ -41,11 +37,25 @@ class Token(msgspec.Struct, gc=False):
     end: int
 
 
+class StatementLine(PdfLine):
+    """A line of a statement, with its amounts."""
+
+    _money: list[Token] | None = None
+
+    @property
+    def money(self) -> list[Token]:
+        """Every amount in it, looked for once."""
+        if self._money is None:
+            self._money = money_in(self.words)
+        return self._money
+
+
 @lru_cache(maxsize=CACHE_MAX)
 def is_date(text: str) -> bool:
     """Whether a text is a date where a date is expected: there, `12.05` is one."""
     return len(text) <= CHARS_MAX and (
-        bool(dates.orders(text)) or (_is_day_month(text) and bool(dates.orders(text + ".")))
+        bool(dates.possible_orders(text))
+        or (_is_day_month(text) and bool(dates.possible_orders(text + ".")))
     )
 
 
@@ -76,11 +86,11 @@ def is_beside_money(text: str) -> bool:
         not low
         or low in money.SYMBOLS
         or (low.rstrip(".") in money.MARKS and len(low) <= MARK_CHARS_MAX)
-        or bare in CODES
+        or bare in CURRENCY_CODES
     )
 
 
-def date_at(words: Sequence[Word], start: int) -> Token | None:
+def date_at(words: Sequence[PdfWord], start: int) -> Token | None:
     """The longest date that begins with a word."""
     first = words[start]
     if not (_DIGIT.search(first.text) or dates.fold(first.text.strip(".,")) in _DATE_NAMES):
@@ -98,7 +108,7 @@ def date_at(words: Sequence[Word], start: int) -> Token | None:
         if (
             best is not None
             and ":" not in word.text
-            and dates.parts(bare) == dates.parts(best.text)
+            and dates.split_date(bare) == dates.split_date(best.text)
         ):
             break  # more words, but not more of a date
         if is_date(bare):
@@ -108,7 +118,7 @@ def date_at(words: Sequence[Word], start: int) -> Token | None:
     return best
 
 
-def dates_in(words: Sequence[Word]) -> list[Token]:
+def dates_in(words: Sequence[PdfWord]) -> list[Token]:
     """Every date of a line, from left to right."""
     found: list[Token] = []
     at = 0
@@ -120,7 +130,7 @@ def dates_in(words: Sequence[Word]) -> list[Token]:
     return found
 
 
-def money_in(words: Sequence[Word], start: int = 0) -> list[Token]:
+def money_in(words: Sequence[PdfWord], start: int = 0) -> list[Token]:
     """Every amount of a line, the widest that its words make; numbers without decimals too."""
     found: list[Token] = []
     at = start
@@ -132,7 +142,7 @@ def money_in(words: Sequence[Word], start: int = 0) -> list[Token]:
     return found
 
 
-def _money_at(words: Sequence[Word], start: int) -> Token | None:
+def _money_at(words: Sequence[PdfWord], start: int) -> Token | None:
     first = words[start]
     is_figure = bool(_DIGIT.search(first.text))
     if not is_figure and not is_beside_money(first.text):
@@ -159,21 +169,21 @@ def _may_follow(text: str, word: str) -> bool:
     if not _DIGIT.search(text):
         return True
     bare = word.strip(_EDGES)
-    is_currency = bare in CODES or bare.casefold() in money.SYMBOLS
+    is_currency = bare in CURRENCY_CODES or bare.casefold() in money.SYMBOLS
     has_currency = any(
-        part.strip(_EDGES) in CODES or part.strip(_EDGES).casefold() in money.SYMBOLS
+        part.strip(_EDGES) in CURRENCY_CODES or part.strip(_EDGES).casefold() in money.SYMBOLS
         for part in text.split()
     )
     return not (is_currency and (has_currency or word[0] in _EDGES))
 
 
-def _is_figured(text: str, words: Sequence[Word], start: int, end: int) -> bool:
+def _is_figured(text: str, words: Sequence[PdfWord], start: int, end: int) -> bool:
     """Figures of several words are thousands: `1 234,56`, and not `4411 27.00`."""
     figures = [word.text for word in words[start:end] if _DIGIT.search(word.text)]
     return len(figures) == 1 or not (has_decimals(figures[0]) or len(figures[0].lstrip("-+(")) > 3)
 
 
-def _goes_on(last: Word, word: Word) -> bool:
+def _goes_on(last: PdfWord, word: PdfWord) -> bool:
     gap = word.x0 - last.x1
     height = last.bottom - last.top
     if _DIGIT.search(last.text) and _DIGIT.search(word.text):

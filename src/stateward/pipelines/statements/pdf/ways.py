@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import msgspec
 
-from stateward.pipelines.statements import money
+from stateward.pipelines.kit import money
 from stateward.pipelines.statements.model import Place, Row, Terms
 from stateward.pipelines.statements.pdf import vocabulary as say
 from stateward.pipelines.statements.pdf.facts import Period
@@ -50,7 +50,8 @@ def ways_of(story: Story, terms: Terms) -> Iterator[Way]:
 
 def _column_ways(story: Story, terms: Terms) -> Iterator[Way]:
     is_signed = any(
-        (read := money.read(entry.money.get(say.DEBIT, ""), terms.decimal)) and read.value < 0
+        (read := money.read_amount(entry.money.get(say.DEBIT, ""), terms.decimal))
+        and read.value < 0
         for entry in story.entries
     )
     sign = "columns_signed" if is_signed else "columns"
@@ -115,12 +116,12 @@ def _amount_ways(story: Story, terms: Terms) -> Iterator[Way]:
 
 
 def _is_marked(entry: Entry, decimal: str) -> bool:
-    read = money.read(entry.money.get(say.AMOUNT, ""), decimal)
+    read = money.read_amount(entry.money.get(say.AMOUNT, ""), decimal)
     return read is not None and (read.value < 0 or bool(read.mark or entry.mark))
 
 
 def _is_positive(entry: Entry, decimal: str) -> bool:
-    read = money.read(entry.money.get(say.AMOUNT, ""), decimal)
+    read = money.read_amount(entry.money.get(say.AMOUNT, ""), decimal)
     return read is not None and read.value > 0 and not money.mark_sign(read.mark or entry.mark) > 0
 
 

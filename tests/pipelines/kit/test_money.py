@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from stateward.pipelines.statements import money
+from stateward.pipelines.kit import money
 
 AMOUNTS = [
     ("0", ".", "0"),
@@ -144,7 +144,7 @@ def test_a_minority_does_not_turn_a_vote_and_is_counted() -> None:
 def test_an_amount_is_written_with_the_decimals_of_its_currency(
     value: str, currency: str, text: str
 ) -> None:
-    assert money.exact(Decimal(value), currency) == text
+    assert money.format_amount(Decimal(value), currency) == text
 
 
 SHAPES: dict[str, tuple[str, Callable[[Decimal], str]]] = {

@@ -1,7 +1,8 @@
-"""Printed dates, read exactly, and `None` for whatever is not a date.
+"""Printed dates as days: one text, one date, or None if the text is not a date.
 
 Whether 05/06/2024 is in May or in June cannot be seen from one date, so the order is voted over a whole column
-(`vote_order`) and stays undecided where nothing decides it. A date that starts with its year is never re-ordered.
+(`vote_order`) and stays undecided where nothing decides it. A date that starts with its year is never reordered.
+Dates inside running text are found by `date_finder`.
 """
 
 import re
@@ -14,20 +15,23 @@ from typing import NamedTuple
 CACHE_MAX = 1 << 16
 TEXT_CHARS_MAX = 60
 YEAR_MIN, YEAR_MAX = 1900, 2199
-BUDDHIST = 543
-BUDDHIST_FROM = 2400
-CENTURY_PIVOT = 70  # 70..99 are of the last century, 00..69 of this one
-DAYS_NEAR = 45
+BUDDHIST = 543  # years that the Thai calendar is ahead
+BUDDHIST_FROM = 2400  # a printed year from here on is Buddhist
+CENTURY_PIVOT = 70  # of two-digit years, 70..99 are of the last century, 00..69 of this one
+DAYS_NEAR = 45  # outside of a period: a card payment is booked late, but not a month and a half
+LEAP_YEAR = 2024  # stands in for a year that is not printed, so that 29 February is a date
 
-ORDERS = ("ymd", "dmy", "mdy")
+ORDER_NAMES = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
+ORDERS = tuple(ORDER_NAMES)
 
-# Twelve names each, full and short, as people print them; accents, dots and case do not matter.
+# A language code and twelve names, full or short, as they are printed; accents, dots and case do not matter.
 MONTH_TABLE = """
 en January February March April May June July August September October November December
 en Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec
 en Jan Feb Mar Apr May June July Aug Sept Oct Nov Dec
 de Januar Februar März April Mai Juni Juli August September Oktober November Dezember
 de Jän Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez
+de Jan Feb Mrz Apr Mai Jun Jul Aug Sep Okt Nov Dez
 de Jänner Feber Maerz Apr Mai Jun Jul Aug Sept Okt Nov Dez
 fr janvier février mars avril mai juin juillet août septembre octobre novembre décembre
 fr janv févr mars avr mai juin juil août sept oct nov déc
@@ -78,17 +82,17 @@ _TIME_TAIL = re.compile(
 )
 
 
-class Parts(NamedTuple):
-    """The numbers of a date in the order printed; `order` is set where the text itself says it."""
+class DateParts(NamedTuple):
+    """The numbers of a date in the order printed; `order` is set where the text itself shows it."""
 
     numbers: tuple[int, ...]  # two (no year) or three
-    order: str = ""  # "ymd", "dmy", "mdy"; "" = by the terms; "dm" and "md" have no year
+    order: str = ""  # "ymd", "dmy", "mdy", "dm" without a year; "" where the reader must know it
     separator: str = ""
     year_digits: int = 4
 
 
-class Vote(NamedTuple):
-    """What a column says of the order of its dates. `order` "" is undecided."""
+class OrderVote(NamedTuple):
+    """The order in which a column prints its dates; "" is undecided. `against` counts dates that contradict it."""
 
     order: str
     era: int
@@ -109,99 +113,131 @@ MONTHS = {
 }
 
 
+def month_names(*languages: str) -> dict[str, int]:
+    """The months of some languages by their names in small letters, with and without accents."""
+    names: dict[str, int] = {}
+    for language, *months in map(str.split, MONTH_TABLE.strip().splitlines()):
+        if language in languages:
+            for number, name in enumerate(months, start=1):
+                names |= {name.casefold(): number, fold(name): number}
+    return names
+
+
 @lru_cache(maxsize=CACHE_MAX)
-def parts(text: str) -> Parts | None:
-    """A date in its parts; None if the text is not one, or holds more than one."""
+def split_date(text: str) -> DateParts | None:
+    """The parts of a date; None if the text is not one, or contains more than one."""
     text = text.strip()
     if not text or len(text) > TEXT_CHARS_MAX:
         return None
     if found := _ISO.fullmatch(text):
-        return Parts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
+        return DateParts((int(found[1]), int(found[2]), int(found[3])), "ymd", "-")
     if found := _NUMERIC.fullmatch(text):
         return _numeric(found)
     if found := _COMPACT.fullmatch(text):
         return _compact(found[1])
     if _SHORT.fullmatch(text):
-        return Parts((int(text[:2]), int(text[2:4]), int(text[4:])), "", "", 2)
+        return DateParts((int(text[:2]), int(text[2:4]), int(text[4:])), "", "", 2)
     return _named(text)
 
 
 @lru_cache(maxsize=CACHE_MAX)
-def read(text: str, order: str, era: int = 0, year: int = 0) -> date | None:
-    """The date that a text is in this order. `year` is used where none is printed."""
-    found = parts(text)
+def read_date(text: str, order: str, era: int = 0, year: int = 0) -> date | None:
+    """The day that a text prints, read in this order; `year` is used where none is printed."""
+    found = split_date(text)
     if found is None:
         return None
     if found.order in ("dm", "md") or len(found.numbers) == 2:
         return _without_year(found, order, year)
-    return _made(found.numbers, found.order or order, era, found.year_digits)
+    return _build(found.numbers, found.order or order, era, found.year_digits)
 
 
 def is_date(text: str) -> bool:
     """Whether a text is a date in any order."""
-    return bool(orders(text))
+    return bool(possible_orders(text))
 
 
 @lru_cache(maxsize=CACHE_MAX)
-def orders(text: str) -> frozenset[str]:
-    """The orders in which a text is a date. One without a year is taken for a leap year."""
-    found = parts(text)
+def possible_orders(text: str) -> frozenset[str]:
+    """The orders in which a text is a date; none if it is no date at all."""
+    found = split_date(text)
     if found is None:
         return frozenset()
     if len(found.numbers) == 2:
-        ways = {"dmy": _without_year(found, "dmy", 2024), "mdy": _without_year(found, "mdy", 2024)}
         if found.order:
-            ways = dict.fromkeys(ORDERS, ways["dmy" if found.order == "dm" else "mdy"])
-        return frozenset(name for name, day in ways.items() if day)
+            return frozenset(ORDERS) if _without_year(found, "dmy", LEAP_YEAR) else frozenset()
+        return frozenset(
+            order for order in ("dmy", "mdy") if _without_year(found, order, LEAP_YEAR)
+        )
     names = (found.order,) if found.order else ORDERS
     return frozenset(
-        name for name in names if _made(found.numbers, name, 0, found.year_digits) is not None
+        order for order in names if _build(found.numbers, order, 0, found.year_digits) is not None
     )
 
 
 def has_year(text: str) -> bool:
     """Whether a date prints its year."""
-    found = parts(text)
+    found = split_date(text)
     return found is not None and len(found.numbers) == 3
 
 
-def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") -> Vote:
-    """The order of a column of dates, by those that can be read in one way only.
+def vote_order(texts: Iterable[str], *, usual: str = "", why_usual: str = "") -> OrderVote:
+    """The order of a column of dates, by the dates that are valid in one order only.
 
-    `usual` decides where no date does, and only then: what the language of the headings or a setting says.
+    `usual` decides where no date does, and only then: what the language of the headings or a setting suggests.
     """
     counts = dict.fromkeys(ORDERS, 0)
     sample: dict[str, str] = {}
     open_count, era, dots = 0, 0, 0
     for text in texts:
-        found, ways = parts(text), orders(text)
-        if found is None or not ways:
+        found, orders = split_date(text), possible_orders(text)
+        if found is None or not orders:
             continue
-        era = era or _era(found)
-        if found.order:  # it says its own order, and nothing of the others
+        if any(BUDDHIST_FROM <= n < BUDDHIST_FROM + 300 for n in found.numbers):
+            era = BUDDHIST
+        if found.order:  # it shows its own order, which says nothing about the others
             continue
-        ways = _likely(ways, found)
-        if len(ways) == 1:
-            (way,) = ways
-            counts[way] += 1
-            sample.setdefault(way, text)
+        if (
+            found.year_digits == 2 and len(orders) > 1
+        ):  # 01/02/03: hardly anyone puts a short year first
+            orders = orders - {"ymd"}
+        if len(orders) == 1:
+            (order,) = orders
+            counts[order] += 1
+            sample.setdefault(order, text)
         elif found.numbers[0] != found.numbers[1]:
             open_count += 1
             dots += found.separator == "."
-    return _verdict(
-        counts, sample, open_count=open_count, dots=dots, usual=(usual, why_usual), era=era
-    )
+    if any(counts.values()):
+        return _elected(counts, sample, era)
+    if not open_count:
+        return OrderVote(usual or "ymd", era, "every date shows its own order")
+    if dots == open_count:
+        return OrderVote("dmy", era, "day first: the dates are written with points")
+    if usual:
+        return OrderVote(usual, era, why_usual)
+    return OrderVote("", era, "every date could be day first or month first")
 
 
-def complete(text: str, order: str, *, start: date, end: date) -> date | None:
-    """A date that prints no year, in the year that puts it into (or nearest to) a period."""
-    days = [read(text, order, 0, year) for year in range(start.year - 1, end.year + 2)]
+def _elected(counts: dict[str, int], sample: dict[str, str], era: int) -> OrderVote:
+    won = max(ORDERS, key=lambda order: counts[order])
+    against = sum(counts.values()) - counts[won]
+    if against >= counts[won]:
+        names = " and ".join(repr(text) for text in sample.values())
+        return OrderVote("", era, f"{names} contradict each other", against)
+    many = f"{counts[won]} dates such as" if counts[won] > 1 else "one date,"
+    why = f"{ORDER_NAMES[won]}: {many} {sample[won]!r} cannot be read in another order"
+    return OrderVote(won, era, why, against)
+
+
+def nearest_date(text: str, order: str, *, start: date, end: date) -> date | None:
+    """A date printed without a year, in the year that puts it into (or nearest to) a period."""
+    days = [read_date(text, order, 0, year) for year in range(start.year - 1, end.year + 2)]
     found = [day for day in days if day is not None]
     return min(found, key=lambda day: _distance(day, start, end)) if found else None
 
 
 def is_near(day: date, start: date, end: date, *, days: int = DAYS_NEAR) -> bool:
-    """Whether a day lies in a period, or so little outside that only its booking was late."""
+    """Whether a day lies in a period, or so little outside of it that only its booking was late."""
     return start - timedelta(days=days) <= day <= end + timedelta(days=days)
 
 
@@ -211,53 +247,7 @@ def _distance(day: date, start: date, end: date) -> int:
     return (day - end).days if day > end else 0
 
 
-def _verdict(
-    counts: dict[str, int],
-    sample: dict[str, str],
-    *,
-    open_count: int,
-    dots: int,
-    usual: tuple[str, str],
-    era: int,
-) -> Vote:
-    if any(counts.values()):
-        won = max(ORDERS, key=lambda name: counts[name])
-        against = sum(counts.values()) - counts[won]
-        if against >= counts[won]:
-            names = " and ".join(repr(text) for text in sample.values())
-            return Vote("", era, f"{names} contradict each other", against)
-        many = f"{counts[won]} dates such as" if counts[won] > 1 else "one date,"
-        why = f"{_said(won)}: {many} {sample[won]!r} can be read in no other way"
-        return Vote(won, era, why, against)
-    if open_count:
-        return _fallback(open_count, dots, usual, era)
-    return Vote(usual[0] or "ymd", era, "every date says its own order")
-
-
-def _fallback(open_count: int, dots: int, usual: tuple[str, str], era: int) -> Vote:
-    if dots == open_count:
-        return Vote("dmy", era, "day first: the dates are written with points")
-    if usual[0]:
-        return Vote(usual[0], era, usual[1])
-    return Vote("", era, "every date could be day first or month first")
-
-
-def _said(order: str) -> str:
-    return {"ymd": "year first", "dmy": "day first", "mdy": "month first"}[order]
-
-
-def _likely(ways: frozenset[str], found: Parts | None) -> frozenset[str]:
-    """Without the year-first reading of a short year, unless it is the only one."""
-    if found is not None and found.year_digits == 2 and len(ways) > 1:
-        return ways - {"ymd"}
-    return ways
-
-
-def _era(found: Parts) -> int:
-    return BUDDHIST if any(BUDDHIST_FROM <= n < BUDDHIST_FROM + 300 for n in found.numbers) else 0
-
-
-def _numeric(found: re.Match[str]) -> Parts | None:
+def _numeric(found: re.Match[str]) -> DateParts | None:
     first, separator, second, third = found[1], found[2], found[3], found[4]
     separator = "-" if separator > "\u2000" else separator
     if len(first) == 3:
@@ -265,24 +255,24 @@ def _numeric(found: re.Match[str]) -> Parts | None:
     if len(first) == 4:
         if third is None or len(third) > 2:
             return None
-        return Parts((int(first), int(second), int(third)), "ymd", separator)
+        return DateParts((int(first), int(second), int(third)), "ymd", separator)
     if third is None:
-        # 12.05 is a figure sooner than a date; only 12.05. or 12/05 is one.
+        # 12.05 is rather a number than a date; only 12.05. and 12/05 are dates.
         if found["time"] or (separator == "." and not found[0].endswith(".")):
             return None
-        return Parts((int(first), int(second)), "", separator, 0)
+        return DateParts((int(first), int(second)), "", separator, 0)
     if len(third) == 1:
         return None
-    return Parts((int(first), int(second), int(third)), "", separator, len(third))
+    return DateParts((int(first), int(second), int(third)), "", separator, len(third))
 
 
-def _compact(digits: str) -> Parts | None:
+def _compact(digits: str) -> DateParts | None:
     if YEAR_MIN <= int(digits[:4]) <= YEAR_MAX or int(digits[:4]) >= BUDDHIST_FROM:
-        return Parts((int(digits[:4]), int(digits[4:6]), int(digits[6:])), "ymd")
-    return Parts((int(digits[:2]), int(digits[2:4]), int(digits[4:])), "", "")
+        return DateParts((int(digits[:4]), int(digits[4:6]), int(digits[6:])), "ymd")
+    return DateParts((int(digits[:2]), int(digits[2:4]), int(digits[4:])), "", "")
 
 
-def _named(text: str) -> Parts | None:
+def _named(text: str) -> DateParts | None:
     """`5 janv. 2024`, `Jan 5, 2024`, `05-JAN-24`, `5. März`, `Mon 5 Jan`."""
     tokens = _TOKENS.findall(_TIME_TAIL.sub("", text))
     numbers: list[str] = []
@@ -307,19 +297,19 @@ def _other_month(tokens: Sequence[str], token: str) -> bool:
     return any(fold(other) in MONTHS for other in tokens if other != token and not other.isdigit())
 
 
-def _named_parts(numbers: list[str], month: int, month_at: int) -> Parts | None:
+def _named_parts(numbers: list[str], month: int, month_at: int) -> DateParts | None:
     if len(numbers) == 1:
-        return Parts((int(numbers[0]), month), "dm", " ", 0) if len(numbers[0]) < 3 else None
+        return DateParts((int(numbers[0]), month), "dm", " ", 0) if len(numbers[0]) < 3 else None
     first, second = numbers
     if len(first) == 4:
-        return Parts((int(first), month, int(second)), "ymd", " ") if len(second) < 3 else None
+        return DateParts((int(first), month, int(second)), "ymd", " ") if len(second) < 3 else None
     if len(second) not in (2, 4):
         return None
     day, year = int(first), int(second)
-    return Parts((day, month, year), "dmy", " ", len(second)) if month_at < 2 else None
+    return DateParts((day, month, year), "dmy", " ", len(second)) if month_at < 2 else None
 
 
-def _without_year(found: Parts, order: str, year: int) -> date | None:
+def _without_year(found: DateParts, order: str, year: int) -> date | None:
     if not year or order not in ORDERS:
         return None
     first, second = found.numbers[:2]
@@ -328,7 +318,7 @@ def _without_year(found: Parts, order: str, year: int) -> date | None:
     return _date(year, month, day)
 
 
-def _made(numbers: tuple[int, ...], order: str, era: int, year_digits: int) -> date | None:
+def _build(numbers: tuple[int, ...], order: str, era: int, year_digits: int) -> date | None:
     first, second, third = numbers
     if order == "ymd":
         year, month, day = first, second, third

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from stateward.pipelines.statements import dates
+from stateward.pipelines.kit import dates
 
 SURE = [
     ("2024-05-06", date(2024, 5, 6)),
@@ -44,7 +44,7 @@ SURE = [
 def test_a_date_that_says_its_order_is_the_same_in_every_order(
     text: str, day: date, order: str
 ) -> None:
-    assert dates.read(text, order) == day
+    assert dates.read_date(text, order) == day
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_date_that_says_its_order_is_the_same_in_every_order(
     ],
 )
 def test_a_date_is_read_in_the_order_of_its_column(text: str, order: str, day: date) -> None:
-    assert dates.read(text, order) == day
+    assert dates.read_date(text, order) == day
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_date_is_read_in_the_order_of_its_column(text: str, order: str, day: d
 )  # fmt: skip
 def test_what_is_no_date_is_none(text: str) -> None:
     assert not dates.is_date(text)
-    assert dates.read(text, "dmy", 0, 2024) is None
+    assert dates.read_date(text, "dmy", 0, 2024) is None
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_buddhist_year_is_noticed() -> None:
 def test_a_year_that_is_not_printed_comes_from_the_period(text: str, day: date) -> None:
     start, end = date(2023, 12, 15), date(2024, 1, 14)
 
-    assert dates.complete(text, "dmy", start=start, end=end) == day
+    assert dates.nearest_date(text, "dmy", start=start, end=end) == day
 
 
 STYLES = ["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%d-%b-%Y", "%d %B %Y", "%Y%m%d", "%d/%m/%y"]
@@ -128,10 +128,10 @@ STYLES = ["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%Y", "%d-%b-%Y", "%d %B %Y", "%Y%m%d", 
 
 @given(day=some.dates(date(1970, 1, 1), date(2069, 12, 31)), style=some.sampled_from(STYLES))
 def test_whatever_day_is_printed_is_read_back(day: date, style: str) -> None:
-    assert dates.read(day.strftime(style), "dmy") == day
+    assert dates.read_date(day.strftime(style), "dmy") == day
 
 
 @given(some.text(max_size=70))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    dates.orders(text)
+    dates.possible_orders(text)
     dates.vote_order([text])

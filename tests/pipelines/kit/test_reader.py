@@ -7,8 +7,8 @@ import pytest
 from lab.documents.statements import Paper, broken
 from lab.documents.statements.paper import width
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.contracts.document import Document, place
-from stateward.pipelines.contracts.text import document_of, read_document
+from stateward.pipelines.kit.documents import TextDocument, locate
+from stateward.pipelines.kit.reader import read_document, text_document
 
 SENTENCE = "The parties agree to keep every secret that they tell each other, in writing or by word of mouth."
 
@@ -27,7 +27,7 @@ def written(folder: Path, data: bytes, name: str = "contract") -> Path:
     return path
 
 
-def read_paper(folder: Path, paper: Paper) -> Document:
+def read_paper(folder: Path, paper: Paper) -> TextDocument:
     return read_document(written(folder, paper.pdf()))
 
 
@@ -49,7 +49,7 @@ def test_every_character_knows_where_it_stands(tmp_path: Path) -> None:
     document = read_paper(tmp_path, a_paper("The fee is 89,90 EUR a month", SENTENCE))
     start = document.pages[0].text.index("89,90")
 
-    found = place(document, 1, start, start + len("89,90"))
+    found = locate(document, 1, start, start + len("89,90"))
 
     assert found.box is not None
     left = 60 + width("The fee is ", 11)
@@ -62,7 +62,7 @@ def test_a_place_over_two_lines_has_the_box_around_both(tmp_path: Path) -> None:
     document = read_paper(tmp_path, a_paper(SENTENCE, SENTENCE))
     line = document.pages[0].lines[1]
 
-    found = place(document, 1, line.start - 10, line.start + 10)
+    found = locate(document, 1, line.start - 10, line.start + 10)
 
     assert found.box is not None
     assert found.box[0] == pytest.approx(60, abs=1)
@@ -124,14 +124,14 @@ def test_a_text_is_read_in_its_encoding(tmp_path: Path, encoding: str) -> None:
 
 
 def test_form_feeds_part_the_pages_of_a_text() -> None:
-    document = document_of("page one\nof two\fpage two")
+    document = text_document("page one\nof two\fpage two")
 
     assert [page.text for page in document.pages] == ["page one\nof two", "page two"]
-    assert place(document, 2, 5, 8).box is None
+    assert locate(document, 2, 5, 8).box is None
 
 
 def test_empty_lines_of_a_text_keep_their_places() -> None:
-    page = document_of("one\n\ntwo").pages[0]
+    page = text_document("one\n\ntwo").pages[0]
 
     assert [page.text[line.start : line.end] for line in page.lines] == ["one", "", "two"]
     assert page.line_at(page.text.index("two")) == 2

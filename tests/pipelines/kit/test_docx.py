@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateward.core.errors import FatalFailure
-from stateward.pipelines.contracts.text import read_document
+from stateward.pipelines.kit.reader import read_document
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -193,18 +193,18 @@ def test_a_part_that_inflates_too_far_is_not_read(
 ) -> None:
     path = written(tmp_path, {"word/document.xml": body(*[paragraph(LONG)] * 50)})
 
-    monkeypatch.setattr("stateward.pipelines.contracts.docx.PART_MAX", 1000)
+    monkeypatch.setattr("stateward.pipelines.kit.docx.PART_BYTES_MAX", 1000)
 
     assert code_of(path) == "HOSTILE_FILE"
 
 
-@pytest.mark.parametrize("limit", ["ENTRIES_MAX", "INFLATED_MAX"])
+@pytest.mark.parametrize("limit", ["archives.ENTRIES_MAX", "docx.INFLATED_BYTES_MAX"])
 def test_more_than_a_document_may_hold_is_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     path = written(tmp_path, {"word/document.xml": body(paragraph(LONG))})
 
-    monkeypatch.setattr(f"stateward.pipelines.contracts.docx.{limit}", 0)
+    monkeypatch.setattr(f"stateward.pipelines.kit.{limit}", 0)
 
     assert code_of(path) == "HOSTILE_FILE"
 

@@ -1,24 +1,26 @@
-"""Printed amounts, read exactly: `Decimal` only, no float, and `None` for whatever is not an amount.
+"""Printed amounts and numbers as exact decimals: never a float, and None for a text that is not an amount.
 
-A text alone often cannot say whether its comma is a decimal sign, so that is voted over a whole column
-(`vote_decimal`) and then held to: `amount("1.234", ",")` is 1234 and `amount("12.5", ",")` is None, not 12.5.
+A text alone often cannot show whether its comma is a decimal sign. In a table that is voted over a whole column
+(`vote_decimal`) and then applied strictly: `amount("1.234", ",")` is 1234 and `amount("12.5", ",")` is None, not 12.5.
+In running text each figure has to be read by itself (`guess_number`).
 """
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import NamedTuple
 
-DIGITS_MAX = 24
+DIGITS_MAX = 24  # of a number that is still an amount and not an account or a reference
 CACHE_MAX = 1 << 16
 ZERO = Decimal(0)
+TYPED_MAX = 10**12  # more is a slip of the keyboard
 
 MINUS = "-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"
 BLANKS = " \u00a0\u2007\u2009\u202f"
 APOSTROPHES = "'\u2019\u02bc`\u00b4"
 
-# Marks beside an amount: money in (+1) or out (-1). R before it reverses: RC takes a credit back.
+# Marks beside an amount: money in (+1) or out (-1). R reverses: RC takes a credit back.
 MARKS = {
     "+": 1, "c": 1, "cr": 1, "crd": 1, "credit": 1, "h": 1, "haben": 1, "bij": 1, "crdt": 1, "rd": 1,
     "-": -1, "d": -1, "dr": -1, "dbt": -1, "debit": -1, "s": -1, "soll": -1, "af": -1, "dbit": -1, "rc": -1,
@@ -28,6 +30,7 @@ MARKS = {
     "zubuchung": 1, "abbuchung": -1, "in": 1, "out": -1, "income": 1, "expense": -1,
 }  # fmt: skip
 
+# Signs and local abbreviations of currencies; "" where several currencies share one.
 SYMBOLS = {
     "$": "", "€": "EUR", "£": "GBP", "¥": "", "₹": "INR", "₽": "RUB", "₩": "KRW", "₺": "TRY", "₫": "VND",
     "₪": "ILS", "฿": "THB", "₱": "PHP", "₦": "NGN", "₴": "UAH", "₡": "CRC", "₲": "PYG", "₵": "GHS", "₸": "KZT",
@@ -37,6 +40,12 @@ SYMBOLS = {
     "kr.": "", "лв": "BGN", "лв.": "BGN", "руб": "RUB", "руб.": "RUB", "rub": "RUB", "dh": "AED", "eur": "EUR",
 }  # fmt: skip
 
+# Codes that are taken for a currency wherever they stand beside an amount.
+CURRENCY_CODES = frozenset(
+    "AED ARS AUD BGN BHD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JOD JPY KES KRW KWD"
+    " KZT MAD MXN MYR NGN NOK NZD OMR PEN PHP PKR PLN QAR RMB RON RSD RUB SAR SEK SGD THB TND TRY TWD UAH USD UYU"
+    " VND ZAR".split()
+)
 # Minor units that are not two (ISO 4217).
 EXPONENTS = {
     **dict.fromkeys(
@@ -69,8 +78,8 @@ _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _ANY_BLANK = re.compile(rf"[{BLANKS}\t]+")
 
 
-class Money(NamedTuple):
-    """An amount as printed: its value with the printed sign, the mark beside it, the currency glued to it."""
+class PrintedAmount(NamedTuple):
+    """An amount in its parts: the value with its printed sign, the mark beside it, the currency attached to it."""
 
     value: Decimal
     mark: str = ""
@@ -79,33 +88,33 @@ class Money(NamedTuple):
 
 def amount(text: str, decimal: str = ".") -> Decimal | None:
     """The signed value of a printed amount, marks (CR, DR) applied; None if it is not one."""
-    quick = plain(text, decimal)
+    quick = plain_number(text, decimal)
     if quick is not None:
         return quick
-    money = read(text, decimal)
-    if money is None:
+    printed = read_amount(text, decimal)
+    if printed is None:
         return None
-    sign = MARKS.get(money.mark.casefold().rstrip("."), 0) if money.mark else 0
-    return money.value if not sign else abs(money.value) * sign
+    sign = mark_sign(printed.mark) if printed.mark else 0
+    return abs(printed.value) * sign if sign else printed.value
 
 
 @lru_cache(maxsize=CACHE_MAX)
-def read(text: str, decimal: str = ".") -> Money | None:
-    """An amount in its parts. `(12.00)`, `12.00-` and `−12.00` are negative; a mark is not applied."""
-    quick = plain(text, decimal)
+def read_amount(text: str, decimal: str = ".") -> PrintedAmount | None:
+    """The parts of an amount. `(12.00)`, `12.00-` and `−12.00` are negative; a mark is not applied."""
+    quick = plain_number(text, decimal)
     if quick is not None:
-        return Money(quick)
-    parts = _parts(text)
+        return PrintedAmount(quick)
+    parts = _split_amount(text)
     if parts is None:
         return None
-    value = _value(parts.figure, decimal)
+    value = _strict_number(parts.figure, decimal)
     if value is None:
         return None
-    return Money(-value if parts.is_negative else value, parts.mark, parts.currency)
+    return PrintedAmount(-value if parts.is_negative else value, parts.mark, parts.currency)
 
 
-def plain(text: str, decimal: str) -> Decimal | None:
-    """A number with nothing around it, grouped in thousands or not: the usual case, and the quick one."""
+def plain_number(text: str, decimal: str) -> Decimal | None:
+    """A number with nothing around it, grouped in thousands or not: the usual case, read quickly."""
     if decimal == ".":
         if _PLAIN.fullmatch(text):
             return Decimal(text)
@@ -117,11 +126,11 @@ def plain(text: str, decimal: str) -> Decimal | None:
 
 def is_amount(text: str) -> bool:
     """Whether a text is an amount by either decimal sign."""
-    return read(text, ".") is not None or read(text, ",") is not None
+    return read_amount(text, ".") is not None or read_amount(text, ",") is not None
 
 
-class Vote(NamedTuple):
-    """What a column says of its decimal sign; `is_sure` is False where nothing in it could tell."""
+class DecimalVote(NamedTuple):
+    """The decimal sign of a column; `is_sure` is False where nothing in it shows it."""
 
     decimal: str
     is_sure: bool
@@ -129,13 +138,13 @@ class Vote(NamedTuple):
     against: int = 0
 
 
-def vote_decimal(texts: Iterable[str], *, usual: str = ".") -> Vote:
-    """The decimal sign of a column, by the texts that can be read in one way only."""
+def vote_decimal(texts: Iterable[str], *, usual: str = ".") -> DecimalVote:
+    """The decimal sign of a column, by the texts that are valid with one sign only."""
     count = {".": 0, ",": 0}
     sample = {".": "", ",": ""}
     unsure = ""
     for text in texts:
-        sign = _decimal_of(text)
+        sign = _decimal_sign(text)
         if sign == "?":
             unsure = unsure or text
         elif sign:
@@ -143,38 +152,74 @@ def vote_decimal(texts: Iterable[str], *, usual: str = ".") -> Vote:
             sample[sign] = sample[sign] or text
     if not count["."] and not count[","]:
         if unsure:
-            return Vote(usual, is_sure=False, why=f"{unsure!r} can be read with either sign")
-        return Vote(usual, is_sure=True, why="no amount has a decimal sign")
+            return DecimalVote(
+                usual, is_sure=False, why=f"{unsure!r} can be read with either decimal sign"
+            )
+        return DecimalVote(usual, is_sure=True, why="no amount has a decimal sign")
     won = "." if count["."] >= count[","] else ","
     lost = "," if won == "." else "."
     if count["."] == count[","]:
         why = f"{sample['.']!r} and {sample[',']!r} contradict each other"
-        return Vote(usual, is_sure=False, why=why, against=count[lost])
+        return DecimalVote(usual, is_sure=False, why=why, against=count[lost])
     word = {".": "point", ",": "comma"}[won]
     why = f"the decimal sign is a {word}: {count[won]} amounts such as {sample[won]!r} show it"
-    return Vote(won, is_sure=True, why=why, against=count[lost])
+    return DecimalVote(won, is_sure=True, why=why, against=count[lost])
 
 
 def mark_sign(mark: str) -> int:
-    """1 for money in, -1 for money out, 0 for a mark that nobody knows (or none)."""
+    """1 for money in, -1 for money out, 0 for no mark or an unknown one."""
     return MARKS.get(mark.strip().casefold().rstrip("."), 0)
 
 
-def exact(value: Decimal, currency: str) -> str:
+def format_amount(value: Decimal, currency: str) -> str:
     """An amount as text with the decimals of its currency; more only where they are not zero."""
     text = str(value)
-    if (
-        text[-3:-2] == "." and currency not in EXPONENTS and value
-    ):  # the usual case, and the quick one
+    if text[-3:-2] == "." and currency not in EXPONENTS and value:  # the usual case, quickly
         return text
-    exponent = EXPONENTS.get(currency, 2)
-    quantum = Decimal(1).scaleb(-exponent)
-    rounded = value.quantize(quantum)
+    return format_number(value, places=EXPONENTS.get(currency, 2))
+
+
+def format_number(value: Decimal, *, places: int = 2) -> str:
+    """A number as text: at least so many decimals, no zeros beyond them, no exponent, no negative zero."""
+    rounded = value.quantize(Decimal(1).scaleb(-places))
     shown = rounded if rounded == value else value.normalize()
     return f"{shown or abs(shown):f}"
 
 
-class _Parts(NamedTuple):
+def guess_number(text: str, decimal: str, *, is_fine: bool) -> Decimal | None:
+    """The value of a figure by its own shape. `is_fine`: three digits behind the sign are decimals, not thousands."""
+    figure = re.sub(r"['’\s\u00a0\u202f]", "", text)
+    last = max(figure.rfind("."), figure.rfind(","))
+    if last >= 0:
+        sign, tail = figure[last], figure[last + 1 :]
+        is_once = figure.count(sign) == 1
+        if not is_once and len(tail) != 3:
+            return None  # 3.000.00 has lost a digit
+        has_both = "." in figure and "," in figure
+        is_decimal = is_once and (
+            len(tail) != 3 or has_both or figure.startswith("0") or (is_fine and sign == decimal)
+        )
+        digits = figure.replace(".", "").replace(",", "")
+        figure = digits[: len(digits) - len(tail)] + "." + tail if is_decimal else digits
+    try:
+        return Decimal(figure)
+    except InvalidOperation:
+        return None
+
+
+def typed_number(text: str) -> Decimal | None:
+    """A number as a person types it into a form or a CSV: a point or one comma before its decimals, no grouping."""
+    text = text.strip().replace("\u00a0", "")
+    if "," in text and "." not in text and text.count(",") == 1:
+        text = text.replace(",", ".")
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and abs(number) < TYPED_MAX else None
+
+
+class _AmountParts(NamedTuple):
     figure: str
     is_negative: bool
     mark: str
@@ -182,8 +227,8 @@ class _Parts(NamedTuple):
 
 
 @lru_cache(maxsize=CACHE_MAX)
-def _parts(text: str) -> _Parts | None:
-    """The figure of a text and what stands around it; None where something there does not belong."""
+def _split_amount(text: str) -> _AmountParts | None:
+    """The figure of a text and what stands around it; None where something there does not belong to an amount."""
     text = text.strip()
     found = _FIGURE.search(text)
     if found is None:
@@ -202,17 +247,17 @@ def _parts(text: str) -> _Parts | None:
         for token in _ANY_BLANK.split(_SIGNED_EDGE.sub(" ", edge)):
             if not token:
                 continue
-            kind, shown = _token(token)
+            kind, shown = _edge_kind(token)
             if kind == "mark" and not mark:
                 mark = token
             elif kind == "currency" and not currency:
                 currency = shown
             elif kind != "currency":
                 return None
-    return _Parts(figure, bool(negatives), mark, currency)
+    return _AmountParts(figure, bool(negatives), mark, currency)
 
 
-def _token(token: str) -> tuple[str, str]:
+def _edge_kind(token: str) -> tuple[str, str]:
     low = token.casefold()
     if low.rstrip(".") in MARKS:
         return "mark", token
@@ -225,7 +270,7 @@ def _token(token: str) -> tuple[str, str]:
     return "", ""
 
 
-def _value(figure: str, decimal: str) -> Decimal | None:
+def _strict_number(figure: str, decimal: str) -> Decimal | None:
     shape = _DOT if decimal == "." else _COMMA
     if len(figure) > 2 * DIGITS_MAX or shape.fullmatch(figure) is None:
         return None
@@ -236,13 +281,13 @@ def _value(figure: str, decimal: str) -> Decimal | None:
 
 
 @lru_cache(maxsize=CACHE_MAX)
-def _decimal_of(text: str) -> str:
-    """Which decimal sign a text shows: ".", ",", "?" (either could be), or "" (none in it)."""
-    parts = _parts(text)
+def _decimal_sign(text: str) -> str:
+    """The decimal sign that a text shows: ".", ",", "?" (either is possible) or "" (none)."""
+    parts = _split_amount(text)
     if parts is None:
         return ""
     figure = parts.figure
-    dot, comma = _value(figure, "."), _value(figure, ",")
+    dot, comma = _strict_number(figure, "."), _strict_number(figure, ",")
     if "." not in figure and "," not in figure:
         return ""
     if dot is not None and comma is not None:

@@ -1,0 +1,116 @@
+"""Zip archives from strangers (XLSX, ODS and DOCX are some): nothing is inflated beyond a limit.
+
+A declared size may lie, so sizes are checked twice: as declared before anything is read, and as inflated while it is.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, HOSTILE_FILE
+
+MIB = 1024 * 1024
+INFLATED_BYTES_MAX = 256 * MIB
+ENTRIES_MAX = 10_000
+RATIO_MAX = 200  # office files inflate 5 to 50 times, a zip bomb a thousand times
+RATIO_FROM_BYTES = 10 * MIB  # a small file may well be that regular
+CHUNK_BYTES = 1 << 20
+LOCAL_HEADER_BYTES = 30  # before the name and the extra field of an entry; see APPNOTE.TXT 4.3.7
+ENCRYPTED_FLAG = 1
+
+Entries = Sequence[zipfile.ZipInfo]
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive; whatever is wrong with it inside this block is `CORRUPT_FILE`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        NotImplementedError,  # an unknown compression method
+        EOFError,
+        OSError,
+        ValueError,
+    ) as error:
+        raise FatalFailure(
+            f"the file is damaged ({error}); save or download it again", code=CORRUPT_FILE
+        ) from error
+
+
+def check_sizes(entries: Entries, *, bytes_max: int, setting: str = "") -> None:
+    """Refuse an archive by its declared sizes; `setting` names the limit for the user."""
+    if len(entries) > ENTRIES_MAX:
+        raise too_large(f"it holds {len(entries)} files, more than {ENTRIES_MAX}")
+    total = sum(entry.file_size for entry in entries)
+    packed = sum(entry.compress_size for entry in entries)
+    if total > bytes_max:
+        raise too_large(f"it would inflate to {total} bytes, more than {bytes_max}", setting)
+    if total > RATIO_FROM_BYTES and total > packed * RATIO_MAX:
+        raise too_large(
+            f"it would inflate {total // max(packed, 1)} times, as only a zip bomb does"
+        )
+
+
+def check_unencrypted(entries: Entries) -> None:
+    """Refuse an archive that needs a password."""
+    if any(entry.flag_bits & ENCRYPTED_FLAG for entry in entries):
+        raise FatalFailure(
+            "the file is encrypted with a password; save it without one", code=ENCRYPTED
+        )
+
+
+def check_inflated(path: Path, entries: Entries, *, bytes_max: int, setting: str = "") -> None:
+    """Inflate everything once, keeping nothing: for parsers that would inflate it without a limit."""
+    total = 0
+    with path.open("rb") as file:
+        for entry in entries:
+            total += _inflated_size(file, entry, bytes_max - total)
+            if total > bytes_max:
+                raise too_large(
+                    f"{entry.filename!r} in it inflates beyond {bytes_max} bytes", setting
+                )
+
+
+def read_entry(archive: zipfile.ZipFile, name: str, *, bytes_max: int) -> bytes:
+    """One file of an archive, unless it is larger than the limit."""
+    with closing(archive.open(name)) as entry:
+        data = entry.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise too_large(f"{name!r} in it inflates beyond {bytes_max} bytes")
+    return data
+
+
+def too_large(why: str, setting: str = "") -> FatalFailure:
+    """The refusal of an archive that would take too much memory or disk."""
+    limit = f" (setting {setting})" if setting else ""
+    return FatalFailure(f"the file is not opened: {why}{limit}", code=HOSTILE_FILE)
+
+
+def _inflated_size(file: BinaryIO, entry: zipfile.ZipInfo, bytes_max: int) -> int:
+    file.seek(entry.header_offset)
+    header = file.read(LOCAL_HEADER_BYTES)
+    skip = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    file.seek(entry.header_offset + LOCAL_HEADER_BYTES + skip)
+    left = entry.compress_size
+    if entry.compress_type != zipfile.ZIP_DEFLATED:
+        return left
+    inflater, total = zlib.decompressobj(-15), 0
+    while left > 0 and total <= bytes_max:
+        piece = file.read(min(CHUNK_BYTES, left))
+        if not piece:
+            break
+        left -= len(piece)
+        while piece and total <= bytes_max:
+            try:
+                total += len(inflater.decompress(piece, CHUNK_BYTES))
+            except zlib.error as error:
+                raise zipfile.BadZipFile(str(error)) from error
+            piece = inflater.unconsumed_tail
+    return total

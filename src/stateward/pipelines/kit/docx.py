@@ -1,0 +1,160 @@
+"""The text of a DOCX as it reads when every tracked change is accepted.
+
+Insertions stay, deletions go. Headers come first, footers and notes last, each once. A row of a table is a line (or
+several, if its cells hold several), its cells separated by tabs, just as it would be printed. Page breaks are those
+that the program which wrote the file has left in it.
+"""
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from lxml import etree
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.archives import (
+    INFLATED_BYTES_MAX,
+    MIB,
+    check_sizes,
+    check_unencrypted,
+    open_archive,
+    read_entry,
+)
+from stateward.pipelines.kit.failures import CORRUPT_FILE
+from stateward.pipelines.kit.xml import local_name, parse_xml
+
+PART_BYTES_MAX = 48 * MIB
+PARTS_MAX = 64  # headers, footers and notes
+MAIN = "word/document.xml"
+PAGE_BREAK = "\f"
+
+# Names of elements without their namespace: a strict DOCX and a transitional one differ only there.
+CONTAINERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag", "AlternateContent",
+                        "Choice", "body", "footnote", "endnote"})  # fmt: skip
+DROPPED = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "delInstrText", "pPr",
+                     "rPr"})  # fmt: skip
+CHARACTERS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+
+
+def read_docx(path: Path) -> str:
+    """The whole text; pages are separated by form feeds."""
+    with open_archive(path) as archive:
+        check_sizes(archive.infolist(), bytes_max=INFLATED_BYTES_MAX)
+        check_unencrypted(archive.infolist())
+        names = archive.namelist()
+        main = _main_part(archive, names)
+        folder = main.rpartition("/")[0]
+        headers = sorted(name for name in names if name.startswith(f"{folder}/header"))
+        footers = sorted(name for name in names if name.startswith(f"{folder}/footer"))
+        notes = [f"{folder}/{name}.xml" for name in ("footnotes", "endnotes")]
+        lines = _distinct_lines(archive, headers[:PARTS_MAX])
+        lines += _lines(_tree(archive, main))
+        lines += _distinct_lines(archive, footers[:PARTS_MAX])
+        lines += _distinct_lines(archive, [name for name in notes if name in names])
+    return "\n".join(lines)
+
+
+def is_docx(path: Path) -> bool:
+    """Whether a zip contains a text document."""
+    with open_archive(path) as archive:
+        return any(name.startswith("word/") for name in archive.namelist())
+
+
+def _main_part(archive: zipfile.ZipFile, names: Sequence[str]) -> str:
+    if MAIN in names:
+        return MAIN
+    if "_rels/.rels" in names:
+        for link in _tree(archive, "_rels/.rels"):
+            if str(link.get("Type", "")).endswith("/officeDocument"):
+                target = str(link.get("Target", "")).lstrip("/")
+                if target in names:
+                    return target
+    raise FatalFailure(
+        "the document is damaged (its main part is missing); save it again with the program that wrote it",
+        code=CORRUPT_FILE,
+    )
+
+
+def _distinct_lines(archive: zipfile.ZipFile, names: Sequence[str]) -> list[str]:
+    """The lines of several parts, none of them twice: first, odd and even pages repeat their headers."""
+    lines: dict[str, None] = {}
+    for name in names:
+        lines |= dict.fromkeys(line for line in _lines(_tree(archive, name)) if line.strip())
+    return list(lines)
+
+
+def _tree(archive: zipfile.ZipFile, name: str) -> etree._Element:
+    return parse_xml(read_entry(archive, name, bytes_max=PART_BYTES_MAX), name=repr(name))
+
+
+def _lines(container: etree._Element) -> list[str]:
+    """The lines of all paragraphs and tables below an element."""
+    lines: list[str] = []
+    for child in container:
+        name = local_name(child)
+        if name == "p":
+            lines += _paragraph(child)
+        elif name == "tbl":
+            lines += _table(child)
+        elif name in CONTAINERS:
+            lines += _lines(child)
+    return lines
+
+
+def _table(table: etree._Element) -> list[str]:
+    lines: list[str] = []
+    for row in _children(table, "tr"):
+        cells = [_lines(cell) or [""] for cell in _children(row, "tc")]
+        cells = [[line for line in cell if line.strip()] or [""] for cell in cells]
+        lines += [
+            "\t".join(part.replace("\n", " ") for part in level).rstrip()
+            for level in zip_longest(*cells, fillvalue="")
+        ]
+    return lines
+
+
+def _children(element: etree._Element, wanted: str) -> Iterator[etree._Element]:
+    """Children of a name, also those wrapped in a tracked change or a content control."""
+    for child in element:
+        name = local_name(child)
+        if name == wanted:
+            if not _is_deleted(child):
+                yield child
+        elif name in CONTAINERS:
+            yield from _children(child, wanted)
+
+
+def _is_deleted(row: etree._Element) -> bool:
+    """Whether a tracked change deletes a whole row."""
+    return any(
+        local_name(mark) == "del" for part in row if local_name(part) == "trPr" for mark in part
+    )
+
+
+def _paragraph(paragraph: etree._Element) -> list[str]:
+    """The lines of a paragraph, then those of the text boxes that are anchored in it."""
+    parts: list[str] = []
+    boxes: list[str] = []
+    walk = etree.iterwalk(paragraph, events=("start",))
+    for _, element in walk:
+        name = local_name(element)
+        if name in DROPPED:
+            walk.skip_subtree()
+        elif name == "txbxContent":
+            boxes += _lines(element)
+            walk.skip_subtree()
+        elif name == "t":
+            parts.append(element.text or "")
+        elif name == "br":
+            parts.append(PAGE_BREAK if _attribute(element, "type") == "page" else "\n")
+        elif name == "lastRenderedPageBreak":
+            parts.append(PAGE_BREAK)
+        elif name in CHARACTERS:
+            parts.append(CHARACTERS[name])
+    return ["".join(parts), *boxes]
+
+
+def _attribute(element: etree._Element, name: str) -> str:
+    values = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
+    return next(values, "")

@@ -1,0 +1,365 @@
+"""Pages of a PDF as words with boxes, in points from the top left corner of the visible page.
+
+A word is a run of glyphs without a blank. Glyphs that are rotated against the page (watermarks, text along the margin)
+and glyphs outside the crop box are dropped: they belong to no line that a person reads. Boxes are pdfium's loose
+boxes, which have the full height and advance width of the font; tight boxes would split "87,09" into "87 , 09".
+"""
+
+import ctypes
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import (
+    CORRUPT_FILE,
+    EMPTY_DOCUMENT,
+    ENCRYPTED,
+    NO_TEXT,
+    TEXT_TOO_LARGE,
+    TOO_MANY_PAGES,
+)
+
+PAGES_MAX = 2000
+CHARS_PER_PAGE_MAX = 300_000
+CHARS_PER_PAGE_MIN = 40  # a page with fewer is a scan or damaged: a page of text has hundreds
+READABLE_MIN = (
+    0.6  # share of glyphs with a character; fonts without a character map show only shapes
+)
+ANGLE_MAX = 0.06  # radians (3.4 degrees); scans are skewed less, watermarks rotated more
+GAP_MAX = 0.14  # of the glyph height; a wider gap separates two words
+WIDTH_MAX = 0.95  # of the height, per glyph: no font is that wide, so such a word hides a gap
+MAGIC = b"%PDF-"
+MAGIC_WITHIN = 1024  # the format allows other bytes before the header
+
+_NO_CHARACTER = re.compile("[\x00\ufffd\uffff\ue000-\uf8ff]")
+_TOKEN = re.compile(r"[^\s\x00\uffff]+")
+
+_Box = tuple[float, float, float, float]  # left, bottom, right, top: y grows upwards in a PDF
+
+
+class PdfWord(msgspec.Struct, gc=False):
+    """A word with its box. `base` is its baseline; words with the same `run` follow each other in the file."""
+
+    text: str
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+    base: float
+    run: int
+
+
+class PdfPage(msgspec.Struct):
+    """The visible text of one page."""
+
+    number: int
+    width: float
+    height: float
+    words: list[PdfWord]
+    chars: int = 0
+    readable: int = 0
+    is_picture: bool = False  # it shows an image and hardly any text
+
+
+def read_pages(
+    path: Path, *, password: str | None = None, pages_max: int = PAGES_MAX
+) -> Iterator[PdfPage]:
+    """Every page in rotation; a file that cannot be opened fails before the first page is given."""
+    with closing(_open(path, password)) as document:
+        count = len(document)
+        if count > pages_max:
+            raise FatalFailure(
+                f"the file has {count} pages and the limit is {pages_max}; split it",
+                code=TOO_MANY_PAGES,
+            )
+        if not count:
+            raise FatalFailure("the PDF has no pages; save or download it again", code=CORRUPT_FILE)
+        for number in range(1, count + 1):
+            yield _page(document, number)
+
+
+def require_text(pages: Sequence[PdfPage], *, chars_min: int, advice: str) -> None:
+    """Refuse a file without enough readable text; `advice` tells the user what to submit instead."""
+    chars = sum(page.chars for page in pages)
+    if chars < chars_min or not any(page.words for page in pages):
+        kind = "a scan" if any(page.is_picture for page in pages) else "a scan, empty or damaged"
+        raise FatalFailure(
+            f"the file has {len(pages)} pages but only {chars} characters of text: it is {kind}; {advice}",
+            code=NO_TEXT,
+        )
+    if sum(page.readable for page in pages) < READABLE_MIN * chars:
+        raise FatalFailure(
+            f"the fonts of this file do not map their glyphs to characters, so its text cannot be read; {advice}",
+            code=NO_TEXT,
+        )
+
+
+def _open(path: Path, password: str | None) -> pdfium.PdfDocument:
+    with path.open("rb") as file:
+        head = file.read(MAGIC_WITHIN)
+    if not head:
+        raise FatalFailure("the file is empty; upload it again", code=EMPTY_DOCUMENT)
+    if MAGIC not in head:
+        raise FatalFailure("the file is not a PDF, whatever its name says", code=CORRUPT_FILE)
+    # pdfium keeps the last error of the process, and not every failure sets one. Loading one byte that is no PDF
+    # first replaces an old "wrong password" by "format error".
+    raw.FPDF_LoadMemDocument64(b"%", 1, None)
+    try:
+        return pdfium.PdfDocument(path, password=password)
+    except pdfium.PdfiumError as error:
+        raise _open_failure(error, password) from error
+
+
+def _open_failure(error: pdfium.PdfiumError, password: str | None) -> FatalFailure:
+    code = getattr(error, "err_code", 0)
+    if code == raw.FPDF_ERR_PASSWORD:
+        what = "the password is wrong" if password else "the PDF is encrypted with a password"
+        return FatalFailure(f"{what}; supply the right one", code=ENCRYPTED)
+    if code == raw.FPDF_ERR_SECURITY:
+        return FatalFailure(
+            "the PDF is encrypted with an unknown method; save it without a password",
+            code=ENCRYPTED,
+        )
+    return FatalFailure(
+        "the PDF is damaged and cannot be opened; download it again", code=CORRUPT_FILE
+    )
+
+
+def _page(document: pdfium.PdfDocument, number: int) -> PdfPage:
+    try:
+        with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
+            return _read(page, text, number)
+    except pdfium.PdfiumError as error:
+        raise FatalFailure(
+            f"page {number} of {len(document)} is damaged and cannot be read; download the file again",
+            code=CORRUPT_FILE,
+        ) from error
+
+
+def _read(page: pdfium.PdfPage, text: pdfium.PdfTextPage, number: int) -> PdfPage:
+    count = raw.FPDFText_CountChars(text.raw)
+    if count > CHARS_PER_PAGE_MAX:
+        raise FatalFailure(
+            f"page {number} holds {count} characters and the limit is {CHARS_PER_PAGE_MAX}; split the file",
+            code=TEXT_TOO_LARGE,
+        )
+    letters = _letters(text, count)
+    view = _PageView(page)
+    glyphs = _Glyphs(text, is_rotated=bool(view.rotation))
+    words = list(_words(letters, glyphs, view)) if count > 0 else []
+    chars = sum(map(len, letters.split()))
+    is_plain = letters.isascii() and "\x00" not in letters
+    bad = 0 if is_plain else len(_NO_CHARACTER.findall(letters))
+    is_picture = chars < CHARS_PER_PAGE_MIN and _has_image(page)
+    return PdfPage(number, view.width, view.height, words, chars, chars - bad, is_picture)
+
+
+def _has_image(page: pdfium.PdfPage) -> bool:
+    return next(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2), None) is not None
+
+
+def _letters(text: pdfium.PdfTextPage, count: int) -> str:
+    """One character for each glyph: in one call where that is possible, since this runs for every page."""
+    if count <= 0:
+        return ""
+    buffer = (ctypes.c_ushort * (count + 1))()
+    written = raw.FPDFText_GetText(text.raw, 0, count, buffer)
+    letters = bytes(buffer).decode("utf-16-le", "replace")[: max(written - 1, 0)]
+    if len(letters) != count:  # characters beyond the BMP take two units, so indexes would shift
+        codes = (raw.FPDFText_GetUnicode(text.raw, index) for index in range(count))
+        letters = "".join(chr(code) if code < 0x110000 else "\ufffd" for code in codes)
+    # pdfium gives a hyphen at the end of a line as U+0002 or U+FFFE; it may be the minus sign of an amount.
+    return letters.replace("\x02", "-").replace("\ufffe", "-")
+
+
+class _PageView:
+    """The visible part of a page: its crop box and its rotation."""
+
+    def __init__(self, page: pdfium.PdfPage) -> None:
+        left, bottom, right, top = page.get_bbox()  # its crop box within its media box
+        self.box: _Box = (min(left, right), min(bottom, top), max(left, right), max(bottom, top))
+        self.rotation = page.get_rotation() % 360
+        wide, high = self.box[2] - self.box[0], self.box[3] - self.box[1]
+        self.width, self.height = (high, wide) if self.rotation in (90, 270) else (wide, high)
+
+    def shows(self, x: float, y: float) -> bool:
+        left, bottom, right, top = self.box
+        return bool(left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1)
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        """A point of the file as seen on the page, from the top left."""
+        left, bottom, right, top = self.box
+        if self.rotation == 90:
+            return y - bottom, x - left
+        if self.rotation == 180:
+            return right - x, y - bottom
+        if self.rotation == 270:
+            return top - y, right - x
+        return x - left, top - y
+
+
+class _Glyphs:
+    """Boxes, angles and baselines of glyphs, by index."""
+
+    def __init__(self, text: pdfium.PdfTextPage, *, is_rotated: bool) -> None:
+        self._text = text.raw
+        self._is_rotated = is_rotated
+        self._offs: dict[tuple[float, float], tuple[float, float]] = {}
+        self._box = raw.FS_RECTF()
+        self._box_at = ctypes.byref(self._box)
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
+        self._x_at, self._y_at = ctypes.byref(self._x), ctypes.byref(self._y)
+
+    def box(self, index: int) -> _Box:
+        """Left, bottom, right, top, as the file has them."""
+        raw.FPDFText_GetLooseCharBox(self._text, index, self._box_at)
+        box = self._box
+        return box.left, box.bottom, box.right, box.top
+
+    def angle(self, index: int) -> float:
+        return float(raw.FPDFText_GetCharAngle(self._text, index))
+
+    def base(self, index: int, box: _Box) -> tuple[float, float]:
+        """The origin of a glyph on its baseline.
+
+        Glyphs of one height are of one font, so pdfium is called once for each height: that call is the slow part.
+        """
+        key = (round(box[3] - box[1], 2), round(box[2] - box[0], 2) if self._is_rotated else 0.0)
+        off = self._offs.get(key)
+        if off is None:
+            raw.FPDFText_GetCharOrigin(self._text, index, self._x_at, self._y_at)
+            off = self._offs[key] = (self._x.value - box[0], self._y.value - box[1])
+        return box[0] + off[0], box[1] + off[1]
+
+
+def _words(letters: str, glyphs: _Glyphs, view: _PageView) -> Iterator[PdfWord]:
+    """The words of a page in the order of the file; a run lasts as long as words follow each other on a line."""
+    straight = -math.radians(view.rotation)  # pdfium counts angles clockwise
+    run, last = 0, None
+    for token in _TOKEN.finditer(letters):
+        text, start = token[0], token.start()
+        level = _level_word(text, start, glyphs, view) if not view.rotation else None
+        for word in (level,) if level else _any_word(text, start, glyphs, view, straight):
+            if last is None or not _follows(last, word):
+                run += 1
+            word.run = run
+            last = word
+            yield word
+
+
+def _level_word(text: str, start: int, glyphs: _Glyphs, view: _PageView) -> PdfWord | None:
+    """A word in the usual case, quickly: several straight glyphs, close together, inside the page; else None."""
+    count = len(text)
+    if count == 1:
+        return None
+    left, bottom, first_right, top = glyphs.box(start)
+    last_left, last_bottom, right, last_top = glyphs.box(start + count - 1)
+    # Glyphs whose boxes are level are straight; asking pdfium for each angle would take longer than all the rest.
+    if bottom != last_bottom or top != last_top or last_left <= left:
+        return None
+    if right - left > WIDTH_MAX * count * (top - bottom):
+        return None
+    x0, y0, x1, y1 = view.box
+    if not (x0 <= left and right <= x1 and y0 <= bottom and top <= y1):
+        return None
+    base = glyphs.base(start, (left, bottom, first_right, top))[1]
+    return PdfWord(text, left - x0, y1 - top, right - x0, y1 - bottom, y1 - base, 0)
+
+
+def _follows(last: PdfWord, word: PdfWord) -> bool:
+    height = last.bottom - last.top
+    return abs(last.base - word.base) < 0.5 and -0.2 * height <= word.x0 - last.x1 <= height
+
+
+def _any_word(
+    text: str, start: int, glyphs: _Glyphs, view: _PageView, straight: float
+) -> Iterator[PdfWord]:
+    """The glyphs of a token as one word, or as several where there are gaps between the boxes; none if rotated."""
+    count = len(text)
+    first = glyphs.box(start)
+    last = first if count == 1 else glyphs.box(start + count - 1)
+    is_level = count > 1 and not view.rotation and first[1] == last[1] and first[3] == last[3]
+    if not is_level and not _is_straight(glyphs.angle(start), straight):
+        return
+    if is_level and last[0] <= first[0] and not _is_straight(glyphs.angle(start), straight):
+        return
+    word = _visible_word(text, first, last, glyphs.base(start, first), view)
+    if word is None:
+        return
+    height = word.bottom - word.top
+    is_whole = word.x1 > word.x0 and (
+        is_level
+        or (
+            abs(first[1] - last[1]) + abs(first[3] - last[3]) < max(height, 1)
+            and (count < 3 or _is_straight(glyphs.angle(start + count - 1), straight))
+        )
+    )
+    if is_whole and not _hides_gap(word, count):
+        yield word
+        return
+    yield from _split_word(text, start, glyphs, view, straight)
+
+
+def _hides_gap(word: PdfWord, count: int) -> bool:
+    """Whether a word is so wide for its letters that there must be a gap in it."""
+    return count > 1 and word.x1 - word.x0 > WIDTH_MAX * count * (word.bottom - word.top)
+
+
+def _split_word(
+    text: str, start: int, glyphs: _Glyphs, view: _PageView, straight: float
+) -> Iterator[PdfWord]:
+    """Glyph by glyph: a new word wherever the next glyph is not close behind on the same line."""
+    held: PdfWord | None = None
+    for index, letter in enumerate(text, start=start):
+        if not _is_straight(glyphs.angle(index), straight):
+            continue
+        box = glyphs.box(index)
+        glyph = _visible_word(letter, box, box, glyphs.base(index, box), view)
+        if glyph is None:
+            continue
+        if held is not None and _continues(held, glyph):
+            held.text += glyph.text
+            held.x1 = max(held.x1, glyph.x1)
+            held.top, held.bottom = min(held.top, glyph.top), max(held.bottom, glyph.bottom)
+            continue
+        if held is not None:
+            yield held
+        held = glyph
+    if held is not None:
+        yield held
+
+
+def _continues(held: PdfWord, glyph: PdfWord) -> bool:
+    height = held.bottom - held.top
+    return (
+        abs(held.base - glyph.base) < max(1.0, 0.3 * height)
+        and -0.5 * height <= glyph.x0 - held.x1 <= GAP_MAX * height + 0.3
+    )
+
+
+def _is_straight(angle: float, straight: float) -> bool:
+    turned = (angle - straight) % (2 * math.pi)
+    return min(turned, 2 * math.pi - turned) <= ANGLE_MAX
+
+
+def _visible_word(
+    text: str, first: _Box, last: _Box, origin: tuple[float, float], view: _PageView
+) -> PdfWord | None:
+    """A word in page coordinates, or None if its centre is outside the visible page."""
+    left, bottom = min(first[0], last[0]), min(first[1], last[1])
+    right, top = max(first[2], last[2]), max(first[3], last[3])
+    if not view.shows((left + right) / 2, (bottom + top) / 2):
+        return None
+    if not view.rotation:
+        x, y = view.box[0], view.box[3]
+        return PdfWord(text, left - x, y - top, right - x, y - bottom, y - origin[1], 0)
+    (xa, ya), (xb, yb) = view.point(left, bottom), view.point(right, top)
+    base = view.point(*origin)[1]
+    return PdfWord(text, min(xa, xb), min(ya, yb), max(xa, xb), max(ya, yb), base, 0)

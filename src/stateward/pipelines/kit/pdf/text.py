@@ -1,0 +1,192 @@
+"""The text of a PDF as lines in reading order, with the left edge of every character.
+
+Words on one baseline are one line, so that a label and its value stay together; only where two columns of prose stand
+side by side is the left one read before the right one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import ceil
+from pathlib import Path
+from statistics import median
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.documents import Box, TextLine, TextPage
+from stateward.pipelines.kit.failures import CORRUPT_FILE, TEXT_TOO_LARGE
+from stateward.pipelines.kit.pdf.damage import count_damaged_streams
+from stateward.pipelines.kit.pdf.lines import baseline_rows, is_touching
+from stateward.pipelines.kit.pdf.pages import (
+    CHARS_PER_PAGE_MIN,
+    PdfPage,
+    PdfWord,
+    read_pages,
+    require_text,
+)
+
+RAISED_HEIGHT_MAX = 0.85  # of the line: a word that small may be raised, like the letters of 3rd
+CELL_GAP = (
+    1.0  # of the height: a wider gap separates two cells; between words of prose it is about 0.3
+)
+GUTTER_MIN = 9.0  # points between two columns; blanks of justified prose stay below
+GUTTER_STEP = 4  # points: how finely the position of the gutter is looked for
+COLUMN_LINES_MIN = 6
+COLUMN_WORDS_MIN = 4  # per line, median: cells of a table have fewer
+COLUMN_FULL_MIN = 0.5  # share of lines that reach the right edge of their column, as prose does
+COLUMN_EDGE = 0.15  # of the column width: a line that ends so close to the edge is full
+ADVICE = "submit a PDF that contains text (run OCR on it, or ask for the original file)"
+
+Row = list[PdfWord]
+
+
+def read_pdf(path: Path, *, password: str | None, pages_max: int, chars_max: int) -> list[TextPage]:
+    """Every page of a PDF; a file without text, or with damaged parts, is refused."""
+    pages: list[PdfPage] = []
+    chars = 0
+    for page in read_pages(path, password=password, pages_max=pages_max):
+        chars += page.chars
+        if chars > chars_max:
+            raise FatalFailure(
+                f"the file has more than {chars_max} characters; split it", code=TEXT_TOO_LARGE
+            )
+        pages.append(page)
+    if damaged := count_damaged_streams(path):
+        raise FatalFailure(
+            f"{damaged} parts of the file are damaged, so some of its {len(pages)} pages may lack text;"
+            " get the file again from its source",
+            code=CORRUPT_FILE,
+        )
+    require_text(pages, chars_min=CHARS_PER_PAGE_MIN * len(pages), advice=ADVICE)
+    return [_text_page(page) for page in pages]
+
+
+def _text_page(page: PdfPage) -> TextPage:
+    parts: list[str] = []
+    lines: list[TextLine] = []
+    at = 0
+    for row in _reading_order(_rows(page.words), page.width):
+        text, xs = _line_text(row)
+        lines.append(TextLine(at, at + len(text), _box(row), xs))
+        parts.append(text)
+        at += len(text) + 1
+    width, height = round(page.width, 1), round(page.height, 1)
+    return TextPage(page.number, width, height, "\n".join(parts), lines)
+
+
+def _rows(words: Sequence[PdfWord]) -> list[Row]:
+    """Lines from the top, each from left to right; small raised letters (of 3rd, of notes) are in their line."""
+    rows: list[Row] = []
+    above: Row | None = None
+    for row in baseline_rows(words):
+        if above is not None and _is_raised(above, row):
+            rows.pop()
+            row.extend(above)
+        rows.append(row)
+        above = row
+    for row in rows:
+        row.sort(key=lambda word: word.x0)
+    return rows
+
+
+def _is_raised(row: Row, below: Row) -> bool:
+    height = max(map(_height, below))
+    if max(map(_height, row)) > RAISED_HEIGHT_MAX * height:
+        return False
+    top = min(word.top for word in below)
+    if any(word.base < top + 0.3 * height for word in row):
+        return False
+    return not any(one.x0 < two.x1 - 1 and two.x0 < one.x1 - 1 for one in row for two in below)
+
+
+def _height(word: PdfWord) -> float:
+    return max(word.bottom - word.top, 0.1)
+
+
+def _reading_order(rows: list[Row], width: float) -> Iterator[Row]:
+    """Lines as a person reads them: where two columns of prose stand side by side, the left one first."""
+    gutter = _gutter(rows, width)
+    if gutter is None:
+        yield from rows
+        return
+    beside: list[Row] = []
+    for row in rows:
+        if _crosses(row, gutter):
+            yield from _columns(beside, gutter)
+            beside = []
+            yield row
+        else:
+            beside.append(row)
+    yield from _columns(beside, gutter)
+
+
+def _gutter(rows: list[Row], width: float) -> float | None:
+    """Where most lines have a gap near the middle of the page; None if hardly any has."""
+    first, last = int(0.3 * width) // GUTTER_STEP, int(0.7 * width) // GUTTER_STEP
+    counts: Counter[int] = Counter()
+    for row in rows:
+        for left, right in _gaps(row):
+            start, end = max(first, ceil(left / GUTTER_STEP)), min(last, int(right / GUTTER_STEP))
+            counts.update(range(start, end + 1))
+    best = max(counts, key=lambda step: (counts[step], -step), default=0)
+    return float(best * GUTTER_STEP) if counts[best] >= COLUMN_LINES_MIN else None
+
+
+def _gaps(row: Row) -> Iterator[tuple[float, float]]:
+    """Gaps between words that are as wide as the one between two columns."""
+    end = row[0].x1
+    for word in row:
+        if word.x0 - end >= GUTTER_MIN:
+            yield end, word.x0
+        end = max(end, word.x1)
+
+
+def _crosses(row: Row, x: float) -> bool:
+    """Whether a line runs over x: a word does, or it has words on both sides without a wide gap between them."""
+    if any(word.x0 < x - 1 and word.x1 > x + 1 for word in row):
+        return True
+    has_gap = any(left <= x <= right for left, right in _gaps(row))
+    return row[0].x1 <= x <= row[-1].x0 and not has_gap
+
+
+def _columns(rows: list[Row], x: float) -> Iterator[Row]:
+    """Lines that leave the gutter free: as two columns if both are prose, else as they are."""
+    left = [part for row in rows if (part := [word for word in row if word.x1 <= x + 1])]
+    right = [part for row in rows if (part := [word for word in row if word.x1 > x + 1])]
+    yield from [*left, *right] if _is_prose(left) and _is_prose(right) else rows
+
+
+def _is_prose(rows: list[Row]) -> bool:
+    if len(rows) < COLUMN_LINES_MIN or median(map(len, rows)) < COLUMN_WORDS_MIN:
+        return False
+    start, end = min(row[0].x0 for row in rows), max(row[-1].x1 for row in rows)
+    full = sum(row[-1].x1 >= end - COLUMN_EDGE * (end - start) for row in rows)
+    return full >= COLUMN_FULL_MIN * len(rows)
+
+
+def _line_text(row: Row) -> tuple[str, list[float]]:
+    """The text of a line and the left edge of each of its characters, then its right edge.
+
+    Edges of words are exact; within a word characters are spread evenly.
+    """
+    parts: list[str] = []
+    xs: list[float] = []
+    last: PdfWord | None = None
+    for word in row:
+        if last is not None and not is_touching(last, word):
+            parts.append("\t" if word.x0 - last.x1 > CELL_GAP * _height(word) else " ")
+            xs.append(round(last.x1, 1))
+        parts.append(word.text)
+        left, step = word.x0, (word.x1 - word.x0) / len(word.text)
+        xs += [round(left + step * index, 1) for index in range(len(word.text))]
+        last = word
+    if last is not None:
+        xs.append(round(last.x1, 1))
+    return "".join(parts), xs
+
+
+def _box(row: Row) -> Box:
+    return (
+        round(min(word.x0 for word in row), 1),
+        round(min(word.top for word in row), 1),
+        round(max(word.x1 for word in row), 1),
+        round(max(word.bottom for word in row), 1),
+    )

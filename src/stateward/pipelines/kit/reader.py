@@ -1,0 +1,114 @@
+"""A file becomes a document: PDF, DOCX or plain text, recognised by content and never by name.
+
+What cannot be read is refused with one of the codes of `failures` and a message that says what to do.
+"""
+
+import re
+from pathlib import Path
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
+from stateward.pipelines.kit.docx import PAGE_BREAK, is_docx, read_docx
+from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.kit.failures import (
+    EMPTY_DOCUMENT,
+    ENCRYPTED,
+    TEXT_TOO_LARGE,
+    TOO_MANY_PAGES,
+    UNSUPPORTED_FORMAT,
+)
+from stateward.pipelines.kit.files import OLE, ZIP, foreign_file, is_binary, is_empty, is_pdf
+from stateward.pipelines.kit.pdf.text import read_pdf
+
+PAGES_MAX = 1000
+CHARS_MAX = 4_000_000
+TEXT_BYTES_MAX = 16 * 1024 * 1024
+CHARS_MIN = 20  # a text with fewer characters is no document
+HEAD_BYTES = 4096
+ENCRYPTED_OFFICE = "EncryptedPackage".encode(
+    "utf-16-le"
+)  # the stream of an encrypted DOCX in its OLE container
+_MARKUP = re.compile(r"\s*(?:<!doctype html|<html\b|<\?xml)", re.IGNORECASE)
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
+
+def read_document(
+    path: Path,
+    *,
+    password: str | None = None,
+    pages_max: int = PAGES_MAX,
+    chars_max: int = CHARS_MAX,
+) -> TextDocument:
+    """The text of a file, or a refusal."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if is_empty(head):
+        raise _empty()
+    if is_pdf(head):
+        pages = read_pdf(path, password=password, pages_max=pages_max, chars_max=chars_max)
+        return TextDocument("pdf", pages)
+    kind, text = ("docx", _docx_text(path)) if head.startswith(ZIP) else ("text", _text(path, head))
+    if len(text) > chars_max:
+        raise FatalFailure(
+            f"the file has {len(text)} characters and the limit is {chars_max}; split it",
+            code=TEXT_TOO_LARGE,
+        )
+    if len("".join(text.split())) < CHARS_MIN:
+        raise _empty()
+    return text_document(text, kind=kind, pages_max=pages_max)
+
+
+def text_document(text: str, *, kind: str = "text", pages_max: int = PAGES_MAX) -> TextDocument:
+    """A text as a document; form feeds separate its pages."""
+    text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    parts = [part for part in text.split(PAGE_BREAK) if part.strip()] or [""]
+    if len(parts) > pages_max:
+        raise FatalFailure(
+            f"the file has {len(parts)} pages and the limit is {pages_max}; split it",
+            code=TOO_MANY_PAGES,
+        )
+    return TextDocument(kind, [_page(number, part) for number, part in enumerate(parts, start=1)])
+
+
+def _page(number: int, text: str) -> TextPage:
+    text = "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+    return TextPage(number, 0.0, 0.0, text, split_lines(text))
+
+
+def _docx_text(path: Path) -> str:
+    if not is_docx(path):
+        raise _unsupported("a zip archive; extract it and submit what is inside")
+    return read_docx(path)
+
+
+def _text(path: Path, head: bytes) -> str:
+    """The text of a file that is neither PDF nor zip."""
+    if head.startswith(OLE):
+        with path.open("rb") as file:
+            is_encrypted = ENCRYPTED_OFFICE in file.read(TEXT_BYTES_MAX)
+        if is_encrypted:
+            raise FatalFailure(
+                "the document is encrypted with a password; save it without one", code=ENCRYPTED
+            )
+        raise _unsupported("an old Word or Excel document; save it as DOCX or PDF")
+    if what := foreign_file(head):
+        raise _unsupported(what)
+    if path.stat().st_size > TEXT_BYTES_MAX:
+        raise FatalFailure(
+            f"the text is larger than {TEXT_BYTES_MAX} bytes; submit one document at a time",
+            code=TEXT_TOO_LARGE,
+        )
+    text = path.read_bytes().decode(find_encoding(path).name, "replace").lstrip("\ufeff")
+    if is_binary(text):
+        raise _unsupported("neither a PDF nor a DOCX nor a text")
+    if _MARKUP.match(text):
+        raise _unsupported("a web page or other markup; save it as PDF")
+    return text
+
+
+def _unsupported(what: str) -> FatalFailure:
+    return FatalFailure(f"the file is {what}", code=UNSUPPORTED_FORMAT)
+
+
+def _empty() -> FatalFailure:
+    return FatalFailure("the file contains no text; submit it again", code=EMPTY_DOCUMENT)

@@ -1,0 +1,73 @@
+"""XLSX, XLS and ODS as rows of text.
+
+Cells come from the file as numbers and dates, not as print; they are written out in one plain way: a point for
+decimals, ISO dates. What a zip may inflate to must be checked before (`archives`).
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, TEXT_TOO_LARGE
+
+CELLS_MAX = 20_000_000
+DIGITS = 15  # what a double of a spreadsheet carries
+
+
+def read_sheets(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
+    """Each sheet by its name, with the rows above its first cell as empty lists."""
+    try:
+        book = CalamineWorkbook.from_path(str(path))
+    except PasswordError as error:
+        raise FatalFailure(
+            "the spreadsheet is encrypted with a password; save it without one and submit that",
+            code=ENCRYPTED,
+        ) from error
+    except (CalamineError, OSError, ValueError) as error:
+        raise _damaged("the spreadsheet", error) from error
+    for name in book.sheet_names:
+        yield name, _rows(book, name)
+
+
+def _rows(book: CalamineWorkbook, name: str) -> list[list[str]]:
+    try:
+        sheet = book.get_sheet_by_name(name)
+        if sheet.height * sheet.width > CELLS_MAX:
+            raise FatalFailure(
+                f"the sheet {name!r} has more than {CELLS_MAX} cells; split it", code=TEXT_TOO_LARGE
+            )
+        first = sheet.start[0] if sheet.start else 0
+        rows = sheet.to_python(skip_empty_area=True)
+    except (CalamineError, OSError, ValueError) as error:
+        raise _damaged(f"the sheet {name!r}", error) from error
+    return [[] for _ in range(first)] + [[cell_text(cell) for cell in row] for row in rows]
+
+
+def cell_text(cell: object) -> str:
+    """A cell as text. A float is written with the digits that it carries, without binary noise."""
+    match cell:
+        case str():
+            return cell
+        case bool():
+            return "true" if cell else "false"
+        case int():
+            return str(cell)
+        case float():
+            if cell.is_integer() and abs(cell) < 10**DIGITS:
+                return str(int(cell))
+            return f"{Decimal(f'{cell:.{DIGITS}g}').normalize():f}"
+        case datetime():
+            return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ")
+        case date() | time():
+            return cell.isoformat()
+        case timedelta():
+            return str(cell)
+    return ""
+
+
+def _damaged(what: str, error: Exception) -> FatalFailure:
+    return FatalFailure(f"{what} is damaged ({error}); download it again", code=CORRUPT_FILE)

@@ -1,0 +1,57 @@
+"""XML from strangers: no document type, no entity, no network."""
+
+import re
+
+from lxml import etree
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import CORRUPT_FILE, HOSTILE_FILE
+
+PROLOG_BYTES_MAX = 64 * 1024
+_DECLARATION = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+_ROOT = re.compile(rb"<[A-Za-z_\x80-\xff]")
+
+
+def parse_xml(data: bytes, *, name: str = "the file") -> etree._Element:
+    """The root element. A document that declares a type or an entity is `HOSTILE_FILE`; no honest writer does."""
+    if _declares_type(data):
+        raise _hostile(name)
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,  # libxml2's own limits on depth and size
+        remove_comments=True,
+    )
+    try:
+        root = etree.fromstring(data.strip(), parser)
+    except etree.XMLSyntaxError as error:
+        if "ntity" in str(error):  # used without being declared
+            raise _hostile(name) from error
+        raise FatalFailure(
+            f"the XML of {name} is damaged or incomplete ({error}); save or download it again",
+            code=CORRUPT_FILE,
+        ) from error
+    if root.getroottree().docinfo.doctype:
+        raise _hostile(name)
+    return root
+
+
+def local_name(element: etree._Element) -> str:
+    """The name of an element without its namespace; "" for comments and processing instructions."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def _declares_type(data: bytes) -> bool:
+    """Whether the prolog declares a type or an entity; looked at before libxml2 reads any of it."""
+    head = data[:PROLOG_BYTES_MAX].replace(b"\x00", b"")  # UTF-16 and UTF-32 become ASCII
+    root = _ROOT.search(head)
+    return _DECLARATION.search(head, 0, root.start() if root else len(head)) is not None
+
+
+def _hostile(name: str) -> FatalFailure:
+    return FatalFailure(
+        f"{name} declares an XML document type or entities, which documents of this kind never do; it is not read",
+        code=HOSTILE_FILE,
+    )
