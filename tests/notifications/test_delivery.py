@@ -1,35 +1,20 @@
-"""From a transition to a receiver: signed, once committed never lost, the same message at every attempt."""
+"""A transition becomes a signed message that arrives at least once, under one id."""
 
 import json
-import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from standardwebhooks.webhooks import Webhook as Verifier
 
 from stateward.app import App
 from stateward.app.doctor import checks
-from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND
-from stateward.engine.coordinator import Submission
-from stateward.notifications import Delivery
 from tests.notifications.conftest import LOOPBACK, STATEMENT, Hands, Maker, deliver, on_each_store
+from tests.notifications.deliveries import SLOWLY, only, opened
 from tests.notifications.receivers import Answer, Post, receiving
 
 DAY_S = 86_400
-SLOWLY = "notifications: {webhook_allow: [127.0.0.1], webhook_timeout_seconds: 2}"
-
-
-def opened(app: App, count: int = 1) -> list[str]:
-    """Records that were just opened: one transition each, to queued_for_parse."""
-    made = app.coordinator.open([Submission(machine="upload", actor="person:ann")] * count)
-    return [each.record.id for each in made]
-
-
-def only(app: App) -> Delivery:
-    (found,) = app.notifications.deliveries()
-    return found
 
 
 @on_each_store
@@ -58,56 +43,6 @@ def test_a_transition_becomes_a_signed_post(app: App) -> None:
     }
     assert post.id == f"msg_{record.id}_{last.version}"
     assert json.loads(post.body) == said
-
-
-@pytest.mark.parametrize(
-    ("events", "is_told"),
-    [
-        (["upload.queued_for_parse"], True),
-        (["queued_for_parse"], True),
-        (["upload.*"], True),
-        (["*"], True),
-        (["upload.error", "upload.normalized"], False),
-        (["contract.*"], False),
-    ],
-)
-def test_an_endpoint_hears_of_what_it_chose(app: App, events: list[str], *, is_told: bool) -> None:
-    with receiving() as receiver:
-        app.notifications.add(receiver.url, events=events, actor="person:ann")
-        opened(app)
-
-        deliver(app)
-
-    assert len(receiver.posts) == is_told
-
-
-def test_an_endpoint_hears_nothing_of_the_past(app: App) -> None:
-    opened(app)
-    with receiving() as receiver:
-        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        (later,) = opened(app)
-
-        deliver(app)
-
-    assert receiver.ids == [f"msg_{later}_0"]
-
-
-@on_each_store
-def test_an_endpoint_that_is_added_while_a_notifier_runs_misses_nothing(
-    app: App, make_app: Maker
-) -> None:
-    door = make_app()
-    with (
-        receiving() as receiver,
-        app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node,
-    ):
-        node.turn()  # nobody listens, and the next look is a second away
-        door.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        ids = opened(door, 3)
-
-        node.run(until_idle=True)
-
-    assert sorted(receiver.ids) == sorted(f"msg_{each}_0" for each in ids)
 
 
 def test_a_message_is_the_same_at_every_attempt_but_for_its_time(
@@ -208,54 +143,6 @@ def test_a_redirect_is_a_failure_and_is_not_followed(app: App) -> None:
     assert "redirects are not followed" in str(only(app).error)
 
 
-@on_each_store
-def test_an_endpoint_that_is_gone_is_disabled_and_what_waited_for_it_is_dead(
-    make_app: Maker, hands: Hands
-) -> None:
-    app = make_app(SLOWLY, clock=hands)
-    with receiving(500, 500, 500, 410) as receiver:
-        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        opened(app, 3)
-        deliver(app)
-        hands.tick(1)
-        opened(app)
-
-        deliver(app)
-        opened(app)
-        deliver(app)
-
-    assert len(receiver.posts) == 4
-    assert [each.state for each in app.notifications.deliveries()] == ["dead"] * 4
-    ended = app.notifications.webhook(webhook.id)
-    assert not ended.is_enabled
-    assert ended.disabled_reason == "it answered 410: gone"
-    with pytest.raises(InvalidRequest, match="disabled"):
-        app.notifications.ping(webhook.id)
-    assert app.notifications.enable(webhook.id).is_enabled
-    assert app.notifications.replay(webhook_id=webhook.id) == 4
-
-
-@on_each_store
-def test_who_asks_for_a_pause_gets_one(make_app: Maker, hands: Hands) -> None:
-    app = make_app(SLOWLY, clock=hands)
-    busy = Answer(429, headers=(("Retry-After", "1000"),))
-    with receiving(busy) as receiver:
-        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        opened(app)
-        deliver(app)
-        opened(app, 2)
-
-        hands.tick(990)
-        deliver(app)
-        assert len(receiver.posts) == 1
-
-        hands.tick(20)
-        deliver(app)
-
-    assert len(receiver.posts) == 4
-    assert {each.state for each in app.notifications.deliveries()} == {"delivered"}
-
-
 def test_both_secrets_sign_while_one_replaces_the_other(make_app: Maker, hands: Hands) -> None:
     app = make_app(clock=hands)
     with receiving() as receiver:
@@ -339,132 +226,6 @@ def test_a_test_message_is_delivered_like_any_other(app: App) -> None:
     assert json.loads(receiver.posts[0].body)["type"] == "ping"
 
 
-@pytest.mark.parametrize(
-    ("url", "events", "sentence"),
-    [
-        ("http://127.0.0.1:9/", ["upload.gone"], "upload.gone"),
-        ("http://127.0.0.1:9/", ["nope.error"], "nope"),
-        ("http://127.0.0.1:9/", ["failed"], "say which"),
-        ("http://127.0.0.1:9/", [], "name 1 to"),
-        ("http://10.0.0.1/", ["*"], "https only"),
-        ("https://10.0.0.1/", ["*"], "not a public address"),
-        ("https://example.com:22/", ["*"], "port 22"),
-        ("https://me:pw@example.com/", ["*"], "no login"),
-        ("ftp://example.com/", ["*"], "https://"),
-        ("https://exämple.com/", ["*"], "ASCII"),
-    ],
-)
-def test_what_cannot_be_told_is_refused_with_a_sentence(
-    app: App, url: str, events: list[str], sentence: str
-) -> None:
-    with pytest.raises((InvalidRequest, UnknownName), match=sentence):
-        app.notifications.add(url, events=events, actor="person:ann")
-
-    assert app.notifications.webhooks() == []
-
-
-@on_each_store
-def test_two_notifiers_share_the_work(make_app: Maker) -> None:
-    one, other = make_app(), make_app()
-    with (
-        receiving() as receiver,
-        one.node(is_coordinator=False, is_worker=False, is_notifier=True) as first,
-        other.node(is_coordinator=False, is_worker=False, is_notifier=True) as second,
-    ):
-        one.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        ids = opened(one, 60)
-        deadline = time.monotonic() + 45.0
-        while len(one.notifications.deliveries(state="delivered", limit=100)) < 60:
-            assert time.monotonic() < deadline, "not all were delivered"
-            first.turn()
-            second.turn()
-            time.sleep(0.002)
-
-    assert sorted(receiver.ids) == sorted(f"msg_{each}_0" for each in ids)
-
-
-@on_each_store
-def test_what_a_dead_notifier_had_under_way_is_delivered_by_the_next(
-    make_app: Maker, hands: Hands
-) -> None:
-    app = make_app(clock=hands)
-    with receiving(Answer(204, wait_s=0.3)) as receiver:
-        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        opened(app)
-        node = app.node(is_coordinator=False, is_worker=False, is_notifier=True)
-        while not receiver.posts:
-            node.turn()
-        node.close()  # the receiver has it, and nobody wrote that down
-
-        deliver(app)
-        hands.tick(60)
-        deliver(app)
-
-    assert len(receiver.posts) == 2
-    assert len(set(receiver.ids)) == 1
-    assert only(app).state == "delivered"
-
-
-def test_one_endpoint_that_hangs_does_not_hold_up_the_others(app: App) -> None:
-    with receiving(then=Answer(204, wait_s=1.5)) as slow, receiving() as quick:
-        app.notifications.add(slow.url, events=["*"], actor="person:ann")
-        app.notifications.add(quick.url, events=["*"], actor="person:ann")
-        opened(app, 20)
-
-        deliver(app, until=lambda: len(quick.posts) == 20, within_s=1.4)
-
-    assert len(slow.posts) <= 12
-
-
-@on_each_store
-def test_endpoints_of_the_settings_are_in_force_while_the_settings_name_them(
-    make_app: Maker, tmp_path: Path
-) -> None:
-    secret = "whsec_" + "QUJD" * 8
-    (tmp_path / "hook.secret").write_text(secret + "\n")
-    with receiving() as receiver:
-        named = (
-            f"{LOOPBACK}\nupload_record: {{webhooks: {{endpoints: [{{url: '{receiver.url}', "
-            "events: [queued_for_parse], secret_file: hook.secret}]}}"
-        )
-        app = make_app(named)
-        deliver(app)
-        opened(app)
-        deliver(app)
-        assert receiver.verified(secret) == 1
-
-        without = make_app()
-        deliver(without)
-        opened(without)
-        deliver(without)
-        assert len(receiver.posts) == 1
-        (webhook,) = without.notifications.webhooks()
-        assert webhook.disabled_reason == "the settings no longer name it"
-
-        again = make_app(named)
-        deliver(again)
-        opened(again)
-        deliver(again)
-
-    assert len(receiver.posts) == 2
-    assert [each.id for each in again.notifications.webhooks()] == [webhook.id]
-
-
-@on_each_store
-def test_every_message_arrives_at_a_receiver_that_often_fails(make_app: Maker) -> None:
-    app = make_app(LOOPBACK.replace("[0, 0]", "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]"))
-    bad: list[Answer | int] = [500, Answer(429), Answer(502, body=b"x" * 100_000), Answer(301)]
-    script = [bad[n % 4] if n * 7 % 10 < 3 else 204 for n in range(400)]
-    with receiving(*script) as receiver:
-        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        ids = opened(app, 200)
-        deliver(app, within_s=30)
-
-    assert set(receiver.ids) == {f"msg_{each}_0" for each in ids}
-    assert receiver.verified(webhook.secret) == len(receiver.posts) > 200
-    assert {each.state for each in app.notifications.deliveries(limit=1000)} == {"delivered"}
-
-
 @on_each_store
 def test_what_was_delivered_long_ago_is_forgotten(make_app: Maker, hands: Hands) -> None:
     app = make_app(clock=hands)
@@ -492,29 +253,3 @@ def test_a_question_to_a_person_goes_with_the_message(app: App) -> None:
     said = json.loads(receiver.posts[0].body)["data"]
     assert (said["review"], said["deadline"]) == ("approval", "2027-01-15T08:00:00.000000Z")
     assert app.database.rows("SELECT count(*) FROM effects WHERE settled_at IS NULL") == [(0,)]
-
-
-def test_a_notifier_that_is_told_to_stop_finishes_what_is_under_way(app: App) -> None:
-    with receiving(Answer(204, wait_s=0.3)) as receiver:
-        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        opened(app)
-        with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
-            while not receiver.posts:
-                node.turn()
-            node.stop()
-            node.run()
-
-    assert only(app).state == "delivered"
-
-
-def test_an_endpoint_that_is_removed_meanwhile_is_no_trouble(app: App) -> None:
-    with receiving(Answer(204, wait_s=0.3)) as receiver:
-        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        opened(app)
-        with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
-            while not receiver.posts:
-                node.turn()
-            app.notifications.remove(webhook.id)
-            node.run(until_idle=True)
-
-    assert app.notifications.deliveries() == []

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.server.api_client import ApiClient, serving, settings_at, statement
+from tests.server.contracts import Player
+from tests.server.driving import driven
 
 
 @pytest.fixture
@@ -38,4 +40,11 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
             found.sent(statement(number), name=f"file-{number}.csv")
         found.sent(b"date;amount;text\nno date;no amount;x\n", name="broken.csv")
         found.work()
+        yield found
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ApiClient, Player]]:
+    """A service and a worker for all tests of a file; each takes a contract of its own."""
+    with driven(tmp_path_factory.mktemp("driven")) as found:
         yield found

@@ -1,0 +1,191 @@
+"""Endpoints: what each chose, how they come, go and are disabled, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.core.errors import InvalidRequest, UnknownName
+from tests.notifications.conftest import LOOPBACK, Hands, Maker, deliver, on_each_store
+from tests.notifications.deliveries import SLOWLY, opened
+from tests.notifications.receivers import Answer, receiving
+
+
+@pytest.mark.parametrize(
+    ("events", "is_told"),
+    [
+        (["upload.queued_for_parse"], True),
+        (["queued_for_parse"], True),
+        (["upload.*"], True),
+        (["*"], True),
+        (["upload.error", "upload.normalized"], False),
+        (["contract.*"], False),
+    ],
+)
+def test_an_endpoint_hears_of_what_it_chose(app: App, events: list[str], *, is_told: bool) -> None:
+    with receiving() as receiver:
+        app.notifications.add(receiver.url, events=events, actor="person:ann")
+        opened(app)
+
+        deliver(app)
+
+    assert len(receiver.posts) == is_told
+
+
+def test_an_endpoint_hears_nothing_of_the_past(app: App) -> None:
+    opened(app)
+    with receiving() as receiver:
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        (later,) = opened(app)
+
+        deliver(app)
+
+    assert receiver.ids == [f"msg_{later}_0"]
+
+
+@on_each_store
+def test_an_endpoint_that_is_added_while_a_notifier_runs_misses_nothing(
+    app: App, make_app: Maker
+) -> None:
+    door = make_app()
+    with (
+        receiving() as receiver,
+        app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node,
+    ):
+        node.turn()  # nobody listens, and the next look is a second away
+        door.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        ids = opened(door, 3)
+
+        node.run(until_idle=True)
+
+    assert sorted(receiver.ids) == sorted(f"msg_{each}_0" for each in ids)
+
+
+@on_each_store
+def test_an_endpoint_that_is_gone_is_disabled_and_what_waited_for_it_is_dead(
+    make_app: Maker, hands: Hands
+) -> None:
+    app = make_app(SLOWLY, clock=hands)
+    with receiving(500, 500, 500, 410) as receiver:
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        opened(app, 3)
+        deliver(app)
+        hands.tick(1)
+        opened(app)
+
+        deliver(app)
+        opened(app)
+        deliver(app)
+
+    assert len(receiver.posts) == 4
+    assert [each.state for each in app.notifications.deliveries()] == ["dead"] * 4
+    ended = app.notifications.webhook(webhook.id)
+    assert not ended.is_enabled
+    assert ended.disabled_reason == "it answered 410: gone"
+    with pytest.raises(InvalidRequest, match="disabled"):
+        app.notifications.ping(webhook.id)
+    assert app.notifications.enable(webhook.id).is_enabled
+    assert app.notifications.replay(webhook_id=webhook.id) == 4
+
+
+@on_each_store
+def test_who_asks_for_a_pause_gets_one(make_app: Maker, hands: Hands) -> None:
+    app = make_app(SLOWLY, clock=hands)
+    busy = Answer(429, headers=(("Retry-After", "1000"),))
+    with receiving(busy) as receiver:
+        app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        opened(app)
+        deliver(app)
+        opened(app, 2)
+
+        hands.tick(990)
+        deliver(app)
+        assert len(receiver.posts) == 1
+
+        hands.tick(20)
+        deliver(app)
+
+    assert len(receiver.posts) == 4
+    assert {each.state for each in app.notifications.deliveries()} == {"delivered"}
+
+
+@pytest.mark.parametrize(
+    ("url", "events", "sentence"),
+    [
+        ("http://127.0.0.1:9/", ["upload.gone"], "upload.gone"),
+        ("http://127.0.0.1:9/", ["nope.error"], "nope"),
+        ("http://127.0.0.1:9/", ["failed"], "say which"),
+        ("http://127.0.0.1:9/", [], "name 1 to"),
+        ("http://10.0.0.1/", ["*"], "https only"),
+        ("https://10.0.0.1/", ["*"], "not a public address"),
+        ("https://example.com:22/", ["*"], "port 22"),
+        ("https://me:pw@example.com/", ["*"], "no login"),
+        ("ftp://example.com/", ["*"], "https://"),
+        ("https://exämple.com/", ["*"], "ASCII"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_with_a_sentence(
+    app: App, url: str, events: list[str], sentence: str
+) -> None:
+    with pytest.raises((InvalidRequest, UnknownName), match=sentence):
+        app.notifications.add(url, events=events, actor="person:ann")
+
+    assert app.notifications.webhooks() == []
+
+
+def test_one_endpoint_that_hangs_does_not_hold_up_the_others(app: App) -> None:
+    with receiving(then=Answer(204, wait_s=1.5)) as slow, receiving() as quick:
+        app.notifications.add(slow.url, events=["*"], actor="person:ann")
+        app.notifications.add(quick.url, events=["*"], actor="person:ann")
+        opened(app, 20)
+
+        deliver(app, until=lambda: len(quick.posts) == 20, within_s=1.4)
+
+    assert len(slow.posts) <= 12
+
+
+@on_each_store
+def test_endpoints_of_the_settings_are_in_force_while_the_settings_name_them(
+    make_app: Maker, tmp_path: Path
+) -> None:
+    secret = "whsec_" + "QUJD" * 8
+    (tmp_path / "hook.secret").write_text(secret + "\n")
+    with receiving() as receiver:
+        named = (
+            f"{LOOPBACK}\nupload_record: {{webhooks: {{endpoints: [{{url: '{receiver.url}', "
+            "events: [queued_for_parse], secret_file: hook.secret}]}}"
+        )
+        app = make_app(named)
+        deliver(app)
+        opened(app)
+        deliver(app)
+        assert receiver.verified(secret) == 1
+
+        without = make_app()
+        deliver(without)
+        opened(without)
+        deliver(without)
+        assert len(receiver.posts) == 1
+        (webhook,) = without.notifications.webhooks()
+        assert webhook.disabled_reason == "the settings no longer name it"
+
+        again = make_app(named)
+        deliver(again)
+        opened(again)
+        deliver(again)
+
+    assert len(receiver.posts) == 2
+    assert [each.id for each in again.notifications.webhooks()] == [webhook.id]
+
+
+def test_an_endpoint_that_is_removed_meanwhile_is_no_trouble(app: App) -> None:
+    with receiving(Answer(204, wait_s=0.3)) as receiver:
+        webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        opened(app)
+        with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
+            while not receiver.posts:
+                node.turn()
+            app.notifications.remove(webhook.id)
+            node.run(until_idle=True)
+
+    assert app.notifications.deliveries() == []

@@ -1,0 +1,127 @@
+"""What an external driver may hand in, and how often."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.server.api_client import ApiClient, problem
+from tests.server.contracts import DOUBTFUL, Player
+from tests.server.driving import BUSY, PDF, Driver, driven, told
+
+
+def test_a_contract_may_come_as_a_form(stage: tuple[ApiClient, Player]) -> None:
+    door, player = stage
+    told(player)
+
+    answer = door.post(
+        "/workflows/ingest",
+        files={"file": ("b.pdf", PDF + b"form")},
+        data={"verticalSlug": "telco", "filename": "named.pdf"},
+    )
+
+    assert (answer.json()["vertical"], answer.json()["filename"]) == ("telco", "named.pdf")
+
+
+def test_with_auto_all_steps_run_by_themselves(stage: tuple[ApiClient, Player]) -> None:
+    door, player = stage
+    told(player)
+    driver = Driver(door, "auto")
+
+    taken = driver.ingest(params={"sequencing": "auto"})
+    ended = door.get(f"/workflows/{driver.id}", params={"wait": "30s"}).json()
+
+    assert (taken.json()["sequencing"], ended["status"]) == ("auto", "completed")
+    assert driver.call("extract").json() == ended
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ({"pdfBase64": "%%%"}, "invalid-request"),
+        ({"pdfBase64": ""}, "invalid-request"),
+        ({}, "invalid-request"),
+        ({"pdfBase64": "QQ==", "colour": "red"}, "invalid-request"),
+        ({"pdfBase64": "QQ==", "verticalSlug": "cheese"}, "unknown-value"),
+    ],
+)
+def test_what_cannot_be_a_contract_is_refused_at_the_door(
+    stage: tuple[ApiClient, Player], body: dict[str, str], word: str
+) -> None:
+    door, _ = stage
+
+    assert problem(door.post("/workflows/ingest", json=body)) == word
+
+
+def test_the_same_document_under_another_vertical_is_refused(
+    stage: tuple[ApiClient, Player],
+) -> None:
+    door, player = stage
+    told(player)
+    driver = Driver(door, "vertical")
+    driver.ingest(json={"verticalSlug": "energy"})
+
+    refused = driver.ingest(json={"verticalSlug": "telco"})
+
+    assert (problem(refused), refused.json()["record_id"]) == ("duplicate", driver.id)
+
+
+def test_other_records_are_no_workflows(stage: tuple[ApiClient, Player]) -> None:
+    door, _ = stage
+    upload = door.sent()
+
+    answers = [
+        door.get(f"/workflows/{upload}"),
+        *(door.post(f"/workflows/{upload}/{each}") for each in ("extract", "retry", "reprocess")),
+        door.post(f"/workflows/{upload}/review", json={"action": "approve"}),
+    ]
+
+    assert [problem(each) for each in answers] == ["not-found"] * 5
+
+
+def test_a_key_makes_the_answer_one_that_is_given_again_but_not_a_failure_that_may_pass(
+    stage: tuple[ApiClient, Player],
+) -> None:
+    door, player = stage
+    told(player, extract=[BUSY, {}])
+    driver = Driver(door, "keyed")
+    driver.ingest()
+    headers = {"Idempotency-Key": "extract-1"}
+
+    busy, done, replayed = (driver.call("extract", headers=headers) for _ in range(3))
+
+    assert [each.status_code for each in (busy, done, replayed)] == [503, 200, 200]
+    assert replayed.json() == done.json()
+    assert replayed.headers["idempotency-replayed"] == "true"
+    reused = door.post("/workflows/ingest", json={"pdfBase64": "QQ=="}, headers=headers)
+    assert problem(reused) == "key-reused"
+
+
+def test_a_step_meant_for_another_version_is_not_run(stage: tuple[ApiClient, Player]) -> None:
+    door, player = stage
+    told(player)
+    driver = Driver(door, "version")
+    driver.ingest()
+
+    stale = driver.call("extract", headers={"If-Match": '"0"'})
+
+    assert (stale.status_code, problem(stale)) == (412, "stale")
+    assert [name for _, name in player.ran] == ["parse"]
+
+
+def test_roles_say_who_ingests_decides_and_retries(tmp_path: Path) -> None:
+    with driven(tmp_path / "data") as (door, player):
+        told(player, validate=[DOUBTFUL])
+        submitter = Driver(door.with_key(name="sue", role="submitter"), "roles")
+        reviewer = door.with_key(name="rita", role="reviewer")
+        submitter.ingest()
+        submitter.call("extract")
+
+        refused = [
+            submitter.reviews("approve"),
+            submitter.call("retry"),
+            reviewer.post("/workflows/ingest", json={"pdfBase64": "QQ=="}),
+        ]
+        decided = reviewer.post(f"/workflows/{submitter.id}/review", json={"action": "approve"})
+
+    assert [problem(each) for each in refused] == ["forbidden"] * 3
+    assert decided.json()["status"] == "validated"
