@@ -1,9 +1,9 @@
-"""Stateward keeps documents moving: one place that knows where each document is and can prove it.
+"""Durable state machines for document pipelines.
 
-    from stateward import App, declare, runner
+    from stateward import App, Job, Pipeline, Retry
 
-Everything that a program outside needs can be imported from here. Names are looked up when they are first used, so
-that importing the package costs nothing.
+Every public name can be imported from here. A name is looked up when it is first used, so that importing the package
+costs nothing.
 """
 
 from importlib import import_module
@@ -40,13 +40,15 @@ if TYPE_CHECKING:
         TransientFailure,
         UnknownName,
     )
-    from stateward.core.machine import Machine
+    from stateward.core.machine import Guard, Machine, all_of, at_least, equals, is_true
     from stateward.core.model import Event, Record, Transition
+    from stateward.core.retry import Retry
     from stateward.definition.declare import declare, from_yaml
     from stateward.settings import Settings
+    from stateward.workers.pipeline import Pipeline
     from stateward.workers.sdk import Job, Outcome, runner
 
-_ROOMS = {
+_MODULES = {
     "stateward.app": ("App",),
     "stateward.definition.declare": ("declare", "from_yaml"),
     "stateward.core.errors": (
@@ -56,12 +58,14 @@ _ROOMS = {
         "StatewardError", "StoreBroken", "StoreError", "StoreFull",
         "StoreMismatch", "StoreUnreachable", "TransientFailure", "UnknownName",
     ),
-    "stateward.core.machine": ("Machine",),
+    "stateward.core.machine": ("Guard", "Machine", "all_of", "at_least", "equals", "is_true"),
+    "stateward.core.retry": ("Retry",),
     "stateward.core.model": ("Event", "Record", "Transition"),
+    "stateward.workers.pipeline": ("Pipeline",),
     "stateward.workers.sdk": ("Job", "Outcome", "runner"),
     "stateward.settings": ("Settings",),
 }  # fmt: skip
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "App",
@@ -71,6 +75,7 @@ __all__ = [
     "Event",
     "FatalFailure",
     "Fault",
+    "Guard",
     "InvalidCorrection",
     "InvalidRequest",
     "InvalidTransition",
@@ -83,7 +88,9 @@ __all__ = [
     "Machine",
     "MissingExtra",
     "Outcome",
+    "Pipeline",
     "Record",
+    "Retry",
     "ReviewRefused",
     "ReviewTaken",
     "Settings",
@@ -98,19 +105,23 @@ __all__ = [
     "Transition",
     "UnknownName",
     "__version__",
+    "all_of",
+    "at_least",
     "declare",
+    "equals",
     "from_yaml",
+    "is_true",
     "runner",
 ]
 
 
-if not TYPE_CHECKING:  # a type checker would believe that there is every name
+if not TYPE_CHECKING:  # a type checker would take every name for one that exists
 
     def __getattr__(name: str) -> object:
-        """A public name, from the room where it lives; from then on an ordinary attribute."""
-        if name not in _HOME:
+        """A public name, from the module that defines it; from then on an ordinary attribute."""
+        if name not in _MODULE_OF:
             raise AttributeError(f"module 'stateward' has no attribute {name!r}")
-        value = getattr(import_module(_HOME[name]), name)
+        value = getattr(import_module(_MODULE_OF[name]), name)
         globals()[name] = value
         return value
 

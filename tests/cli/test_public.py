@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_all_is_exactly_the_public_names() -> None:
-    assert sorted(stateward.__all__) == sorted([*stateward._HOME, "__version__"])
+    assert sorted(stateward.__all__) == sorted([*stateward._MODULE_OF, "__version__"])
     assert dir(stateward) == sorted(stateward.__all__)
 
 

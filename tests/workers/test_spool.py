@@ -54,7 +54,7 @@ def test_a_batch_is_written_as_its_items_would_be() -> None:
 
     assert [chunk.count for chunk in result.chunks] == [3]
     again = Job(record_id="R", stage="t", items={"s": [chunk.data for chunk in result.chunks]})
-    assert list(again.items_as(Row, "s")) == rows
+    assert list(again.items(Row, "s")) == rows
     assert next(iter(again.items())) == {"place": {}, "date": "2026-01-05", "amount": "1"}
 
 

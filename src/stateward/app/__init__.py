@@ -19,7 +19,7 @@ from typing import Literal, Self
 import msgspec
 from msgspec.structs import replace
 
-from stateward import __version__, pipelines, telemetry
+from stateward import __version__, telemetry
 from stateward.app.domains import Domains
 from stateward.blobs import Artifact, Folder, pieces_of
 from stateward.core.errors import (
@@ -96,6 +96,8 @@ from stateward.monitoring.dashboard import Dashboard
 from stateward.monitoring.gauges import Monitor
 from stateward.notifications import NotificationService, Notifier
 from stateward.notifications.signing import KEY_BYTES, secret_of
+from stateward.pipelines import BUNDLED
+from stateward.pipelines import load as load_pipelines
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import TOPIC_CHANGES, Database, Wakeup
 from stateward.storage.idempotency import IdempotencyKeys
@@ -118,6 +120,7 @@ from stateward.telemetry.tracing import (
     trace_id,
 )
 from stateward.transport import Bus
+from stateward.workers.pipeline import MAIN, Pipeline
 from stateward.workers.sdk import (
     Failed,
     Job,
@@ -189,12 +192,12 @@ def load_settings(
 
 def declared_machines(settings: Settings) -> list[Machine]:
     """The machines that these settings load, with their waits and retries; no database is opened."""
-    return _tuned(settings, pipelines.load([*pipelines.BUNDLED, *settings.pipelines]))
+    return _tuned(settings, load_pipelines([*BUNDLED, *settings.pipelines]))
 
 
 def read_machines(name: str) -> tuple[list[Machine], list[str]]:
     """The machines of one file or module, and the runners that they name but nobody has loaded."""
-    machines = pipelines.load([name])
+    machines = load_pipelines([name])
     named = {stage.runner for machine in machines for stage in machine.stages}
     return machines, sorted(named - registered().keys())
 
@@ -235,6 +238,7 @@ class App:
         settings: Settings,
         *,
         machines: Sequence[Machine] = (),
+        pipelines: Sequence[Pipeline] = (),
         database: Database | None = None,
         clock: Callable[[], Micros] = steady_clock,
         new_id: Callable[[str], str] = new_record_id,
@@ -245,8 +249,9 @@ class App:
         self.settings = settings
         self.clock = clock
         self._new_id = new_id
-        self._imports = [*pipelines.BUNDLED, *settings.pipelines]
-        given = [*pipelines.load(self._imports), *machines]
+        self._imports = [*BUNDLED, *settings.pipelines]
+        given = [*load_pipelines(self._imports), *machines, *(each.machine for each in pipelines)]
+        self._imports += [name for each in pipelines for name in each.modules if name != MAIN]
         self._machines = _tuned(settings, given)
         self.database = database or open_database(settings, role=RUNNER_ROLE if is_runner else None)
         self.store = Store(self.database)
@@ -343,10 +348,16 @@ class App:
         return Domains(self.settings, clock=self.clock)
 
     @classmethod
-    def embedded(cls, data: str | Path, *, machines: Sequence[Machine] = ()) -> Self:
+    def embedded(
+        cls,
+        data: str | Path,
+        *,
+        pipelines: Sequence[Pipeline] = (),
+        machines: Sequence[Machine] = (),
+    ) -> Self:
         """A Stateward in a folder of one's own, with the personal profile: for scripts and first steps."""
         settings = Settings.load(environ={"STATEWARD_DATA": str(data)})
-        return cls(settings, machines=machines)
+        return cls(settings, machines=machines, pipelines=pipelines)
 
     def __enter__(self) -> Self:
         return self
@@ -979,9 +990,9 @@ class App:
         )
 
     def _child_imports(self) -> list[str]:
-        has_own = any(each.function.__module__ == "__main__" for each in registered().values())
+        has_own = any(each.function.__module__ == MAIN for each in registered().values())
         code = [name for name in self._imports if not name.endswith((".yaml", ".yml"))]
-        return [*code, *(["__main__"] if has_own else [])]
+        return [*code, *([MAIN] if has_own else [])]
 
     def _limits(self) -> Limits:
         own = self.settings.worker

@@ -115,7 +115,7 @@ def from_yaml(text: str, *, source: str, runners: Iterable[str] | None = None) -
     document, renamed = _with_current_keys(read_yaml(text, source=source))
     for fault in renamed:
         warnings.warn_explicit(f"{fault.path}: {fault.sentence}", FutureWarning, source, fault.line)
-    return _build(document, runners)
+    return build(document, runners)
 
 
 def declare(
@@ -131,7 +131,7 @@ def declare(
     document, renamed = _with_current_keys(plain(values, source=source))
     for fault in renamed:
         warnings.warn(f"{fault.path}: {fault.sentence}", FutureWarning, stacklevel=2)
-    return _build(document, runners)
+    return build(document, runners)
 
 
 def _unenumed(value: object) -> object:
@@ -189,7 +189,7 @@ def _rename_keys(
     return current
 
 
-def _build(document: Document, runners: Iterable[str] | None) -> Machine:
+def build(document: Document, runners: Iterable[str] | None) -> Machine:
     spelled = Document(
         source=document.source, value=_spelled_out(document.value), lines=document.lines
     )

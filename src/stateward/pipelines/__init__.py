@@ -18,6 +18,7 @@ from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import Machine
 from stateward.core.model import Fields, Json
 from stateward.definition.declare import from_yaml
+from stateward.workers.pipeline import Pipeline
 
 BUNDLED = (
     "stateward.pipelines.statements",
@@ -61,7 +62,12 @@ def _load(name: str) -> list[Machine]:
     if path.suffix in (".yaml", ".yml"):
         return [from_yaml(_text(path), source=name)]
     module = _file_module(path) if path.suffix == ".py" else _module(name)
-    return [value for value in vars(module).values() if isinstance(value, Machine)]
+    values = vars(module).values()
+    return [
+        each.machine if isinstance(each, Pipeline) else each
+        for each in values
+        if isinstance(each, Machine | Pipeline)
+    ]
 
 
 def _text(path: Path) -> str:

@@ -17,11 +17,23 @@ import socket
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from types import MappingProxyType
-from typing import BinaryIO, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar, overload
+from types import MappingProxyType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Generic,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 import msgspec
 from msgspec.structs import replace
@@ -40,6 +52,7 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.extras import missing_extra
+from stateward.workers.items import PLAIN, ItemType, is_item, item_type
 from stateward.workers.spool import Spool
 
 KIB, MIB = 1024, 1024 * 1024
@@ -65,7 +78,7 @@ LINE_ENDS = {
     "\u2028".encode(): b"\\u2028",
     "\u2029".encode(): b"\\u2029",
 }
-PLAIN = frozenset({str, int, bool, type(None)})
+SCALARS = frozenset({str, int, bool, type(None)})
 NUL_ESCAPED = b"\\u0000"
 
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
@@ -171,8 +184,16 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 Result: TypeAlias = Completed | Failed
 Item: TypeAlias = Mapping[str, object]
 Bytes: TypeAlias = bytes  # inside Job, `bytes` is a method
-S = TypeVar("S", bound=msgspec.Struct)
 ChunkText: TypeAlias = str | bytes
+T = TypeVar("T")
+if (
+    TYPE_CHECKING
+):  # a default for a type variable is only in Python 3.13; type checkers know it everywhere
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    ItemT_co = TypeVarWithDefault("ItemT_co", default=Any, covariant=True)
+else:
+    ItemT_co = TypeVar("ItemT_co", covariant=True)
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -181,8 +202,10 @@ class Batch(msgspec.Struct, frozen=True):
     items: Sequence[msgspec.Struct]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, Generic[ItemT_co], frozen=True):
     """Where a stage with several outcomes leads, what to remember of it, and (more) items.
+
+    A stage that returns `Outcome[Word]` produces items of type `Word`.
 
     `facts` are few: they stand in the history. `about` is what is to be known of the items as a whole; it is kept
     beside them, counts for none, and is read with `job.about()`.
@@ -190,11 +213,11 @@ class Outcome(msgspec.Struct, frozen=True):
 
     label: str = DONE
     facts: Mapping[str, object] = {}
-    items: Iterable[Item | Batch] = ()
+    items: Iterable[ItemT_co | Batch] = ()
     about: Mapping[str, object] = {}
 
 
-_ENDED = Outcome()
+_ENDED: Outcome = Outcome()
 
 
 class Log(Protocol):
@@ -342,33 +365,58 @@ class Job:
         """The whole artifact as text, just as it is: line ends are not touched."""
         return self.bytes().decode(encoding)
 
-    def items(self, stage: str | None = None) -> Iterator[Fields]:
-        """Items of an earlier stage; by default of the latest one that produced any."""
-        chunks = (chunk for chunk in self._of(stage) if not _is_about(chunk))
-        return (item for chunk in chunks for item in _decode_items(chunk))
+    @overload
+    def items(self, stage: "str | Named | None" = None, /) -> Iterator[Fields]: ...
 
-    def items_as(self, kind: type[S], stage: str | None = None) -> Iterator[S]:
-        """The same items as Structs of a kind: quicker, and checked."""
-        decode = msgspec.json.Decoder(list[kind]).decode  # type: ignore[valid-type]
-        for chunk in self._of(stage):
-            if not _is_about(chunk):
-                yield from decode(chunk)
+    @overload
+    def items(self, kind: type[T], stage: "str | Named | None" = None, /) -> Iterator[T]: ...
 
-    def about(self, stage: str | None = None) -> Fields:
+    def items(self, kind: Any = None, stage: Any = None, /) -> Iterator[Any]:
+        """Items of an earlier stage, by default of the latest one that produced any.
+
+        `job.items(Word)` gives them as values of that type, checked; `job.items(Word, split)` those of one stage.
+        """
+        if not isinstance(kind, type | UnionType):
+            kind, stage = None, kind
+        return self.read_items(item_type(kind), () if stage is None else (_stage_name(stage),))
+
+    def read_items(self, kind: ItemType[T], stages: Sequence[str] = ()) -> Iterator[T]:
+        """Items of the latest of these stages that produced any; without names, of the latest of all."""
+        chunks = self._of(
+            *stages
+        )  # at once, not when the first item is asked for: a wrong name is refused here
+        return (
+            item for chunk in chunks if not _is_about(chunk) for item in self._decode(kind, chunk)
+        )
+
+    def _decode(self, kind: ItemType[T], chunk: ChunkText) -> list[T]:
+        try:
+            return kind.decode(chunk)
+        except ValueError as error:
+            raise FatalFailure(
+                f"the items that stage {self.stage!r} reads are not {kind.name}: {error}",
+                code="BAD_ITEM",
+            ) from error
+
+    def items_as(self, kind: type[T], stage: str | None = None) -> Iterator[T]:
+        """The former name of `items(kind, stage)`."""
+        warnings.warn("job.items_as is now job.items", FutureWarning, stacklevel=2)
+        return self.items(kind, stage)
+
+    def about(self, stage: "str | Named | None" = None) -> Fields:
         """What an earlier stage said of its items as a whole; nothing if it said nothing."""
         about: Fields = {}
-        for chunk in self._of(stage):
+        for chunk in self._of(*(() if stage is None else (_stage_name(stage),))):
             if _is_about(chunk):
                 about = msgspec.json.decode(chunk)
         return about
 
-    def _of(self, stage: str | None) -> Sequence[ChunkText]:
-        if stage is None:
-            produced = (self._chunks[name] for name in reversed([*self._chunks]))
-            return next(filter(None, produced), ())
-        if stage not in self._chunks:
-            raise UnknownName("earlier stage", stage, self._chunks)
-        return self._chunks[stage]
+    def _of(self, *stages: str) -> Sequence[ChunkText]:
+        """The chunks of the latest of these stages (none: of all) that has any."""
+        known = [name for name in self._chunks if name in stages or not stages]
+        if stages and not known:
+            raise UnknownName("earlier stage", stages[0], self._chunks)
+        return next(filter(None, (self._chunks[name] for name in reversed(known))), ())
 
     def log(self, message: str, /, *, level: str = "info", **facts: object) -> None:
         """Write a line into the log of this attempt: a sentence and the facts that belong to it."""
@@ -424,15 +472,37 @@ class Job:
             self.log(f"the scratch folder could not be emptied: {error}", level="warning")
 
 
-RunnerFunction: TypeAlias = Callable[[Job], object]
-F = TypeVar("F", bound=RunnerFunction)
+RunnerFunction: TypeAlias = Callable[..., object]
+F = TypeVar("F", bound=Callable[[Job], object])
+
+
+class Named(Protocol):
+    """A stage of a `Pipeline`, wherever its name would do."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Inputs(NamedTuple):
+    """The items that a runner takes as its second argument: their type, and the stages that may have made them."""
+
+    type: ItemType[Any]
+    stages: tuple[str, ...]
+    as_list: bool = False
 
 
 class Runner(NamedTuple):
-    """A function and the name that machines know it by."""
+    """A function and the name that machines know it by.
+
+    A stage of a `Pipeline` also says what its items are (None: it has none), what it reads, and which outcomes it
+    has (None: the machine alone knows).
+    """
 
     name: str
     function: RunnerFunction
+    produces: ItemType[Any] | None = PLAIN
+    reads: Inputs | None = None
+    outcomes: frozenset[str] | None = None
 
 
 _RUNNERS: dict[str, Runner] = {}
@@ -446,17 +516,22 @@ def runner(name: str) -> Callable[[F], F]:
             "letters, digits and underscores"
         )
 
-    def register(function: F) -> F:
-        known = _RUNNERS.get(name)
-        if known is not None and not _is_same(known.function, function):
-            raise ValueError(
-                f"there are two runners {name!r}: {_place(known.function)} and {_place(function)}; "
-                "rename one of them"
-            )
-        _RUNNERS[name] = Runner(name, function)
+    def decorate(function: F) -> F:
+        register(Runner(name, function))
         return function
 
-    return register
+    return decorate
+
+
+def register(new: Runner) -> None:
+    """Make a runner known in this process; raises ValueError if another function has its name."""
+    known = _RUNNERS.get(new.name)
+    if known is not None and not _is_same(known.function, new.function):
+        raise ValueError(
+            f"there are two runners {new.name!r}: {_place(known.function)} and {_place(new.function)}; "
+            "rename one of them"
+        )
+    _RUNNERS[new.name] = new
 
 
 def registered() -> Mapping[str, Runner]:
@@ -520,8 +595,17 @@ def _is_too_late(job: Job, wait_s: float) -> bool:
 
 
 def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
-    basket = _Basket(limits, folder=lambda: job.scratch)
-    outcome = _collect(runner.function(job), basket)
+    basket = _Basket(limits, runner.produces, folder=lambda: job.scratch)
+    reads = runner.reads
+    if reads is None:
+        returned = runner.function(job)
+    else:
+        items = job.read_items(reads.type, reads.stages)
+        returned = runner.function(job, [*items] if reads.as_list else items)
+    outcome = _collect(returned, basket)
+    if runner.outcomes is not None and outcome.label not in runner.outcomes:
+        known = ", ".join(sorted(runner.outcomes))
+        raise _bad_outcome(f"{runner.name} has no outcome {outcome.label!r}; it has: {known}")
     facts = _checked_facts(outcome)
     chunks = basket.chunks(about=_about_data(outcome))
     if basket.cleaned:
@@ -536,12 +620,12 @@ def _collect(returned: object, basket: "_Basket") -> Outcome:
     """Put into the basket all that a runner gave back; the outcome that it named, or `done`."""
     if returned is None:
         return _ENDED
-    if isinstance(returned, dict):
-        basket.add(returned)
-        return _ENDED
     if isinstance(returned, Outcome):
         _drain(returned.items, basket)
         return returned
+    if is_item(returned) and not isinstance(returned, Batch):
+        basket.add(returned)
+        return _ENDED
     ended = _drain(returned, basket)
     if ended is None:
         return _ENDED
@@ -591,10 +675,13 @@ def _about_data(outcome: Outcome) -> bytes:
 class _Basket:
     """Items on their way into chunks, each one checked and counted against the limits."""
 
-    def __init__(self, limits: Limits, *, folder: Callable[[], Path]) -> None:
+    def __init__(
+        self, limits: Limits, kind: ItemType[Any] | None, *, folder: Callable[[], Path]
+    ) -> None:
         self.count = 0
         self.cleaned = 0
         self._limits = limits
+        self._kind = kind
         self._bytes = 0
         self._chunks = Chunks(folder)
         self._open: list[bytes] = []
@@ -624,6 +711,7 @@ class _Basket:
             for item in items:
                 self.add(msgspec.to_builtins(item))
             return
+        self._item_type()
         self._close_chunk()
         self.count += len(items)
         if self.count > self._limits.items_max:
@@ -641,16 +729,30 @@ class _Basket:
         return self._chunks.settled()
 
     def _encode(self, item: object) -> bytes:
-        fault = _fault(item) if isinstance(item, dict) else f" is {_kind(item)}, not a dict"
+        try:
+            plain = self._item_type().to_plain(item)
+        except (TypeError, ValueError) as error:
+            why = f"item {self.count} is not {self._item_type().name}: {error}"
+            raise FatalFailure(why, code="BAD_ITEM") from error
+        fault = _fault(plain) if isinstance(plain, dict) else f" is {_kind(item)}, not a dict"
         if fault:
             raise FatalFailure(f"item {self.count}{fault}", code="BAD_ITEM")
         try:
-            data, was_cleaned = encode_item(item)
+            data, was_cleaned = encode_item(plain)
         except (TypeError, ValueError, RecursionError) as error:
             why = f"item {self.count} cannot be written as JSON: {describe(error)}"
             raise FatalFailure(why, code="BAD_ITEM") from error
         self.cleaned += was_cleaned
         return data
+
+    def _item_type(self) -> ItemType[Any]:
+        if self._kind is None:
+            raise FatalFailure(
+                "the stage gave an item, but its annotation says that it has none; "
+                "annotate it with -> Iterator[...] or -> Outcome[...]",
+                code="BAD_ITEM",
+            )
+        return self._kind
 
     def _put(self, data: bytes) -> None:
         is_full = self._open_bytes + len(data) + 2 > CHUNK_BYTES_MAX
@@ -678,7 +780,7 @@ def _fault(value: object, depth: int = 0) -> str | None:
     Encoders are too kind for this: they make null of NaN and text of the key 1. The path to the
     fault is put together on the way back, so that sound items do not pay for it.
     """
-    if type(value) in PLAIN or isinstance(value, (str, int)):
+    if type(value) in SCALARS or isinstance(value, (str, int)):
         return None
     if isinstance(value, float):
         return None if isfinite(value) else f" is {value}, which JSON cannot say; give null"
@@ -695,14 +797,14 @@ def _dict_fault(value: dict[object, object], depth: int) -> str | None:
     for key, inner in value.items():
         if not isinstance(key, str):
             return f" has a key that is {_kind(key)}; keys are text"
-        if type(inner) not in PLAIN and (fault := _fault(inner, depth + 1)) is not None:
+        if type(inner) not in SCALARS and (fault := _fault(inner, depth + 1)) is not None:
             return f".{key[:KEY_CHARS_SHOWN_MAX]}{fault}"
     return None
 
 
 def _list_fault(value: Sequence[object], depth: int) -> str | None:
     for index, inner in enumerate(value):
-        if type(inner) not in PLAIN and (fault := _fault(inner, depth + 1)) is not None:
+        if type(inner) not in SCALARS and (fault := _fault(inner, depth + 1)) is not None:
             return f"[{index}]{fault}"
     return None
 
@@ -926,9 +1028,8 @@ def _is_about(chunk: ChunkText) -> bool:
     return chunk[:1] in ("{", b"{")
 
 
-def _decode_items(chunk: ChunkText) -> list[Fields]:
-    items: list[Fields] = msgspec.json.decode(chunk)
-    return items
+def _stage_name(stage: str | Named) -> str:
+    return stage if isinstance(stage, str) else stage.name
 
 
 def _is_same(known: RunnerFunction, function: RunnerFunction) -> bool:

@@ -239,7 +239,7 @@ def _compared(job: Job, extraction: Extraction, options: Options, today: date) -
         offers=catalogue_of(options.offers).of(vertical),
         today=today,
         consumption=_labelled(job),
-        text="\n".join(page.text for page in pages_of(job.items_as(TextPage, "parse"))),
+        text="\n".join(page.text for page in pages_of(job.items(TextPage, "parse"))),
         saving_min=typed_number(options.saving_min) or Decimal(0),
         currency=unit if len(unit) == CURRENCY_CHARS and unit.isupper() else options.currency,
     )
@@ -294,7 +294,7 @@ def _vertical(job: Job, document: TextDocument, rules: Rules) -> Vertical:
 
 
 def _document(job: Job) -> TextDocument:
-    pages = pages_of(job.items_as(TextPage, "parse"))
+    pages = pages_of(job.items(TextPage, "parse"))
     return TextDocument(format=str(job.about("parse").get("format", "")), pages=pages)
 
 
@@ -305,7 +305,7 @@ def _extraction(job: Job) -> Extraction:
     return Extraction(
         vertical=str(about.get("vertical", "")),
         provider=None if provider is None else str(provider),
-        found=list(job.items_as(Found, "extract")),
+        found=list(job.items(Found, "extract")),
         extractor=str(about.get("extractor", "")),
         about=details if isinstance(details, dict) else {},
     )

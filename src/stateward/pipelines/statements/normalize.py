@@ -101,7 +101,7 @@ def normalize(job: Job) -> Iterator[Batch]:
     book = Book(about, rules_of(options.rules))
     batch: list[Canonical] = []
     count = 0
-    for row in job.items_as(Row, "parse"):
+    for row in job.items(Row, "parse"):
         canonical = book.take(row)
         if canonical is None:
             continue

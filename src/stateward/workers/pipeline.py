@@ -1,0 +1,762 @@
+"""Pipelines in Python: the stages of a state machine and their functions, written as one.
+
+    words = Pipeline("words", retry=Retry(max_retries=2))
+
+    @words.stage
+    def split(job: Job) -> Iterator[Word]: ...
+
+    @words.stage(after=split)
+    def count(job: Job, words: Iterable[Word]) -> Count: ...
+
+A decorator registers its function as a runner and notes the file and line it stands on. `Pipeline.machine` compiles
+the notes to the `Machine` that the same graph in YAML gives, through the same checks. What is wrong is a
+`DeclarationError` with file and line: raised by the decorator where it can be known there, else by `machine`, which
+whoever loads a pipeline asks for at once. Nothing here opens a file or a database.
+
+Every edge is declared where it leads to (`after=`): what it leads from is defined above it, so it can be named by the
+function itself, and a pipeline has neither loops nor stages that nothing leads to.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, update_wrapper
+from importlib.util import find_spec
+from types import FrameType
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
+
+from stateward.core.errors import DeclarationError, Fault
+from stateward.core.machine import TIMEOUT_DEFAULT_S, Guard, Machine, all_of
+from stateward.core.model import Fields, Json
+from stateward.core.retry import Retry
+from stateward.definition.declare import NAME, build
+from stateward.definition.yaml_source import Document
+from stateward.workers.items import PLAIN, ItemType, Model
+from stateward.workers.sdk import DONE, Inputs, Job, Outcome, Runner, register, registered
+from stateward.workers.signature import StageSignature, read_signature
+
+PREFIX_CHARS_MAX = 8
+REVIEW_TIMEOUT_DEFAULT_S = 7 * 86_400.0
+MAIN = "__main__"
+
+Answer: TypeAlias = Literal["approved", "corrected", "rejected"]
+ANSWERS: tuple[Answer, ...] = ("approved", "corrected", "rejected")
+TIMED_OUT, FATAL, EXHAUSTED = "timed_out", "fatal", "exhausted"
+
+T = TypeVar("T")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+M = TypeVar("M", bound=Model)
+
+
+class Place(NamedTuple):
+    """Where something is declared."""
+
+    file: str
+    line: int
+
+    @classmethod
+    def of(cls, frame: FrameType) -> "Place":
+        """The line that a frame is at: in the frame of a module, the line of the decorator."""
+        return cls(frame.f_code.co_filename, frame.f_lineno)
+
+    def fault(self, path: str, sentence: str) -> Fault:
+        """What is wrong with what is declared here."""
+        return Fault(source=self.file, line=self.line, path=path, sentence=sentence)
+
+    def error(self, path: str, sentence: str) -> DeclarationError:
+        """The same, to be raised."""
+        return DeclarationError([self.fault(path, sentence)])
+
+
+class StageOptions(TypedDict, total=False):
+    """What may be said of a stage besides what it follows.
+
+    `name` is by default that of the function. `status` names the statuses of waiting and running, by default
+    `<name>_queued` and `<name>_running`; a single name is for both. `outcomes` are the labels of a stage with several
+    exits (`stage.on(label)`). `expose` are facts that a record shows once the stage is done. `produces` names the
+    items for people: the record shows `<produces>_count`, and where there are none, the next stage is skipped.
+    `resume` says at which of its statuses a retry starts; `cancellable`, whether a record can be cancelled while it
+    waits. `external`: an external driver decides when the stage runs. The others are those of a declaration in YAML.
+    """
+
+    name: str
+    status: str | tuple[str, str]
+    outcomes: Iterable[str]
+    timeout_s: float
+    isolation: Literal["process", "inline"]
+    network: bool
+    external: bool
+    produces: str
+    log_field: str
+    expose: Iterable[str]
+    resume: Literal["queued", "running"]
+    cancellable: bool
+
+
+class Exit(Generic[R_co]):
+    """One way out of a stage or a review: what `after=` takes.
+
+    A stage with one outcome is its own exit; a review is the exit of what was approved or corrected.
+    """
+
+    def __init__(self, node: "Node", label: str, guard: Guard | None = None) -> None:
+        self.node = node
+        self.label = label
+        self.guard = guard
+
+    def when(self, guard: Guard, *more: Guard) -> "Exit[R_co]":
+        """The same exit for records whose facts meet the guards; an exit without guard takes all others."""
+        (exit_, *others) = self.exits()
+        if others or not isinstance(exit_.node, PipelineStage) or exit_.label == FATAL:
+            raise Place.of(sys._getframe(1)).error(
+                self.node.path, "a guard tests the facts of one outcome of a stage"
+            )
+        guards = (*((exit_.guard,) if exit_.guard else ()), guard, *more)
+        return Exit(exit_.node, exit_.label, guards[0] if len(guards) == 1 else all_of(*guards))
+
+    def exits(self) -> "tuple[Exit[Any], ...]":
+        """The single exits that this one stands for."""
+        return (self,)
+
+    def __repr__(self) -> str:
+        return f"<{self.label} of {self.node.path}>"
+
+
+After: TypeAlias = Exit[R] | Sequence[Exit[R]]
+
+
+class Node:
+    """What an exit comes from and leads to: a stage, a review or an end. Records enter it in `status`.
+
+    `followers` are the nodes that its own exits lead to, by label and guard.
+    """
+
+    def __init__(
+        self,
+        pipeline: "Pipeline",
+        name: str,
+        *,
+        status: str,
+        place: Place,
+        after: Iterable[Exit[Any]],
+    ) -> None:
+        self.pipeline = pipeline
+        self.name = name
+        self.status = status
+        self.place = place
+        self.after = tuple(after)
+        self.followers: dict[tuple[str, Guard | None], Node] = {}
+
+    @property
+    def path(self) -> str:
+        """What messages call it."""
+        return f"{self.pipeline.name}.{self.name}"
+
+    def statuses(self) -> dict[str, Json]:
+        """The statuses that it adds, as a declaration has them."""
+        return {self.status: {"kind": "terminal"}}
+
+    def loose_ends(self) -> Iterator[Fault]:
+        """Exits that lead nowhere."""
+        return iter(())
+
+
+class PipelineStage(Node, Exit[R_co]):
+    """A stage of a pipeline: its function, still callable, and an exit that others can follow."""
+
+    def __init__(
+        self,
+        pipeline: "Pipeline",
+        function: Callable[..., R_co],
+        *,
+        place: Place,
+        after: Iterable[Exit[Any]],
+        signature: StageSignature,
+        options: StageOptions,
+    ) -> None:
+        name = options.get("name", function.__name__)
+        given = options.get("status", (f"{name}_queued", f"{name}_running"))
+        status, self.running = (given, given) if isinstance(given, str) else given
+        Node.__init__(self, pipeline, name, status=status, place=place, after=after)
+        Exit.__init__(self, self, DONE)
+        update_wrapper(self, function)
+        self.function = function
+        self.signature = signature
+        self.options = options
+        self.outcomes = tuple(options.get("outcomes", (DONE,)))
+        self.log_field = options.get("log_field", f"{name}_log_ref")
+
+    def __call__(self, job: Job, items: Iterable[Any] = ()) -> R_co:
+        """Call the function, as a test does; `items` only for a stage that takes them."""
+        return self.function(job, items) if self.signature.parameter else self.function(job)
+
+    def on(self, outcome: str) -> Exit[R_co]:
+        """The exit of one of several outcomes; the labels are those given as `outcomes=`."""
+        if outcome not in self.outcomes:
+            known = ", ".join(self.outcomes)
+            raise Place.of(sys._getframe(1)).error(
+                self.path, f"there is no outcome {outcome!r}; there are: {known}"
+            )
+        return Exit(self, str(outcome))
+
+    @property
+    def fatal(self) -> Exit[R_co]:
+        """Attempts that are not repeated: a fatal failure, a cancellation. Only an end can follow it."""
+        return Exit(self, FATAL)
+
+    def exits(self) -> tuple[Exit[Any], ...]:
+        """One for each outcome."""
+        return tuple(Exit(self, outcome) for outcome in self.outcomes)
+
+    def statuses(self) -> dict[str, Json]:
+        """Waiting (unless it has one status for both) and running."""
+        doc = (inspect.getdoc(self.function) or f"{self.name} is running").partition("\n")[0]
+        waiting: Json = {"kind": "ready", "doc": f"Waits for {self.name}"}
+        return {self.status: waiting, self.running: {"kind": "running", "doc": doc}}
+
+    def loose_ends(self) -> Iterator[Fault]:
+        """Outcomes that nothing follows, or only guarded steps; an only outcome may simply be the end."""
+        for outcome in self.outcomes:
+            guards = [guard for label, guard in self.followers if label == outcome]
+            if guards and None not in guards:
+                yield self.place.fault(
+                    self.path,
+                    "only steps with a guard follow it: add one without .when(...) for all other records",
+                )
+            elif not guards and len(self.outcomes) > 1:
+                yield self.place.fault(
+                    self.path,
+                    f"nothing follows its outcome {outcome!r}: add a stage or an end after .on({outcome!r})",
+                )
+
+    def declaration(self) -> dict[str, Json]:
+        """The stage under the keys of a declaration in YAML."""
+        options, pipeline = self.options, self.pipeline
+        fatal = self.followers.get((FATAL, None))
+        failed = pipeline.failed if fatal is None else fatal.status
+        can_cancel = self.status != self.running and options.get("cancellable", True)
+        return {
+            "from": self.status,
+            "running": self.running,
+            "outcomes": {outcome: self._routes(outcome) for outcome in self.outcomes},
+            "on_error": pipeline.failed,
+            "on_fatal": failed,
+            "on_error_waiting": failed if can_cancel else None,
+            "resume": self.running if options.get("resume") == "running" else self.status,
+            "timeout_s": options.get("timeout_s", TIMEOUT_DEFAULT_S),
+            "isolation": options.get("isolation", "process"),
+            "network": options.get("network", False),
+            "external": options.get("external", False),
+            "produces": options.get("produces"),
+            "log": self.log_field,
+        }
+
+    def _routes(self, outcome: str) -> list[Json]:
+        """The guarded followers as they are declared, then the one for all other records."""
+        guarded: list[Json] = [
+            {"to": node.status, "when": _declared_guard(guard)}
+            for (label, guard), node in self.followers.items()
+            if label == outcome and guard is not None
+        ]
+        return [*guarded, {"to": self.target(outcome)}]
+
+    def target(self, outcome: str) -> str:
+        """The status that an outcome leads to unless a guard holds."""
+        node = self.followers.get((outcome, None))
+        return self.pipeline.completed if node is None else node.status
+
+    def exposes(self, order: Sequence[str]) -> dict[str, str]:
+        """Field → the status from which on it is shown: the log while it runs, what it found once it is done."""
+        ends = [node.status for (label, _), node in self.followers.items() if label != FATAL]
+        since = min(ends or [self.pipeline.completed], key=order.index)
+        produces = self.options.get("produces")
+        found = [f"{produces}_count"] if produces else []
+        return {
+            self.log_field: self.running,
+            **dict.fromkeys([*found, *self.options.get("expose", ())], since),
+        }
+
+    def __repr__(self) -> str:
+        return f"<stage {self.path}>"
+
+
+class PipelineReview(Node, Exit[R_co]):
+    """A question to a person. As an exit it stands for records that were approved or corrected."""
+
+    def __init__(
+        self,
+        pipeline: "Pipeline",
+        name: str,
+        *,
+        status: str,
+        place: Place,
+        after: Iterable[Exit[Any]],
+        of: PipelineStage[Any] | None,
+        answers: tuple[Answer, ...],
+        timeout_s: float,
+    ) -> None:
+        Node.__init__(self, pipeline, name, status=status, place=place, after=after)
+        Exit.__init__(self, self, "approved")
+        self.of = of
+        self.answers = answers
+        self.timeout_s = timeout_s
+
+    @property
+    def approved(self) -> Exit[R_co]:
+        """The items are right as they are."""
+        return self._exit("approved", Place.of(sys._getframe(1)))
+
+    @property
+    def corrected(self) -> Exit[R_co]:
+        """A person corrected the items; later stages read the corrected ones."""
+        return self._exit("corrected", Place.of(sys._getframe(1)))
+
+    @property
+    def rejected(self) -> Exit[R_co]:
+        """A person refused the document."""
+        return self._exit("rejected", Place.of(sys._getframe(1)))
+
+    @property
+    def timed_out(self) -> Exit[R_co]:
+        """No answer came in time."""
+        return Exit(self, TIMED_OUT)
+
+    def _exit(self, answer: Answer, place: Place) -> Exit[R_co]:
+        if answer not in self.answers:
+            known = ", ".join(self.answers)
+            raise place.error(self.path, f"there is no answer {answer!r}; there are: {known}")
+        return Exit(self, answer)
+
+    def exits(self) -> tuple[Exit[Any], ...]:
+        """What was approved, and what was corrected."""
+        return tuple(Exit(self, answer) for answer in self.answers if answer != "rejected")
+
+    def statuses(self) -> dict[str, Json]:
+        """The one in which it waits for the answer."""
+        about = "" if self.of is None else f" about {self.of.name}"
+        return {self.status: {"kind": "suspended", "doc": f"Waits for a decision{about}"}}
+
+    def loose_ends(self) -> Iterator[Fault]:
+        """Answers that nothing follows; a rejection and a missed deadline may simply be the end."""
+        for exit_ in self.exits():
+            if (exit_.label, None) not in self.followers:
+                what = f"nothing follows the answer {exit_.label!r}: add a stage or an end after it"
+                yield self.place.fault(self.path, what)
+
+    def declaration(self) -> dict[str, Json]:
+        """The review under the keys of a declaration in YAML."""
+        return {
+            "state": self.status,
+            "outcomes": {answer: self.target(answer) for answer in self.answers},
+            "timeout_s": self.timeout_s,
+            "on_timeout": self.target(TIMED_OUT),
+            "of": None if self.of is None else self.of.name,
+        }
+
+    def target(self, label: str) -> str:
+        """The status that an answer leads to; where nothing follows it, records end in one of its name."""
+        node = self.followers.get((label, None))
+        return label if node is None else node.status
+
+    def __repr__(self) -> str:
+        return f"<review {self.path}>"
+
+
+class StageDecorator(Protocol[T]):
+    """What `Pipeline.stage(after=...)` gives: it takes a function of the job, or of the job and the items before it."""
+
+    def __call__(
+        self,
+        function: Callable[[Job], R]
+        | Callable[[Job, Iterator[T]], R]
+        | Callable[[Job, list[T]], R],
+        /,
+    ) -> PipelineStage[R]: ...
+
+
+class FirstStageDecorator(Protocol):
+    """What `Pipeline.stage()` gives for the first stage: there are no items before it."""
+
+    def __call__(self, function: Callable[[Job], R], /) -> PipelineStage[R]: ...
+
+
+class Pipeline:
+    """A document pipeline in Python; see the module. `App.embedded(folder, pipelines=[...])` runs it.
+
+    Ids of its records begin with `prefix`, by default the capital letters of its name. `completed` and `failed` name
+    the status of records that have ended and of those whose attempt failed. `expose` are fields that are shown from
+    the start. `version` grows whenever the graph changes; `upgrades` then says for an earlier version what its
+    statuses are called now, where a name is gone.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: int = 1,
+        prefix: str | None = None,
+        doc: str = "",
+        retry: Retry = Retry(),  # noqa: B008 - a frozen value
+        completed: str = "completed",
+        failed: str = "failed",
+        expose: Iterable[str] = (),
+        upgrades: Mapping[int, Mapping[str, str]] | None = None,
+    ) -> None:
+        self.name = name
+        self.place = Place.of(sys._getframe(1))
+        self.version = version
+        letters = "".join(letter for letter in name if letter.isalpha())
+        self.prefix = letters.upper()[:PREFIX_CHARS_MAX] if prefix is None else prefix
+        self.doc = doc
+        self.retry = retry
+        self.completed = completed
+        self.failed = failed
+        self._expose = tuple(expose)
+        self._upgrades = upgrades or {}
+        self._nodes: dict[str, Node] = {}
+        self._root = Node(self, "", status="", place=self.place, after=())
+        if not NAME.fullmatch(name):
+            raise self.place.error("Pipeline", _bad_name(name))
+
+    # Declaring
+
+    @overload
+    def stage(self, function: Callable[[Job], R], /) -> PipelineStage[R]: ...
+
+    @overload
+    def stage(self, **options: Unpack[StageOptions]) -> FirstStageDecorator: ...
+
+    # What a stage returns says what its items are: nothing, one item, an outcome with items, or many items.
+
+    @overload
+    def stage(
+        self, *, after: After[None], **options: Unpack[StageOptions]
+    ) -> StageDecorator[Any]: ...
+
+    @overload
+    def stage(
+        self, *, after: After[Mapping[str, Any]], **options: Unpack[StageOptions]
+    ) -> StageDecorator[Fields]: ...
+
+    @overload
+    def stage(self, *, after: After[M], **options: Unpack[StageOptions]) -> StageDecorator[M]: ...
+
+    @overload
+    def stage(
+        self, *, after: After[Outcome[T]], **options: Unpack[StageOptions]
+    ) -> StageDecorator[T]: ...
+
+    @overload
+    def stage(
+        self, *, after: After[Iterable[T]], **options: Unpack[StageOptions]
+    ) -> StageDecorator[T]: ...
+
+    @overload
+    def stage(self, *, after: Exit[T], **options: Unpack[StageOptions]) -> StageDecorator[T]: ...
+
+    @overload
+    def stage(
+        self, *, after: Sequence[Exit[object]], **options: Unpack[StageOptions]
+    ) -> StageDecorator[Any]: ...
+
+    def stage(  # type: ignore[misc] # mypy does not match `**options` with unpacked ones
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        after: After[Any] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Declare a stage by its function: `@pipeline.stage` for the first, `@pipeline.stage(after=...)` for others.
+
+        The function takes the `Job`, and as a second argument, if it has one, the items that came before: those of the
+        stage it follows, or of the nearest stage before that which produces any. It yields items, returns one, or
+        returns an `Outcome`. Annotated item types are checked when items are produced, and given back as such.
+        """
+        place = Place.of(sys._getframe(1))
+
+        def decorate(function: Callable[..., Any], /) -> PipelineStage[Any]:
+            frame = sys._getframe(1 if is_called else 2)
+            return self._add_stage(function, place, after, options, frame.f_locals)  # type: ignore[arg-type]
+
+        is_called = function is None
+        return decorate if function is None else decorate(function)
+
+    def review(
+        self,
+        name: str = "review",
+        *,
+        after: After[R],
+        of: PipelineStage[Any] | None = None,
+        status: str | None = None,
+        answers: Iterable[Answer] = ANSWERS,
+        timeout_s: float = REVIEW_TIMEOUT_DEFAULT_S,
+    ) -> PipelineReview[R]:
+        """Declare a question to a person about the items of a stage: `of`, or the nearest one before that has any.
+
+        Where nothing follows a rejection or a missed deadline, records end as `rejected` or `timed_out`.
+        """
+        place = Place.of(sys._getframe(1))
+        exits = self._exits(name, after, place)
+        review: PipelineReview[R] = PipelineReview(
+            self,
+            name,
+            status=status or f"{name}_required",
+            place=place,
+            after=exits,
+            of=of or next(iter(_producers(exits)), None),
+            answers=tuple(answers),
+            timeout_s=timeout_s,
+        )
+        self._add(review)
+        return review
+
+    def end(self, status: str, *, after: After[object]) -> None:
+        """Declare a status that records end in."""
+        place = Place.of(sys._getframe(1))
+        exits = self._exits(status, after, place)
+        self._add(Node(self, status, status=status, place=place, after=exits))
+
+    @property
+    def exhausted(self) -> Exit[Any]:
+        """Records whose retries are used up. Only an end can follow it; else they stay failed until a person acts."""
+        return Exit(self._root, EXHAUSTED)
+
+    # Checks of a decorator
+
+    def _add_stage(
+        self,
+        function: Callable[..., R],
+        place: Place,
+        after: After[Any] | None,
+        options: StageOptions,
+        names: Mapping[str, object],
+    ) -> PipelineStage[R]:
+        name = options.get("name", getattr(function, "__name__", "?"))
+        path = f"{self.name}.{name}"
+        if unknown := options.keys() - StageOptions.__annotations__.keys():
+            raise place.error(path, f"there is no option {', '.join(sorted(unknown))}")
+        first = next(iter(self._nodes.values()), None)
+        if after is None and first is not None:
+            where = f"{first.name!r} (line {first.place.line})"
+            raise place.error(path, f"nothing leads to it: {where} is first, so say after=...")
+        exits = () if after is None else self._exits(name, after, place)
+        try:
+            signature = read_signature(function, names)
+            stage = PipelineStage(
+                self, function, place=place, after=exits, signature=signature, options=options
+            )
+            runner = Runner(
+                path,
+                function,
+                produces=signature.produces,
+                reads=self._inputs(stage),
+                outcomes=frozenset(stage.outcomes),
+            )
+            self._add(stage)
+            register(runner)
+        except (TypeError, ValueError) as error:
+            raise place.error(path, str(error)) from None
+        return stage
+
+    def _exits(self, name: str, after: After[Any], place: Place) -> tuple[Exit[Any], ...]:
+        """The exits that `after=` names, each of this pipeline."""
+        path = f"{self.name}.{name}"
+        found: list[Exit[Any]] = []
+        for each in after if isinstance(after, list | tuple) else [after]:
+            if not isinstance(each, Exit):
+                known = ", ".join(self._nodes) or "none yet"
+                raise place.error(
+                    path, f"after= takes stages of this pipeline, not {each!r}; there are: {known}"
+                )
+            if each.node.pipeline is not self:
+                raise place.error(path, f"cannot follow {each!r}, which is of another pipeline")
+            exits = each.exits()
+            if isinstance(each, PipelineStage) and len(exits) > 1:
+                labels = ", ".join(f".on({label!r})" for label in each.outcomes)
+                raise place.error(
+                    path, f"{each.name!r} has several outcomes; say which one: {labels}"
+                )
+            found += exits
+        return tuple(found)
+
+    def _add(self, node: Node) -> None:
+        """Enter a node, as what follows its exits; refused if another one follows them already."""
+        refuse = node.place.error
+        if "machine" in self.__dict__:
+            raise refuse(node.path, "the pipeline is in use and can no longer be changed")
+        if not NAME.fullmatch(node.name):
+            raise refuse(node.path, _bad_name(node.name))
+        if node.name in self._nodes:
+            line = self._nodes[node.name].place.line
+            raise refuse(node.path, f"there is a {node.name!r} already, on line {line}")
+        for exit_ in node.after:
+            if exit_.label in (FATAL, EXHAUSTED) and isinstance(node, Exit):
+                raise refuse(node.path, f"only an end can follow {exit_!r}")
+            other = exit_.node.followers.get((exit_.label, exit_.guard))
+            if other is not None:
+                where = f"{other.name!r} (line {other.place.line})"
+                raise refuse(
+                    node.path,
+                    f"{where} follows {exit_.node.name!r} already; tell them apart by outcomes (.on) or guards (.when)",
+                )
+        for exit_ in node.after:
+            exit_.node.followers[exit_.label, exit_.guard] = node
+        self._nodes[node.name] = node
+
+    def _inputs(self, stage: PipelineStage[Any]) -> Inputs | None:
+        """What the stage is given as its second argument, if it has one; TypeError if nothing fits it."""
+        _, parameter, takes, as_list = stage.signature
+        if parameter is None:
+            return None
+        producers = _producers(stage.after)
+        if not producers:
+            raise TypeError(f"it takes {parameter!r}, but no stage before it produces items")
+        produced = {each.name: each.signature.produces or PLAIN for each in producers}
+        for each in producers:
+            if takes is not None and not takes.accepts(produced[each.name]):
+                raise TypeError(
+                    f"it takes items of type {takes.name}, but {each.name!r} (line {each.place.line}) produces "
+                    f"{produced[each.name].name}"
+                )
+        kinds = {kind for kind in produced.values() if kind is not PLAIN}
+        kind: ItemType[Any] = kinds.pop() if len(kinds) == 1 else takes or PLAIN
+        if takes is not None and PLAIN in produced.values():
+            kind = takes
+        # A correction is an output of the review; it stands for the items that it corrects.
+        reviews = [each.name for each in self._of(PipelineReview) if each.of in producers]
+        return Inputs(kind, (*produced, *reviews), as_list)
+
+    # Compiling
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The state machine that is declared; raises `DeclarationError` with everything that is wrong."""
+        faults = [fault for node in self._nodes.values() for fault in node.loose_ends()]
+        if not self._nodes:
+            faults = [self.place.fault(self.name, "a pipeline has at least one stage")]
+        if faults:
+            raise DeclarationError(faults)
+        document = Document(source=self.place.file, value=self._declaration(), lines={})
+        try:
+            return build(document, registered())
+        except DeclarationError as error:
+            raise DeclarationError(map(self._at_its_line, error.faults)) from None
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """What a child process imports to have the runners: module names, or files that have no such name."""
+        return tuple(
+            dict.fromkeys(_import_target(each.function) for each in self._of(PipelineStage))
+        )
+
+    def _of(self, kind: type[R]) -> list[R]:
+        return [node for node in self._nodes.values() if isinstance(node, kind)]
+
+    def _declaration(self) -> dict[str, Json]:
+        """The pipeline under the keys of a declaration in YAML."""
+        stages, reviews = self._of(PipelineStage), self._of(PipelineReview)
+        states = self._states(stages, reviews)
+        expose = dict.fromkeys(self._expose, stages[0].status)
+        for stage in stages:
+            expose |= stage.exposes([*states])
+        exhausted = self._root.followers.get((EXHAUSTED, None))
+        return {
+            "machine": self.name,
+            "version": self.version,
+            "prefix": self.prefix,
+            "doc": self.doc,
+            "initial": stages[0].status,
+            "states": states,
+            "stages": {stage.name: stage.declaration() for stage in stages},
+            "reviews": {review.name: review.declaration() for review in reviews},
+            "retry": {
+                "max_retries": self.retry.max_retries,
+                "backoff_s": [*self.retry.backoff_s],
+                "jitter_s": self.retry.jitter_s,
+            },
+            "on_exhausted": None if exhausted is None else exhausted.status,
+            "expose": {**expose},
+            "upgrades": {str(version): {**names} for version, names in self._upgrades.items()},
+        }
+
+    def _states(
+        self, stages: list[PipelineStage[Any]], reviews: list[PipelineReview[Any]]
+    ) -> dict[str, Json]:
+        """All statuses in the order in which records meet them: stages and reviews, ends, the failed one."""
+        ends = [node for node in self._nodes.values() if not isinstance(node, Exit)]
+        declared = {end.status for end in ends}
+        states: dict[str, Json] = {}
+        for node in self._nodes.values():
+            if node not in ends:
+                states |= node.statuses()
+        # Ends that go without saying: of the last stages before, of reviews after those that are declared.
+        targets = [stage.target(outcome) for stage in stages for outcome in stage.outcomes]
+        if self.completed in targets and self.completed not in declared:
+            states[self.completed] = {"kind": "terminal"}
+        for node in ends:
+            states |= node.statuses()
+        for review in reviews:
+            for label in (*review.answers, TIMED_OUT):
+                states.setdefault(review.target(label), {"kind": "terminal"})
+        return {**states, self.failed: {"kind": "failed", "doc": "An attempt failed"}}
+
+    def _at_its_line(self, fault: Fault) -> Fault:
+        """A fault of the compiled declaration, with the place of what it is about."""
+        section, _, rest = fault.path.partition(".")
+        name = rest.partition(".")[0]
+        found = [
+            node.place
+            for node in self._nodes.values()
+            if name == node.name or (section == "states" and name in node.statuses())
+        ]
+        return (found or [self.place])[0].fault(f"{self.name}.{fault.path}", fault.sentence)
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.name}: {', '.join(self._nodes)}>"
+
+
+def _producers(exits: Iterable[Exit[Any]]) -> list[PipelineStage[Any]]:
+    """The nearest stages before these exits that produce items, each once."""
+    found: dict[str, PipelineStage[Any]] = {}
+    for exit_ in exits:
+        node = exit_.node
+        if isinstance(node, PipelineStage) and node.signature.produces is not None:
+            found[node.name] = node
+        elif isinstance(node, PipelineReview) and node.of is not None:
+            found[node.of.name] = node.of
+        else:
+            found |= {each.name: each for each in _producers(node.after)}
+    return list(found.values())
+
+
+def _bad_name(name: str) -> str:
+    return f"a name is written in lower-case letters, digits and _, like 'parse', not {name!r}"
+
+
+def _declared_guard(guard: Guard) -> Json:
+    if guard.op == "all_of":
+        return {"all": [_declared_guard(each) for each in guard.of]}
+    return {guard.op: guard.field if guard.op == "is_true" else [guard.field, guard.value]}
+
+
+def _import_target(function: Callable[..., Any]) -> str:
+    """How a child process can import the module of a function: by name, else by file."""
+    name = function.__module__
+    try:
+        is_known = name == MAIN or find_spec(name) is not None
+    except (ImportError, ValueError):
+        is_known = False
+    return name if is_known else getattr(sys.modules.get(name), "__file__", None) or name
