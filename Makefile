@@ -79,7 +79,14 @@ lock: setup-dev ## write requirements/ anew from pyproject.toml; UPGRADE=1 takes
 	@$(LOCK) --output-file requirements/build.txt --constraints requirements/run.txt --group build
 	@$(LOCK) --output-file requirements/dev.txt --constraints requirements/run.txt \
 	  --constraints requirements/build.txt --group dev --extra all pyproject.toml
+	@$(LOCK) --output-file requirements/docs.txt --group docs
 	@$(LOCK) --output-file requirements/bench.txt --group bench
+
+.PHONY: docs
+docs: ## build the documentation site into site/, with search and API reference; broken links fail
+	@$(call bootstrap,docs)
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet --site-dir site
+	@echo 'docs: open site/index.html'
 
 .PHONY: bench
 bench: setup-dev ## measure beside hand-written SQL and peers, into docs/explanation/benchmarks.md; RECORDS= ROUNDS=
@@ -134,6 +141,6 @@ changelog: setup-dev ## gather changes/ into CHANGELOG.md for VERSION=1.2.3
 
 .PHONY: clean
 clean: ## remove .venv and everything that the tools left behind
-	@rm -rf .venv .venv-bench dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf .venv .venv-docs .venv-bench dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	@rm -f .coverage .coverage.*
 	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -122,7 +122,7 @@ def test_every_module_says_what_it_is() -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("name", ["run", "build", "dev", "bench"])
+@pytest.mark.parametrize("name", ["run", "build", "dev", "docs", "bench"])
 def test_a_lock_holds_only_versions_and_hashes(name: str) -> None:
     lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
 

@@ -2,6 +2,7 @@
 
     python3 tools/bootstrap/bootstrap.py run     what `stateward` needs, and the command itself
     python3 tools/bootstrap/bootstrap.py dev     after that, what `make check` and `make test` need
+    python3 tools/bootstrap/bootstrap.py docs    in `.venv-docs`, what `make docs` needs
     python3 tools/bootstrap/bootstrap.py bench   in `.venv-bench`, the peers that `make bench` measures
 
 Debian and Ubuntu ship Python without pip, so a pip wheel lies beside this file, with its SHA-256 in
@@ -10,7 +11,7 @@ hashes, from whatever index the user's own pip settings point to. For `dev`, roo
 chromium if there is none, and promtool.
 
 It uses the standard library only, names no index, and must never install into any Python but those
-in `.venv` and `.venv-bench`, nor leave a stamp behind for work that was not finished.
+in `.venv`, `.venv-docs` and `.venv-bench`, nor leave a stamp behind for work that was not finished.
 """
 
 import fcntl
@@ -26,14 +27,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LOCKS = {"run": ("run", "build"), "dev": ("dev",), "bench": ("bench",)}
-PLACES = {"run": ".venv", "dev": ".venv", "bench": ".venv-bench"}
+LOCKS = {"run": ("run", "build"), "dev": ("dev",), "docs": ("docs",), "bench": ("bench",)}
+PLACES = {"run": ".venv", "dev": ".venv", "docs": ".venv-docs", "bench": ".venv-bench"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PROMTOOL = "promtool"
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 PURPOSES = {
     "run": "to run Stateward",
     "dev": "to check and test it",
+    "docs": "to build the documentation",
     "bench": "to measure its peers beside it",
 }
 
