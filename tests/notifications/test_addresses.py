@@ -1,22 +1,23 @@
-"""Where notices may not go, however it is written and whatever a name says a moment later."""
+"""Where webhooks may not be sent, however the address is written and whatever a name resolves to a moment later."""
 
 import socket
 import time
 from collections.abc import Iterator
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import pytest
 
 from stateward.engine.system import wall_clock
 from stateward.notifications.addresses import (
-    Allowed,
-    Refused,
+    AddressRefused,
+    AllowedHosts,
     Target,
     check_target,
     is_public,
     look_up,
     parse_url,
-    resolved,
+    resolve,
 )
 from stateward.notifications.sending import Sender
 from tests.notifications.receivers import receiving
@@ -72,8 +73,8 @@ def test_a_public_address_is_one(address: str) -> None:
 
 @pytest.mark.parametrize("url", MALFORMED)
 def test_what_readers_could_read_differently_is_refused(url: str) -> None:
-    with pytest.raises(Refused):
-        check_target(parse_url(url), Allowed())
+    with pytest.raises(AddressRefused):
+        check_target(parse_url(url), AllowedHosts())
 
 
 @pytest.fixture
@@ -94,9 +95,11 @@ def canary() -> Iterator[list[int]]:
 @pytest.mark.parametrize("url", DISGUISED)
 def test_a_disguised_address_is_never_connected_to(url: str, canary: list[int]) -> None:
     (port,) = canary
-    target = parse_url(url)
-    there = f"https://{target.netloc}:{port}{target.path}"
-    own = Sender(allowed=Allowed(ports=(port,)), timeout_s=1, now=wall_clock, ticks=time.monotonic)
+    parts = urlsplit(url)
+    there = f"https://{parts.netloc}:{port}{parts.path}"
+    own = Sender(
+        allowed=AllowedHosts(ports=(port,)), timeout_s=1, now=wall_clock, ticks=time.monotonic
+    )
 
     answer = own.post(there, b"{}", {})
 
@@ -115,7 +118,7 @@ def test_a_name_is_looked_up_once_and_the_connection_goes_to_what_was_checked() 
     with receiving() as receiver:
         port = receiver.url.split(":")[2].split("/")[0]
         own = Sender(
-            allowed=Allowed(("rebound.example.com",)),
+            allowed=AllowedHosts(("rebound.example.com",)),
             timeout_s=1,
             now=wall_clock,
             ticks=time.monotonic,
@@ -137,8 +140,8 @@ def test_one_address_that_is_not_public_spoils_the_whole_name(bad: str, place: i
     found.insert(place, bad)
     target = parse_url("https://mixed.example.com/")
 
-    with pytest.raises(Refused, match="not a public address"):
-        resolved(target, Allowed(), lambda *_: found)
+    with pytest.raises(AddressRefused, match="not a public address"):
+        resolve(target, AllowedHosts(), lambda *_: found)
 
 
 def test_a_name_without_an_address_is_a_failure_that_may_pass() -> None:
@@ -148,9 +151,9 @@ def test_a_name_without_an_address_is_a_failure_that_may_pass() -> None:
         raise socket.gaierror(-2, "Name or service not known")
 
     with pytest.raises(OSError, match=r"nobody\.invalid cannot be looked up"):
-        resolved(target, Allowed(), fail)
+        resolve(target, AllowedHosts(), fail)
     with pytest.raises(OSError, match="has no address"):
-        resolved(target, Allowed(), lambda *_: [])
+        resolve(target, AllowedHosts(), lambda *_: [])
 
 
 @pytest.mark.parametrize(
@@ -175,33 +178,31 @@ def test_a_name_without_an_address_is_a_failure_that_may_pass() -> None:
 def test_an_allowance_is_for_who_is_named_and_nobody_else(
     listed: str, url: str, *, is_allowed: bool
 ) -> None:
-    allowed, target = Allowed((listed,)), parse_url(url)
+    allowed, target = AllowedHosts((listed,)), parse_url(url)
 
     if is_allowed:
         check_target(target, allowed)
     else:
-        with pytest.raises(Refused):
+        with pytest.raises(AddressRefused):
             check_target(target, allowed)
 
 
 def test_an_allowed_network_allows_the_names_that_lie_in_it_by_https() -> None:
     target = parse_url("https://files.example.com/")
 
-    assert resolved(target, Allowed(("10.0.0.0/8",)), lambda *_: ["10.0.0.5"]) == ["10.0.0.5"]
+    assert resolve(target, AllowedHosts(("10.0.0.0/8",)), lambda *_: ["10.0.0.5"]) == ["10.0.0.5"]
 
 
 def test_a_refusal_says_what_to_do() -> None:
-    with pytest.raises(Refused, match=r"add 10\.0\.0\.1 to notifications\.webhook_allow"):
-        check_target(parse_url("http://10.0.0.1/"), Allowed())
+    with pytest.raises(AddressRefused, match=r"add 10\.0\.0\.1 to notifications\.webhook_allow"):
+        check_target(parse_url("http://10.0.0.1/"), AllowedHosts())
 
 
-def test_the_host_header_names_the_port_only_where_it_is_not_the_usual_one() -> None:
-    assert parse_url("https://example.com:443/").netloc == "example.com"
-    assert parse_url("https://example.com:8443/a?b=c").netloc == "example.com:8443"
-    assert parse_url("http://[::1]:9/").netloc == "[::1]:9"
+def test_a_url_without_a_port_has_that_of_its_scheme() -> None:
     assert parse_url("https://example.com?x=1") == Target(
-        scheme="https", host="example.com", port=443, path="/?x=1"
+        scheme="https", host="example.com", port=443
     )
+    assert parse_url("http://[::1]:9/") == Target(scheme="http", host="::1", port=9)
 
 
 def test_the_resolver_of_the_machine_gives_plain_addresses() -> None:

@@ -119,7 +119,7 @@ def test_who_asks_for_a_pause_gets_one(make_app: Maker, hands: Hands) -> None:
         ("http://10.0.0.1/", ["*"], "https only"),
         ("https://10.0.0.1/", ["*"], "not a public address"),
         ("https://example.com:22/", ["*"], "port 22"),
-        ("https://me:pw@example.com/", ["*"], "no login"),
+        ("https://me:pw@example.com/", ["*"], "a login"),
         ("ftp://example.com/", ["*"], "https://"),
         ("https://exämple.com/", ["*"], "ASCII"),
     ],

@@ -5,7 +5,7 @@ it is; `endpoints` is who is told; `addresses`, `sending`, `signing`, `messages`
 doors ask. Nothing in here writes a status, and nothing waits for a receiver but the notifier's own threads.
 """
 
-from stateward.notifications.addresses import Allowed, Refused
+from stateward.notifications.addresses import AddressRefused, AllowedHosts
 from stateward.notifications.deliveries import Attempt, Delivery, State
 from stateward.notifications.email import EmailQueue
 from stateward.notifications.endpoints import Endpoints, Webhook
@@ -14,7 +14,8 @@ from stateward.notifications.outbox import Outbox
 from stateward.notifications.service import NotificationService
 
 __all__ = [
-    "Allowed",
+    "AddressRefused",
+    "AllowedHosts",
     "Attempt",
     "Delivery",
     "EmailQueue",
@@ -23,7 +24,6 @@ __all__ = [
     "NotificationService",
     "Notifier",
     "Outbox",
-    "Refused",
     "State",
     "Webhook",
 ]

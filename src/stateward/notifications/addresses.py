@@ -1,9 +1,11 @@
-"""Where notices may go. What a person wrote is parsed once; what a name means is looked up and checked each time.
+"""Which addresses webhooks may be sent to: protection against server-side request forgery (SSRF).
 
-A name can point anywhere, and elsewhere a moment later. So it is resolved once for each connection, every address
-that it has must be allowed, and the connection is made to one of these very addresses (`sending`): between the check
-and the use nobody can exchange them. Allowed are public unicast addresses. Anything else (loopback, private, link-local
-and metadata addresses, also where they hide in IPv6) only by name in `notifications.webhook_allow`.
+A URL that a user wrote is parsed once. What its name points to can change at any moment, so the name is resolved for
+each connection, every address found must be allowed, and the connection is made to one of these very addresses (see
+`http_client.post`): nobody can exchange them between the check and the use.
+
+Allowed are public unicast addresses. Everything else (loopback, private, link-local and metadata addresses, also where
+they hide in IPv6) needs an entry in `notifications.webhook_allow`.
 """
 
 import re
@@ -25,22 +27,23 @@ import msgspec
 from stateward.core.errors import InvalidRequest
 
 URL_CHARS_MAX = 2000
-ADDRESSES_MAX = 16
+ADDRESSES_MAX = 16  # of one name; each costs a connection attempt within the same timeout
 PORTS = {"http": 80, "https": 443}
 
-Address: TypeAlias = IPv4Address | IPv6Address
-Network: TypeAlias = IPv4Network | IPv6Network
+IpAddress: TypeAlias = IPv4Address | IPv6Address
+IpNetwork: TypeAlias = IPv4Network | IPv6Network
 Lookup: TypeAlias = Callable[[str, int], Sequence[str]]
 
-# Printable ASCII without what browsers and servers read differently: blanks, quotes, backslashes, braces.
-_PLAIN = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]+")
-_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.?")
+# Printable ASCII without the characters that browsers and servers interpret differently: blanks, quotes,
+# backslashes, braces. Two parsers that disagree about the host are the classic way around a check like this one.
+_PLAIN_URL = re.compile(r"[!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]+")
+_HOST_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.?")
 
-_GLOBAL_V6 = IPv6Network("2000::/3")
+_GLOBAL_V6 = IPv6Network("2000::/3")  # all that is assigned for public unicast
 _NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
-_COMPATIBLE = IPv6Network("::/96")
-# What the library of some versions of Python takes for public, and nobody should be told of anything at.
-_SPECIAL: tuple[Network, ...] = tuple(
+_IPV4_COMPATIBLE = IPv6Network("::/96")
+# Reserved by RFC 6890 and its successors, but global to `ipaddress` in some versions of Python.
+_SPECIAL: tuple[IpNetwork, ...] = tuple(
     ip_network(each)
     for each in (
         "0.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
@@ -50,107 +53,90 @@ _SPECIAL: tuple[Network, ...] = tuple(
 )  # fmt: skip
 
 
+class AddressRefused(InvalidRequest):
+    """An address that webhooks may not be sent to."""
+
+
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """A URL, taken apart."""
+    """The parts of a URL that matter for the check."""
 
     scheme: str
     host: str
     port: int
-    path: str
-
-    @property
-    def netloc(self) -> str:
-        """Host and port as the `Host` header has them."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-class Refused(InvalidRequest):
-    """An address that notices may not go to."""
-
-
-class Allowed:
-    """What the settings allow beside public https addresses: hosts, `*.domain`, addresses and networks."""
+class AllowedHosts:
+    """What the settings allow besides public https addresses: hosts, `*.domain`, addresses and networks."""
 
     def __init__(self, listed: Iterable[str] = (), *, ports: Iterable[int] = (443, 8443)) -> None:
         self._names: set[str] = set()
         self._domains: list[str] = []
-        self._networks: list[Network] = []
+        self._networks: list[IpNetwork] = []
         self.ports = frozenset(ports)
-        for each in listed:
-            self._add(each)
+        for text in listed:
+            try:
+                self._networks.append(ip_network(text))
+            except ValueError:
+                name = text.lower().rstrip(".")
+                if name.startswith("*."):
+                    self._domains.append(name[1:])
+                else:
+                    self._names.add(name)
 
-    def _add(self, text: str) -> None:
-        try:
-            self._networks.append(ip_network(text))
-        except ValueError:
-            name = text.lower().rstrip(".")
-            if name.startswith("*."):
-                self._domains.append(name[1:])
-            else:
-                self._names.add(name)
-
-    def is_named(self, host: str) -> bool:
-        """Whether somebody vouched for this host by its name."""
+    def has_name(self, host: str) -> bool:
+        """Whether the host is listed by its name."""
         name = host.lower().rstrip(".")
         return name in self._names or any(name.endswith(domain) for domain in self._domains)
 
-    def has(self, address: Address) -> bool:
-        """Whether somebody vouched for this address."""
+    def has_address(self, address: IpAddress) -> bool:
+        """Whether the address is listed."""
         return any(address in each for each in self._networks if each.version == address.version)
-
-    def has_written(self, host: str) -> bool:
-        """Whether a host is written as an address that somebody vouched for."""
-        try:
-            return self.has(ip_address(host))
-        except ValueError:
-            return False
 
 
 def parse_url(url: str) -> Target:
-    """The parts of an address that a person gave; refused with a sentence that does not repeat all of it."""
+    """The parts of a URL that a user gave; refused with a sentence that does not repeat all of it."""
     if len(url) > URL_CHARS_MAX:
-        raise Refused(f"the url is longer than {URL_CHARS_MAX} characters")
-    if not _PLAIN.fullmatch(url):
-        raise Refused(
-            "the url must be plain ASCII without blanks; write other letters as %XX or xn--"
+        raise AddressRefused(f"the url is longer than {URL_CHARS_MAX} characters")
+    if not _PLAIN_URL.fullmatch(url):
+        raise AddressRefused(
+            "the url must be plain ASCII without blanks; write other characters as %XX or xn--"
         )
     try:
         parts = urlsplit(url)
         scheme, host, port = parts.scheme, parts.hostname, parts.port
     except ValueError as error:
-        raise Refused(f"the url cannot be read: {error}") from None
+        raise AddressRefused(f"the url cannot be read: {error}") from None
     if scheme not in PORTS or not host:
-        raise Refused("the url must begin with https:// (or http://) and name a host")
+        raise AddressRefused("the url must begin with https:// (or http://) and name a host")
     if "@" in parts.netloc:
-        raise Refused("the url must hold no login: notices are signed instead")
+        raise AddressRefused("the url must not contain a login: webhooks are signed instead")
     if parts.fragment or "#" in url:
-        raise Refused("the url must have no fragment (#…): a server never sees it")
-    is_name = _NAME.fullmatch(host) is not None and "[" not in parts.netloc
-    if not (is_name or _is_address(host)):
-        raise Refused("the url names no host that could be looked up")
+        raise AddressRefused("the url must have no fragment (#…): a server never sees it")
+    is_name = _HOST_NAME.fullmatch(host) is not None and "[" not in parts.netloc
+    if not is_name and _as_address(host) is None:
+        raise AddressRefused("the url names no host that could be looked up")
     if port == 0:
-        raise Refused("the url names port 0")
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(scheme=scheme, host=host, port=port or PORTS[scheme], path=path)
+        raise AddressRefused("the url names port 0")
+    return Target(scheme=scheme, host=host, port=port or PORTS[scheme])
 
 
-def check_target(target: Target, allowed: Allowed) -> None:
-    """Refuse what needs no look-up to be refused: plain http, odd ports, addresses that are not public."""
-    if allowed.is_named(target.host) or allowed.has_written(target.host):
+def check_target(target: Target, allowed: AllowedHosts) -> None:
+    """Refuse what can be refused without a lookup: plain http, other ports, addresses that are not public."""
+    address = _as_address(target.host)
+    if allowed.has_name(target.host) or (address is not None and allowed.has_address(address)):
         return
-    how = f"or add {target.host} to notifications.webhook_allow"
+    advice = f"or add {target.host} to notifications.webhook_allow"
     if target.scheme != "https":
-        raise Refused(f"notices go out by https only; use https, {how}")
+        raise AddressRefused(f"webhooks are sent by https only; use https, {advice}")
     if target.port not in allowed.ports:
-        raise Refused(
-            f"notices do not go to port {target.port}; add it to notifications.webhook_ports, {how}"
+        raise AddressRefused(
+            f"webhooks are not sent to port {target.port}; add it to notifications.webhook_ports, {advice}"
         )
-    if _is_address(target.host):
-        _check_address(ip_address(target.host), target, allowed)
+    if address is not None:
+        _check_address(address, target, allowed)
 
 
-def resolved(target: Target, allowed: Allowed, lookup: Lookup) -> list[str]:
+def resolve(target: Target, allowed: AllowedHosts, lookup: Lookup) -> list[str]:
     """The addresses that a connection may be made to: all that the name has now, each of them checked."""
     check_target(target, allowed)
     try:
@@ -159,7 +145,8 @@ def resolved(target: Target, allowed: Allowed, lookup: Lookup) -> list[str]:
         raise OSError(f"{target.host} cannot be looked up: {error}") from error
     if not found:
         raise OSError(f"{target.host} has no address")
-    if not allowed.is_named(target.host):
+    if not allowed.has_name(target.host):
+        # All, not only the first: otherwise a name with a public and a private address would pass by chance.
         for each in found:
             _check_address(ip_address(each), target, allowed)
     return found[:ADDRESSES_MAX]
@@ -171,10 +158,10 @@ def look_up(host: str, port: int) -> list[str]:
     return [str(address[4][0]).partition("%")[0] for address in found]
 
 
-def is_public(address: Address) -> bool:
-    """Whether an address is public unicast, whatever it is wrapped in."""
-    inner = _unwrapped(address)
-    if inner != address:
+def is_public(address: IpAddress) -> bool:
+    """Whether an address is public unicast, whatever it is embedded in."""
+    inner = _embedded_ipv4(address)
+    if inner is not None:
         return is_public(inner)
     if any(address in each for each in _SPECIAL if each.version == address.version):
         return False
@@ -185,31 +172,30 @@ def is_public(address: Address) -> bool:
     )
 
 
-def _unwrapped(address: Address) -> Address:
-    """The address that packets really go to: IPv6 has five ways to write an IPv4 one."""
+def _embedded_ipv4(address: IpAddress) -> IPv4Address | None:
+    """The IPv4 address that packets really go to: IPv6 has five ways to write one."""
     if isinstance(address, IPv4Address):
-        return address
+        return None
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address.sixtofour is not None:
         return address.sixtofour
     if address.teredo is not None:
         return address.teredo[1]
-    is_wrapped = any(address in each for each in _NAT64) or address in _COMPATIBLE
-    return IPv4Address(int(address) & 0xFFFF_FFFF) if is_wrapped else address
+    is_embedded = any(address in each for each in _NAT64) or address in _IPV4_COMPATIBLE
+    return IPv4Address(int(address) & 0xFFFF_FFFF) if is_embedded else None
 
 
-def _check_address(address: Address, target: Target, allowed: Allowed) -> None:
-    if not (is_public(address) or allowed.has(address)):
-        raise Refused(
+def _check_address(address: IpAddress, target: Target, allowed: AllowedHosts) -> None:
+    if not (is_public(address) or allowed.has_address(address)):
+        raise AddressRefused(
             f"{target.host} is {address}, which is not a public address; if it is meant, add {target.host} "
             "to notifications.webhook_allow"
         )
 
 
-def _is_address(host: str) -> bool:
+def _as_address(host: str) -> IpAddress | None:
     try:
-        ip_address(host)
+        return ip_address(host)
     except ValueError:
-        return False
-    return True
+        return None

@@ -6,7 +6,7 @@ import msgspec
 
 from stateward.core.model import Micros
 from stateward.notifications.endpoints import Webhook
-from stateward.notifications.sending import HIDDEN, Answer
+from stateward.notifications.sending import HIDDEN, WebhookResponse
 from stateward.storage.database import Row, Table
 
 State: TypeAlias = Literal["pending", "delivered", "dead"]
@@ -106,7 +106,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     webhook: Webhook
     at: Micros
     headers: dict[str, str]
-    answer: Answer
+    answer: WebhookResponse
 
 
 def delivery_row(delivery: Delivery) -> Row:

@@ -12,7 +12,7 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import Micros
-from stateward.notifications.addresses import Allowed, check_target, parse_url
+from stateward.notifications.addresses import AllowedHosts, check_target, parse_url
 from stateward.notifications.messages import Content
 from stateward.notifications.signing import key_of
 from stateward.storage.database import Database, Row, Table
@@ -92,7 +92,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 class Endpoints:
     """The table of endpoints."""
 
-    def __init__(self, database: Database, *, allowed: Allowed) -> None:
+    def __init__(self, database: Database, *, allowed: AllowedHosts) -> None:
         self._database = database
         self._allowed = allowed
 

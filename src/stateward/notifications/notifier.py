@@ -356,7 +356,7 @@ class Notifier:
         answer, webhook = sent.answer, sent.webhook
         if not answer.is_success:
             self._log.warning(
-                f"{sent.delivery.message_id} to {webhook.id}: {answer.sentence}",
+                f"{sent.delivery.message_id} to {webhook.id}: {answer.summary}",
                 webhook_id=webhook.id,
                 record_id=sent.delivery.record_id,
                 attempt=sent.delivery.attempts,
@@ -370,7 +370,7 @@ class Notifier:
             self._outbox.put_off(webhook.id, until=until)
         elif state == "dead":
             self._concerns.about_webhook(
-                webhook, f"a delivery was given up: {answer.sentence}", now=now
+                webhook, f"a delivery was given up: {answer.summary}", now=now
             )
 
     def _end(self, webhook: Webhook, reason: str, *, now: Micros) -> None:

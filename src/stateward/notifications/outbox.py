@@ -28,7 +28,7 @@ from stateward.notifications.deliveries import (
 )
 from stateward.notifications.endpoints import Webhook
 from stateward.notifications.messages import News, body_of, wanted_by
-from stateward.notifications.sending import Answer
+from stateward.notifications.sending import WebhookResponse
 from stateward.storage.database import Database, Row
 
 FOLLOWER = "notices"
@@ -172,7 +172,7 @@ class Outbox:
 
     def _outcome(self, sent: Sent, *, now: Micros) -> Delivery:
         delivery, answer = sent.delivery, sent.answer
-        error = None if answer.is_success else answer.sentence
+        error = None if answer.is_success else answer.summary
         if answer.is_success:
             state, due_at = "delivered", None
         else:
@@ -187,7 +187,9 @@ class Outbox:
             error=error,
         )
 
-    def _again_at(self, delivery: Delivery, answer: Answer, *, now: Micros) -> Micros | None:
+    def _again_at(
+        self, delivery: Delivery, answer: WebhookResponse, *, now: Micros
+    ) -> Micros | None:
         if delivery.tries > len(self._backoff_s):
             return None
         wait_s = self._backoff_s[delivery.tries - 1]

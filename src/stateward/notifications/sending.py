@@ -1,46 +1,37 @@
-"""One notice, posted once: to a checked address, within a time, without redirects, and with all that was said kept.
+"""One attempt to deliver a webhook: to checked addresses, and with everything that was answered kept for people.
 
-Whatever a receiver does becomes an `Answer`: hang, drip, lie about lengths, redirect, speak no HTTP. At most
-`ANSWER_BYTES_MAX` of what it says is read, and a little of that is kept for people.
+Whatever a receiver does becomes a `WebhookResponse`; `http_client` bounds the time and the size of it.
 """
 
-import socket
-import ssl
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from http.client import HTTPConnection, HTTPException, HTTPResponse
-from threading import Timer
+import math
+from collections.abc import Callable, Mapping
 
 import msgspec
 
-from stateward.core.errors import InvalidRequest
+from stateward import http_client
+from stateward.core.errors import InvalidRequest, MissingExtra
 from stateward.core.model import SECOND, Micros, clean_text
-from stateward.notifications.addresses import (
-    Allowed,
-    Lookup,
-    Target,
-    look_up,
-    parse_url,
-    resolved,
-)
+from stateward.http_client import HttpReply, InvalidResponse
+from stateward.notifications.addresses import AllowedHosts, Lookup, look_up, parse_url, resolve
 
-ANSWER_BYTES_MAX = 64 << 10
-KEPT_CHARS_MAX = 2000
-HEADERS_KEPT_MAX = 30
+RESPONSE_BYTES_MAX = 64 << 10
+# What is stored of a response, for a person who looks for the cause of a failure.
+BODY_CHARS_MAX = 2000
+HEADERS_MAX = 30
+HEADER_NAME_CHARS_MAX, HEADER_CHARS_MAX = 100, 300
 ERROR_CHARS_MAX = 500
+# A receiver may ask for a pause of a day at most: by mistake it could silence itself for years.
 RETRY_AFTER_MAX_S = 86_400
 GONE = 410
 HIDDEN = "(hidden)"
-# What a receiver may set on a person who looks at the log, or what was meant for nobody else.
+# Cookies and credentials are nothing for the people who may read the log of deliveries.
 _HIDDEN_HEADERS = frozenset(
     {"set-cookie", "authorization", "proxy-authorization", "www-authenticate"}
 )
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one post. Without a `status` nobody answered, and `error` says why."""
+class WebhookResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one attempt. Without a `status` there was no response, and `error` says why."""
 
     status: int | None = None
     error: str = ""
@@ -57,28 +48,26 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_gone(self) -> bool:
-        """Whether the receiver wants to hear nothing any more."""
+        """Whether the receiver wants no more messages, for ever."""
         return self.status == GONE
 
     @property
-    def sentence(self) -> str:
-        """What happened, in one line."""
+    def summary(self) -> str:
+        """The result in one line."""
         if self.error:
             return self.error
-        if self.status is not None and 300 <= self.status < 400:
-            return (
-                f"it answered {self.status}: redirects are not followed, put the final address in"
-            )
-        return f"it answered {self.status}"
+        is_redirect = self.status is not None and 300 <= self.status < 400
+        advice = ": redirects are not followed, use the final address" if is_redirect else ""
+        return f"it answered {self.status}{advice}"
 
 
 class Sender:
-    """Posts notices; any number of threads may use one."""
+    """Posts webhooks; any number of threads may share one."""
 
     def __init__(
         self,
         *,
-        allowed: Allowed,
+        allowed: AllowedHosts,
         timeout_s: float,
         now: Callable[[], Micros],
         ticks: Callable[[], float],
@@ -92,127 +81,56 @@ class Sender:
         self._lookup = lookup
         self._ca_file = ca_file
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Post it; never raises for what a receiver or a network does."""
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
+        """Post it once; never raises for what a receiver or a network does."""
         began = self._ticks()
         try:
-            target = parse_url(url)
-            answer = self._post(target, body, headers, until=began + self._timeout_s)
-        except InvalidRequest as refused:
-            answer = Answer(error=str(refused))
+            response = self._post(url, body, headers, until=began + self._timeout_s)
         except TimeoutError:
-            answer = Answer(error=f"no answer within {self._timeout_s:g} s")
-        except (HTTPException, OSError, ValueError) as error:
-            is_late = self._ticks() - began >= self._timeout_s
-            said = f"no answer within {self._timeout_s:g} s" if is_late else _said(error)
-            answer = Answer(error=said)
+            response = WebhookResponse(error=f"no response within {self._timeout_s:g} s")
+        except (InvalidRequest, MissingExtra) as refused:
+            response = WebhookResponse(error=str(refused))
+        except InvalidResponse as error:
+            response = _failed(f"no valid HTTP response: {error}")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            response = _failed(f"no response: {reason}")
         duration_ms = round((self._ticks() - began) * 1000)
-        return msgspec.structs.replace(answer, duration_ms=duration_ms)
+        return msgspec.structs.replace(response, duration_ms=duration_ms)
 
     def _post(
-        self, target: Target, body: bytes, headers: Mapping[str, str], *, until: float
-    ) -> Answer:
-        addresses = resolved(target, self._allowed, self._lookup)
-        raw, address = self._connected(addresses, target.port, until=until)
-        left = max(0.0, until - self._ticks())
-        with raw, _cut_after(raw, left), self._secured(raw, target) as sock:
-            connection = HTTPConnection(target.host, target.port)
-            connection.sock = sock  # so it opens none of its own
-            connection.request("POST", target.path, body, {"Host": target.netloc, **headers})
-            response = connection.getresponse()
-            if self._ticks() >= until:  # what it said by then was cut off
-                raise TimeoutError
-            return self._read(response, address)
-
-    def _connected(
-        self, addresses: list[str], port: int, *, until: float
-    ) -> tuple[socket.socket, str]:
-        """A connection to one of the addresses that were checked, the first that answers."""
-        trouble: OSError = OSError("it has no address")
-        for address in addresses:
-            left = until - self._ticks()
-            if left <= 0:
-                raise TimeoutError
-            try:
-                return socket.create_connection((address, port), timeout=left), address
-            except OSError as error:
-                trouble = error
-        raise trouble
-
-    def _secured(self, raw: socket.socket, target: Target) -> socket.socket:
-        if target.scheme == "http":
-            return raw
-        return _context(self._ca_file).wrap_socket(raw, server_hostname=target.host)
-
-    def _read(self, response: HTTPResponse, address: str) -> Answer:
-        # A body that is cut short, or longer than it says, changes nothing: the status was said.
-        body = b""
-        with suppress(HTTPException, OSError):
-            body = response.read(ANSWER_BYTES_MAX)
-        kept = {
-            clean_text(name.lower(), chars_max=100): HIDDEN
-            if name.lower() in _HIDDEN_HEADERS
-            else clean_text(value, chars_max=300)
-            for name, value in response.getheaders()[:HEADERS_KEPT_MAX]
-        }
-        return Answer(
-            status=response.status,
-            headers=kept,
-            body=clean_text(body.decode("utf-8", "replace"), chars_max=KEPT_CHARS_MAX),
-            address=address,
-            retry_after_s=retry_after_s(response.getheader("Retry-After"), now=self._now()),
+        self, url: str, body: bytes, headers: Mapping[str, str], *, until: float
+    ) -> WebhookResponse:
+        # The name is resolved once, and the connection is made to one of the addresses that were checked.
+        addresses = resolve(parse_url(url), self._allowed, self._lookup)
+        reply = http_client.post(
+            url,
+            body,
+            headers,
+            timeout_s=until - self._ticks(),  # the lookup has taken some of it
+            body_bytes_max=RESPONSE_BYTES_MAX,
+            addresses=addresses,
+            ca_file=self._ca_file,
+        )
+        wait_s = http_client.retry_after_s(reply.header("retry-after"), now_s=self._now() / SECOND)
+        # A body that is cut short, or longer than it says, changes nothing: the status has arrived.
+        return WebhookResponse(
+            status=reply.status,
+            headers=_headers_to_store(reply),
+            body=clean_text(reply.body.decode("utf-8", "replace"), chars_max=BODY_CHARS_MAX),
+            address=reply.address,
+            retry_after_s=None if wait_s is None else min(math.ceil(wait_s), RETRY_AFTER_MAX_S),
         )
 
 
-def retry_after_s(text: str | None, *, now: Micros) -> int | None:
-    """The wait that a receiver asks for, in seconds or as a date; what cannot be read is no wish."""
-    if text is None:
-        return None
-    word = text.strip()
-    if word.isascii() and word.isdecimal() and len(word) < 10:
-        return min(int(word), RETRY_AFTER_MAX_S)
-    try:
-        moment = parsedate_to_datetime(word)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    wait_s = moment.timestamp() - now / SECOND if moment.tzinfo else -1.0
-    return min(round(wait_s), RETRY_AFTER_MAX_S) if wait_s > 0 else None
+def _failed(error: str) -> WebhookResponse:
+    return WebhookResponse(error=clean_text(error, chars_max=ERROR_CHARS_MAX))
 
 
-@lru_cache(maxsize=4)
-def _context(ca_file: str | None) -> ssl.SSLContext:
-    """TLS that checks certificate and name; the roots of the system, and the settings' own."""
-    context = ssl.create_default_context()
-    if ca_file is not None:
-        context.load_verify_locations(ca_file)
-    return context
-
-
-@contextmanager
-def _cut_after(sock: socket.socket, wait_s: float) -> Iterator[None]:
-    """End the connection when the time is up, whatever it is doing.
-
-    A timeout of a socket is for each read: who drips, also in a TLS handshake, would hold us for ever. The second
-    handle stays ours when TLS takes the first one over.
-    """
-    with sock.dup() as handle:
-        timer = Timer(wait_s, _cut, (handle,))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-
-def _cut(handle: socket.socket) -> None:
-    with suppress(OSError):
-        handle.shutdown(socket.SHUT_RDWR)
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, HTTPException):
-        said = f"it did not answer in HTTP: {str(error) or type(error).__name__}"
-        return clean_text(said, chars_max=ERROR_CHARS_MAX)
-    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return clean_text(f"no answer: {said}", chars_max=ERROR_CHARS_MAX)
+def _headers_to_store(reply: HttpReply) -> dict[str, str]:
+    return {
+        clean_text(name, chars_max=HEADER_NAME_CHARS_MAX): HIDDEN
+        if name in _HIDDEN_HEADERS
+        else clean_text(value, chars_max=HEADER_CHARS_MAX)
+        for name, value in reply.headers[:HEADERS_MAX]
+    }

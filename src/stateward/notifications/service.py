@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Micros
-from stateward.notifications.addresses import Allowed, Lookup, look_up
+from stateward.notifications.addresses import AllowedHosts, Lookup, look_up
 from stateward.notifications.deliveries import Attempt, Delivery, State
 from stateward.notifications.endpoints import (
     PREFIX,
@@ -53,7 +53,7 @@ class NotificationService:
         self._statuses = statuses
         self._lookup = lookup
         self._public_url = None if own.public_url is None else own.public_url.rstrip("/")
-        self._allowed = Allowed(own.webhook_allow, ports=own.webhook_ports)
+        self._allowed = AllowedHosts(own.webhook_allow, ports=own.webhook_ports)
         self._endpoints = Endpoints(database, allowed=self._allowed)
         self._outbox = Outbox(
             database, backoff_s=own.webhook_backoff_seconds, public_url=self._public_url

@@ -6,23 +6,19 @@ and in time. The key goes into one header and nowhere else: no message, log line
 not followed, since they would carry the key elsewhere.
 """
 
-import http.client
 import re
-import socket
 import ssl
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import clean_text
+from stateward.http_client import HttpReply, post, retry_after_s
 
 PATH = "/chat/completions"
-READ_BYTES = 64 * 1024
 ANSWER_BYTES_MAX = 512 * 1024  # it must fit among the things that a stage can keep
 EXCERPT_CHARS_MAX = 300
 BACKOFF_S = 1.0
@@ -60,16 +56,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return f"Endpoint(base_url={self.base_url!r}, name={self.name!r})"
 
 
-class Reply(NamedTuple):
-    """What came back: the status, the wait that was asked for, and the body."""
-
-    status: int
-    retry_after_s: float | None
-    body: bytes
-
-
-class _Lost(Exception):
-    """No whole answer came; it may come at another try."""
+class _NoAnswer(Exception):
+    """No whole answer came; another try may get one."""
 
 
 def ask(
@@ -89,14 +77,14 @@ def ask(
         wait_s = min(BACKOFF_S * 2**attempt, BACKOFF_S_MAX)
         try:
             reply = _post(endpoint, body, _patience(endpoint, left_s()))
-        except _Lost as error:
+        except _NoAnswer as error:
             reason, code = str(error), "MODEL_UNAVAILABLE"
         else:
             if reply.status == OK:
                 return reply.body
             reason = _refusal(endpoint, reply)  # raises what no try can cure
             code = "MODEL_BUSY" if reply.status == TOO_MANY_REQUESTS else "MODEL_UNAVAILABLE"
-            wait_s = max(wait_s, reply.retry_after_s or 0.0)
+            wait_s = max(wait_s, _retry_after_s(reply) or 0.0)
         if attempt == endpoint.retries or not _is_time_for(wait_s, left_s()):
             break
         say(f"{reason}; the next try is in {wait_s:g} s")
@@ -113,10 +101,10 @@ def _is_time_for(wait_s: float, left_s: float | None) -> bool:
     return wait_s <= RETRY_AFTER_S_MAX and (left_s is None or wait_s + SPARE_S < left_s)
 
 
-def _refusal(endpoint: Endpoint, reply: Reply) -> str:
+def _refusal(endpoint: Endpoint, reply: HttpReply) -> str:
     """A sentence for what may pass; raises for what may not."""
     if reply.status in PASSING or reply.status in SERVER_ERRORS:
-        after = reply.retry_after_s
+        after = _retry_after_s(reply)
         asked = f" and asked to wait {after:g} s" if after is not None else ""
         return f"it answered {reply.status}{asked}"
     code, meaning = FATAL.get(reply.status, ("MODEL_BAD_REQUEST", "it refused the request"))
@@ -133,87 +121,45 @@ def _excerpt(endpoint: Endpoint, body: bytes) -> str:
     return clean_text(_KEYLIKE.sub("***", " ".join(text.split())), chars_max=EXCERPT_CHARS_MAX)
 
 
-def _post(endpoint: Endpoint, body: bytes, timeout_s: float) -> Reply:
-    deadline = time.monotonic() + timeout_s
-    connection = _connection(endpoint, timeout_s)
-    try:
-        connection.connect()
-        held = connection.sock  # it forgets its socket when the last answer begins
-        path = urlsplit(endpoint.base_url).path.rstrip("/") + PATH
-        connection.request("POST", path, body=body, headers=_headers(endpoint))
-        _hurry(held, deadline)
-        response = connection.getresponse()
-        return Reply(response.status, _retry_after(response), _read(held, response, deadline))
-    except ssl.SSLCertVerificationError as error:
-        said = f"the certificate of {endpoint.base_url} is not trusted: {error.verify_message}"
-        raise FatalFailure(f"{said}; see contracts.model.ca_file", code="MODEL_TLS") from None
-    except TimeoutError:
-        raise _Lost(f"it did not answer within {timeout_s:g} s") from None
-    except (OSError, http.client.HTTPException) as error:
-        raise _Lost(f"{type(error).__name__}: {error}") from None
-    finally:
-        connection.close()
-
-
-def _connection(endpoint: Endpoint, timeout_s: float) -> http.client.HTTPConnection:
-    url = urlsplit(endpoint.base_url)
-    if url.scheme == "https":
-        trusted = ssl.create_default_context()
-        if endpoint.ca_file:
-            trusted.load_verify_locations(endpoint.ca_file)
-        return http.client.HTTPSConnection(
-            url.hostname or "", url.port, timeout=timeout_s, context=trusted
-        )
-    return http.client.HTTPConnection(url.hostname or "", url.port, timeout=timeout_s)
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
+def _post(endpoint: Endpoint, body: bytes, timeout_s: float) -> HttpReply:
     headers = {
         "Content-Type": "application/json",
         "Accept": "application/json",
-        "Accept-Encoding": "identity",  # a bounded answer cannot be a bomb
+        "Accept-Encoding": "identity",  # so that the limit counts what is decoded
         "User-Agent": "stateward",
     }
     if endpoint.key:
         headers["Authorization"] = f"Bearer {endpoint.key}"
-    return headers
-
-
-def _read(held: socket.socket, response: http.client.HTTPResponse, deadline: float) -> bytes:
-    """The body, within its size and its time: a server that drips is cut off like one that is silent."""
-    body = bytearray()
-    while len(body) <= ANSWER_BYTES_MAX:
-        _hurry(held, deadline)
-        piece = response.read1(READ_BYTES)
-        if not piece:
-            break
-        body += piece
-    else:
+    try:
+        reply = post(
+            endpoint.base_url.rstrip("/") + PATH,
+            body,
+            headers,
+            timeout_s=timeout_s,
+            body_bytes_max=ANSWER_BYTES_MAX,
+            ca_file=endpoint.ca_file or None,
+        )
+    except ssl.SSLCertVerificationError as error:
+        said = f"the certificate of {endpoint.base_url} is not trusted: {error.verify_message}"
+        raise FatalFailure(f"{said}; see contracts.model.ca_file", code="MODEL_TLS") from None
+    except TimeoutError:
+        raise _NoAnswer(f"it did not answer within {timeout_s:g} s") from None
+    except OSError as error:
+        raise _NoAnswer(f"{type(error).__name__}: {error}") from None
+    if reply.body_end == "limit":
         said = f"the model's answer has more than {ANSWER_BYTES_MAX} bytes"
         raise FatalFailure(said, code="MODEL_ANSWER_TOO_LARGE")
-    declared = response.getheader("Content-Length", "")
-    if declared.isdigit() and len(body) < int(declared):
-        raise http.client.IncompleteRead(bytes(body[:0]), int(declared) - len(body))
-    return bytes(body)
+    if reply.body_end == "timeout":
+        raise _NoAnswer(f"it did not answer within {timeout_s:g} s")
+    if reply.body_end == "broken":
+        raise _NoAnswer(f"its answer broke off after {len(reply.body)} bytes")
+    return reply
 
 
-def _hurry(held: socket.socket, deadline: float) -> None:
-    """Let the next wait on the socket end with the whole call."""
-    left_s = deadline - time.monotonic()
-    if left_s <= 0:
-        raise TimeoutError
-    held.settimeout(left_s)
-
-
-def _retry_after(response: http.client.HTTPResponse) -> float | None:
-    """Seconds, or the time until a date (by the server's own clock, if it says its time)."""
-    text = (response.getheader("Retry-After") or "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text):
-        return float(text)
+def _retry_after_s(reply: HttpReply) -> float | None:
+    """The wait that it asks for; a date counts from the time that the server itself gives."""
     try:
-        wanted, now = (
-            parsedate_to_datetime(each) for each in (text, response.getheader("Date", ""))
-        )
-        return max(0.0, (wanted - now).total_seconds())
+        now_s = parsedate_to_datetime(reply.header("date") or "").timestamp()
     except (TypeError, ValueError):
-        return None
+        now_s = None
+    return retry_after_s(reply.header("retry-after"), now_s=now_s)
