@@ -223,7 +223,7 @@ def _holding(scene: Scene, member: Member) -> None:
 
 
 def _assigned(scene: Scene, worker: str) -> list[Work]:
-    return [each for each in scene.app.bus.assigned(worker, limit=100) if not each.is_inline]
+    return [each for each in scene.app.bus.assigned_work(worker, limit=100) if not each.is_inline]
 
 
 def _is_done(scene: Scene, work: Work) -> bool:

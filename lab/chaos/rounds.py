@@ -301,7 +301,7 @@ def _promises(app: App, acknowledged: list[Acknowledged]) -> Iterator[str]:
 def _zombies(app: App, damage: Damage) -> Iterator[str]:
     """No output and no transition of an attempt that was taken away comes from whom it was taken."""
     for record_id, version in damage.taken:
-        mark = app.outputs.mark(record_id, version)
+        mark = app.outputs.result(record_id, version)
         if mark is None:
             yield f"{record_id} version {version} was taken from a zombie and never done"
         elif mark.worker == damage.zombie:

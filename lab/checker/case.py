@@ -40,7 +40,7 @@ class Graph:
         entered = [each for each in self.stages.values() if each["from"] == state]
         return next(iter(running + entered), None)
 
-    def name_now(self, state: str, version: int) -> str:
+    def current_name(self, state: str, version: int) -> str:
         """What this version calls a state of an older one."""
         return self.upgrades.get(str(version), {}).get(state, state)
 
@@ -126,7 +126,7 @@ class Case:
         for record_id, entries in self.by_record.items():
             graph = self.graph(entries[-1])
             found[record_id] = {
-                graph.name_now(each["to"], each["machine_version"]) if graph else each["to"]
+                graph.current_name(each["to"], each["machine_version"]) if graph else each["to"]
                 for each in entries
             }
         return found

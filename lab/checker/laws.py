@@ -110,7 +110,7 @@ def s2(case: Case) -> Iterator[Finding]:
         if source is None:
             continue
         if trigger == UPGRADED:
-            if before is None or graph.name_now(source, before["machine_version"]) != to:
+            if before is None or graph.current_name(source, before["machine_version"]) != to:
                 yield where_of(entry), f"no upgrade leads from {source!r} to {to!r}"
         elif trigger not in graph.causes.get((source, to), ()):
             yield where_of(entry), f"{trigger} may not lead from {source!r} to {to!r}"
@@ -156,7 +156,7 @@ def s6(case: Case) -> Iterator[Finding]:
             if graph is None:
                 continue
             if step is not None and version != entry["machine_version"]:
-                step = graph.name_now(step, version)
+                step = graph.current_name(step, version)
             version = entry["machine_version"]
             if entry["trigger"] in RETRIES and graph.kind.get(entry["from"]) == "failed":
                 stage = graph.stage_of(step)

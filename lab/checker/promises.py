@@ -161,7 +161,7 @@ def v1(case: Case) -> Iterator[Finding]:
         newest = case.graphs.get((record["machine"], case.seen.in_force.get(record["machine"], 0)))
         if (
             newest
-            and newest.name_now(record["status"], record["machine_version"]) != record["status"]
+            and newest.current_name(record["status"], record["machine_version"]) != record["status"]
         ):
             yield (
                 record["record_id"],

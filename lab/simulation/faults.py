@@ -62,7 +62,7 @@ def _kill(world: World, victims: list[Process]) -> bool:
 
 def _loaded(world: World) -> list[Process]:
     """Workers that have work, on the bus or in their hands."""
-    names = {name for name, _ in world.frontend.bus.load()}
+    names = {name for name, _ in world.frontend.bus.load_by_worker()}
     return [
         each
         for each in world.running()

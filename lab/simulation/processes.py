@@ -32,7 +32,7 @@ from stateward.storage.database import (
     Database,
     Wakeup,
 )
-from stateward.storage.outputs import Outputs, ended_event
+from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
@@ -177,7 +177,7 @@ class WitnessedBus(Bus):
         """Whether the clock tells of an overrun although the attempt's mark is there."""
         if event.actor != CLOCK or not event.type.endswith(".timed_out"):
             return False
-        return Outputs(self._database).mark(event.record_id, event.version or 0) is not None
+        return Outputs(self._database).result(event.record_id, event.version or 0) is not None
 
     def send(self, work: Sequence[Work]) -> None:
         """Hand work to workers."""
@@ -310,8 +310,8 @@ class SplitWorker(SimulatedWorker):
 
     def _tell(self, tell: Callable[[Sequence[Event]], object]) -> bool:
         with self._database.transaction():
-            marks = [self._outputs.mark(key[0], key[1]) for key in self._marked]
-            tell([ended_event(mark) for mark in marks if mark is not None])
+            marks = [self._outputs.result(key[0], key[1]) for key in self._marked]
+            tell([result_event(mark) for mark in marks if mark is not None])
             self._bus.finish(list(self._marked.values()))
         self._marked.clear()
         return True
@@ -320,7 +320,7 @@ class SplitWorker(SimulatedWorker):
         return key in self._marked
 
 
-class Surroundings(msgspec.Struct, kw_only=True):
+class WaitContext(msgspec.Struct, kw_only=True):
     """What all processes of a world share, and what faults change: the time, the machine, who is there."""
 
     database: SqliteDatabase
@@ -360,7 +360,7 @@ class Process:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: WaitContext,
         name: str,
         *,
         is_coordinator: bool = False,
@@ -491,10 +491,10 @@ class Process:
     def recover(self) -> int:
         """Look for lost workers and renamed states; how much was found."""
         if self.around.now - self.recover_at > LEASE_S / 2 * SECOND:
-            self.coordinator.look_anew()
+            self.coordinator.reset_leases()
         self.recover_at = self.around.now + round(RECOVER_EVERY_S * SECOND)
         with self.database.transaction():
-            return len(self.coordinator.recover()) + self.coordinator.adopt()
+            return len(self.coordinator.recover()) + self.coordinator.upgrade_records()
 
     def prepare(self) -> bool:
         """The worker takes and does its work, and writes nothing."""

@@ -63,13 +63,13 @@ LOAD_FAULTS = (Fault.KILL_WORKER, Fault.STOP_WORKER, Fault.SEQUENCED, Fault.CANC
 
 # Points that a quiet history does not come to, and what brings it there.
 PROVOKED: dict[Point, tuple[Fault, ...]] = {
-    Point.EVENTS_BURIED: (Fault.EVENT_GARBLED,),
-    Point.DISPOSITIONS_NOTED: (Fault.EVENT_FORGED, Fault.ASKED_LATE),
-    Point.WORKER_LEFT: (Fault.KILL_WORKER,),
+    Point.DEAD_LETTERS_WRITTEN: (Fault.EVENT_GARBLED,),
+    Point.DISPOSITIONS_WRITTEN: (Fault.EVENT_FORGED, Fault.ASKED_LATE),
+    Point.WORKER_REMOVED: (Fault.KILL_WORKER,),
     Point.WORK_RELEASED: (Fault.KILL_WORKER,),
-    Point.WORK_TAKEN_BACK: (Fault.KILL_WORKER,),
+    Point.WORK_RECLAIMED: (Fault.KILL_WORKER,),
     Point.RESTARTS_COMMITTED: (Fault.KILL_WORKER,),
-    Point.RECORDS_ADOPTED: (Fault.UPGRADED,),
+    Point.RECORDS_UPGRADED: (Fault.UPGRADED,),
     Point.WORK_WITHDRAWN: (Fault.CANCELLED, Fault.SEQUENCED),
     Point.EFFECTS_ADDED: (Fault.CANCELLED,),
 }

@@ -20,7 +20,7 @@ from lab.simulation.processes import (
     Arena,
     Crash,
     Process,
-    Surroundings,
+    WaitContext,
     Witness,
     event_line,
 )
@@ -81,7 +81,7 @@ class World:
         self.plan = plan
         self.dice = random.Random(plan.seed)
         self.witness = Witness()
-        self.around = Surroundings(
+        self.around = WaitContext(
             database=arena.cleared(),
             witness=self.witness,
             machine=plan.shape.machine,
@@ -297,7 +297,7 @@ class World:
             self.unanswered += names
             return
         opened = self.act(
-            self.frontend, f"opens {names}", lambda: self.frontend.coordinator.open(openings)
+            self.frontend, f"opens {names}", lambda: self.frontend.coordinator.submit(openings)
         )
         if opened is None:
             self.unanswered += names
@@ -305,7 +305,7 @@ class World:
         for name, each in zip(names, opened, strict=True):
             ack = {"record_id": each.record.id, "machine": each.record.machine, "dedupe": name}
             self.witness.acks.append(ack)
-            if self.machine.is_outside(each.record):
+            if self.machine.is_externally_driven(each.record):
                 self.drive(each.record.id)
 
     def drive(self, record_id: str, *, left: int = DRIVES_MAX) -> None:
@@ -320,14 +320,14 @@ class World:
     def opening(self, name: str) -> Submission:
         """A request for a record of a document; its priority is in its name, and who sequences it."""
         priority = 1 + sum(name.encode()) % 10
-        is_outside = self.machine.has_external_stages and name[-1:] in OUTSIDE_ENDS
+        is_externally_driven = self.machine.has_external_stages and name[-1:] in OUTSIDE_ENDS
         return Submission(
             machine=self.machine.name,
             actor=f"{PERSON}ada",
             artifact=name,
             dedupe=name,
             priority=priority,
-            labels={"filename": name, **({SEQUENCING: OUTSIDE} if is_outside else {})},
+            labels={"filename": name, **({SEQUENCING: OUTSIDE} if is_externally_driven else {})},
         )
 
     def ask(

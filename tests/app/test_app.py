@@ -184,7 +184,7 @@ def test_explain_knows_a_pause_of_the_whole_machine_and_a_lost_worker(app: App) 
         app.resume("upload", "")
         node.turn()
         assert app.explain(record.id).code == "running"
-        app.bus.leave(app.bus.workers()[0].id)
+        app.bus.remove_worker(app.bus.workers()[0].id)
 
         assert app.explain(record.id).code == "worker_lost"
 
@@ -256,7 +256,7 @@ def test_opening_a_store_costs_the_same_however_many_records_it_holds(tmp_path: 
     with App(settings) as app:
         few = steps_of_opening(settings)
         opening = Submission(machine="upload", actor="person:test")
-        app.coordinator.open([opening] * 2000)
+        app.coordinator.submit([opening] * 2000)
 
     assert steps_of_opening(settings) < few + 1000
 

@@ -48,8 +48,8 @@ def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> N
     cancelled(app, first)
 
     def matching(text: str, most: int = 100) -> int:
-        words = app.registry.words
-        return sum(app.dashboard.matching(app.query(text), words=words, most=most).values())
+        words = app.registry.query_names
+        return sum(app.dashboard.matching(app.query(text), names=words, most=most).values())
 
     assert [matching(text) for text in ("", "status:error", "-status:error")] == [3, 1, 2]
     assert [matching(text) for text in ("machine:contract", "is:failed", "x.csv")] == [0, 1, 3]

@@ -74,7 +74,7 @@ def test_a_review_is_taken_up_left_and_decided_once(shell: Shell, app: App) -> N
     app.reviews.claim(record.id, actor="person:bob")
 
     taken = said(shell("review", "approve", record.id), Exit.CONFLICT)
-    app.reviews.release(record.id, actor="person:bob")
+    app.reviews.unclaim(record.id, actor="person:bob")
     assert "is yours until" in said(shell("review", "claim", record.id), Exit.OK)
     assert "is free" in said(shell("review", "release", record.id), Exit.OK)
     done = shell("review", "approve", record.id, "--notes", "as printed")

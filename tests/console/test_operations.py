@@ -110,7 +110,7 @@ def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
 
 def test_dead_letters_and_settings_are_shown_without_secrets(scene: Scene, page: Page) -> None:
     letter = DeadLetter(kind="event", body="<b>torn", reason="it is no event", at=5 * SECOND)
-    scene.app.store.bury([letter])
+    scene.app.store.add_dead_letters([letter])
     page.goto(scene.page("/operations"))
 
     expect(page.locator("main")).to_contain_text("it is no event")

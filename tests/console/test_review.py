@@ -14,7 +14,7 @@ from stateward.console.review import (
     pieces_of,
 )
 from stateward.core.model import Fields
-from stateward.engine.reviews import Deciding
+from stateward.engine.reviews import DecisionRequest
 from tests.console.scene import Scene, contract_pdf, contract_text
 from tests.waiting import wait_until
 
@@ -30,7 +30,7 @@ def desk(scene: Scene) -> Scene:
     for task in scene.app.reviews.pending():
         actor = "person:nobody" if task.claim is None else task.claim.actor
         scene.app.reviews.decide(
-            Deciding(
+            DecisionRequest(
                 record_id=task.record.id, action="reject", actor=actor, notes="of another test"
             )
         )

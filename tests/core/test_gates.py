@@ -11,10 +11,10 @@ from stateward.core.model import (
     Decision,
     Fields,
     is_held,
-    resting,
+    rest_reason,
 )
 from stateward.core.view import (
-    Surroundings,
+    WaitContext,
     explain,
     sentence,
     view,
@@ -83,7 +83,7 @@ def test_asking_lets_it_through_without_a_transition_and_the_next_one_says_who_a
     assert isinstance(decision, Applied)
     assert len(story.history) == 1
     assert (story.record.waiting, story.record.asked_by) == ("parse", WINDMILL)
-    assert resting(story.record) is None
+    assert rest_reason(story.record) is None
     assert story.findings() == []
     story.starts()
     assert story.last.metadata["asked_by"] == WINDMILL
@@ -101,7 +101,7 @@ def test_a_step_without_a_state_for_waiting_is_held_in_the_state_it_runs_in() ->
     story.starts()
 
     assert not is_held(story.record)
-    assert resting(story.record) is None
+    assert rest_reason(story.record) is None
     assert story.findings() == []
     story.completes()
     assert (story.status, story.last.metadata["asked_by"]) == ("validating", ADA)
@@ -227,7 +227,7 @@ def test_an_approval_without_items_leaves_no_output() -> None:
 def test_why_it_is_held_is_explained() -> None:
     story = outside()
 
-    why = explain(CONTRACT, story.record, Surroundings(now=story.now))
+    why = explain(CONTRACT, story.record, WaitContext(now=story.now))
 
     assert why.code == "held"
     assert "until stage parse is asked for" in why.sentence
@@ -240,7 +240,7 @@ def test_a_failure_that_waits_for_its_sequencer_says_so() -> None:
     asks_for(story, "parse")
     story.tries_in_vain()
 
-    why = explain(CONTRACT, story.record, Surroundings(now=story.now))
+    why = explain(CONTRACT, story.record, WaitContext(now=story.now))
 
     assert why.code == "failed_outside"
     assert "whoever sequences it" in why.sentence

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from stateward.core.decide import decide, is_at_home, start, upgrade
+from stateward.core.decide import can_continue, decide, start, upgrade
 from stateward.core.machine import Machine
 from stateward.core.model import Applied, Record
 from stateward.core.retry import Retry
@@ -170,7 +170,7 @@ def test_a_state_that_kept_its_name_needs_no_carrying_over() -> None:
     ],
 )
 def test_a_machine_goes_on_with_what_it_knows(record: Record, is_home: bool) -> None:
-    assert is_at_home(V2, record) is is_home
+    assert can_continue(V2, record) is is_home
 
 
 def test_a_failure_is_retried_by_the_newer_machine_though_its_step_has_a_new_name() -> None:
@@ -182,7 +182,7 @@ def test_a_failure_is_retried_by_the_newer_machine_though_its_step_has_a_new_nam
         error_code="BROKEN",
         fields={"read_log_ref": "r"},
     )
-    assert is_at_home(grown, failed)
+    assert can_continue(grown, failed)
 
     decision = decide(grown, failed, an_event(failed, "retry.requested", actor=ADA), now=NOW)
 

@@ -7,7 +7,7 @@ from stateward.core.model import SECOND, Record, to_iso
 from stateward.core.retry import Retry
 from stateward.core.view import (
     Explanation,
-    Surroundings,
+    WaitContext,
     explain,
     sentence,
     view,
@@ -27,11 +27,11 @@ from tests.core.builders import Story, a_contract, a_paper, an_upload
 def explained(story: Story, *, after_s: float = 0, **around: object) -> Explanation:
     """The explanation of a record, some time later."""
     now = story.now + round(after_s * SECOND)
-    return explain(story.machine, story.record, Surroundings(now=now, **around))  # type: ignore[arg-type]
+    return explain(story.machine, story.record, WaitContext(now=now, **around))  # type: ignore[arg-type]
 
 
 def because(machine: Machine, record: Record) -> Explanation:
-    return explain(machine, record, Surroundings(now=NOW))
+    return explain(machine, record, WaitContext(now=NOW))
 
 
 # The record as the doors show it

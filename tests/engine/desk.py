@@ -11,10 +11,10 @@ from stateward.core.model import (
     Record,
     Work,
 )
-from stateward.engine.reviews import Deciding, Reviews
+from stateward.engine.reviews import DecisionRequest, Reviews
 from stateward.pipelines.contracts import CONTRACT
 from stateward.storage.database import Database
-from stateward.storage.outputs import AttemptResult, Output, ended_event
+from stateward.storage.outputs import AttemptResult, Output, result_event
 from stateward.testing.rig import Rig
 
 ADA, BOB, WINDMILL = "person:ada@k1", "person:bob@k2", "sequencer:windmill@k3"
@@ -51,9 +51,11 @@ class ReviewDesk:
     ) -> tuple[Sequence[Fields], Sequence[tuple[str, str]]]:
         return items, [(name, said) for name, said in self.refuses.items() if name in named]
 
-    def contract(self, *, is_outside: bool = False, found: Sequence[Fields] = FOUND) -> Record:
+    def contract(
+        self, *, is_externally_driven: bool = False, found: Sequence[Fields] = FOUND
+    ) -> Record:
         """A contract that waits for a person."""
-        labels: Fields = {SEQUENCING: OUTSIDE} if is_outside else {}
+        labels: Fields = {SEQUENCING: OUTSIDE} if is_externally_driven else {}
         record = self.rig.open("contract", labels=labels, artifact="ab" * 32)
         self.rig.worker()
         for stage, items, facts in (
@@ -62,7 +64,7 @@ class ReviewDesk:
             ("validate", [], DOUBTFUL),
         ):
             self.rig.settle()
-            if is_outside and stage != "validate":
+            if is_externally_driven and stage != "validate":
                 self.rig.ask(f"{stage}.requested", record)
             self.rig.settle()
             (work,) = [each for each in self.rig.work() if each.record_id == record.id]
@@ -86,8 +88,10 @@ class ReviewDesk:
             self.rig.bus.finish([work])
             chunks = ((len(items), json.dumps(list(items))),) if items else ()
             self.rig.outputs.write([Output(mark, chunks)])
-            self.rig.bus.report([ended_event(mark)])
+            self.rig.bus.report([result_event(mark)])
 
     def decides(self, record: Record, action: str, *, by: str = ADA, **parts: Any) -> Record:  # noqa: ANN401
         """Somebody answers."""
-        return self.reviews.decide(Deciding(record_id=record.id, action=action, actor=by, **parts))
+        return self.reviews.decide(
+            DecisionRequest(record_id=record.id, action=action, actor=by, **parts)
+        )

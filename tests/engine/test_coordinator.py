@@ -35,7 +35,7 @@ def test_an_unknown_machine_is_refused_with_those_there_are(rig: Rig) -> None:
 
 def test_the_same_bytes_give_the_same_record(rig: Rig) -> None:
     first = rig.open(dedupe="d")
-    again = rig.coordinator.open([Submission(machine="upload", actor="person:x", dedupe="d")] * 3)
+    again = rig.coordinator.submit([Submission(machine="upload", actor="person:x", dedupe="d")] * 3)
 
     assert [each.record.id for each in again] == [first.id] * 3
     assert all(each.is_duplicate for each in again)
@@ -45,7 +45,7 @@ def test_the_same_bytes_give_the_same_record(rig: Rig) -> None:
 def test_two_of_the_same_bytes_in_one_call_make_one_record(rig: Rig) -> None:
     opening = Submission(machine="upload", actor="person:x", dedupe="d")
 
-    one, other = rig.coordinator.open([opening, opening])
+    one, other = rig.coordinator.submit([opening, opening])
 
     assert one.record.id == other.record.id
     assert (one.is_duplicate, other.is_duplicate) == (False, True)
@@ -148,7 +148,7 @@ def test_an_event_handled_twice_counts_once_and_is_noted(rig: Rig) -> None:
     rig.settle()
     (work,) = rig.work()
     rig.complete(work)
-    event = rig.bus.reported(limit=1)[0].event
+    event = rig.bus.next_events(limit=1)[0].event
     assert event is not None
     rig.settle()
 
@@ -189,7 +189,7 @@ def test_two_events_for_one_record_in_one_batch_are_taken_in_order(rig: Rig) -> 
     record = rig.open("literature")
     rig.settle()
     rig.fail(rig.work()[0])
-    failed = rig.bus.reported(limit=1)[0].event
+    failed = rig.bus.next_events(limit=1)[0].event
     assert failed is not None
     retry = Event(
         id="r1", type="retry.requested", record_id=record.id, version=None, at=rig.clock(), actor="person:a",

@@ -100,10 +100,10 @@ def test_a_task_that_is_left_is_free_and_leaving_twice_is_no_fault(desk: ReviewD
     record = desk.contract()
     desk.reviews.claim(record.id, actor=ADA)
     with pytest.raises(ReviewTaken):
-        desk.reviews.release(record.id, actor=BOB)
+        desk.reviews.unclaim(record.id, actor=BOB)
 
-    desk.reviews.release(record.id, actor=ADA)
-    desk.reviews.release(record.id, actor=ADA)
+    desk.reviews.unclaim(record.id, actor=ADA)
+    desk.reviews.unclaim(record.id, actor=ADA)
 
     assert desk.reviews.claim(record.id, actor=BOB).claim is not None
 
@@ -278,7 +278,7 @@ def test_nobody_accepts_their_own_by_acting_as_a_sequencer() -> None:
 
 
 def test_a_sequencer_brings_the_answer_of_a_person_whose_name_is_kept(desk: ReviewDesk) -> None:
-    record = desk.contract(is_outside=True)
+    record = desk.contract(is_externally_driven=True)
 
     desk.decides(record, "approve", by=WINDMILL, reviewer="Ada")
 
@@ -290,7 +290,7 @@ def test_a_sequencer_brings_the_answer_of_a_person_whose_name_is_kept(desk: Revi
 
 
 def test_nobody_ends_a_review_before_its_deadline_but_its_sequencer(desk: ReviewDesk) -> None:
-    ours, theirs = desk.contract(), desk.contract(is_outside=True)
+    ours, theirs = desk.contract(), desk.contract(is_externally_driven=True)
 
     for record, by in ((ours, ADA), (ours, WINDMILL), (theirs, ADA)):
         with pytest.raises(ReviewRefused, match="deadline"):

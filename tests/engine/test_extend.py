@@ -69,7 +69,7 @@ def test_records_in_flight_go_on_through_the_new_stages(open_database: Opener) -
     before.run()
     parsing = before.open()
     before.settle()
-    before.bus.leave("w1")
+    before.bus.remove_worker("w1")
     waiting = before.open()
     before.store.resume("upload", "normalize")
     in_flight = [waiting, parsing, parsed, failed]
@@ -131,8 +131,8 @@ def test_a_renamed_state_carries_its_records_over(open_database: Opener) -> None
     )
     after = Rig(open_database(), [from_yaml(text, source="renamed.yaml")], clock=before.clock)
 
-    assert after.coordinator.adopt() == 1
-    assert after.coordinator.adopt() == 0
+    assert after.coordinator.upgrade_records() == 1
+    assert after.coordinator.upgrade_records() == 0
     after.worker()
     after.run()
 

@@ -64,7 +64,7 @@ def test_a_timeout_fails_the_attempt_and_takes_the_work_away(rig: Rig) -> None:
     assert failed.error_message == "Parsing timeout (3600s)"
     assert rig.work() == []
     assert not rig.complete(work), "a worker that was given up may not write"
-    assert rig.outputs.mark(record.id, work.version) is None
+    assert rig.outputs.result(record.id, work.version) is None
 
 
 def test_a_lost_event_is_found_again_by_its_completion_mark(rig: Rig) -> None:
@@ -108,11 +108,11 @@ def test_work_that_is_given_back_goes_to_another_and_costs_no_delivery(rig: Rig)
     (unbegun,) = rig.work("w1")
 
     for _ in range(5):  # more often than a job may lose its worker
-        rig.bus.give_back(rig.work("w1"))
+        rig.bus.return_unstarted(rig.work("w1"))
         rig.coordinator.recover()
         rig.settle()
-    rig.bus.leave("w1")
-    rig.bus.give_back(rig.work("w1"))
+    rig.bus.remove_worker("w1")
+    rig.bus.return_unstarted(rig.work("w1"))
     rig.worker("w2")
     rig.settle()
 

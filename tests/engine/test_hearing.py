@@ -27,12 +27,12 @@ def test_who_says_nothing_new_for_a_lease_is_silent() -> None:
     ticks = Ticks()
     ears = hearing(ticks)
 
-    assert ears.silent([a_worker()]) == set()
+    assert ears.expired([a_worker()]) == set()
     ticks.now += 15
-    assert ears.silent([a_worker()]) == set()
+    assert ears.expired([a_worker()]) == set()
     ticks.now += 0.1
 
-    assert ears.silent([a_worker()]) == {"w1"}
+    assert ears.expired([a_worker()]) == {"w1"}
 
 
 def test_a_worker_whose_clock_is_a_year_off_is_heard() -> None:
@@ -41,47 +41,47 @@ def test_a_worker_whose_clock_is_a_year_off_is_heard() -> None:
 
     for beat in range(10):
         year = 365 * 86_400 * 1_000_000
-        assert ears.silent([a_worker(seen_at=-year + beat)]) == set()
+        assert ears.expired([a_worker(seen_at=-year + beat)]) == set()
         ticks.now += 10
 
 
 def test_a_word_that_goes_back_in_time_is_a_word() -> None:
     ticks = Ticks()
     ears = hearing(ticks)
-    ears.silent([a_worker(seen_at=3_600_000_000)])
+    ears.expired([a_worker(seen_at=3_600_000_000)])
     ticks.now += 14
 
-    assert ears.silent([a_worker(seen_at=5)]) == set()
+    assert ears.expired([a_worker(seen_at=5)]) == set()
     ticks.now += 14
 
-    assert ears.silent([a_worker(seen_at=5)]) == set()
+    assert ears.expired([a_worker(seen_at=5)]) == set()
 
 
 def test_who_is_met_for_the_first_time_has_a_whole_lease() -> None:
     ticks = Ticks()
     ears = hearing(ticks)
-    ears.silent([a_worker("w1", seen_at=1)])
+    ears.expired([a_worker("w1", seen_at=1)])
     ticks.now += 16
 
-    assert ears.silent([a_worker("w1", seen_at=1), a_worker("w2", seen_at=1)]) == {"w1"}
+    assert ears.expired([a_worker("w1", seen_at=1), a_worker("w2", seen_at=1)]) == {"w1"}
 
 
 def test_who_left_and_came_back_is_met_for_the_first_time() -> None:
     ticks = Ticks()
     ears = hearing(ticks)
-    ears.silent([a_worker()])
+    ears.expired([a_worker()])
     ticks.now += 16
-    ears.silent([])
+    ears.expired([])
 
-    assert ears.silent([a_worker()]) == set()
+    assert ears.expired([a_worker()]) == set()
 
 
 def test_after_an_outage_nobody_was_silent() -> None:
     ticks = Ticks()
     ears = hearing(ticks)
-    ears.silent([a_worker()])
+    ears.expired([a_worker()])
     ticks.now += 100
 
     ears.forget()
 
-    assert ears.silent([a_worker()]) == set()
+    assert ears.expired([a_worker()]) == set()

@@ -65,7 +65,7 @@ def drive(path: Path) -> Record:
             if call == "review":
                 desk.decides(record, "correct", by=WINDMILL, corrected={"provider": "E.ON"})
             else:
-                external_driver.ask(Step(record_id=record.id, stage=call, actor=WINDMILL))
+                external_driver.request_step(Step(record_id=record.id, stage=call, actor=WINDMILL))
             rig.settle()
             for work in rig.work():
                 desk.end(work, *MADE[work.stage])

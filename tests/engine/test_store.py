@@ -113,8 +113,8 @@ def test_records_are_found_newest_first_a_page_at_a_time(rig: Rig) -> None:
     ids = [rig.open().id for _ in range(5)]
     query = rig.query("status:queued_for_parse")
 
-    first = rig.store.find(query, words=rig.registry.words, limit=2)
-    rest = rig.store.find(query, words=rig.registry.words, after=first[-1].id, limit=10)
+    first = rig.store.find(query, names=rig.registry.query_names, limit=2)
+    rest = rig.store.find(query, names=rig.registry.query_names, after=first[-1].id, limit=10)
 
     assert [record.id for record in (*first, *rest)] == ids[::-1]
 

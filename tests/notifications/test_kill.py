@@ -61,7 +61,7 @@ def test_a_killed_notifier_loses_nothing_and_invents_nothing(
     ):
         webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         openings = [Submission(machine="upload", actor="person:ann")] * RECORDS
-        expected = {f"msg_{each.record.id}_0" for each in app.coordinator.open(openings)}
+        expected = {f"msg_{each.record.id}_0" for each in app.coordinator.submit(openings)}
 
         with running(config, "notifier") as (first,):
             until(lambda: len(receiver.posts) > 20)

@@ -44,10 +44,10 @@ def failed(
     app: App, *, count: int = 1, is_retryable: bool = False, code: str = "NOT_TEXT"
 ) -> list[str]:
     """Records whose first stage was begun and failed."""
-    opened = app.coordinator.open([Submission(machine="upload", actor="person:ann")] * count)
-    app.bus.announce(HELPER)
+    opened = app.coordinator.submit([Submission(machine="upload", actor="person:ann")] * count)
+    app.bus.heartbeat(HELPER)
     app.coordinator.dispatch()
-    app.bus.leave(HELPER.id)
+    app.bus.remove_worker(HELPER.id)
     ids = [each.record.id for each in opened]
     events = [
         Event(
@@ -365,7 +365,7 @@ def test_an_address_that_is_gone_is_mailed_without_its_path(
         app = make_app(mailing(box.port, ", webhook_allow: [127.0.0.1]"))
         url = receiver.url + "?token=geheim"
         app.notifications.add(url, events=["*"], actor="person:ann")
-        app.coordinator.open([Submission(machine="upload", actor="person:ann")] * 3)
+        app.coordinator.submit([Submission(machine="upload", actor="person:ann")] * 3)
 
         deliver(app)
 

@@ -18,7 +18,7 @@ from stateward.engine.coordinator import Submission
 from stateward.engine.system import host_name, process_life
 from stateward.settings import Settings
 from stateward.storage.database import TOPIC_READY
-from stateward.storage.outputs import AttemptResult, Output, ended_event
+from stateward.storage.outputs import AttemptResult, Output, result_event
 from stateward.transport import WorkerInfo
 
 GOOD: Fields = {"final_confidence": 95, "valid": True, "vertical": "energy", "provider": "E.ON"}
@@ -75,7 +75,7 @@ class Player:
             self.trouble = error
 
     def _work(self, app: App) -> int:
-        work = app.bus.assigned("player", limit=100)
+        work = app.bus.assigned_work("player", limit=100)
         for each in work:
             self.ran.append((each.record_id, each.stage))
             told = self.script.get(each.stage, [{}])
@@ -87,7 +87,7 @@ def announce(app: App, runners: Sequence[str]) -> None:
     """A worker of this very process, so that it counts as alive."""
     import os
 
-    app.bus.announce(
+    app.bus.heartbeat(
         WorkerInfo(
             id="player",
             host=host_name(),
@@ -131,7 +131,7 @@ def ends(app: App, work: Work, told: Fields | Fail) -> None:
         (is_own,) = app.bus.finish([work])
         if is_own:
             app.outputs.write([Output(mark, chunks)])
-            app.bus.report([ended_event(mark)])
+            app.bus.report([result_event(mark)])
 
 
 @contextmanager
@@ -151,6 +151,6 @@ def waiting(app: App, *, actor: str = "person:ann", **labels: Any) -> Record:  #
     while (record := app.record(opened.record.id)).status != "review_required":
         announce(app, runners)
         app.coordinator.turn()
-        for work in app.bus.assigned("player", limit=100):
+        for work in app.bus.assigned_work("player", limit=100):
             ends(app, work, DOUBTFUL if work.stage == "validate" else {})
     return record

@@ -14,7 +14,7 @@ def walks(
     door: ApiClient, player: Player, way: str
 ) -> dict[str, list[tuple[str | None, str, str]]]:
     """What happens to eight contracts, each another way, driven by calls or by the coordinator alone."""
-    is_outside = way == "outside"
+    is_externally_driven = way == "outside"
     plans: dict[str, tuple[dict[str, list[Any]], str]] = {
         "through": ({}, ""),
         "approved": ({"validate": [DOUBTFUL]}, "approve"),
@@ -32,12 +32,12 @@ def walks(
         told(player, **script)
         driver = Driver(door, f"{way} {name}")
         driver.ingest(params={"sequencing": way})
-        if is_outside:
+        if is_externally_driven:
             _drive(driver)
-        _settle(door, driver, is_outside=is_outside)
+        _settle(door, driver, is_externally_driven=is_externally_driven)
         if action:
-            _answer(door, driver, action, is_outside=is_outside)
-            _settle(door, driver, is_outside=is_outside)
+            _answer(door, driver, action, is_externally_driven=is_externally_driven)
+            _settle(door, driver, is_externally_driven=is_externally_driven)
         paths[name] = driver.path()
     return paths
 
@@ -58,20 +58,20 @@ def _drive(driver: Driver) -> None:
         assert answer.status_code in (200, 503, 422), answer.text
 
 
-def _settle(door: ApiClient, driver: Driver, *, is_outside: bool) -> None:
+def _settle(door: ApiClient, driver: Driver, *, is_externally_driven: bool) -> None:
     """Until it rests. Without a driver the waits of retries are cut short by asking for them."""
     for _ in range(40):
         record = door.app.wait(driver.id, timeout_s=0.3)
         machine = door.app.registry.of(record)
         if machine.kind[record.status] in ("terminal", "suspended"):
             return
-        if is_outside:
+        if is_externally_driven:
             _drive(driver)
-        elif record.status == "failed" and not machine.is_spent(record):
+        elif record.status == "failed" and not machine.is_exhausted(record):
             driver.call("retry")
 
 
-def _answer(door: ApiClient, driver: Driver, action: str, *, is_outside: bool) -> None:
+def _answer(door: ApiClient, driver: Driver, action: str, *, is_externally_driven: bool) -> None:
     body: dict[str, Any] = {"action": action}
     if action == "correct":
         body["correctedData"] = {
@@ -80,7 +80,7 @@ def _answer(door: ApiClient, driver: Driver, action: str, *, is_outside: bool) -
         }  # fmt: skip
     if action == "reject":
         body["notes"] = "no"
-    if action == "timeout" and not is_outside:
+    if action == "timeout" and not is_externally_driven:
         door.app.database.run(
             "UPDATE records SET due_at = :now WHERE id = :id", id=driver.id, now=door.app.clock()
         )

@@ -143,8 +143,8 @@ def test_a_row_that_is_held_too_long_is_reported(
 
     sql = "SELECT 1 FROM pauses"
     with database.transaction():
-        database.rows(sql + database.locking)
-        skipped = other.rows(sql + other.skipping)
+        database.rows(sql + database.for_update)
+        skipped = other.rows(sql + other.skip_locked)
         with pytest.raises(StoreUnreachable, match="held by another writer"):
             other.run("UPDATE pauses SET actor = 'b'")
 

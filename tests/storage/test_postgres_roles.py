@@ -99,23 +99,23 @@ def test_a_runner_can_do_what_a_worker_does(
     heard = database.wakeup(TOPIC_EVENTS)
     wakeup = runner.wakeup(TOPIC_WORK)
 
-    bus.announce(a_worker())
+    bus.heartbeat(a_worker())
     Bus(database).send([work])
     assert wakeup.wait(WAIT_S)
-    assert bus.assigned("w1", limit=10) == [work]
+    assert bus.assigned_work("w1", limit=10) == [work]
     with runner.transaction():
         assert bus.finish([work]) == [True]
         assert outputs.write([Output(mark, ((1, '[{"n":1}]'),))]) == [True]
         bus.report([fact])
-        bus.call_for_work()
+        bus.request_work()
     outputs.keep("R1", "parse", "answer", b"dear", at=1)
 
     assert outputs.kept("R1", "parse", "answer") == b"dear"
     assert heard.wait(WAIT_S)
-    assert [each.event for each in Bus(database).reported(limit=10)] == [fact]
+    assert [each.event for each in Bus(database).next_events(limit=10)] == [fact]
     assert outputs.chunks("R1", 1) == ['[{"n":1}]']
     assert runner.rows("SELECT count(*) FROM machines") == [(0,)]
-    bus.leave("w1")
+    bus.remove_worker("w1")
     assert bus.workers() == []
 
 

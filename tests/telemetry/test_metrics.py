@@ -47,7 +47,7 @@ def samples(family: Parsed, name: str, *labels: str) -> Samples:
 
 def opened(app: App, count: int = 1, **how: object) -> list[str]:
     openings = [Submission(machine="upload", actor="person:ann", **how)] * count  # type: ignore[arg-type]
-    return [each.record.id for each in app.coordinator.open(openings)]
+    return [each.record.id for each in app.coordinator.submit(openings)]
 
 
 @on_each_store
@@ -127,7 +127,7 @@ def test_retries_timeouts_and_errors_are_counted(make_app: Maker) -> None:
     for version in (1, 4):
         announce(app)
         app.coordinator.dispatch()
-        app.bus.leave("helper")
+        app.bus.remove_worker("helper")
         fail(app, record_id, version, "TIMEOUT")
         at[0] += 3600 * SECOND
         app.scheduler.tick()
@@ -146,7 +146,7 @@ def test_retries_timeouts_and_errors_are_counted(make_app: Maker) -> None:
 
 
 def announce(app: App) -> None:
-    app.bus.announce(
+    app.bus.heartbeat(
         WorkerInfo(
             id="helper",
             host="elsewhere",

@@ -69,7 +69,7 @@ class ChildSlot:
     def close(self) -> None:
         for child in self.spawned:
             child.close(wait_s=10)
-        sandbox.bury()
+        sandbox.reap_children()
 
 
 def an_order(runner: str, **order: Any) -> JobOrder:  # noqa: ANN401

@@ -2,11 +2,11 @@
 
 import pytest
 
-from stateward.workers.prefetch import AHEAD_MAX, Ahead
+from stateward.workers.prefetch import AHEAD_MAX, Prefetch
 
 
 def after(*seconds: float, at_least: int = 0) -> int:
-    ahead = Ahead(at_least)
+    ahead = Prefetch(at_least)
     for each in seconds:
         ahead.note(each)
     return ahead.jobs
@@ -32,7 +32,7 @@ def test_the_settings_say_the_least() -> None:
 
 
 def test_a_job_that_takes_long_counts_before_it_is_over() -> None:
-    ahead = Ahead()
+    ahead = Prefetch()
     for _ in range(100):
         ahead.note(0.001)
 

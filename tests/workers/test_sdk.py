@@ -10,7 +10,15 @@ import stateward.workers
 from stateward.core.errors import UnknownName
 from stateward.core.model import Fields
 from stateward.workers import sdk
-from stateward.workers.sdk import Completed, Job, LogBook, Runner, empty_folder, registered, runner
+from stateward.workers.sdk import (
+    AttemptLog,
+    Completed,
+    Job,
+    Runner,
+    empty_folder,
+    registered,
+    runner,
+)
 from tests.workers.jobs import NOW, Odd, a_job, completed, failed, items, lines, parse, run
 
 
@@ -227,7 +235,7 @@ def test_a_log_is_bounded_and_says_what_was_cut() -> None:
 
 
 def test_a_log_too_small_for_anything_is_empty() -> None:
-    book = LogBook(bytes_max=10, now=lambda: NOW)
+    book = AttemptLog(bytes_max=10, now=lambda: NOW)
 
     book.write("info", "x", {})
 

@@ -56,7 +56,7 @@ from stateward.core.model import (
 from stateward.core.query import Query, check_names, parse_query
 from stateward.core.view import (
     Explanation,
-    Surroundings,
+    WaitContext,
     explain,
     sentence,
     view,
@@ -327,7 +327,7 @@ class App:
             clock=self.clock,
             claim_s=own.claim_seconds,
             self_approval=own.self_approval,
-            has_keys=self.keys.is_any,
+            has_keys=self.keys.any_exist,
             judge=self.domains.judge,
         )
 
@@ -448,7 +448,7 @@ class App:
 
     def open(self, openings: Sequence[Submission]) -> list[Submitted]:
         """Open records, all in one transaction."""
-        return self.coordinator.open(openings)
+        return self.coordinator.submit(openings)
 
     def _labels(self, labels: Mapping[str, str]) -> Fields:
         chars_max = self.settings.limits.name_chars_max
@@ -483,18 +483,18 @@ class App:
     def query(self, text: str, *, now: Micros | None = None) -> Query:
         """A query in the one grammar of page, API and command line; names that nobody declared are refused."""
         query = parse_query(text, now=self.clock() if now is None else now)
-        words = self.registry.words
+        words = self.registry.query_names
         stages = {stage for stages in words.running.values() for stage in stages}
         check_names(query, kinds=words.kinds, stages=stages)
         return query
 
     def find(self, query: Query, *, after: str = "", limit: int = 100) -> list[Record]:
         """Records that match, newest first."""
-        return self.store.find(query, words=self.registry.words, after=after, limit=limit)
+        return self.store.find(query, names=self.registry.query_names, after=after, limit=limit)
 
     def count(self, query: Query) -> dict[tuple[str, str], int]:
         """How many records match, by machine and status."""
-        return self.store.count(query, words=self.registry.words)
+        return self.store.count(query, names=self.registry.query_names)
 
     def errors(self) -> list[ErrorGroup]:
         """Records that rest with an error, by cause."""
@@ -555,7 +555,7 @@ class App:
         result = self._run_again(record, machine.stage[stage])
         if isinstance(result, Failed):
             raise InvalidRequest(f"{record_id} cannot be rebuilt: {result.code}: {result.message}")
-        now = self.outputs.stored(record.id, self._edition(record, stage, None))
+        now = self.outputs.item_chunks(record.id, self._edition(record, stage, None))
         pairs = zip(result.chunks, now, strict=False)
         if len(result.chunks) == len(now) and all(new.data == old for new, old in pairs):
             return None
@@ -574,7 +574,7 @@ class App:
 
     def _run_again(self, record: Record, stage: Stage) -> Result:
         inputs = {
-            name: self.outputs.stored(record.id, version)
+            name: self.outputs.item_chunks(record.id, version)
             for name, version in sorted(record.outputs.items(), key=lambda pair: pair[1])
             if version < record.outputs[stage.name]
         }
@@ -610,10 +610,10 @@ class App:
         record = self.record(record_id)
         return explain(self.registry.of(record), record, self._surroundings(record))
 
-    def _surroundings(self, record: Record) -> Surroundings:
+    def _surroundings(self, record: Record) -> WaitContext:
         now = self.clock()
         if record.waiting is None:
-            return Surroundings(now=now, is_worker_lost=self._is_lost(record.worker))
+            return WaitContext(now=now, is_worker_lost=self._is_lost(record.worker))
         machine = self.registry.of(record)
         stage = machine.stage[record.waiting]
         pause = next(
@@ -629,7 +629,7 @@ class App:
             for worker in self.bus.workers()
             if stage.runner in worker.runners and not worker.is_draining and is_alive(worker)
         ]
-        load = self.bus.load()
+        load = self.bus.load_by_worker()
         is_inline = stage.isolation == "inline"
         free = sum(
             max(
@@ -639,14 +639,14 @@ class App:
             )
             for worker in able
         )
-        return Surroundings(
+        return WaitContext(
             now=now,
             paused_by=None if pause is None else pause.actor,
             paused_stage="" if pause is None else pause.stage,
             pause_reason=None if pause is None else pause.reason,
             workers_able=len(able),
             workers_free=free,
-            ahead=self.store.ahead(record),
+            ahead=self.store.count_ahead(record),
             is_coordinated=now - record.entered_at < WAIT_STEP_S * SECOND,
         )
 
@@ -777,7 +777,9 @@ class App:
             placed: dict[str, Record | StatewardError] = {}
             for number in set(numbers.values()):
                 of = [each for each in fit if numbers[each.machine] == number]
-                for before, after in zip(of, self.coordinator.prioritise(of, number), strict=True):
+                for before, after in zip(
+                    of, self.coordinator.set_priority(of, number), strict=True
+                ):
                     placed[before.id] = after or ConcurrentModification(
                         before.id, expected=before.version
                     )

@@ -174,7 +174,7 @@ def _known(app: "App", statuses: Iterable[str], machines: Iterable[str]) -> None
     """An unknown name in an option is an unknown thing, not a query that finds nothing."""
     from stateward.core.errors import UnknownName
 
-    kinds = app.registry.words.kinds
+    kinds = app.registry.query_names.kinds
     states = {state for states in kinds.values() for state in states}
     for name in machines:
         if name not in kinds:

@@ -149,7 +149,7 @@ class RemoteApp:
     def query(self, text: str) -> Query:
         """A query; names that nobody declared are refused."""
         query = parse_query(text, now=wall_clock())
-        words = self.registry.words
+        words = self.registry.query_names
         stages = {stage for stages in words.running.values() for stage in stages}
         check_names(query, kinds=words.kinds, stages=stages)
         return query

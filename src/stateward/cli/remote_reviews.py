@@ -12,8 +12,8 @@ from stateward.client import Client
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Record, from_iso
 from stateward.engine.claims import Claim
-from stateward.engine.gold import Decided
-from stateward.engine.reviews import Deciding, Task
+from stateward.engine.gold import RecordedDecision
+from stateward.engine.reviews import DecisionRequest, Task
 
 Translated = Callable[..., AbstractContextManager[None]]
 
@@ -71,7 +71,7 @@ class RemoteReviews:
         with self._translated(record_id, verb="release"):
             return self._task(self._client.release_review(record_id))
 
-    def decide(self, deciding: Deciding) -> Record:
+    def decide(self, deciding: DecisionRequest) -> Record:
         """Answer a review; the record as it then is."""
         with self._translated(deciding.record_id, verb=deciding.action):
             return self._kept(
@@ -111,8 +111,8 @@ def _claim(found: schemas.ReviewTask, claim: schemas.ReviewClaim) -> Claim:
     )
 
 
-def _decided(found: schemas.ReviewTask, decision: schemas.ReviewDecision) -> Decided:
-    return Decided(
+def _decided(found: schemas.ReviewTask, decision: schemas.ReviewDecision) -> RecordedDecision:
+    return RecordedDecision(
         action=decision.action,
         by=decision.by,
         at=from_iso(decision.at),

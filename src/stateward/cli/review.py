@@ -113,7 +113,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
 def release_claim(context: CliContext, *, record_id: str) -> None:
     """Leave a review that was taken up to others."""
     with context.app() as app:
-        task = app.reviews.release(record_id, actor=_person())
+        task = app.reviews.unclaim(record_id, actor=_person())
     if context.json:
         context.emit(_row(task))
     else:
@@ -304,7 +304,7 @@ def release(context: CliContext, *, record_id: str, reason: str | None) -> None:
     It is held before its next stage until somebody asks for that; this asks, instead of whoever drives it.
     """
     with context.app() as app:
-        record = app.external_driver.release(record_id, actor=_person(), reason=reason)
+        record = app.external_driver.advance(record_id, actor=_person(), reason=reason)
         shown = app.view(record)
     if context.json:
         context.emit(shown)
@@ -323,11 +323,11 @@ def _decide(
     notes: str | None,
     corrected: "dict[str, str | list[str] | None] | None" = None,
 ) -> None:
-    from stateward.engine.reviews import Deciding
+    from stateward.engine.reviews import DecisionRequest
 
     with context.app() as app:
         record = app.reviews.decide(
-            Deciding(
+            DecisionRequest(
                 record_id=record_id,
                 action=action,
                 actor=_person(),

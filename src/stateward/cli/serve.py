@@ -61,7 +61,7 @@ def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
         if settings.store.url.startswith("memory:"):
             raise InvalidRequest("a store in memory: cannot be served; name a file or PostgreSQL")
         with App(settings) as app:
-            check_address(settings, has_key=app.keys.is_live(app.clock()))
+            check_address(settings, has_key=app.keys.any_live(app.clock()))
         server = Server(settings, open_app=lambda: App(settings), rooms=console())
     except InvalidRequest as error:
         if is_named:

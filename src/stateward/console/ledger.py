@@ -105,7 +105,7 @@ async def ledger(
         "address": urlencode(asked),
         "is_asked": any(asked.values()),
         "verified": _verified(request),
-        "kinds": await service.quick.ask(lambda app: app.registry.words.kinds),
+        "kinds": await service.quick.ask(lambda app: app.registry.query_names.kinds),
     }
     return await page(request, "ledger.html", facts, here="ledger")
 

@@ -51,7 +51,7 @@ async def sign_in(request: Asked) -> Response[Any]:
     _check_sender(request, service)
     form = await request.form()
     text, after = str(form.get("key", "")).strip(), own_page(str(form.get("next", "")))
-    key = await service.quick.ask(lambda app: app.keys.opened_by(text, now=app.clock()))
+    key = await service.quick.ask(lambda app: app.keys.authenticate(text, now=app.clock()))
     if key is None:
         said = "This key is unknown, expired or revoked."
         return html("login.html", {"after": after, "said": said}, status=401)

@@ -137,7 +137,7 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
 
 
 def _busy(app: App, worker: WorkerInfo, caller: Caller, now: Micros) -> Busy:
-    work = app.bus.assigned(worker.id, limit=WORK_SHOWN)
+    work = app.bus.assigned_work(worker.id, limit=WORK_SHOWN)
     return Busy(
         worker=worker,
         is_alive=is_alive(worker),

@@ -164,7 +164,7 @@ def _following(machine: Machine, record: Record) -> tuple[str, ...]:
     """The statuses that may come next; a failed record goes on where it failed."""
     if machine.kind[record.status] != "failed" or record.failed_from is None:
         return machine.allowed_from(record.status)
-    stage = machine.stage_of(machine.name_now(record.failed_from, record))
+    stage = machine.stage_of(machine.current_name(record.failed_from, record))
     return machine.allowed_from(record.status) if stage is None else (stage.resume,)
 
 
@@ -360,7 +360,7 @@ async def log(request: Asked, record_id: FromPath[str], version: FromPath[int]) 
 
     def look_(app: App) -> dict[str, Any]:
         seen(app, caller, record_id)
-        mark = app.outputs.mark(record_id, version)
+        mark = app.outputs.result(record_id, version)
         if mark is None:
             raise UnknownName("attempt", str(version))
         return {"mark": mark, "lines": attempt_view(mark).log}

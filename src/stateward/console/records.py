@@ -144,7 +144,7 @@ def _cells(machine: Machine, record: Record, columns: list[str]) -> list[str]:
 
 def counted(app: App, query: Query) -> Counted:
     """How many match, by status in the order of the machines."""
-    found = app.dashboard.matching(query, words=app.registry.words, most=COUNTED_MAX + 1)
+    found = app.dashboard.matching(query, names=app.registry.query_names, most=COUNTED_MAX + 1)
     total = sum(found.values())
     is_capped = total == COUNTED_MAX + 1 and any(
         term.key not in ("machine", "status") for term in query.terms
@@ -159,7 +159,7 @@ def counted(app: App, query: Query) -> Counted:
         )
 
     by_status = [
-        (machine, status, app.registry.words.kinds.get(machine, {}).get(status, "ready"), n)
+        (machine, status, app.registry.query_names.kinds.get(machine, {}).get(status, "ready"), n)
         for (machine, status), n in sorted(found.items(), key=lambda each: place(each[0]))
     ]
     return Counted(total=total - is_capped, is_more=is_capped, by_status=by_status)

@@ -183,7 +183,7 @@ def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Deci
             return _release(machine, record, event, _stage(rule))
         case "answer":
             return _answer(machine, record, event, rule, now)
-        case "exhaust" if not machine.is_spent(record):
+        case "exhaust" if not machine.is_exhausted(record):
             return Ignored(reason="impossible", detail=f"{record.id} has retries left")
         case "move" if machine.kind[rule.to] == "failed":
             return _reopen(machine, record, event, rule, now)
@@ -198,14 +198,14 @@ def _refused(
         return _out_of_step(record, event)
     if rule is None:
         return _no_rule(machine, record, event)
-    if not _may(rule, event, machine.is_outside(record)):
+    if not _may(rule, event, machine.is_externally_driven(record)):
         return Ignored(reason="not_allowed", detail=f"{event.type} is not for {event.actor}")
     if event.actor == CLOCK and (record.due_at is None or record.due_at > now):
         return Ignored(reason="ahead", detail=f"{event.type} is not due yet in {record.status!r}")
     return None
 
 
-def is_at_home(machine: Machine, record: Record) -> bool:
+def can_continue(machine: Machine, record: Record) -> bool:
     """Whether `machine` can go on with the record as it stands: its own version, or one it takes over."""
     if record.machine_version == machine.version:
         return True
@@ -213,12 +213,12 @@ def is_at_home(machine: Machine, record: Record) -> bool:
         return False
     failed_from = _renamed(machine, record).failed_from
     is_resumable = failed_from is None or machine.stage_of(failed_from) is not None
-    return is_resumable and machine.name_now(record.status, record) == record.status
+    return is_resumable and machine.current_name(record.status, record) == record.status
 
 
 def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
     """Carry a record over into the state that `machine` maps its old one to, if it renames it."""
-    to = machine.name_now(record.status, record)
+    to = machine.current_name(record.status, record)
     if to == record.status:
         return None
     now = _onwards(record, now)
@@ -269,7 +269,7 @@ def _no_rule(machine: Machine, record: Record, event: Event) -> Ignored:
     return Ignored(reason="impossible", detail=f"{event.type} means nothing in {record.status!r}")
 
 
-def _may(rule: Rule, event: Event, is_outside: bool) -> bool:
+def _may(rule: Rule, event: Event, is_externally_driven: bool) -> bool:
     """Runners report on their stage, the clock rings, and people and sequencers ask for the rest.
 
     Who reports must say of which version; only who asks may mean whatever is there now. A sequencer
@@ -285,7 +285,7 @@ def _may(rule: Rule, event: Event, is_outside: bool) -> bool:
         return event.actor.startswith((RUNNER, SEQUENCER)) or event.actor in (CLOCK, COORDINATOR)
     if event.type in (RETRY_REQUESTED, CANCEL_REQUESTED) or rule.verb in ("move", "release"):
         return is_asking
-    if rule.verb == "answer" and is_outside and event.actor.startswith(SEQUENCER):
+    if rule.verb == "answer" and is_externally_driven and event.actor.startswith(SEQUENCER):
         return True
     return event.actor == CLOCK
 
@@ -352,7 +352,7 @@ def _retry(machine: Machine, record: Record, event: Event, now: Micros) -> Decis
     if stage is None:
         detail = f"{record.id} does not say at which step it failed"
         return Ignored(reason="impossible", detail=detail)
-    if machine.is_spent(record):
+    if machine.is_exhausted(record):
         detail = f"{record.id} was retried {record.retry_count} times, and moves to {machine.on_exhausted!r}"
         return Ignored(reason="impossible", detail=detail)
     moved = replace(
@@ -370,7 +370,7 @@ def _release(machine: Machine, record: Record, event: Event, stage: Stage) -> De
     """Let a held record through its gate. It stays where it is, so there is no transition."""
     if not is_held(record):
         word = "is not sequenced from outside"
-        if machine.is_outside(record):
+        if machine.is_externally_driven(record):
             return Ignored(reason="duplicate", detail=f"{stage.name} was asked for already")
         return Ignored(
             reason="impossible", detail=f"{record.id} {word}: {stage.name} runs by itself"
@@ -405,7 +405,7 @@ def _renamed(machine: Machine, record: Record) -> Record:
     """The record with the step it failed at under the name that this version of the machine has for it."""
     if record.failed_from is None or record.machine_version == machine.version:
         return record
-    return replace(record, failed_from=machine.name_now(record.failed_from, record))
+    return replace(record, failed_from=machine.current_name(record.failed_from, record))
 
 
 def _moved(record: Record, *, to: str, now: Micros) -> Record:
@@ -502,7 +502,7 @@ def _arrive(
         return record, ()
     if record.status == stage.running:  # its log can be asked for from here on
         record = replace(record, fields=_with_log(record, stage))
-    if stage.is_external and not is_asked_for and machine.is_outside(record):
+    if stage.is_external and not is_asked_for and machine.is_externally_driven(record):
         return replace(record, rest=HELD), ()
     return replace(record, waiting=stage.name), ()
 
@@ -521,11 +521,13 @@ def _failed(
 ) -> tuple[Record, tuple[Effect, ...]]:
     if record.error_code is None:  # a person reopened it: try at once
         return replace(record, due_at=now), ()
-    if machine.is_spent(record):  # the admin hears of it once, when it gets to its end
+    if machine.is_exhausted(record):  # the admin hears of it once, when it gets to its end
         return replace(record, due_at=now), ()
     if not is_retryable:
         return record, () if record.error_code == CANCELLED else _tell(record, "failed")
-    if machine.is_outside(record):  # whoever sequences it was told, and tries it again or not
+    if machine.is_externally_driven(
+        record
+    ):  # whoever sequences it was told, and tries it again or not
         return record, ()
     due_at = machine.retry.next_at(
         retry_count=record.retry_count, token=f"{record.id}:{record.version}", now=now

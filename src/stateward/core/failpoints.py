@@ -25,33 +25,33 @@ class Point(Enum):
     TRANSITIONS_APPENDED = "transitions are there, the anchor does not count them"
     ANCHOR_ADVANCED = "the anchor counts the transitions, their effects are not there"
     EFFECTS_ADDED = "effects are there, what was ignored is not noted"
-    DISPOSITIONS_NOTED = "what was ignored is noted, nobody is to be told yet"
+    DISPOSITIONS_WRITTEN = "what was ignored is noted, nobody is to be told yet"
 
     # coordinator: from the inbox to the bus
     EVENTS_TAKEN = "events are read from the inbox, none is decided"
-    EVENTS_BURIED = "what is no event is kept as a dead letter, the rest is not decided"
+    DEAD_LETTERS_WRITTEN = "what is no event is kept as a dead letter, the rest is not decided"
     EVENTS_DECIDED = "a batch is decided, its last changes are not written"
     WORK_WITHDRAWN = (
         "records moved on and their work is taken back, the inbox still holds the events"
     )
     STARTS_COMMITTED = "records are in their running state, no work is sent"
     RESTARTS_COMMITTED = "records name another worker, the work still names the lost one"
-    RECORDS_ADOPTED = "records are in a state of the newer machine, their old work is still out"
+    RECORDS_UPGRADED = "records are in a state of the newer machine, their old work is still out"
 
     # scheduler
     DUE_FOUND = "what is due was looked up, none of it is reported"
 
     # bus
     WORK_SENT = "work is with its worker, who was not woken"
-    WORK_TAKEN_BACK = "work is taken from a lost worker, the next one does not have it"
+    WORK_RECLAIMED = "work is taken from a lost worker, the next one does not have it"
     EVENTS_REPORTED = "events are in the inbox, nobody was woken"
     EVENTS_SETTLED = "handled events are gone from the inbox, in a unit that is still open"
-    WORKER_RENEWED = "the old word of a worker is gone, the new one is not there"
-    WORKER_LEFT = "a worker is gone, its work still names it"
+    WORKER_REPLACED = "the old word of a worker is gone, the new one is not there"
+    WORKER_REMOVED = "a worker is gone, its work still names it"
     WORK_RELEASED = "the work of lost workers names nobody, and nobody was told"
 
     # outputs: the completion mark
-    MARKS_WRITTEN = "the marks of attempts are there, their items are not"
+    RESULTS_WRITTEN = "the marks of attempts are there, their items are not"
     OUTPUTS_WRITTEN = "marks, logs and items are there, no event tells of them"
 
     # worker

@@ -278,15 +278,15 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
         return replace(self, stages=stages, reviews=reviews, retry=retry or self.retry)
 
-    def name_now(self, status: str, record: Record) -> str:
+    def current_name(self, status: str, record: Record) -> str:
         """What this version calls a state that the record knows from its own version."""
         return self.upgrades.get(record.machine_version, {}).get(status, status)
 
-    def is_outside(self, record: Record) -> bool:
+    def is_externally_driven(self, record: Record) -> bool:
         """Whether an external driver decides when this record's external stages run and are retried."""
         return self.has_external_stages and record.labels.get(SEQUENCING) == OUTSIDE
 
-    def is_spent(self, record: Record) -> bool:
+    def is_exhausted(self, record: Record) -> bool:
         """Whether the record failed with its retries used up, and the machine says where it goes then."""
         is_over = record.error_code is not None and record.retry_count >= self.retry.max_retries
         return is_over and (record.status, RETRIES_EXHAUSTED) in self.rules
@@ -299,7 +299,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         is_failed = self.kind[record.status] == "failed"
         reached = record.status
         if is_failed and record.failed_from is not None:
-            reached = self.name_now(record.failed_from, record)
+            reached = self.current_name(record.failed_from, record)
         is_vague = is_failed and record.failed_from is None
         limit = self.order[reached]
         return {

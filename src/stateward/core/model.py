@@ -211,7 +211,7 @@ def is_held(record: Record) -> bool:
     return record.rest == HELD and record.waiting is None and record.due_at is None
 
 
-def resting(record: Record) -> str | None:
+def rest_reason(record: Record) -> str | None:
     """Why the record rests, if it does. What was held goes on saying so until its next transition."""
     return None if record.rest == HELD and not is_held(record) else record.rest
 

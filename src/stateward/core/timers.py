@@ -33,6 +33,6 @@ def _due_type(machine: Machine, record: Record) -> str | None:
             review = machine.review_in.get(record.status)
             return f"{review.name}.timed_out" if review else None
         case "failed":
-            return RETRIES_EXHAUSTED if machine.is_spent(record) else RETRY_DUE
+            return RETRIES_EXHAUSTED if machine.is_exhausted(record) else RETRY_DUE
         case _:
             return None

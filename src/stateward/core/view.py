@@ -12,12 +12,12 @@ from stateward.core.model import (
     Record,
     Transition,
     is_held,
-    resting,
+    rest_reason,
     to_iso,
 )
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
     """What must be known beside the record itself to say why it waits."""
 
     now: Micros
@@ -54,7 +54,7 @@ def view(machine: Machine, record: Record) -> Fields:
         "retry_count": record.retry_count,
         "max_retries": machine.retry.max_retries,
         "last_retry_at": _iso(record.last_retry_at),
-        "rest": resting(record),
+        "rest": rest_reason(record),
         "labels": record.labels,
         "replaces": record.replaces,
         "created_at": to_iso(record.created_at),
@@ -92,11 +92,11 @@ def sentence(machine: Machine, transition: Transition) -> str:
     return f"{transition.record_id}: {source} → {transition.target} ({', '.join(facts)})"
 
 
-def explain(machine: Machine, record: Record, around: Surroundings) -> Explanation:
+def explain(machine: Machine, record: Record, around: WaitContext) -> Explanation:
     """Why the record is where it is, and what a person can do about it."""
     if is_held(record):
         return _held(machine, record)
-    if resting(record) is not None:
+    if rest_reason(record) is not None:
         return Explanation(
             code="skipped",
             sentence=f"the last stage found nothing, so the next one was skipped; it rests in {record.status}",
@@ -136,7 +136,7 @@ def _held(machine: Machine, record: Record) -> Explanation:
     )
 
 
-def _waiting(machine: Machine, record: Record, around: Surroundings) -> Explanation:
+def _waiting(machine: Machine, record: Record, around: WaitContext) -> Explanation:
     stage = machine.stage.get(record.waiting or "")
     name = f"stage {record.waiting}"
     if around.paused_by is not None:
@@ -174,7 +174,7 @@ def _runner(stage: Stage | None) -> str:
     return "its stage" if stage is None else f"{stage.runner}"
 
 
-def _running(record: Record, around: Surroundings) -> Explanation:
+def _running(record: Record, around: WaitContext) -> Explanation:
     since = (around.now - record.entered_at) / SECOND
     if around.is_worker_lost:
         return Explanation(
@@ -197,7 +197,7 @@ def _running(record: Record, around: Surroundings) -> Explanation:
     )
 
 
-def _failed(machine: Machine, record: Record, around: Surroundings) -> Explanation:
+def _failed(machine: Machine, record: Record, around: WaitContext) -> Explanation:
     if record.error_code is None:
         return Explanation(
             code="reopened",
@@ -224,7 +224,7 @@ def _failed(machine: Machine, record: Record, around: Surroundings) -> Explanati
             advice="if this lasts, see that a coordinator runs",
             until=_iso(record.due_at),
         )
-    if machine.is_outside(record):
+    if machine.is_externally_driven(record):
         return Explanation(
             code="failed_outside",
             sentence=f"it failed ({error}); whoever sequences it from outside says whether it is retried",

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from stateward.core.decide import (
     begin,
+    can_continue,
     decide,
-    is_at_home,
     rank_of,
     start,
     upgrade,
@@ -51,12 +51,12 @@ from stateward.core.model import (
     Work,
     event_id,
 )
-from stateward.storage.store import DeadLetter, Store, Words
+from stateward.storage.store import DeadLetter, QueryNames, Store
 from stateward.transport import (
-    GIVEN_BACK,
-    NOBODY,
+    NO_WORKER,
+    RETURNED,
     Bus,
-    Reported,
+    InboxEvent,
     WorkerInfo,
 )
 
@@ -81,7 +81,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submitted(msgspec.Struct, frozen=True):
-    """The record that an opening made, or the one that was there for the same bytes."""
+    """The record that an submission made, or the one that was there for the same bytes."""
 
     record: Record
     is_duplicate: bool
@@ -111,7 +111,7 @@ class MachineRegistry:
     def of(self, record: Record) -> Machine:
         """The machine that moves a record on: the newest that takes it over, else its own version."""
         newest = self.newest.get(record.machine)
-        if newest is not None and is_at_home(newest, record):
+        if newest is not None and can_continue(newest, record):
             return newest
         return self.exactly(record.machine, record.machine_version)
 
@@ -126,7 +126,7 @@ class MachineRegistry:
             raise UnknownName("machine", f"{name} version {version}", self.newest) from None
 
     @cached_property
-    def words(self) -> Words:
+    def query_names(self) -> QueryNames:
         """What the words of queries mean, over all versions."""
         kinds: dict[str, dict[str, str]] = {}
         running: dict[str, dict[str, str]] = {}
@@ -134,7 +134,7 @@ class MachineRegistry:
             kinds.setdefault(machine.name, {}).update(machine.kind)
             stages = {stage.name: stage.running for stage in machine.stages}
             running.setdefault(machine.name, {}).update(stages)
-        return Words(kinds=kinds, running=running)
+        return QueryNames(kinds=kinds, running=running)
 
 
 class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,51 +172,53 @@ class Coordinator:
         self._is_alive = is_alive
         self._on_transitions = on_transitions
         self._config = config
-        self._hearing = LeaseTracker(
+        self._leases = LeaseTracker(
             lease_s=config.lease_s, ticks=ticks or (lambda: clock() / SECOND)
         )
-        self.under_way = 0
+        self.in_flight = 0
         """How many jobs workers had when they were last handed out."""
 
     # Verb 1: open
 
-    def open(self, openings: Sequence[Submission]) -> list[Submitted]:
+    def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """New records at version 0; the same dedupe key gives the record that it made before."""
         now = self._clock()
         with self._store.transaction():
-            written = self._store.commit([self._begin(opening, now).change for opening in openings])
+            written = self._store.commit(
+                [self._begin(submission, now).change for submission in submissions]
+            )
             self._tell(written)
             return [
-                self._existing(opening)
+                self._existing(submission)
                 if each is None
                 else Submitted(each.record, is_duplicate=False)
-                for each, opening in zip(written, openings, strict=True)
+                for each, submission in zip(written, submissions, strict=True)
             ]
 
-    def _existing(self, opening: Submission) -> Submitted:
-        record = self._store.by_dedupe(opening.machine, opening.dedupe or "")
+    def _existing(self, submission: Submission) -> Submitted:
+        record = self._store.by_dedupe(submission.machine, submission.dedupe or "")
         if record is None:
-            raise ConcurrentModification(opening.dedupe or opening.machine, expected=None)
+            raise ConcurrentModification(submission.dedupe or submission.machine, expected=None)
         return Submitted(record, is_duplicate=True)
 
-    def _begin(self, opening: Submission, now: Micros) -> Applied:
-        machine = self._registry.named(opening.machine)
+    def _begin(self, submission: Submission, now: Micros) -> Applied:
+        machine = self._registry.named(submission.machine)
         return begin(
             machine,
             record_id=self._new_id(machine.prefix),
             now=now,
-            actor=opening.actor,
-            artifact=opening.artifact,
-            dedupe=opening.dedupe,
-            priority=opening.priority,
+            actor=submission.actor,
+            artifact=submission.artifact,
+            dedupe=submission.dedupe,
+            priority=submission.priority,
             ageing_s=self._config.ageing_s.get(machine.name, 0.0),
-            labels=opening.labels,
-            replaces=opening.replaces,
-            reason=opening.reason,
-            trace=opening.trace,
+            labels=submission.labels,
+            replaces=submission.replaces,
+            reason=submission.reason,
+            trace=submission.trace,
         )
 
-    def prioritise(self, records: Sequence[Record], priority: int) -> list[Record | None]:
+    def set_priority(self, records: Sequence[Record], priority: int) -> list[Record | None]:
         """Give records another priority, and so another place in the queue; None where one has moved meanwhile."""
         placed = [
             replace(
@@ -230,7 +232,7 @@ class Coordinator:
             )
             for record in records
         ]
-        kept = self._store.place(placed)
+        kept = self._store.update_priority(placed)
         return [each if is_kept else None for each, is_kept in zip(placed, kept, strict=True)]
 
     # Verb 2: handle
@@ -260,7 +262,9 @@ class Coordinator:
     def _take(self, events: Sequence[Event], batch: "Batch") -> list[Decision]:
         """Decide these events one after the other, each on what the ones before it made."""
         self._load((event.record_id for event in events), batch)
-        batch.seen |= self._store.applied([each.id for each in events if not _is_derived(each)])
+        batch.seen |= self._store.applied_event_ids(
+            [each.id for each in events if not _is_derived(each)]
+        )
         decisions = [self._decide(event, batch) for event in events]
         point(Point.EVENTS_DECIDED)
         return decisions
@@ -306,7 +310,7 @@ class Coordinator:
             point(Point.WORK_WITHDRAWN)
         if batch.resent:
             point(Point.RESTARTS_COMMITTED)
-            self._bus.resend(batch.resent)
+            self._bus.reassign(batch.resent)
         if batch.sent:
             point(Point.STARTS_COMMITTED)
             self._bus.send(batch.sent)
@@ -340,7 +344,7 @@ class Coordinator:
     def _turn(self, told: Sequence[Event], *, is_taking: bool, is_handing_out: bool) -> int:
         batch = Batch(now=self._clock())
         with self._store.transaction():
-            reported = self._bus.reported(limit=self._config.batch_max) if is_taking else []
+            reported = self._bus.next_events(limit=self._config.batch_max) if is_taking else []
             events = [*told, *(each.event for each in reported if each.event is not None)]
             if reported:
                 point(Point.EVENTS_TAKEN)
@@ -354,23 +358,23 @@ class Coordinator:
                 self._bus.settle([each.seq for each in reported])
         return len(told) + len(reported) + len(batch.sent) + len(batch.resent)
 
-    def _bury(self, unreadable: Sequence[Reported], batch: "Batch") -> None:
+    def _bury(self, unreadable: Sequence[InboxEvent], batch: "Batch") -> None:
         if unreadable:
-            self._store.bury(
+            self._store.add_dead_letters(
                 [
                     DeadLetter(kind="event", body=each.body, reason="not an event", at=batch.now)
                     for each in unreadable
                 ]
             )
-            point(Point.EVENTS_BURIED)
+            point(Point.DEAD_LETTERS_WRITTEN)
 
     def _hand_out(self, batch: "Batch") -> None:
-        workers, load = self._bus.workers(), self._bus.load()
-        self.under_way = sum(load.values())
-        room = Capacity(workers, load, silent=self._hearing.silent(workers))
-        if not room.is_left:
+        workers, load = self._bus.workers(), self._bus.load_by_worker()
+        self.in_flight = sum(load.values())
+        room = Capacity(workers, load, silent=self._leases.expired(workers))
+        if not room.is_available:
             return
-        if any(worker in NOBODY for worker, _ in load):
+        if any(worker in NO_WORKER for worker, _ in load):
             self._hand_out_again(room, batch)
         for record in heapq.merge(*self._queues(room, batch), key=attrgetter("rank")):
             machine = self._registry.of(record)
@@ -381,7 +385,7 @@ class Coordinator:
             change = start(machine, record, worker=worker, now=batch.now).change
             batch.change(change)
             batch.sent.append(_work(change.record, stage, worker))
-            if len(batch.sent) == self._config.batch_max or not room.is_left:
+            if len(batch.sent) == self._config.batch_max or not room.is_available:
                 return
 
     def _queues(self, room: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
@@ -395,7 +399,7 @@ class Coordinator:
             (machine.name, stage.name): stage
             for machine in self._registry.newest.values()
             for stage in reversed(machine.stages)
-            if room.left_for(stage)
+            if room.free_slots(stage)
         }
         is_waited_for = self._store.open_stages(tuple(stages))
         queues: list[Iterable[Record]] = []
@@ -416,9 +420,9 @@ class Coordinator:
         """
         taken = batch.taken[place]
         seen = set(batch.changed)
-        most = min(room.left_for(stage), self._config.batch_max)
+        most = min(room.free_slots(stage), self._config.batch_max)
         for enough in sorted({max(1, most - arrived), most}):
-            if not room.left_for(stage):
+            if not room.free_slots(stage):
                 return
             found = self._store.waiting(*place, limit=enough + taken)
             fresh = [record for record in found if record.id not in seen]
@@ -429,20 +433,20 @@ class Coordinator:
 
     def _hand_out_again(self, room: "Capacity", batch: "Batch") -> None:
         """Work whose worker was lost goes to another; too often lost, its attempt has failed."""
-        orphans = self._bus.orphans(limit=self._config.batch_max)
+        orphans = self._bus.orphaned_work(limit=self._config.batch_max)
         self._load((work.record_id for work in orphans), batch)
         for work in orphans:
             record = batch.records.get(work.record_id)
             if record is None or record.version != work.version:
                 batch.withdrawn.append((work.record_id, work.version))
-            elif work.worker != GIVEN_BACK and work.delivery >= self._config.deliveries_max:
+            elif work.worker != RETURNED and work.delivery >= self._config.deliveries_max:
                 self._decide(_lost_event(work, batch.now), batch)
             else:
                 machine = self._registry.of(record)
                 worker = room.take(machine.stage[work.stage])
                 if worker is not None:
                     batch.change(start(machine, record, worker=worker, now=batch.now).change)
-                    more = 0 if work.worker == GIVEN_BACK else 1
+                    more = 0 if work.worker == RETURNED else 1
                     batch.resent.append(replace(work, worker=worker, delivery=work.delivery + more))
 
     # Recovery
@@ -450,20 +454,20 @@ class Coordinator:
     def recover(self) -> list[str]:
         """Take the work from workers that are gone; their names."""
         workers = self._bus.workers()
-        silent = self._hearing.silent(workers)
+        silent = self._leases.expired(workers)
         gone = [
             worker.id for worker in workers if worker.id in silent or not self._is_alive(worker)
         ]
         for worker in gone:
-            self._bus.leave(worker)
-        self._bus.release()
+            self._bus.remove_worker(worker)
+        self._bus.release_orphans()
         return gone
 
-    def look_anew(self) -> None:
+    def reset_leases(self) -> None:
         """Nobody could write for a while, so nobody was silent: every lease starts again now."""
-        self._hearing.forget()
+        self._leases.forget()
 
-    def adopt(self) -> int:
+    def upgrade_records(self) -> int:
         """Move the records of renamed states over to the newest machines, a batch; how many moved."""
         now = self._clock()
         moved = 0
@@ -476,7 +480,7 @@ class Coordinator:
 
     def _adopt(self, machine: Machine, version: int, status: str, now: Micros) -> int:
         with self._store.transaction():
-            records = self._store.pinned(
+            records = self._store.on_version(
                 machine.name, version, status, limit=self._config.batch_max
             )
             changes = [
@@ -485,7 +489,7 @@ class Coordinator:
                 if (applied := upgrade(machine, record, now=now)) is not None
             ]
             self._tell(self._store.commit(changes))
-            point(Point.RECORDS_ADOPTED)
+            point(Point.RECORDS_UPGRADED)
             self._bus.withdraw([(record.id, record.version) for record in records])
             return len(changes)
 
@@ -503,7 +507,7 @@ class LeaseTracker:
         self._ticks = ticks
         self._heard: dict[str, tuple[Micros, float]] = {}
 
-    def silent(self, workers: Sequence[WorkerInfo]) -> set[str]:
+    def expired(self, workers: Sequence[WorkerInfo]) -> set[str]:
         """The names of those whose lease is over."""
         now = self._ticks()
         before = self._heard
@@ -577,11 +581,11 @@ class Capacity:
                 )
 
     @property
-    def is_left(self) -> bool:
+    def is_available(self) -> bool:
         """Whether anybody can take anything."""
         return any(self._free.values())
 
-    def left_for(self, stage: Stage) -> int:
+    def free_slots(self, stage: Stage) -> int:
         """How many attempts at this stage could be taken now."""
         is_inline = stage.isolation == "inline"
         return sum(
@@ -620,7 +624,7 @@ def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> Machi
     if faults:
         raise DeclarationError(faults)
     for machine in machines:
-        store.keep_machine(machine, digest=graph_digest(machine), now=now)
+        store.save_machine(machine, digest=graph_digest(machine), now=now)
     given = {(machine.name, machine.version) for machine in machines}
     older = [machine for key, (machine, _) in kept.items() if key not in given]
     return MachineRegistry(
@@ -651,7 +655,7 @@ def _registration_faults(
     stranded = [
         f"{count} in {status!r} of version {version}"
         for version, status in _strandable(machine, kept)
-        if (count := store.count_pinned(machine.name, version, status))
+        if (count := store.count_on_version(machine.name, version, status))
     ]
     if not stranded:
         return []

@@ -34,7 +34,7 @@ REVIEW, RETRY, REPROCESS = "review", "retry", "reprocess"
 CANCELLED = "CANCELLED"
 REASON_CHARS_MAX = 2000
 
-Standing: TypeAlias = Literal["held", "under_way", "failed", "done", "early", "over"]
+StepState: TypeAlias = Literal["held", "under_way", "failed", "done", "early", "over"]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,12 +71,12 @@ def step_at(machine: Machine, status: str) -> str | None:
     return next((gate for gate, own in steps_of(machine).items() if stage.name in own), None)
 
 
-def standing(machine: Machine, record: Record, step: str) -> Standing:
+def step_state(machine: Machine, record: Record, step: str) -> StepState:
     """How a record stands to a step: before it, in it, or past it."""
     kind = machine.kind[record.status]
     places = list(steps_of(machine))
     if kind == "terminal":
-        return _standing_at_end(machine, record, step)
+        return _step_state_at_end(machine, record, step)
     here = step_at(machine, _reached(machine, record))
     if here is None:
         return "early"
@@ -86,11 +86,11 @@ def standing(machine: Machine, record: Record, step: str) -> Standing:
         return "done"
     if kind == "failed":
         # Used up, it is on its way to its end; the clock takes it there.
-        return "under_way" if machine.is_spent(record) else "failed"
+        return "under_way" if machine.is_exhausted(record) else "failed"
     return "held" if is_held(record) else "under_way"
 
 
-def _standing_at_end(machine: Machine, record: Record, step: str) -> Standing:
+def _step_state_at_end(machine: Machine, record: Record, step: str) -> StepState:
     if steps_of(machine)[step][-1] in record.outputs:
         return "done"
     is_here = step_at(machine, _reached(machine, record)) == step
@@ -100,7 +100,7 @@ def _standing_at_end(machine: Machine, record: Record, step: str) -> Standing:
 def _reached(machine: Machine, record: Record) -> str:
     """The state that counts: of a failed record, where it failed."""
     if record.error_code is not None and record.failed_from is not None:
-        return machine.name_now(record.failed_from, record)
+        return machine.current_name(record.failed_from, record)
     return record.status
 
 
@@ -118,7 +118,7 @@ def next_calls(machine: Machine, record: Record) -> tuple[str, ...]:
     match machine.kind[record.status]:
         case "suspended":
             return (REVIEW,)
-        case "failed" if machine.is_spent(record):
+        case "failed" if machine.is_exhausted(record):
             return ()
         case "failed":
             step = step_at(machine, _reached(machine, record))
@@ -147,9 +147,9 @@ class ExternalDriver:
         self._registry = registry
         self._clock = clock
 
-    def standing(self, record: Record, step: str) -> Standing:
+    def step_state(self, record: Record, step: str) -> StepState:
         """How a record stands to a step."""
-        return standing(self._registry.of(record), record, step)
+        return step_state(self._registry.of(record), record, step)
 
     def next_calls(self, record: Record) -> tuple[str, ...]:
         """What may be asked for now."""
@@ -158,18 +158,18 @@ class ExternalDriver:
     def is_retryable(self, record: Record) -> bool:
         """Whether a retry may cure what the record failed of: its attempt did not say that none can."""
         machine = self._registry.of(record)
-        if machine.kind[record.status] != "failed" or machine.is_spent(record):
+        if machine.kind[record.status] != "failed" or machine.is_exhausted(record):
             return False
         if record.error_code == CANCELLED:
             return False
-        mark = self._outputs.mark(record.id, record.version - 1)
+        mark = self._outputs.result(record.id, record.version - 1)
         return mark is None or mark.is_retryable
 
-    def ask(self, step: Step) -> Record:
+    def request_step(self, step: Step) -> Record:
         """Have a step run: let a held record through, or try again what a retry may cure. Otherwise nothing."""
         with self._store.transaction():
             record = self._record(step)
-            match self.standing(record, step.stage):
+            match self.step_state(record, step.stage):
                 case "held":
                     return self._told(record, f"{step.stage}.requested", step)
                 case "failed" if self.is_retryable(record):
@@ -181,11 +181,11 @@ class ExternalDriver:
         with self._store.transaction():
             record = self._record(step)
             machine = self._registry.of(record)
-            if machine.kind[record.status] != "failed" or machine.is_spent(record):
+            if machine.kind[record.status] != "failed" or machine.is_exhausted(record):
                 return record
             return self._told(record, RETRY_REQUESTED, step)
 
-    def release(self, record_id: str, *, actor: str, reason: str | None = None) -> Record:
+    def advance(self, record_id: str, *, actor: str, reason: str | None = None) -> Record:
         """Let a held record through the gate that it is at, by hand."""
         with self._store.transaction():
             record = self._record(Step(record_id=record_id, stage="", actor=actor, reason=reason))
@@ -229,7 +229,7 @@ class ExternalDriver:
                 reason=_reason(reason),
                 trace=trace,
             )
-            (opened,) = self._coordinator().open([opening])
+            (opened,) = self._coordinator().submit([opening])
             return opened
 
     def _record(self, step: Step) -> Record:

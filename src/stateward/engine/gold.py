@@ -28,7 +28,7 @@ LINES_MAX = 1_000_000
 REJECT = "reject"
 
 
-class Decided(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The answer that a review got."""
 
     action: str
@@ -65,7 +65,11 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gold_of(
-    record: Record, decided: Decided, *, found: Sequence[Fields], corrected: Sequence[Fields] | None
+    record: Record,
+    decided: RecordedDecision,
+    *,
+    found: Sequence[Fields],
+    corrected: Sequence[Fields] | None,
 ) -> Gold:
     """The line of a record that a person decided."""
     right = (

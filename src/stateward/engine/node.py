@@ -153,7 +153,7 @@ class Node:
         One durable commit then serves many of them. The children go on meanwhile with what they have. Where there is
         one job at a time nothing is put off.
         """
-        next_at = self._turned_at + TURN_S if self._under_way > 1 else -math.inf
+        next_at = self._turned_at + TURN_S if self._in_flight > 1 else -math.inf
         while (left := next_at - time.monotonic()) > 0 and not self._is_stopping:
             if self._worker is None:
                 time.sleep(left)
@@ -166,11 +166,11 @@ class Node:
         self._turned_at = time.monotonic()
 
     @property
-    def _under_way(self) -> int:
+    def _in_flight(self) -> int:
         """How many jobs the last turn saw."""
         if self._worker is not None:
-            return self._worker.under_way
-        return 0 if self._coordinator is None else self._coordinator.under_way
+            return self._worker.in_flight
+        return 0 if self._coordinator is None else self._coordinator.in_flight
 
     @property
     def _is_idle(self) -> bool:
@@ -186,7 +186,7 @@ class Node:
             self._log.warning(f"cannot go on, trying again until it passes: {error}")
         self._trouble = trouble
         if self._coordinator is not None:
-            self._coordinator.look_anew()  # who could not write is not silent
+            self._coordinator.reset_leases()  # who could not write is not silent
         select.select([self._wake_reader], [], [], trouble.pause_s)
         trouble.pause_s = min(2 * trouble.pause_s, PAUSE_MAX_S)
 
@@ -227,7 +227,7 @@ class Node:
             self._recover_at = time.monotonic() + RECOVER_EVERY_S
             self._watch_clock()
             coordinator.recover()
-            coordinator.adopt()
+            coordinator.upgrade_records()
         if self._scheduler is not None:
             self._scheduler.tick()
         return bool(coordinator.turn(told))
@@ -245,7 +245,7 @@ class Node:
         self._is_clock_off = is_off
 
     def _is_done(self) -> bool:
-        if not self._is_idle or self._bus.load() or self._bus.depth():
+        if not self._is_idle or self._bus.load_by_worker() or self._bus.depth():
             return False
         return self._notifier is None or self._notifier.is_done()
 

@@ -43,7 +43,7 @@ from stateward.engine.corrections import (
     changed,
     corrected_items,
 )
-from stateward.engine.gold import Decided, Gold, gold_of
+from stateward.engine.gold import Gold, RecordedDecision, gold_of
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
@@ -69,7 +69,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     review: str
     actions: tuple[str, ...]
     claim: Claim | None
-    decided: Decided | None
+    decided: RecordedDecision | None
 
     @property
     def is_open(self) -> bool:
@@ -77,7 +77,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         return self.decided is None
 
 
-class Deciding(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """An answer to a review. `machines` are those that whoever answers may see; none means all."""
 
     record_id: str
@@ -184,7 +184,9 @@ class Reviews:
                 after = records[-1].id
 
     def _page(self, query: Query, after: str) -> list[Record]:
-        return self._store.find(query, words=self._registry.words, after=after, limit=PENDING_MAX)
+        return self._store.find(
+            query, names=self._registry.query_names, after=after, limit=PENDING_MAX
+        )
 
     def _gold_of(self, record: Record) -> Gold | None:
         machine = self._registry.of(record)
@@ -215,16 +217,16 @@ class Reviews:
             self._claims.take(claim)
             return _task(record, review, claim)
 
-    def release(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
+    def unclaim(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
         """Leave a review to others. What nobody has taken up is left already."""
         with self._store.transaction():
             record, review = self._open(record_id, machines, actor, "leave")
             self._claims.drop(record.id)
             return _task(record, review, None)
 
-    # Deciding
+    # DecisionRequest
 
-    def decide(self, deciding: Deciding) -> Record:
+    def decide(self, deciding: DecisionRequest) -> Record:
         """Answer a review, once; the record as it then is."""
         with self._store.transaction():
             record, review = self._open(
@@ -276,7 +278,7 @@ class Reviews:
         said = f"{decided.by} decided it already, at {to_iso(decided.at)}: {decided.action}"
         return ReviewTaken(record.id, by=decided.by, sentence=said, until=None)
 
-    def _check(self, record: Record, deciding: Deciding, answer: str) -> None:
+    def _check(self, record: Record, deciding: DecisionRequest, answer: str) -> None:
         if deciding.action == REJECT and not (deciding.notes or "").strip():
             raise InvalidRequest("say in the notes why it is rejected: whoever sent it will ask")
         if deciding.corrected and answer != ANSWERS[CORRECT]:
@@ -295,7 +297,7 @@ class Reviews:
             until = "" if record.due_at is None else f", {to_iso(record.due_at)}"
             raise ReviewRefused(f"{record.id} is not timed out before its deadline{until}")
 
-    def _is_own(self, record: Record, deciding: Deciding) -> bool:
+    def _is_own(self, record: Record, deciding: DecisionRequest) -> bool:
         """Whether somebody accepts what they submitted. Who drives a record brings the answers of others."""
         if self._self_approval == "allow":
             return False
@@ -306,11 +308,13 @@ class Reviews:
             return False
         return _name(submitter) == _name(deciding.actor)
 
-    def _is_its_sequencer(self, record: Record, deciding: Deciding) -> bool:
-        is_outside = self._registry.of(record).is_outside(record)
-        return is_outside and deciding.actor.startswith(SEQUENCER)
+    def _is_its_sequencer(self, record: Record, deciding: DecisionRequest) -> bool:
+        is_externally_driven = self._registry.of(record).is_externally_driven(record)
+        return is_externally_driven and deciding.actor.startswith(SEQUENCER)
 
-    def _event(self, record: Record, review: Review, deciding: Deciding, answer: str) -> Event:
+    def _event(
+        self, record: Record, review: Review, deciding: DecisionRequest, answer: str
+    ) -> Event:
         now = self._clock()
         if answer == ANSWERS[TIMEOUT] and not self._is_its_sequencer(record, deciding):
             rung = due_event(self._registry.of(record), record, now=now)
@@ -336,7 +340,7 @@ class Reviews:
         )
 
     def _keep(
-        self, record: Record, review: Review, deciding: Deciding, now: Micros
+        self, record: Record, review: Review, deciding: DecisionRequest, now: Micros
     ) -> tuple[int, list[str]]:
         """Write the corrected items as the output of the review; how many, and which fields are others now."""
         before = self.items(record)
@@ -361,7 +365,7 @@ class Reviews:
         return len(after), changed(before, deciding.corrected)
 
     def _refusal(
-        self, record: Record, deciding: Deciding, ignored: Ignored
+        self, record: Record, deciding: DecisionRequest, ignored: Ignored
     ) -> ConcurrentModification | InvalidTransition:
         if ignored.reason in ("stale", "ahead", "duplicate"):
             return ConcurrentModification(record.id, expected=record.version)
@@ -393,7 +397,9 @@ def actions_of(review: Review) -> tuple[str, ...]:
     return tuple(ACTIONS.get(answer, answer) for answer in review.outcomes)
 
 
-def decision_in(machine: Machine, history: Sequence[Transition]) -> tuple[str, Decided] | None:
+def decision_in(
+    machine: Machine, history: Sequence[Transition]
+) -> tuple[str, RecordedDecision] | None:
     """The last answer to a review of this record, and the review's name."""
     names = {review.name for review in machine.reviews}
     for transition in reversed(history):
@@ -403,10 +409,10 @@ def decision_in(machine: Machine, history: Sequence[Transition]) -> tuple[str, D
     return None
 
 
-def _decided(transition: Transition, answer: str) -> Decided:
+def _decided(transition: Transition, answer: str) -> RecordedDecision:
     metadata: Mapping[str, object] = transition.metadata
     notes, reviewer = metadata.get("reason"), metadata.get("reviewer")
-    return Decided(
+    return RecordedDecision(
         action=ACTIONS.get(answer, answer),
         by=transition.actor,
         at=transition.at,

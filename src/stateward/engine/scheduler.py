@@ -11,7 +11,7 @@ from stateward.core.failpoints import Point, point
 from stateward.core.machine import Machine
 from stateward.core.model import Event, Micros, Record
 from stateward.core.timers import due_event
-from stateward.storage.outputs import Outputs, ended_event
+from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.store import Store
 from stateward.transport import Bus
 
@@ -58,7 +58,7 @@ class Scheduler:
     def _event(self, record: Record, now: Micros) -> Event | None:
         machine = self._machine_of(record)
         if machine.kind[record.status] == "running":
-            mark = self._outputs.mark(record.id, record.version)
+            mark = self._outputs.result(record.id, record.version)
             if mark is not None:
-                return ended_event(mark)
+                return result_event(mark)
         return due_event(machine, record, now=now)

@@ -16,8 +16,8 @@ from stateward.storage.database import Database, Row
 from stateward.storage.search import where
 from stateward.storage.store import (
     TRANSITIONS,
+    QueryNames,
     Store,
-    Words,
     transition_of_row,
 )
 
@@ -132,7 +132,7 @@ class Dashboard:
             counts[name, to] += int(n or 0)
         return {pair: n for pair, n in counts.items() if n > 0}
 
-    def matching(self, query: Query, *, words: Words, most: int) -> dict[tuple[str, str], int]:
+    def matching(self, query: Query, *, names: QueryNames, most: int) -> dict[tuple[str, str], int]:
         """How many records match, by machine and status, counting no more than so many.
 
         What asks for machines and statuses alone is answered from the counts, however many there are.
@@ -146,7 +146,7 @@ class Dashboard:
                     for term in query.terms
                 )
             }
-        condition, params = where(query, kinds=words.kinds, running=words.running)
+        condition, params = where(query, kinds=names.kinds, running=names.running)
         found = self._database.rows(
             "SELECT machine, status, count(*) FROM"
             f" (SELECT machine, status FROM records WHERE {condition} LIMIT :most) AS found"

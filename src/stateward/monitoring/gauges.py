@@ -22,7 +22,7 @@ from stateward.storage.counters import (
     TRANSITIONS,
     WHOLE,
     Counters,
-    Tally,
+    CounterValue,
 )
 from stateward.storage.database import Database
 from stateward.telemetry import metrics
@@ -104,7 +104,7 @@ class Monitor:
 
     # Of one machine
 
-    def _of_machine(self, machine: str, counters: Sequence[Tally]) -> Iterator[Family]:
+    def _of_machine(self, machine: str, counters: Sequence[CounterValue]) -> Iterator[Family]:
         chosen = self._settings.machine(machine).metrics.labels
         for metric, name, stored in _OF_MACHINES:
             labels = tuple(label for label in metric.labels if label in chosen)
@@ -186,12 +186,14 @@ class Monitor:
         return int(count or 0)
 
 
-def _of_all(metric: Metric, name: str, counters: Sequence[Tally], machines: set[str]) -> Family:
+def _of_all(
+    metric: Metric, name: str, counters: Sequence[CounterValue], machines: set[str]
+) -> Family:
     own = (each for each in counters if each.metric == name and each.labels[0] in machines)
     return Family(metric=metric, samples=_summed(metric, ((each.labels, each) for each in own)))
 
 
-def _of_notices(counters: Sequence[Tally]) -> Iterator[Family]:
+def _of_notices(counters: Sequence[CounterValue]) -> Iterator[Family]:
     for metric, name, outcomes in (
         (metrics.ATTEMPTS, DELIVERIES, ("delivered", "failed", "dead")),
         (metrics.MAILS, MAILS, ("sent", "failed", "dead")),
@@ -205,7 +207,7 @@ def _of_notices(counters: Sequence[Tally]) -> Iterator[Family]:
     yield Family(metric=metrics.ATTEMPT_TIME, samples=samples)
 
 
-def _summed(metric: Metric, found: Iterable[tuple[tuple[str, ...], Tally]]) -> Samples:
+def _summed(metric: Metric, found: Iterable[tuple[tuple[str, ...], CounterValue]]) -> Samples:
     """Counters by their labels; those that differ only in a label that is left out are one."""
     samples: Samples = {}
     for labels, tally in found:

@@ -82,7 +82,7 @@ class EmailQueue:
         with self._database.transaction():
             found = self._database.rows(
                 f"SELECT {_COLUMNS} FROM letters WHERE due_at <= :now ORDER BY due_at"
-                f" LIMIT :limit{self._database.skipping}",
+                f" LIMIT :limit{self._database.skip_locked}",
                 now=now,
                 limit=limit,
             )

@@ -133,7 +133,7 @@ class Endpoints:
         with self._database.transaction():
             # Who follows the log waits for us meanwhile, so that nothing passes by between `since` and the commit.
             self._database.rows(
-                f"SELECT seq FROM followers WHERE name = 'notices'{self._database.locking}"
+                f"SELECT seq FROM followers WHERE name = 'notices'{self._database.for_update}"
             )
             if len(self.all()) >= WEBHOOKS_MAX:
                 raise InvalidRequest(f"there are {WEBHOOKS_MAX} webhooks already; remove some")

@@ -63,7 +63,8 @@ class Outbox:
     def place(self) -> int:
         """How far the log was followed; inside a unit nobody else follows it meanwhile."""
         ((seq,),) = self._database.rows(
-            f"SELECT seq FROM followers WHERE name = :name{self._database.locking}", name=FOLLOWER
+            f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
+            name=FOLLOWER,
         )
         return int(seq or 0)
 
@@ -149,7 +150,7 @@ class Outbox:
         with self._database.transaction():
             found = self._database.rows(
                 f"SELECT {_COLUMNS} FROM deliveries WHERE webhook_id = :id AND due_at <= :now"
-                f" ORDER BY due_at LIMIT :limit{self._database.skipping}",
+                f" ORDER BY due_at LIMIT :limit{self._database.skip_locked}",
                 id=webhook.id,
                 now=now,
                 limit=limit,

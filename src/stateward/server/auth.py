@@ -26,7 +26,7 @@ from stateward.core.errors import UnknownName
 from stateward.core.model import PERSON, Record, clean_text
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
-from stateward.storage.idempotency import Answer, Once
+from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.keys import ApiKey, Right
 
 Asked = Request[Any, Any, State]
@@ -173,7 +173,7 @@ async def _caller(
     text = _shown_key(connection.headers.get("authorization"), is_basic_taken=is_basic_taken)
     challenge = {"WWW-Authenticate": f"{BEARER}, {BASIC}" if is_basic_taken else BEARER}
     if text is not None:
-        key = await service.quick.ask(lambda app: app.keys.opened_by(text, now=app.clock()))
+        key = await service.quick.ask(lambda app: app.keys.authenticate(text, now=app.clock()))
         if key is None:
             raise Refusal(
                 "unauthenticated", "this key is unknown, expired or revoked", headers=challenge
@@ -185,7 +185,7 @@ async def _caller(
         if signed_in is not None:
             _check_form(connection, csrf_token(token))
             return Caller(key=signed_in, session=token)
-    if await service.quick.ask(lambda app: app.keys.is_any()):
+    if await service.quick.ask(lambda app: app.keys.any_exist()):
         raise Refusal(
             "unauthenticated",
             "a key is needed: send it as `Authorization: Bearer sw_…`",
@@ -292,7 +292,7 @@ def is_known(if_none_match: str | None, version: int) -> bool:
 
 def once_of(
     caller: Caller, request: Asked, key: str | None, content: Sequence[bytes | str]
-) -> Once | None:
+) -> IdempotentRequest | None:
     """The request as one that must be done once, if it has an Idempotency-Key."""
     if key is None:
         return None
@@ -303,7 +303,7 @@ def once_of(
     for part in (request.method, request.url.path, request.url.query, *content):
         raw = part.encode() if isinstance(part, str) else part
         digest.update(len(raw).to_bytes(8, "big") + raw)
-    return Once(caller=caller.id, key=bare, fingerprint=digest.hexdigest())
+    return IdempotentRequest(caller=caller.id, key=bare, fingerprint=digest.hexdigest())
 
 
 def trace_of(request: Asked) -> str | None:

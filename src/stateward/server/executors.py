@@ -26,7 +26,7 @@ from stateward.core.model import Record
 from stateward.engine.coordinator import Submission, Submitted
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.views import stale
-from stateward.storage.idempotency import Answer, Once
+from stateward.storage.idempotency import Answer, IdempotentRequest
 
 GROUP_MAX = 256
 WAITING_MAX = 5000
@@ -139,7 +139,7 @@ class Write(msgspec.Struct, kw_only=True):
 
     intent: Open | Ask | Call
     answer: Callable[[App, Any], Any]
-    once: Once | None = None
+    once: IdempotentRequest | None = None
     future: "asyncio.Future[Any] | None" = None
 
 
@@ -155,7 +155,7 @@ class Writer(DbThread):
         intent: Open | Ask | Call,
         answer: Callable[[App, Any], Answer],
         *,
-        once: Once | None = None,
+        once: IdempotentRequest | None = None,
     ) -> Answer:
         """Have it written; the answer, when it is on the disk."""
         answered: Answer = await self._write(Write(intent=intent, answer=answer, once=once))
@@ -173,7 +173,7 @@ class Writer(DbThread):
         self._queue.put(write)
         return await write.future
 
-    def begin(self, once: Once | None) -> None:
+    def begin(self, once: IdempotentRequest | None) -> None:
         """Note that a request that must be done once is under way; refuse a second one meanwhile."""
         if once is None:
             return
@@ -185,7 +185,7 @@ class Writer(DbThread):
             )
         self._under_way.add(once.name)
 
-    def end(self, once: Once | None) -> None:
+    def end(self, once: IdempotentRequest | None) -> None:
         """It is not under way any more."""
         if once is not None:
             self._under_way.discard(once.name)
@@ -272,7 +272,7 @@ def _name(write: Write) -> str:
     return "" if write.once is None else write.once.name
 
 
-def _given(app: App, wanted: Sequence[Once]) -> dict[str, Answer]:
+def _given(app: App, wanted: Sequence[IdempotentRequest]) -> dict[str, Answer]:
     """The answers to what was done before, by name; another request under the same key is refused."""
     found = app.requests.answers(wanted)
     given: dict[str, Answer] = {}

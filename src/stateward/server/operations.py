@@ -42,8 +42,8 @@ from stateward.server.paging import (
 )
 from stateward.server.problems import Refusal
 from stateward.server.upload_stream import UploadReceiver
-from stateward.storage.idempotency import Answer, Once
-from stateward.storage.outputs import Stored
+from stateward.storage.idempotency import Answer, IdempotentRequest
+from stateward.storage.outputs import StoredChunks
 
 LOOK_PAUSE_S = 0.03
 CHUNKS_AT_ONCE = 4
@@ -276,7 +276,7 @@ def _rows(
     app: App, record_id: str, attempt: int, *, chunk: int, place: int, rows: int
 ) -> tuple[list[Fields], tuple[int, int] | None]:
     """Rows of an attempt from a place on, and the place after them; None at the end."""
-    stored = Stored(app.database, record_id, attempt)
+    stored = StoredChunks(app.database, record_id, attempt)
     found: list[Fields] = []
     while True:
         texts = stored.page(chunk, limit=CHUNKS_AT_ONCE)
@@ -396,7 +396,7 @@ async def prioritised(
 
 async def done_once(
     request: Asked,
-    once: Once | None,
+    once: IdempotentRequest | None,
     intent: Open | Ask | Call,
     answer: Callable[[App, Any], Answer],
 ) -> Answer:

@@ -9,7 +9,7 @@ from litestar.params import FromPath, JSONBody
 from stateward import schemas
 from stateward.app import App
 from stateward.core.model import Record, to_iso
-from stateward.engine.reviews import Deciding, Task
+from stateward.engine.reviews import DecisionRequest, Task
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
@@ -119,7 +119,7 @@ async def release(
         await _changed(
             request,
             key,
-            lambda app: app.reviews.release(
+            lambda app: app.reviews.unclaim(
                 record_id, actor=caller.actor, machines=caller.machines
             ),
         )
@@ -143,7 +143,7 @@ async def decide(
 ) -> Response[schemas.Record]:
     """Approve, correct or reject what waits for a person. The first decision counts; a second is refused."""
     service, caller = service_of(request), caller_of(request)
-    deciding = Deciding(
+    deciding = DecisionRequest(
         record_id=record_id,
         action=data.action,
         actor=caller.actor,

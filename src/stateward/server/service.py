@@ -166,7 +166,7 @@ class Service:
         used, self._used = self._used, set()
         if used:
             with suppress(StatewardError):
-                await self.writer.ask(lambda app: app.keys.used(sorted(used), now=app.clock()))
+                await self.writer.ask(lambda app: app.keys.note_use(sorted(used), now=app.clock()))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -16,7 +16,7 @@ from stateward.core.model import (
     Micros,
     Record,
     Transition,
-    resting,
+    rest_reason,
     to_iso,
 )
 from stateward.core.view import Explanation
@@ -75,7 +75,7 @@ def record_view(app: App, record: Record) -> schemas.Record:
         retry_count=record.retry_count,
         max_retries=machine.retry.max_retries,
         last_retry_at=_iso(record.last_retry_at),
-        rest=resting(record),
+        rest=rest_reason(record),
         is_at_rest=app.is_at_rest(record),
         notes=record.fields.get(NOTES) or None,
         labels=record.labels,
@@ -108,7 +108,7 @@ def upload_view(app: App, record: Record) -> schemas.Upload:
         retry_count=record.retry_count,
         max_retries=machine.retry.max_retries,
         last_retry_at=_iso(record.last_retry_at),
-        rest=resting(record),
+        rest=rest_reason(record),
         is_at_rest=app.is_at_rest(record),
         notes=record.fields.get(NOTES) or None,
         created_at=to_iso(record.created_at),

@@ -30,7 +30,7 @@ from stateward.core.model import (
 )
 from stateward.engine.coordinator import Submitted
 from stateward.engine.external_driver import Step, retried_step
-from stateward.engine.reviews import TIMEOUT, Deciding
+from stateward.engine.reviews import TIMEOUT, DecisionRequest
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
@@ -58,7 +58,7 @@ from stateward.server.upload_stream import (
     UploadReceiver,
     pieces,
 )
-from stateward.storage.idempotency import Answer, Once
+from stateward.storage.idempotency import Answer, IdempotentRequest
 
 CONTRACT = "contract"
 VERTICAL = "vertical"
@@ -229,7 +229,7 @@ async def review(
 ) -> Response[schemas.Workflow]:
     """Approve, correct or reject; `timeout` says that nobody answered in the time that was given."""
     service, caller = service_of(request), caller_of(request)
-    deciding = Deciding(
+    deciding = DecisionRequest(
         record_id=workflow_id,
         action=data.action,
         actor=_actor(caller),
@@ -257,7 +257,7 @@ async def review(
     return reply(await _once(request, once, run))
 
 
-def _is_same(app: App, deciding: Deciding) -> bool:
+def _is_same(app: App, deciding: DecisionRequest) -> bool:
     """Whether the same answer was given before by the same; that time is over, anybody may have said."""
     task = app.reviews.task(deciding.record_id, machines=deciding.machines)
     decided = task.decided
@@ -342,7 +342,7 @@ async def _called(
 
 async def _stepped(request: Asked, step: Step) -> Answer:
     """Have a step run and wait for it."""
-    await service_of(request).writer.ask(lambda app: app.external_driver.ask(step))
+    await service_of(request).writer.ask(lambda app: app.external_driver.request_step(step))
     return await _waited(request, step.record_id, step.stage)
 
 
@@ -352,7 +352,7 @@ async def _waited(request: Asked, record_id: str, stage: str) -> Answer:
     deadline = time.monotonic() + service.settings.api.step_seconds_max
 
     def look(app: App) -> str:
-        return app.external_driver.standing(app.record(record_id), stage)
+        return app.external_driver.step_state(app.record(record_id), stage)
 
     while True:
         turn = service.hub.turn()
@@ -377,7 +377,7 @@ async def _waited(request: Asked, record_id: str, stage: str) -> Answer:
 
 
 def _unhappy(app: App, record: Record, stage: str) -> NoReturn:
-    if app.external_driver.standing(record, stage) != "failed":
+    if app.external_driver.step_state(record, stage) != "failed":
         _refuse_order(app, record, _call(stage))
     is_retryable = app.external_driver.is_retryable(record)
     said = (
@@ -416,7 +416,7 @@ async def _document(service: Service, record_id: str) -> Answer:
     return await service.broad.ask(look)
 
 
-async def _once(request: Asked, once: Once | None, run: Callable[[], Any]) -> Answer:
+async def _once(request: Asked, once: IdempotentRequest | None, run: Callable[[], Any]) -> Answer:
     """Run it; with an Idempotency-Key the answer is kept, unless it says that the call is to be repeated."""
     if once is None:
         answered: Answer = await run()
@@ -547,7 +547,7 @@ def workflow_view(app: App, record: Record) -> schemas.Workflow:
         workflow_id=record.id,
         status=record.status,
         version=record.version,
-        sequencing=OUTSIDE if machine.is_outside(record) else AUTO,  # type: ignore[arg-type]
+        sequencing=OUTSIDE if machine.is_externally_driven(record) else AUTO,  # type: ignore[arg-type]
         needs_review=needs_review,
         review_task_id=record.id if needs_review else None,
         review_deadline=to_iso(record.due_at) if needs_review and record.due_at else None,

@@ -54,7 +54,7 @@ _decode_metadata = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Tally(msgspec.Struct, frozen=True, kw_only=True):
+class CounterValue(msgspec.Struct, frozen=True, kw_only=True):
     """A number that only grows. A histogram has one for each bucket, with the sum of what fell into it."""
 
     metric: str
@@ -86,9 +86,11 @@ class Sums:
         sums[0] += count
         sums[1] += total
 
-    def __iter__(self) -> Iterator[Tally]:
+    def __iter__(self) -> Iterator[CounterValue]:
         for (metric, labels, bucket), (count, total) in sorted(self._sums.items()):
-            yield Tally(metric=metric, labels=labels, bucket=bucket, count=count, total=total)
+            yield CounterValue(
+                metric=metric, labels=labels, bucket=bucket, count=count, total=total
+            )
 
 
 class Counters:
@@ -97,7 +99,7 @@ class Counters:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, sums: Iterable[Tally]) -> None:
+    def add(self, sums: Iterable[CounterValue]) -> None:
         """Add these up."""
         for each in sums:
             self._database.run(
@@ -112,13 +114,13 @@ class Counters:
                 total=each.total,
             )
 
-    def all(self) -> list[Tally]:
+    def all(self) -> list[CounterValue]:
         """Every sum there is."""
         found = self._database.rows(
             "SELECT metric, labels, bucket, count, total FROM counters ORDER BY metric, labels, bucket"
         )
         return [
-            Tally(
+            CounterValue(
                 metric=str(metric),
                 labels=tuple(msgspec.json.decode(str(labels), type=list[str])),
                 bucket=int(bucket or 0),
@@ -132,7 +134,7 @@ class Counters:
         """Count what is new in the log; how many transitions that were. `ends`: (machine, status) that are the end."""
         with self._database.transaction():
             ((place,),) = self._database.rows(
-                f"SELECT seq FROM followers WHERE name = :name{self._database.locking}",
+                f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
                 name=FOLLOWER,
             )
             fresh = self._database.rows(_FRESH, after=int(place or 0), limit=limit)
@@ -222,7 +224,7 @@ def _plain(facts: dict[str, msgspec.Raw], key: str) -> str | None:
     return None if value is None else str(value)[:TEXT_CHARS_MAX]
 
 
-def summed(counters: Iterable[Tally], metric: str) -> Counter[tuple[str, ...]]:
+def summed(counters: Iterable[CounterValue], metric: str) -> Counter[tuple[str, ...]]:
     """The counts of a metric by its labels."""
     found: Counter[tuple[str, ...]] = Counter()
     for each in counters:

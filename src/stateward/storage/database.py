@@ -51,10 +51,10 @@ class Wakeup(Protocol):
 class Database(Protocol):
     """What the rooms above need of an engine."""
 
-    locking: str
+    for_update: str
     """What a SELECT ends with to lock its rows inside a unit."""
 
-    skipping: str
+    skip_locked: str
     """The same, but rows that somebody else has locked are left out."""
 
     def transaction(self) -> AbstractContextManager[None]:

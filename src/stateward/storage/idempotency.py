@@ -63,7 +63,7 @@ _decode_counts = msgspec.json.Decoder(dict[str, int]).decode
 _decode_examples = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
-class Once(msgspec.Struct, frozen=True, kw_only=True):
+class IdempotentRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request that must be done once: who asks, under which key, for what."""
 
     caller: str
@@ -115,7 +115,9 @@ class IdempotencyKeys:
 
     # Answers
 
-    def answers(self, wanted: Sequence[Once]) -> dict[tuple[str, str], tuple[str, Answer]]:
+    def answers(
+        self, wanted: Sequence[IdempotentRequest]
+    ) -> dict[tuple[str, str], tuple[str, Answer]]:
         """By caller and key, the fingerprint and the answer that was given."""
         if not wanted:
             return {}
@@ -135,7 +137,7 @@ class IdempotencyKeys:
             for caller, key, fingerprint, status, headers, body, _ in found
         }
 
-    def remember(self, once: Once, answer: Answer, *, now: Micros) -> bool:
+    def remember(self, once: IdempotentRequest, answer: Answer, *, now: Micros) -> bool:
         """Keep an answer; False if another process kept one for the same key meanwhile."""
         headers = msgspec.json.encode(answer.headers).decode()
         row: Row = (
@@ -168,7 +170,7 @@ class IdempotencyKeys:
         """One batch; with `lock` nobody else moves it on until the unit ends."""
         found = self._database.rows(
             f"SELECT {_BATCH_COLUMNS} FROM batches WHERE id = :id"
-            + (self._database.locking if lock else ""),
+            + (self._database.for_update if lock else ""),
             id=batch_id,
         )
         if not found:

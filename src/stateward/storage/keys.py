@@ -127,15 +127,15 @@ class Keys:
         )
         return [_key(row)[0] for row in found]
 
-    def is_any(self) -> bool:
+    def any_exist(self) -> bool:
         """Whether a key was ever made. Revoked ones count: to take the last one away opens nothing."""
         return bool(self._database.rows("SELECT 1 FROM api_keys LIMIT 1"))
 
-    def is_live(self, now: Micros) -> bool:
+    def any_live(self, now: Micros) -> bool:
         """Whether some key opens something."""
         return any(key.is_live(now) for key in self.all())
 
-    def opened_by(self, text: str, *, now: Micros) -> ApiKey | None:
+    def authenticate(self, text: str, *, now: Micros) -> ApiKey | None:
         """The live key that this text is; None if it is none. How long it takes says nothing of the secret."""
         parts = key_parts(text)
         if parts is None:
@@ -168,7 +168,7 @@ class Keys:
             )
             return bool(changed)
 
-    def used(self, key_ids: Sequence[str], *, now: Micros) -> None:
+    def note_use(self, key_ids: Sequence[str], *, now: Micros) -> None:
         """Note when keys were used, to the minute."""
         condition, params = self._database.among("id", sorted(set(key_ids)))
         self._database.run(

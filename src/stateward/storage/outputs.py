@@ -90,11 +90,11 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Output(msgspec.Struct, frozen=True, gc=False):
     """A mark with the items that go with it, as (count, JSON array text)."""
 
-    mark: AttemptResult
+    result: AttemptResult
     chunks: Iterable[tuple[int, str]] = ()
 
 
-class Stored(Sequence[str]):
+class StoredChunks(Sequence[str]):
     """The chunks of an attempt where they lie: a few at a time are read, in order."""
 
     def __init__(self, database: Database, record_id: str, version: int) -> None:
@@ -148,8 +148,8 @@ class Outputs:
     def write(self, outputs: Sequence[Output]) -> list[bool]:
         """Keep each output, unless its attempt has one already; for each, whether it was kept."""
         with self._database.transaction():
-            kept = self._database.insert_new(OUTPUTS, [_mark_row(each.mark) for each in outputs])
-            point(Point.MARKS_WRITTEN)
+            kept = self._database.insert_new(OUTPUTS, [_mark_row(each.result) for each in outputs])
+            point(Point.RESULTS_WRITTEN)
             chunks = (
                 row
                 for each, is_kept in zip(outputs, kept, strict=True)
@@ -161,7 +161,7 @@ class Outputs:
             point(Point.OUTPUTS_WRITTEN)
             return kept
 
-    def mark(self, record_id: str, version: int) -> AttemptResult | None:
+    def result(self, record_id: str, version: int) -> AttemptResult | None:
         """How this attempt ended, if it did."""
         found = self._database.rows(
             f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
@@ -193,9 +193,9 @@ class Outputs:
         )
         return [_mark(row) for row in found]
 
-    def stored(self, record_id: str, version: int) -> Sequence[str]:
+    def item_chunks(self, record_id: str, version: int) -> Sequence[str]:
         """The items of an attempt, as the JSON arrays they are kept in; where they lie, if they are many."""
-        stored = Stored(self._database, record_id, version)
+        stored = StoredChunks(self._database, record_id, version)
         first = stored.page(0)
         return first if len(first) < CHUNKS_AT_ONCE else stored
 
@@ -211,7 +211,7 @@ class Outputs:
 
     def items(self, record_id: str, version: int) -> Iterator[Fields]:
         """The items of an attempt, one by one."""
-        for data in self.stored(record_id, version):
+        for data in self.item_chunks(record_id, version):
             if not data.startswith("{"):
                 yield from _decode_items(data)
 
@@ -241,7 +241,7 @@ class Outputs:
         return b64decode(str(found[0][0])) if found else None
 
 
-def ended_event(mark: AttemptResult) -> Event:
+def result_event(mark: AttemptResult) -> Event:
     """The event that a worker reports for an attempt; made anew from its mark when it was lost."""
     type_ = f"{mark.stage}.{'completed' if mark.error_code is None else 'failed'}"
     return Event(
@@ -293,7 +293,7 @@ def _portions(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def _chunk_rows(output: Output) -> Iterator[Row]:
-    mark = output.mark
+    mark = output.result
     return (
         (mark.record_id, mark.version, place, count, data)
         for place, (count, data) in enumerate(output.chunks)

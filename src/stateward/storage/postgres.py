@@ -91,8 +91,8 @@ class PostgresDatabase:
     connection is opened anew at the next use, but never inside a unit.
     """
 
-    locking = " FOR UPDATE"
-    skipping = " FOR UPDATE SKIP LOCKED"
+    for_update = " FOR UPDATE"
+    skip_locked = " FOR UPDATE SKIP LOCKED"
 
     def __init__(
         self,

@@ -108,7 +108,7 @@ class Sessions:
             return None
         with self._database.transaction():
             found = self._database.rows(
-                f"SELECT key_id, expires_at FROM links WHERE token_hash = :hash{self._database.locking}",
+                f"SELECT key_id, expires_at FROM links WHERE token_hash = :hash{self._database.for_update}",
                 hash=hashed(token),
             )
             (is_taken,) = self._database.delete(LINKS, [(hashed(token),)])

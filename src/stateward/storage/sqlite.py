@@ -54,8 +54,8 @@ _encode = msgspec.json.encode
 class SqliteDatabase:
     """One connection to one file; threads that share it take turns unit by unit."""
 
-    locking = ""
-    skipping = ""
+    for_update = ""
+    skip_locked = ""
 
     def __init__(
         self, path: Path | str, *, is_durable: bool = True, busy_s: float = BUSY_S

@@ -196,7 +196,7 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     at: Micros
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
+class QueryNames(msgspec.Struct, frozen=True, kw_only=True):
     """What the words of a query mean here: the kinds of states, and where stages run, by machine."""
 
     kinds: dict[str, dict[str, str]]
@@ -246,7 +246,7 @@ class Store:
                 self._database.insert(
                     DISPOSITIONS, [_disposition_row(each) for each in dispositions]
                 )
-                point(Point.DISPOSITIONS_NOTED)
+                point(Point.DISPOSITIONS_WRITTEN)
             self._tell(kept)
             return [None if each.record.id in refused else each for each in sealed]
 
@@ -307,7 +307,7 @@ class Store:
         if any(change.transition is not None for change in changes):
             self._database.notify([TOPIC_CHANGES])
 
-    def place(self, records: Sequence[Record]) -> list[bool]:
+    def update_priority(self, records: Sequence[Record]) -> list[bool]:
         """Write priority and rank of records that are still at their version; for each, whether it was."""
         rows = [(each.id, each.version, each.priority, each.rank) for each in records]
         return self._database.update(
@@ -322,7 +322,7 @@ class Store:
         if not wanted:
             return {}
         condition, params = self._database.among("id", wanted)
-        suffix = f" ORDER BY id{self._database.locking}" if lock else ""
+        suffix = f" ORDER BY id{self._database.for_update}" if lock else ""
         found = self._database.rows(
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", **params
         )
@@ -345,7 +345,7 @@ class Store:
         """Records that wait for a stage, first things first; inside a unit they are ours."""
         found = self._database.rows(
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND waiting = :stage"
-            f" ORDER BY rank LIMIT :limit{self._database.skipping}",
+            f" ORDER BY rank LIMIT :limit{self._database.skip_locked}",
             machine=machine,
             stage=stage,
             limit=limit,
@@ -360,7 +360,7 @@ class Store:
         found = self._database.rows(_open_stages_sql(len(stages)), **given)
         return {(str(machine), str(stage)): bool(waits) for machine, stage, waits in found}
 
-    def ahead(self, record: Record) -> int:
+    def count_ahead(self, record: Record) -> int:
         """How many records wait for the same stage and come before this one."""
         ((count,),) = self._database.rows(
             "SELECT count(*) FROM records WHERE machine = :machine AND waiting = :stage AND rank < :rank",
@@ -405,7 +405,7 @@ class Store:
         ((at,),) = self._database.rows("SELECT min(due_at) FROM records WHERE due_at IS NOT NULL")
         return None if at is None else int(at)
 
-    def applied(self, event_ids: Sequence[str]) -> set[str]:
+    def applied_event_ids(self, event_ids: Sequence[str]) -> set[str]:
         """Which of these event ids have made a transition already.
 
         Events whose ids follow from the record and the version that they speak of need no look: the version
@@ -440,10 +440,10 @@ class Store:
     # What people and programs ask
 
     def find(
-        self, query: Query, *, words: "Words", after: str = "", limit: int = 100
+        self, query: Query, *, names: "QueryNames", after: str = "", limit: int = 100
     ) -> list[Record]:
         """Records that match, newest first; `after` is the id of the last one seen."""
-        condition, params = where(query, kinds=words.kinds, running=words.running)
+        condition, params = where(query, kinds=names.kinds, running=names.running)
         cursor = " AND id < :after" if after else ""
         found = self._database.rows(
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{cursor} ORDER BY id DESC LIMIT :limit",
@@ -453,9 +453,9 @@ class Store:
         )
         return [_record(row) for row in found]
 
-    def count(self, query: Query, *, words: "Words") -> dict[tuple[str, str], int]:
+    def count(self, query: Query, *, names: "QueryNames") -> dict[tuple[str, str], int]:
         """How many records match, by (machine, status)."""
-        condition, params = where(query, kinds=words.kinds, running=words.running)
+        condition, params = where(query, kinds=names.kinds, running=names.running)
         found = self._database.rows(
             f"SELECT machine, status, count(*) FROM records WHERE {condition} GROUP BY machine, status",
             **params,
@@ -540,7 +540,7 @@ class Store:
         return self._anchor(lock=False)
 
     def _anchor(self, *, lock: bool) -> Anchor:
-        suffix = self._database.locking if lock else ""
+        suffix = self._database.for_update if lock else ""
         found = self._database.rows(
             f"SELECT count, head, digest, epoch FROM anchor WHERE one = 1{suffix}"
         )
@@ -571,7 +571,7 @@ class Store:
             for row in found
         ]
 
-    def bury(self, letters: Sequence[DeadLetter]) -> None:
+    def add_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
         """Keep what could not be carried any further."""
         self._database.insert(
             DEAD_LETTERS, [(each.kind, each.body, each.reason, each.at) for each in letters]
@@ -613,7 +613,7 @@ class Store:
 
     # Machines
 
-    def keep_machine(self, machine: Machine, *, digest: str, now: Micros) -> None:
+    def save_machine(self, machine: Machine, *, digest: str, now: Micros) -> None:
         """Remember a version of a machine, so that its records can be read for ever."""
         row = (machine.name, machine.version, digest, msgspec.json.encode(machine).decode(), now)
         self._database.insert_new(MACHINES, [row])
@@ -625,11 +625,11 @@ class Store:
             (load_machine(_decode_fields(str(document))), str(digest)) for document, digest in found
         ]
 
-    def pinned(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
+    def on_version(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
         """Records in a status that follow this version of a machine; inside a unit they are ours."""
         found = self._database.rows(
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND status = :status"
-            f" AND machine_version = :version ORDER BY id LIMIT :limit{self._database.skipping}",
+            f" AND machine_version = :version ORDER BY id LIMIT :limit{self._database.skip_locked}",
             machine=machine,
             version=version,
             status=status,
@@ -637,7 +637,7 @@ class Store:
         )
         return [_record(row) for row in found]
 
-    def count_pinned(self, machine: str, version: int, status: str) -> int:
+    def count_on_version(self, machine: str, version: int, status: str) -> int:
         """How many records in a status follow this version of a machine."""
         ((count,),) = self._database.rows(
             "SELECT count(*) FROM records"

@@ -34,7 +34,7 @@ from stateward.storage.outputs import (
     AttemptResult,
     Output,
     Outputs,
-    ended_event,
+    result_event,
 )
 from stateward.storage.store import Store
 from stateward.transport import Bus, WorkerInfo
@@ -107,7 +107,7 @@ class Rig:
     def open(self, machine: str = "upload", **parts: object) -> Record:
         """A new record."""
         opening = Submission(machine=machine, actor=f"{PERSON}test", **parts)  # type: ignore[arg-type]
-        return self.coordinator.open([opening])[0].record
+        return self.coordinator.submit([opening])[0].record
 
     def ask(
         self, type_: str, record: Record, *, facts: Fields | None = None, reason: str | None = None
@@ -143,7 +143,7 @@ class Rig:
     ) -> str:
         """A worker that is alive now."""
         every = [s.runner for m in self.registry.newest.values() for s in m.stages]
-        self.bus.announce(
+        self.bus.heartbeat(
             WorkerInfo(
                 id=name,
                 host="here",
@@ -160,7 +160,7 @@ class Rig:
 
     def work(self, worker: str = "w1") -> list[Work]:
         """What a worker has to do."""
-        return self.bus.assigned(worker, limit=1000)
+        return self.bus.assigned_work(worker, limit=1000)
 
     def complete(
         self, work: Work, *, items: int = 1, facts: Fields | None = None, outcome: str = "done"
@@ -198,7 +198,7 @@ class Rig:
             (is_own,) = self.bus.finish([work])
             if is_own:
                 self.outputs.write([output])
-                self.bus.report([ended_event(output.mark)])
+                self.bus.report([result_event(output.result)])
             return is_own
 
     def write_but_lose_event(self, work: Work, *, items: int = 1) -> None:

@@ -23,8 +23,8 @@ from stateward.storage.database import (
 )
 
 UNASSIGNED = ""  # whose worker was lost
-GIVEN_BACK = "-"  # whose worker had not begun with it, and took it for too long to wait
-NOBODY = (UNASSIGNED, GIVEN_BACK)
+RETURNED = "-"  # whose worker had not begun with it, and took it for too long to wait
+NO_WORKER = (UNASSIGNED, RETURNED)
 WORKERS_MAX = 10_000
 
 WORK = Table(
@@ -79,7 +79,7 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
     is_draining: bool = False
 
 
-class Reported(msgspec.Struct, frozen=True, kw_only=True):
+class InboxEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event in the inbox; None where its text could not be read as one."""
 
     seq: int
@@ -101,7 +101,7 @@ class Bus:
         point(Point.WORK_SENT)
         self._database.notify([TOPIC_WORK])
 
-    def assigned(self, worker: str, *, limit: int) -> list[Work]:
+    def assigned_work(self, worker: str, *, limit: int) -> list[Work]:
         """The work of one worker, first things first."""
         found = self._database.rows(
             "SELECT body FROM work WHERE worker = :worker ORDER BY rank LIMIT :limit",
@@ -110,7 +110,7 @@ class Bus:
         )
         return [_decode_work(str(body)) for (body,) in found]
 
-    def orphans(self, *, limit: int) -> list[Work]:
+    def orphaned_work(self, *, limit: int) -> list[Work]:
         """Work whose worker was lost, and work that was given back: its `worker` says which."""
         found = self._database.rows(
             "SELECT worker, body FROM work WHERE worker IN ('', '-') ORDER BY rank LIMIT :limit",
@@ -118,7 +118,7 @@ class Bus:
         )
         return [replace(_decode_work(str(body)), worker=str(worker)) for worker, body in found]
 
-    def give_back(self, work: Sequence[Work]) -> None:
+    def return_unstarted(self, work: Sequence[Work]) -> None:
         """Let somebody else do what this worker has not begun with; no delivery is counted for it."""
         for each in work:
             self._database.run(
@@ -132,13 +132,13 @@ class Bus:
             )
         self._database.notify([TOPIC_READY])
 
-    def resend(self, work: Sequence[Work]) -> None:
+    def reassign(self, work: Sequence[Work]) -> None:
         """Hand work that was sent before to the workers it names now."""
         self._database.delete(WORK, [(each.record_id, each.version) for each in work])
-        point(Point.WORK_TAKEN_BACK)
+        point(Point.WORK_RECLAIMED)
         self.send(work)
 
-    def load(self) -> dict[tuple[str, bool], int]:
+    def load_by_worker(self) -> dict[tuple[str, bool], int]:
         """How much work each worker has, by (worker, whether inline)."""
         found = self._database.rows(
             "SELECT worker, is_inline, count(*) FROM work GROUP BY worker, is_inline"
@@ -157,7 +157,7 @@ class Bus:
         if any(self._database.delete(WORK, list(attempts))):
             self._database.notify([TOPIC_WORK])
 
-    def release(self) -> int:
+    def release_orphans(self) -> int:
         """Take all work from workers that are no longer there; it waits for others."""
         count = self._database.run(
             "UPDATE work SET worker = '' WHERE worker NOT IN ('', '-')"
@@ -176,10 +176,10 @@ class Bus:
         point(Point.EVENTS_REPORTED)
         self._database.notify([TOPIC_EVENTS])
 
-    def reported(self, *, limit: int) -> list[Reported]:
+    def next_events(self, *, limit: int) -> list[InboxEvent]:
         """The oldest events that nobody else is handling, inside a unit."""
         found = self._database.rows(
-            f"SELECT seq, body FROM events ORDER BY seq LIMIT :limit{self._database.skipping}",
+            f"SELECT seq, body FROM events ORDER BY seq LIMIT :limit{self._database.skip_locked}",
             limit=limit,
         )
         return [_reported(int(seq or 0), str(body)) for seq, body in found]
@@ -196,21 +196,21 @@ class Bus:
 
     # Workers
 
-    def announce(self, worker: WorkerInfo) -> None:
+    def heartbeat(self, worker: WorkerInfo) -> None:
         """Say that a worker is there, what it can run, and that it was alive just now."""
         with self._database.transaction():
             self._database.delete(WORKERS, [(worker.id,)])
-            point(Point.WORKER_RENEWED)
+            point(Point.WORKER_REPLACED)
             self._database.insert(WORKERS, [_worker_row(worker)])
 
-    def call_for_work(self) -> None:
+    def request_work(self) -> None:
         """Tell the coordinators that a worker has room."""
         self._database.notify([TOPIC_READY])
 
-    def leave(self, worker: str) -> None:
+    def remove_worker(self, worker: str) -> None:
         """A worker goes, or is given up; what it still had waits for another once it is released."""
         self._database.delete(WORKERS, [(worker,)])
-        point(Point.WORKER_LEFT)
+        point(Point.WORKER_REMOVED)
         self._database.notify([TOPIC_READY])
 
     def workers(self) -> list[WorkerInfo]:
@@ -233,11 +233,11 @@ def _work_row(work: Work) -> Row:
     )
 
 
-def _reported(seq: int, body: str) -> Reported:
+def _reported(seq: int, body: str) -> InboxEvent:
     try:
-        return Reported(seq=seq, event=_decode_event(body), body=body)
+        return InboxEvent(seq=seq, event=_decode_event(body), body=body)
     except msgspec.DecodeError:
-        return Reported(seq=seq, event=None, body=body)
+        return InboxEvent(seq=seq, event=None, body=body)
 
 
 def _worker_row(worker: WorkerInfo) -> Row:

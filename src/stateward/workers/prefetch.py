@@ -11,7 +11,7 @@ WAIT_S_MAX = 1.0
 SHARE = 0.2  # of the newest job in the mean of the last few
 
 
-class Ahead:
+class Prefetch:
     """What is known of the time that jobs take here."""
 
     def __init__(self, at_least: int = 0) -> None:

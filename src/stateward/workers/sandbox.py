@@ -47,11 +47,11 @@ from stateward.workers.sdk import (
     LABEL_CHARS_MAX,
     LINE_CHARS_MAX,
     NUL_ESCAPED,
+    AttemptLog,
     Chunks,
     Completed,
     Failed,
     Limits,
-    LogBook,
     Result,
     SavedValues,
     UnsavedValues,
@@ -132,7 +132,7 @@ class Child:
 
     def __init__(
         self,
-        born: "_Born",
+        born: "_Spawned",
         *,
         limits: Limits,
         now: Callable[[], Micros],
@@ -173,7 +173,7 @@ class Child:
         It dies with the thread that spawns it. `landlock=False` leaves out the whole confinement
         (files, sockets, capabilities), `network=True` only the part that forbids connections.
         """
-        bury()
+        reap_children()
         born = _spawn(scratch_root)
         child = cls(born, limits=limits, now=now, clock=clock, may_connect=network)
         hello = _hello(imports, limits=limits, is_confined=landlock, may_connect=network)
@@ -234,7 +234,7 @@ class Child:
         """Begin a job. Its time runs from when the pipelines are loaded; what it keeps goes into `saved_values`."""
         if self._attempt is not None or self._is_closed:
             raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
-        log = LogBook(bytes_max=self._limits.log_bytes_max, now=self._now)
+        log = AttemptLog(bytes_max=self._limits.log_bytes_max, now=self._now)
         self._attempt = _Attempt(
             order,
             self._limits,
@@ -255,7 +255,7 @@ class Child:
             size = self._read_output()
             self._wire.flush()
             result = self._take_all()
-        except Breach as breach:
+        except ProtocolViolation as breach:
             return self._kill(BROKE_PROTOCOL, f"{breach}")
         if result is not None or self._is_closed:
             return result
@@ -294,7 +294,7 @@ class Child:
         if wait_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(wait_s)
-            bury()
+            reap_children()
 
     def _send(self, attempt: "_Attempt") -> None:
         now = self._clock()
@@ -322,7 +322,7 @@ class Child:
         try:
             reply = _replies.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-            raise Breach(f"it sent what is not a message: {error}") from error
+            raise ProtocolViolation(f"it sent what is not a message: {error}") from error
         if isinstance(reply, inside.Ready) and self.layers is None:
             self.layers = reply.layers
             self._tasks_before = _tasks(inside.descendants(self.pid))
@@ -330,10 +330,10 @@ class Child:
                 self._send(self._attempt)
             return None
         if self._attempt is None or not self._attempt.is_sent:
-            raise Breach("it spoke without being asked")
+            raise ProtocolViolation("it spoke without being asked")
         if isinstance(reply, inside.Keep | inside.Look):
             if self._wire.wants_write:
-                raise Breach("it asked before it had heard the whole job")
+                raise ProtocolViolation("it asked before it had heard the whole job")
             self._wire.send([msgspec.json.encode(self._attempt.tell(reply))])
             return None
         result = self._attempt.take(reply)
@@ -373,7 +373,7 @@ class Child:
             result = self._take_all()
             if result is not None:
                 return result
-        except Breach:
+        except ProtocolViolation:
             pass  # cut off in the middle of a message: how it died says more
         is_loading = self.layers is None
         return self._kill(*_cause(status, self._limits, is_loading=is_loading))
@@ -443,7 +443,7 @@ class Child:
 _Answer: TypeAlias = inside.Line | inside.Items | inside.Done | inside.Fault
 
 
-class Breach(Exception):
+class ProtocolViolation(Exception):
     """A child did not keep to the protocol."""
 
 
@@ -454,7 +454,7 @@ class _Attempt:
         self,
         order: JobOrder,
         limits: Limits,
-        log: LogBook,
+        log: AttemptLog,
         *,
         number: int,
         kill_at: float,
@@ -507,7 +507,7 @@ class _Attempt:
         data = question.data if isinstance(question, inside.Keep) else b""
         is_small = 0 < len(question.name) <= KEPT_NAME_CHARS_MAX and len(data) <= KEPT_BYTES_MAX
         if question.number != self.number or not is_small or self._questions > QUESTIONS_MAX:
-            raise Breach("it asked to keep what no kit lets through")
+            raise ProtocolViolation("it asked to keep what no kit lets through")
         name = clean_text(question.name, chars_max=KEPT_NAME_CHARS_MAX)
         try:
             if isinstance(question, inside.Look):
@@ -520,13 +520,13 @@ class _Attempt:
     def take(self, reply: inside.Ready | _Answer) -> Result | None:
         """Believe a message after checking it; the result if it is the last one."""
         if isinstance(reply, inside.Ready):
-            raise Breach("it said twice that it was ready")
+            raise ProtocolViolation("it said twice that it was ready")
         if isinstance(reply, inside.Line):
             if reply.number == self.number:
                 self.log.write(reply.level, reply.message, reply.facts)
             return None
         if reply.number != self.number:
-            raise Breach("it answered another job than it was asked for")
+            raise ProtocolViolation("it answered another job than it was asked for")
         if isinstance(reply, inside.Items):
             self._add(reply)
             return None
@@ -561,21 +561,23 @@ class _Attempt:
         self._bytes += len(raw)
         most = CHUNK_BYTES_MAX if reply.count > 1 else self._limits.item_bytes_max + 2
         if not (0 < reply.count <= CHUNK_ITEMS_MAX and len(raw) <= max(most, CHUNK_BYTES_MAX)):
-            raise Breach("it sent a chunk that is too large")
+            raise ProtocolViolation("it sent a chunk that is too large")
         if self._count > self._limits.items_max or self._bytes_over():
-            raise Breach("it sent more items than the limits allow")
+            raise ProtocolViolation("it sent more items than the limits allow")
         self._chunks.append(reply.count, _checked(raw, reply.count))
 
     def _add_about(self, raw: bytes) -> None:
         """What is said of the items as a whole comes once, after them."""
         if len(raw) > ABOUT_BYTES_MAX or self._is_told:
-            raise Breach("it said too much of its items as a whole")
+            raise ProtocolViolation("it said too much of its items as a whole")
         try:
             about = _about.decode(raw)
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            raise Breach(f"what it said of its items is no JSON object: {error}") from error
+            raise ProtocolViolation(
+                f"what it said of its items is no JSON object: {error}"
+            ) from error
         if NUL_ESCAPED in raw and cleaned(about) != about:
-            raise Breach("it sent text with NUL in it")
+            raise ProtocolViolation("it sent text with NUL in it")
         self._is_told = True
         self._chunks.append(0, raw)
 
@@ -584,13 +586,13 @@ class _Attempt:
 
     def _completed(self, done: inside.Done) -> Completed:
         if done.count != self._count:
-            raise Breach(f"it counted {done.count} items and sent {self._count}")
+            raise ProtocolViolation(f"it counted {done.count} items and sent {self._count}")
         label = clean_text(done.outcome, chars_max=LABEL_CHARS_MAX)
         facts = msgspec.json.encode(done.facts)
         if label != done.outcome or not label or len(facts) > FACTS_BYTES_MAX:
-            raise Breach("it sent an outcome that no kit lets through")
+            raise ProtocolViolation("it sent an outcome that no kit lets through")
         if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
-            raise Breach("it sent facts that no kit lets through")
+            raise ProtocolViolation("it sent facts that no kit lets through")
         return Completed(
             outcome=label, facts=done.facts, count=done.count, chunks=self._chunks.settled()
         )
@@ -670,7 +672,7 @@ class _Wire:
         while len(self._incoming) >= header:
             size = int.from_bytes(self._incoming[:header], "big")
             if size > self._frame_bytes_max:
-                raise Breach(f"it sent what is not a message, or one of {size} bytes")
+                raise ProtocolViolation(f"it sent what is not a message, or one of {size} bytes")
             if len(self._incoming) < header + size:
                 return
             payload = bytes(self._incoming[header : header + size])
@@ -678,7 +680,7 @@ class _Wire:
             yield payload
 
 
-def bury() -> None:
+def reap_children() -> None:
     """Let go of closed children whose supervisor has ended. `spawn` does this by itself."""
     for each in list(_DYING):
         process, scratch = each
@@ -694,7 +696,7 @@ def bury() -> None:
 _DYING: list[tuple[subprocess.Popen[bytes], Path]] = []
 
 
-class _Born(NamedTuple):
+class _Spawned(NamedTuple):
     """A process that was just started, and our ends of what connects us."""
 
     process: subprocess.Popen[bytes]
@@ -704,7 +706,7 @@ class _Born(NamedTuple):
     scratch: Path
 
 
-def _spawn(scratch_root: Path) -> _Born:
+def _spawn(scratch_root: Path) -> _Spawned:
     """Start a process with a scratch folder of its own; if that fails, nothing is left open."""
     scratch_root.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
@@ -720,7 +722,7 @@ def _spawn(scratch_root: Path) -> _Born:
             fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         process = _popen(channel_end.fileno(), output_end, status_end, scratch)
         ours.pop_all()
-    return _Born(process, channel, output_fd, status_fd, scratch)
+    return _Spawned(process, channel, output_fd, status_fd, scratch)
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
@@ -808,11 +810,11 @@ def _checked(raw: bytes, count: int) -> bytes:
     try:
         items = _items.decode(raw)
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise Breach(f"it sent items that are not JSON objects: {error}") from error
+        raise ProtocolViolation(f"it sent items that are not JSON objects: {error}") from error
     if len(items) != count:
-        raise Breach(f"it sent {len(items)} items as {count}")
+        raise ProtocolViolation(f"it sent {len(items)} items as {count}")
     if NUL_ESCAPED in raw and cleaned(items) != items:
-        raise Breach("it sent text with NUL in it")
+        raise ProtocolViolation("it sent text with NUL in it")
     return raw
 
 

@@ -228,7 +228,7 @@ class Log(Protocol):
     def text(self) -> str: ...
 
 
-class LogBook:
+class AttemptLog:
     """The lines of one attempt as JSON, one object a line, within a number of bytes."""
 
     def __init__(self, *, bytes_max: int, now: Callable[[], Micros]) -> None:
@@ -288,7 +288,7 @@ def _budget(level: str) -> str:
     return level if level in SHARES else "info"
 
 
-_UNKEPT = LogBook(bytes_max=0, now=lambda: 0)  # of a job that nobody runs: it keeps no line
+_UNKEPT = AttemptLog(bytes_max=0, now=lambda: 0)  # of a job that nobody runs: it keeps no line
 
 
 class SavedValues(Protocol):
@@ -553,7 +553,7 @@ def run_runner(
     Whatever the runner does, the answer is a value. `log` is where its lines go, by default a book
     within the limits that becomes the result's `log`.
     """
-    book = LogBook(bytes_max=limits.log_bytes_max, now=now) if log is None else log
+    book = AttemptLog(bytes_max=limits.log_bytes_max, now=now) if log is None else log
     job._log = book
     try:
         try:
@@ -595,7 +595,7 @@ def _is_too_late(job: Job, wait_s: float) -> bool:
 
 
 def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
-    basket = _Basket(limits, runner.produces, folder=lambda: job.scratch)
+    basket = _ItemCollector(limits, runner.produces, folder=lambda: job.scratch)
     reads = runner.reads
     if reads is None:
         returned = runner.function(job)
@@ -616,7 +616,7 @@ def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
     return Completed(outcome=outcome.label, facts=facts, count=basket.count, chunks=chunks)
 
 
-def _collect(returned: object, basket: "_Basket") -> Outcome:
+def _collect(returned: object, basket: "_ItemCollector") -> Outcome:
     """Put into the basket all that a runner gave back; the outcome that it named, or `done`."""
     if returned is None:
         return _ENDED
@@ -638,7 +638,7 @@ def _collect(returned: object, basket: "_Basket") -> Outcome:
     return ended
 
 
-def _drain(items: object, basket: "_Basket") -> object:
+def _drain(items: object, basket: "_ItemCollector") -> object:
     """Take every item; what a generator returns at its end."""
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise FatalFailure(
@@ -672,7 +672,7 @@ def _about_data(outcome: Outcome) -> bytes:
     return data
 
 
-class _Basket:
+class _ItemCollector:
     """Items on their way into chunks, each one checked and counted against the limits."""
 
     def __init__(

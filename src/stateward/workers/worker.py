@@ -32,11 +32,11 @@ from stateward.storage.outputs import (
     AttemptResult,
     Output,
     Outputs,
-    ended_event,
+    result_event,
 )
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
-from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Ahead
+from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
 from stateward.workers.sandbox import Child, JobOrder
 from stateward.workers.sdk import (
     Chunk,
@@ -81,7 +81,7 @@ class Inputs(Mapping[str, Sequence[str]]):
         self._work = work
 
     def __getitem__(self, stage: str) -> Sequence[str]:
-        return self._outputs.stored(self._work.record_id, self._work.inputs[stage])
+        return self._outputs.item_chunks(self._work.record_id, self._work.inputs[stage])
 
     def __iter__(self) -> Iterator[str]:
         inputs = self._work.inputs
@@ -166,7 +166,7 @@ class Worker:
         self._outputs = Outputs(database)
         self._artifact_path = artifact_path
         self._runners = runners
-        self._ahead = Ahead(config.prefetch)
+        self._ahead = Prefetch(config.prefetch)
         slots_max = config.processes * (1 + max(config.prefetch, AHEAD_MAX))
         self._window = slots_max + config.inline_window
         self._clock = clock
@@ -196,7 +196,9 @@ class Worker:
     def prepare(self) -> bool:
         """Take what is new, stop what was withdrawn, run and poll; whether anything is finished."""
         self._wakeup.clear()
-        assigned = {_key(work): work for work in self._bus.assigned(self.name, limit=self._window)}
+        assigned = {
+            _key(work): work for work in self._bus.assigned_work(self.name, limit=self._window)
+        }
         self._stop_withdrawn(assigned)
         for key, work in assigned.items():
             if key not in self._finished and key not in self._queue and not self._is_under_way(key):
@@ -229,10 +231,10 @@ class Worker:
             ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
             outputs = [self._output(each) for each in ours]
             kept = self._outputs.write(outputs) if outputs else []
-            marks = [each.mark for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
+            marks = [each.result for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
             if marks:
-                (tell or self._bus.report)([ended_event(mark) for mark in marks])
-            self._bus.call_for_work()
+                (tell or self._bus.report)([result_event(mark) for mark in marks])
+            self._bus.request_work()
         self._is_written = True
         for each, is_own in zip(finished, is_ours, strict=True):
             if not is_own:
@@ -259,10 +261,10 @@ class Worker:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is under way, queued or unwritten."""
-        return self.under_way == 0
+        return self.in_flight == 0
 
     @property
-    def under_way(self) -> int:
+    def in_flight(self) -> int:
         """How many jobs it has: running, queued, or not written yet."""
         running = sum(work is not None for work in self._children.values())
         return running + len(self._queue) + len(self._finished)
@@ -305,7 +307,7 @@ class Worker:
         rmtree(self._config.scratch_root, ignore_errors=True)
         self._wakeup.close()
         with suppress(StoreError):  # then our silence says the same, a lease later
-            self._bus.leave(self.name)
+            self._bus.remove_worker(self.name)
         if self._config.owns_database:
             self._database.close()
 
@@ -382,7 +384,7 @@ class Worker:
         if elapsed_s < WAIT_S_MAX:
             return
         self._ahead.fall_behind(elapsed_s)
-        self._bus.give_back(waiting)
+        self._bus.return_unstarted(waiting)
         for work in waiting:
             del self._queue[_key(work)]
         self._beat_at = 0.0
@@ -487,8 +489,8 @@ class Worker:
             return
         self._next_beat_at = now + self._config.heartbeat_s  # once this one is durable
         self._info = msgspec.structs.replace(self._info, seen_at=self._clock(), slots=slots)
-        self._bus.announce(self._info)
-        self._bus.call_for_work()
+        self._bus.heartbeat(self._info)
+        self._bus.request_work()
 
 
 def _key(work: Work) -> Key:

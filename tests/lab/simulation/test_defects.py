@@ -128,14 +128,14 @@ def lost_workers_keep_their_work(patch: pytest.MonkeyPatch) -> None:
 
 
 def lost_work_goes_to_nobody(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Bus, "orphans", lambda *_, **__: [])
+    patch.setattr(Bus, "orphaned_work", lambda *_, **__: [])
 
 
 def items_are_lost(patch: pytest.MonkeyPatch) -> None:
     whole = Outputs.write
 
     def write(self: Outputs, given: Sequence[Output]) -> list[bool]:
-        return whole(self, [Output(each.mark) for each in given])
+        return whole(self, [Output(each.result) for each in given])
 
     patch.setattr(outputs.Outputs, "write", write)
 

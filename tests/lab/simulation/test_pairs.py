@@ -73,17 +73,17 @@ def test_the_points_on_a_way_are_those_that_it_passes() -> None:
 
 def test_a_pair_says_what_it_is() -> None:
     way = Way("upload", Hop("parsing", "parse.completed", "parsed"), is_hard=True)
-    pair = Pair(way, Point.MARKS_WRITTEN, 2)
+    pair = Pair(way, Point.RESULTS_WRITTEN, 2)
 
     assert str(pair) == (
-        "upload parsing -> parsed by parse.completed the hard way, cut at marks_written:2"
+        "upload parsing -> parsed by parse.completed the hard way, cut at results_written:2"
     )
 
 
 def test_a_point_that_is_not_on_the_way_cuts_nothing() -> None:
     way = Way("upload", Hop("queued_for_parse", "parse.started", "parsing"))
 
-    verdict = cut(Pair(way, Point.EVENTS_BURIED, 1), Arena())
+    verdict = cut(Pair(way, Point.DEAD_LETTERS_WRITTEN, 1), Arena())
 
     assert not verdict.is_cut
     assert verdict.violations == []

@@ -69,7 +69,7 @@ def test_every_point_is_reached_by_some_history() -> None:
     [
         ("commit_before", CrashAt(Point.COMMIT_BEFORE)),
         ("work_sent:1", CrashAt(Point.WORK_SENT)),
-        ("marks_written:12", CrashAt(Point.MARKS_WRITTEN, 12)),
+        ("results_written:12", CrashAt(Point.RESULTS_WRITTEN, 12)),
     ],
 )
 def test_a_crash_is_asked_for_by_name_and_count(text: str, asked: CrashAt) -> None:

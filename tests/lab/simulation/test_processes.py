@@ -32,7 +32,7 @@ def stateward(data: Path, *arguments: str, crash_at: str = "") -> subprocess.Com
         "commit_before:6",
         "commit_after:6",
         "starts_committed",
-        "marks_written",
+        "results_written",
         "events_decided",
         "events_settled",
         "results_durable",

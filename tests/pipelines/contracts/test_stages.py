@@ -378,7 +378,7 @@ def test_the_model_is_reached_from_the_confined_child(tmp_path: Path) -> None:
             assert endpoint.count == 1
 
 
-CUTS = ["work_done:2", "marks_written:2"]
+CUTS = ["work_done:2", "results_written:2"]
 
 
 @pytest.mark.timeout(120)

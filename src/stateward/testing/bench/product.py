@@ -140,7 +140,7 @@ def submit_records(app: App, count: int, *, isolation: str) -> list[str]:
     ids: list[str] = []
     while len(ids) < count:
         group = [submission] * min(GROUP, count - len(ids))
-        ids += [submitted.record.id for submitted in app.coordinator.open(group)]
+        ids += [submitted.record.id for submitted in app.coordinator.submit(group)]
     return ids
 
 
