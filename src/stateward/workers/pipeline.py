@@ -176,6 +176,8 @@ class Node:
 class PipelineStage(Node, Exit[R_co]):
     """A stage of a pipeline: its function, still callable, and an exit that others can follow."""
 
+    __name__: str
+
     def __init__(
         self,
         pipeline: "Pipeline",
