@@ -1,4 +1,4 @@
-"""The application as a door sees it."""
+"""The application as the CLI and the API use it."""
 
 from pathlib import Path
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 
 
 @pytest.fixture(autouse=True)

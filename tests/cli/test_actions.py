@@ -7,7 +7,7 @@ import pytest
 
 from stateward.cli.context import CliContext
 from stateward.cli.exit_codes import Exit
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 
 
 def submit(shell: Shell, folder: Path, count: int) -> list[str]:

@@ -11,26 +11,16 @@ import pytest
 
 from stateward.app import App
 from stateward.cli import cli
-from stateward.cli.context import (
-    PROFILES,
-    CliContext,
-    Command,
-    Group,
-)
+from stateward.cli.context import PROFILES, CliContext, Command, Group
 from stateward.cli.exit_codes import Exit
-from stateward.cli.reference import (
-    main,
-    pages,
-    root,
-    walk,
-)
+from stateward.cli.reference import main, pages, root, walk
 from stateward.core.model import OUTSIDE, SEQUENCING
 from stateward.engine.coordinator import Submission
 from stateward.ledger import Ledger, LedgerState
 from stateward.settings import PROFILES as PROFILES_OF_SETTINGS
 from stateward.settings import Settings, describe_settings
-from tests.cli.calling import Shell
-from tests.cli.test_reviewing import RIGHT
+from tests.cli.shell import Shell
+from tests.cli.test_reviews import RIGHT
 from tests.server.contracts import waiting
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import Shell, run
+from tests.cli.shell import Shell, run
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from stateward.cli.exit_codes import Exit
 from stateward.ledger import Ledger, LedgerState
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 
 
 @pytest.fixture

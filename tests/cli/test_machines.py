@@ -8,13 +8,8 @@ import pytest
 
 from stateward.app import declared_machines, load_settings
 from stateward.cli.exit_codes import Exit
-from stateward.definition.draw import (
-    machine_json,
-    to_dot,
-    to_mermaid,
-    to_svg,
-)
-from tests.cli.calling import Shell
+from stateward.definition.draw import machine_json, to_dot, to_mermaid, to_svg
+from tests.cli.shell import Shell
 
 GOOD = """
 machine: letters

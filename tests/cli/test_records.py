@@ -7,13 +7,8 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
-from stateward.cli.output import (
-    cut,
-    moment,
-    safe,
-    span,
-)
-from tests.cli.calling import Shell
+from stateward.cli.output import cut, moment, safe, span
+from tests.cli.shell import Shell
 
 
 def test_the_status_of_one_is_an_object_and_of_several_a_list(demo: Shell) -> None:

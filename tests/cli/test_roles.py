@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
-from tests.cli.calling import DEADLINE_S, Shell, arguments, run
+from tests.cli.shell import DEADLINE_S, Shell, arguments, run
 
 PIPELINE = """
 import time

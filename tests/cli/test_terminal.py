@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from stateward.cli.exit_codes import Exit
-from tests.cli.calling import Shell, on_a_terminal
+from tests.cli.shell import Shell, on_a_terminal
 
 ESC, CSI, RTL = "\x1b", "\x9b", "\u202e"
 HOSTILE = f"{ESC}]0;owned\x07{ESC}[2J[bold red]a{CSI}31m{RTL}\r\n.csv"

@@ -14,26 +14,26 @@ from tests.server.contracts import DOUBTFUL, Fail, playing, waiting
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[ApiClient]:
+def api(tmp_path: Path) -> Iterator[ApiClient]:
     with serving(settings_at(tmp_path / "data")) as found:
         yield found
 
 
 @pytest.fixture
-def client(context: ApiClient) -> Iterator[Client]:
-    with Client(context.url) as found:
+def client(api: ApiClient) -> Iterator[Client]:
+    with Client(api.url) as found:
         yield found
 
 
 def test_a_document_goes_from_the_file_to_its_rows(
-    context: ApiClient, client: Client, tmp_path: Path
+    api: ApiClient, client: Client, tmp_path: Path
 ) -> None:
     file = tmp_path / "january.csv"
     file.write_bytes(STATEMENT)
 
     sent = client.upload(file, source_type="bank_csv", priority=9, labels={"client": "42"})
     again = client.upload(BytesIO(STATEMENT), source_type="bank_csv")
-    context.work()
+    api.work()
     ended = client.wait(sent.upload_id, timeout_s=20)
 
     assert (sent.is_duplicate, again.is_duplicate) == (False, True)
@@ -118,13 +118,13 @@ def test_events_go_on_after_the_service_was_started_anew(tmp_path: Path) -> None
         assert next(events).seq == 3
 
 
-def test_a_key_is_shown_but_never_said(context: ApiClient) -> None:
-    _, key = context.app.new_key("anna", role="viewer")
+def test_a_key_is_shown_but_never_said(api: ApiClient) -> None:
+    _, key = api.app.new_key("anna", role="viewer")
 
-    with Client(context.url, key=key) as client:
+    with Client(api.url, key=key) as client:
         assert list(client.uploads()) == []
         assert key not in repr(client)
-    with Client(context.url) as nobody, pytest.raises(ApiProblem) as refused:
+    with Client(api.url) as nobody, pytest.raises(ApiProblem) as refused:
         nobody.machines()
     assert refused.value.kind == "unauthenticated"
 
@@ -248,7 +248,7 @@ def test_a_server_that_is_not_there_is_said_to_be_so(monkeypatch: pytest.MonkeyP
 
 def test_a_contract_is_driven_step_by_step(tmp_path: Path) -> None:
     settings = settings_at(tmp_path / "data")
-    with serving(settings) as context, playing(settings) as player, Client(context.url) as client:
+    with serving(settings) as api, playing(settings) as player, Client(api.url) as client:
         player.script = {"validate": [DOUBTFUL], "extract": [Fail("BUSY"), {}]}
 
         taken = client.ingest(b"a contract", vertical="energy", name="a.pdf")
@@ -268,10 +268,8 @@ def test_a_contract_is_driven_step_by_step(tmp_path: Path) -> None:
     assert (decided.status, ended.status) == ("validated", "completed")
 
 
-def test_a_review_is_decided_and_a_second_decision_refused(
-    context: ApiClient, client: Client
-) -> None:
-    record = waiting(context.app)
+def test_a_review_is_decided_and_a_second_decision_refused(api: ApiClient, client: Client) -> None:
+    record = waiting(api.app)
 
     decided = client.review(record.id, "approve", notes="seen", version=record.version)
     with pytest.raises(ApiProblem) as refused:

@@ -6,13 +6,7 @@ from itertools import count
 import pytest
 from playwright.sync_api import Page, expect
 
-from stateward.console.review import (
-    Piece,
-    fields_of,
-    flat,
-    marks_of,
-    pieces_of,
-)
+from stateward.console.review import Piece, fields_of, flat, marks_of, pieces_of
 from stateward.core.model import Fields
 from stateward.engine.reviews import DecisionRequest
 from tests.console.scene import Scene, contract_pdf, contract_text
@@ -25,7 +19,7 @@ _rates = count(10)
 
 
 @pytest.fixture
-def desk(scene: Scene) -> Scene:
+def service(scene: Scene) -> Scene:
     """The service with nothing in its queue."""
     for task in scene.app.reviews.pending():
         actor = "person:nobody" if task.claim is None else task.claim.actor
@@ -60,10 +54,10 @@ def later(page: Page, ms: int) -> None:
 
 
 def test_a_value_is_shown_with_its_place_its_sureness_and_its_problem(
-    desk: Scene, page: Page
+    service: Scene, page: Page
 ) -> None:
-    poor_one(desk)
-    page.goto(desk.page("/review"))
+    poor_one(service)
+    page.goto(service.page("/review"))
 
     start = page.locator(".field[data-field=contract_start-0]")
     expect(start.locator("input")).to_have_value("2026-04-01")
@@ -75,11 +69,11 @@ def test_a_value_is_shown_with_its_place_its_sureness_and_its_problem(
 
 
 def test_a_contract_is_corrected_by_keyboard_and_the_next_comes_at_once(
-    desk: Scene, page: Page
+    service: Scene, page: Page
 ) -> None:
     page.clock.install()
-    first, second = waiting(desk, "one.txt", "two.txt")
-    page.goto(desk.page(f"/review/{first}"))
+    first, second = waiting(service, "one.txt", "two.txt")
+    page.goto(service.page(f"/review/{first}"))
     expect(page.locator("#work")).to_have_attribute("data-claimed", first)
 
     page.keyboard.press("e")
@@ -89,18 +83,20 @@ def test_a_contract_is_corrected_by_keyboard_and_the_next_comes_at_once(
 
     expect(page.locator("article")).to_have_attribute("data-record", second)
     expect(page.locator(".toast[data-held]")).to_contain_text("one.txt: corrected in")
-    assert desk.app.record(first).status == "review_required"
+    assert service.app.record(first).status == "review_required"
     later(page, 10_500)
     expect(page.locator(".toast", has_text="one.txt is corrected.")).to_be_visible()
-    assert desk.rested(first) == "completed"
-    (rate,) = [each for each in desk.app.items(first, "review") if each["field"] == "monthly_rate"]
+    assert service.rested(first) == "completed"
+    (rate,) = [
+        each for each in service.app.items(first, "review") if each["field"] == "monthly_rate"
+    ]
     assert (rate["value"], rate["is_corrected"]) == ("77.10", True)
 
 
-def test_a_decision_can_be_taken_back_for_ten_seconds(desk: Scene, page: Page) -> None:
+def test_a_decision_can_be_taken_back_for_ten_seconds(service: Scene, page: Page) -> None:
     page.clock.install()
-    (record_id,) = waiting(desk, "hasty.txt")
-    page.goto(desk.page("/review"))
+    (record_id,) = waiting(service, "hasty.txt")
+    page.goto(service.page("/review"))
     expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
 
     page.keyboard.press("a")
@@ -110,13 +106,13 @@ def test_a_decision_can_be_taken_back_for_ten_seconds(desk: Scene, page: Page) -
 
     expect(page.locator("article")).to_have_attribute("data-record", record_id)
     later(page, 20_000)
-    assert desk.app.record(record_id).status == "review_required"
+    assert service.app.record(record_id).status == "review_required"
 
 
-def test_rejecting_wants_a_reason(desk: Scene, page: Page) -> None:
+def test_rejecting_wants_a_reason(service: Scene, page: Page) -> None:
     page.clock.install()
-    (record_id,) = waiting(desk, "no.txt")
-    page.goto(desk.page("/review"))
+    (record_id,) = waiting(service, "no.txt")
+    page.goto(service.page("/review"))
     expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
 
     page.keyboard.press("r")
@@ -127,39 +123,39 @@ def test_rejecting_wants_a_reason(desk: Scene, page: Page) -> None:
     later(page, 10_500)
 
     expect(page.locator(".toast", has_text="is rejected")).to_be_visible()
-    assert desk.rested(record_id) == "rejected"
-    assert desk.app.history(record_id)[-1].metadata["reason"] == "water is no energy"
+    assert service.rested(record_id) == "rejected"
+    assert service.app.history(record_id)[-1].metadata["reason"] == "water is no energy"
 
 
-def test_whoever_leaves_the_page_has_decided(desk: Scene, page: Page) -> None:
-    (record_id,) = waiting(desk, "leaving.txt")
-    page.goto(desk.page("/review"))
+def test_whoever_leaves_the_page_has_decided(service: Scene, page: Page) -> None:
+    (record_id,) = waiting(service, "leaving.txt")
+    page.goto(service.page("/review"))
     expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)
 
     page.keyboard.press("a")
     expect(page.locator("#nothing")).to_be_visible()
-    page.goto(desk.page("/records"))
+    page.goto(service.page("/records"))
 
     # The browser sends the decision while it leaves; it arrives after the next page may have come.
-    wait_until(lambda: desk.app.record(record_id).status != "review_required")
-    assert desk.rested(record_id) == "completed"
+    wait_until(lambda: service.app.record(record_id).status != "review_required")
+    assert service.rested(record_id) == "completed"
 
 
-def test_two_people_never_decide_the_same(desk: Scene, page: Page) -> None:
-    first, second = waiting(desk, "mine.txt", "free.txt")
-    desk.app.reviews.claim(first, actor="person:otto@elsewhere")
+def test_two_people_never_decide_the_same(service: Scene, page: Page) -> None:
+    first, second = waiting(service, "mine.txt", "free.txt")
+    service.app.reviews.claim(first, actor="person:otto@elsewhere")
 
-    page.goto(desk.page("/review"))
+    page.goto(service.page("/review"))
     expect(page.locator("article")).to_have_attribute("data-record", second)
-    page.goto(desk.page(f"/review/{first}"))
+    page.goto(service.page(f"/review/{first}"))
 
     expect(page.locator("#taken")).to_contain_text("otto has taken this up")
     expect(page.locator("#approve")).to_be_disabled()
 
 
-def test_j_and_k_lead_through_the_queue(desk: Scene, page: Page) -> None:
-    waiting(desk, "a.txt", "b.txt", "c.txt")
-    page.goto(desk.page("/review"))
+def test_j_and_k_lead_through_the_queue(service: Scene, page: Page) -> None:
+    waiting(service, "a.txt", "b.txt", "c.txt")
+    page.goto(service.page("/review"))
     name = page.locator("#work-h")
     order = page.locator("[data-task] .doc").all_text_contents()
     expect(name).to_have_text(order[0])
@@ -172,19 +168,19 @@ def test_j_and_k_lead_through_the_queue(desk: Scene, page: Page) -> None:
     expect(name).to_have_text(order[1])
 
 
-def test_the_most_uncertain_come_first(desk: Scene, page: Page) -> None:
-    waiting(desk, "nearly.txt")
-    poor_one(desk)
+def test_the_most_uncertain_come_first(service: Scene, page: Page) -> None:
+    waiting(service, "nearly.txt")
+    poor_one(service)
 
-    page.goto(desk.page("/review"))
+    page.goto(service.page("/review"))
 
     expect(page.locator("[data-task] .doc")).to_have_text(["poor.txt", "nearly.txt"])
 
 
-def test_the_place_of_a_value_is_marked_on_the_drawn_page(desk: Scene, page: Page) -> None:
-    record_id = desk.submit(contract_pdf("88,10"), name="drawn.pdf", machine="contract")
-    assert desk.rested(record_id) == "review_required"
-    page.goto(desk.page("/review"))
+def test_the_place_of_a_value_is_marked_on_the_drawn_page(service: Scene, page: Page) -> None:
+    record_id = service.submit(contract_pdf("88,10"), name="drawn.pdf", machine="contract")
+    assert service.rested(record_id) == "review_required"
+    page.goto(service.page("/review"))
     expect(page.locator(".sheet")).to_have_attribute("data-drawn", "yes")
 
     page.locator(".field[data-field=monthly_rate-0] input").focus()
@@ -213,11 +209,11 @@ def test_the_place_of_a_value_is_marked_on_the_drawn_page(desk: Scene, page: Pag
 
 
 def test_a_correction_that_is_refused_comes_back_with_what_was_typed(
-    desk: Scene, page: Page
+    service: Scene, page: Page
 ) -> None:
     page.clock.install()
-    poor = poor_one(desk)
-    page.goto(desk.page("/review"))
+    poor = poor_one(service)
+    page.goto(service.page("/review"))
     expect(page.locator("#work")).to_have_attribute("data-claimed", poor)
 
     page.locator(".field[data-field=contract_start-0] input").fill("2026-05-01")
@@ -230,7 +226,7 @@ def test_a_correction_that_is_refused_comes_back_with_what_was_typed(
     expect(page.locator("#said")).to_contain_text("cannot be corrected")
     start = page.locator(".field[data-field=contract_start-0] input")
     expect(start).to_have_value("2026-05-01")
-    assert desk.app.record(poor).status == "review_required"
+    assert service.app.record(poor).status == "review_required"
 
 
 def test_problems_are_found_in_verdicts_and_alone() -> None:

@@ -34,7 +34,7 @@ def because(machine: Machine, record: Record) -> Explanation:
     return explain(machine, record, WaitContext(now=NOW))
 
 
-# The record as the doors show it
+# The record as the API and the CLI show it
 
 
 def test_a_new_upload_shows_no_more_than_is_known() -> None:

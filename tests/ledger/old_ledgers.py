@@ -5,7 +5,7 @@ from typing import Any
 
 from stateward.ledger.disk import Disk
 from stateward.ledger.migrate import Report, migrate
-from tests.ledger.building import Clock, QuickDisk
+from tests.ledger.builders import Clock, QuickDisk
 
 OLD = [
     '{"doc_id":"doc:1","state":"pending","timestamp":1700000000.5,"metadata":{"run":1}}',

@@ -26,8 +26,8 @@ from stateward.ledger import (
     verify,
 )
 from stateward.ledger.disk import Disk
-from tests.cli.calling import Shell
-from tests.ledger.building import START, Clock, QuickDisk, a_ledger
+from tests.cli.shell import Shell
+from tests.ledger.builders import START, Clock, QuickDisk, a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 NOBODY = 65_534

@@ -6,15 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from stateward.ledger import (
-    Ledger,
-    LedgerState,
-    Verdict,
-    verify,
-)
+from stateward.ledger import Ledger, LedgerState, Verdict, verify
 from stateward.ledger.delta import Delta
 from stateward.ledger.record import Line
-from tests.ledger.building import Clock, a_ledger, states_of
+from tests.ledger.builders import Clock, a_ledger, states_of
 
 PENDING = LedgerState.PENDING
 

@@ -12,15 +12,9 @@ import pytest
 
 from stateward.core.errors import InvalidRequest, InvalidTransition, UnknownName
 from stateward.definition.declare import declare
-from stateward.ledger import (
-    Entry,
-    Ledger,
-    LedgerLocked,
-    LedgerMismatch,
-    LedgerState,
-)
+from stateward.ledger import Entry, Ledger, LedgerLocked, LedgerMismatch, LedgerState
 from stateward.ledger.record import LedgerAuditRecord, audit_record
-from tests.ledger.building import DAY_S, START, Clock, a_ledger, states_of
+from tests.ledger.builders import DAY_S, START, Clock, a_ledger, states_of
 
 PENDING, FETCHING, FETCHED = LedgerState.PENDING, LedgerState.FETCHING, LedgerState.FETCHED
 
@@ -266,10 +260,10 @@ def test_the_files_are_plain_json_for_any_tool(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "l" / "MANIFEST.json").read_text())["machine"] == "literature"
 
 
-def test_the_import_door_is_written_into_the_log(tmp_path: Path) -> None:
+def test_an_import_is_written_into_the_log(tmp_path: Path) -> None:
     with a_ledger(tmp_path / "l") as ledger:
-        with ledger.importing(reason="migration of ledger.jsonl", actor="person:jane") as door:
-            door.record_many(
+        with ledger.importing(reason="migration of ledger.jsonl", actor="person:jane") as importer:
+            importer.record_many(
                 [Entry(doc_id="doc:1", state="legacy", timestamp=1.5, extra={"line": 7})]
             )
         ledger.record("doc:1", LedgerState.PENDING)

@@ -17,7 +17,7 @@ from stateward.ledger.migrate import (
     undo,
     write_report,
 )
-from tests.ledger.building import DAY_S, Clock, QuickDisk, states_of
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, states_of
 from tests.ledger.old_ledgers import DyingDisk, Killed, an_old_ledger, moved
 
 
@@ -69,7 +69,7 @@ def test_nothing_that_an_old_line_said_is_lost(tmp_path: Path) -> None:
     assert three[0].metadata == {"legacy_state": "weird thing"}
 
 
-def test_impossible_moves_come_through_the_import_door_and_are_logged(tmp_path: Path) -> None:
+def test_impossible_moves_are_imported_and_are_logged(tmp_path: Path) -> None:
     report = moved(an_old_ledger(tmp_path), output=tmp_path / "new")
 
     with Ledger.open(tmp_path / "new", read_only=True) as ledger:

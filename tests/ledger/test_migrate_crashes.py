@@ -11,7 +11,7 @@ import pytest
 from stateward.core.errors import InvalidRequest
 from stateward.ledger import Ledger, LedgerError, LedgerState, verify
 from stateward.ledger.migrate import Progress
-from tests.ledger.building import QuickDisk
+from tests.ledger.builders import QuickDisk
 from tests.ledger.old_ledgers import DyingDisk, Killed, an_old_ledger, moved
 
 

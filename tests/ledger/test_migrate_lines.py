@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stateward.ledger import Ledger
 from stateward.ledger.legacy import seconds
 from stateward.ledger.migrate import migrate, report_text, undo
-from tests.ledger.building import QuickDisk, states_of
+from tests.ledger.builders import QuickDisk, states_of
 from tests.ledger.old_ledgers import an_old_ledger, moved
 
 

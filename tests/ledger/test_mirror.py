@@ -10,15 +10,9 @@ import pytest
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.engine.mirror import SOURCE, Mirror, compare, mirror_state
-from stateward.ledger import (
-    Ledger,
-    check_signature,
-    new_key,
-    read_verifier,
-    verify,
-)
+from stateward.ledger import Ledger, check_signature, new_key, read_verifier, verify
 from stateward.settings import Settings
-from tests.ledger.building import Clock, QuickDisk
+from tests.ledger.builders import Clock, QuickDisk
 from tests.ledger.receiver import receiving
 
 

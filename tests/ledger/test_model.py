@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from stateward.ledger import Ledger, LedgerState
-from tests.ledger.building import DAY_S, Clock, QuickDisk, states_of, walk
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, states_of, walk
 
 DOCUMENTS = ("doc:0", "doc:1", 'doc:"2"', "doc:3\n", "doc:\U0001f4c4", "doc:back\\slash")
 

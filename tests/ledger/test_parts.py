@@ -32,7 +32,7 @@ from stateward.ledger.record import Line
 from stateward.ledger.schedule import backoff_s
 from stateward.ledger.snapshot import Header, Snapshot, SnapshotWriter
 from stateward.ledger.summary import Durations, Summary
-from tests.ledger.building import QuickDisk, a_ledger
+from tests.ledger.builders import QuickDisk, a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 

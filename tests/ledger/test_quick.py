@@ -15,7 +15,7 @@ from stateward.ledger import Ledger, LedgerState, chain
 from stateward.ledger.group import are_plain
 from stateward.ledger.legacy import Reader, StateMap
 from stateward.ledger.record import encode_json, to_microseconds
-from tests.ledger.building import START, Clock, a_ledger, moves, states_of
+from tests.ledger.builders import START, Clock, a_ledger, moves, states_of
 
 PENDING, FETCHING, FETCHED = LedgerState.PENDING, LedgerState.FETCHING, LedgerState.FETCHED
 

@@ -5,15 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stateward.ledger import (
-    Ledger,
-    LedgerDamaged,
-    LedgerPoisoned,
-    LedgerState,
-    repair,
-    verify,
-)
-from tests.ledger.building import DAY_S, Clock, a_ledger, states_of
+from stateward.ledger import Ledger, LedgerDamaged, LedgerPoisoned, LedgerState, repair, verify
+from tests.ledger.builders import DAY_S, Clock, a_ledger, states_of
 from tests.ledger.proof.faults import FailingDisk
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
-from tests.cli.calling import Shell, arguments
+from tests.cli.shell import Shell, arguments
 from tests.notifications.receivers import receiving
 
 ALLOWED = "data: data\nnotifications: {webhook_allow: [127.0.0.1], webhook_backoff_seconds: [0]}\n"

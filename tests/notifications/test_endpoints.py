@@ -47,14 +47,14 @@ def test_an_endpoint_hears_nothing_of_the_past(app: App) -> None:
 def test_an_endpoint_that_is_added_while_a_notifier_runs_misses_nothing(
     app: App, make_app: Maker
 ) -> None:
-    door = make_app()
+    other = make_app()
     with (
         receiving() as receiver,
         app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node,
     ):
         node.turn()  # nobody listens, and the next look is a second away
-        door.notifications.add(receiver.url, events=["*"], actor="person:ann")
-        ids = opened(door, 3)
+        other.notifications.add(receiver.url, events=["*"], actor="person:ann")
+        ids = opened(other, 3)
 
         node.run(until_idle=True)
 

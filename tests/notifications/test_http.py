@@ -34,7 +34,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 
 
 @pytest.fixture
-def door(service: ApiClient) -> Iterator[ApiClient]:
+def api(service: ApiClient) -> Iterator[ApiClient]:
     """A service that tells nobody yet."""
     yield service
     for each in service.app.notifications.webhooks():
@@ -42,56 +42,56 @@ def door(service: ApiClient) -> Iterator[ApiClient]:
 
 
 class Keyring(ExitStack):
-    """Doors with keys of their own, closed at the end."""
+    """Clients with keys of their own, closed at the end."""
 
-    def door(self, door: ApiClient, **how: Any) -> ApiClient:  # noqa: ANN401 - the words of `new_key`
-        found = door.with_key(**how)
+    def client(self, api: ApiClient, **how: Any) -> ApiClient:  # noqa: ANN401 - the words of `new_key`
+        found = api.with_key(**how)
         self.callback(found.http.close)
         return found
 
 
-def test_a_webhook_is_made_pinged_looked_at_and_forgotten(door: ApiClient) -> None:
+def test_a_webhook_is_made_pinged_looked_at_and_forgotten(api: ApiClient) -> None:
     with receiving() as receiver:
-        made = door.post("/webhooks", json={"url": receiver.url, "events": ["upload.*"]})
+        made = api.post("/webhooks", json={"url": receiver.url, "events": ["upload.*"]})
         assert made.status_code == 201
         where, webhook = made.headers["Location"], made.json()
         assert webhook["secret"].startswith("whsec_")
 
-        pinged = door.post(f"{where}/ping")
+        pinged = api.post(f"{where}/ping")
         assert pinged.status_code == 202
-        deliver(door.app)
-        found = door.get(pinged.headers["Location"]).json()
+        deliver(api.app)
+        found = api.get(pinged.headers["Location"]).json()
 
     assert receiver.verified(webhook["secret"]) == 1
     assert found["state"] == "delivered"
     assert found["body"]["type"] == "ping"
     assert [each["status"] for each in found["log"]] == [204]
     assert found["log"][0]["request_headers"]["webhook-signature"] == "(hidden)"
-    listed = door.get("/webhooks")
+    listed = api.get("/webhooks")
     assert [each["id"] for each in listed.json()["items"]] == [webhook["id"]]
-    assert "secret" not in listed.text + door.get(where).text
-    assert door.http.delete(where).status_code == 204
-    assert door.get(where).status_code == 404
-    assert door.http.delete(where).status_code == 404
+    assert "secret" not in listed.text + api.get(where).text
+    assert api.http.delete(where).status_code == 204
+    assert api.get(where).status_code == 404
+    assert api.http.delete(where).status_code == 404
 
 
-def test_a_webhook_is_made_once_for_one_key(door: ApiClient) -> None:
+def test_a_webhook_is_made_once_for_one_key(api: ApiClient) -> None:
     sent = {"json": {"url": URL, "events": ["*"]}, "headers": {"Idempotency-Key": "one"}}
 
-    first, again = door.post("/webhooks", **sent), door.post("/webhooks", **sent)
+    first, again = api.post("/webhooks", **sent), api.post("/webhooks", **sent)
 
     assert first.json() == again.json()
-    assert len(door.get("/webhooks").json()["items"]) == 1
+    assert len(api.get("/webhooks").json()["items"]) == 1
 
 
-def test_secrets_change_and_addresses_rest(door: ApiClient) -> None:
-    where = door.post("/webhooks", json={"url": URL, "events": ["*"]}).headers["Location"]
-    before = door.app.notifications.webhooks()[0].secret
+def test_secrets_change_and_addresses_rest(api: ApiClient) -> None:
+    where = api.post("/webhooks", json={"url": URL, "events": ["*"]}).headers["Location"]
+    before = api.app.notifications.webhooks()[0].secret
 
-    rotated = door.post(f"{where}/rotate").json()["secret"]
-    disabled = door.post(f"{where}/disable", json={"reason": "moving"}).json()
-    refused = door.post(f"{where}/ping")
-    enabled = door.post(f"{where}/enable").json()
+    rotated = api.post(f"{where}/rotate").json()["secret"]
+    disabled = api.post(f"{where}/disable", json={"reason": "moving"}).json()
+    refused = api.post(f"{where}/ping")
+    enabled = api.post(f"{where}/enable").json()
 
     assert rotated != before
     assert disabled["disabled_reason"].endswith(": moving")
@@ -99,23 +99,23 @@ def test_secrets_change_and_addresses_rest(door: ApiClient) -> None:
     assert enabled["is_enabled"]
 
 
-def test_the_dead_are_listed_by_pages_and_replayed(door: ApiClient) -> None:
+def test_the_dead_are_listed_by_pages_and_replayed(api: ApiClient) -> None:
     with receiving(then=410) as receiver:
-        made = door.post("/webhooks", json={"url": receiver.url, "events": ["*"]}).json()
+        made = api.post("/webhooks", json={"url": receiver.url, "events": ["*"]}).json()
         for number in range(5):
-            door.sent(b"date;amount;text\n2026-01-02;-%d,00;x\n" % number)
-        deliver(door.app)
+            api.sent(b"date;amount;text\n2026-01-02;-%d,00;x\n" % number)
+        deliver(api.app)
 
-    first = door.get("/deliveries?state=dead&limit=3").json()
-    second = door.get(f"/deliveries?state=dead&limit=3&cursor={first['next']}").json()
+    first = api.get("/deliveries?state=dead&limit=3").json()
+    second = api.get(f"/deliveries?state=dead&limit=3&cursor={first['next']}").json()
     seen = [each["message_id"] for each in first["items"] + second["items"]]
     assert len(set(seen)) == 5
     assert second["next"] is None
-    door.post(f"/webhooks/{made['id']}/enable")
-    replayed = door.post("/deliveries/replay", json={"state": "dead"})
+    api.post(f"/webhooks/{made['id']}/enable")
+    replayed = api.post("/deliveries/replay", json={"state": "dead"})
     assert (replayed.status_code, replayed.json()) == (202, {"replayed": 5})
-    assert door.post("/deliveries/replay", json={}).status_code == 400
-    assert door.post("/deliveries/replay", json={"since": "yesterday"}).status_code == 400
+    assert api.post("/deliveries/replay", json={}).status_code == 400
+    assert api.post("/deliveries/replay", json={"since": "yesterday"}).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -131,21 +131,21 @@ def test_the_dead_are_listed_by_pages_and_replayed(door: ApiClient) -> None:
         ({"url": URL, "events": ["*"], "what": 1}, 400),
     ],
 )
-def test_what_cannot_be_is_a_problem(door: ApiClient, body: dict[str, object], status: int) -> None:
-    answer = door.post("/webhooks", json=body)
+def test_what_cannot_be_is_a_problem(api: ApiClient, body: dict[str, object], status: int) -> None:
+    answer = api.post("/webhooks", json=body)
 
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
-    assert door.app.notifications.webhooks() == []
+    assert api.app.notifications.webhooks() == []
 
 
 def test_roles_and_scopes_hold_for_webhooks(tmp_path: Path) -> None:
     body = {"url": URL, "events": ["upload.*"]}
-    with serving(settings(tmp_path / "data")) as door, Keyring() as keys:
-        admin = keys.door(door, name="admin", role="admin")
-        operator = keys.door(door, name="op", role="operator")
-        viewer = keys.door(door, name="view", role="viewer")
-        scoped = keys.door(door, name="scoped", role="admin", pipelines=["contract"])
+    with serving(settings(tmp_path / "data")) as api, Keyring() as keys:
+        admin = keys.client(api, name="admin", role="admin")
+        operator = keys.client(api, name="op", role="operator")
+        viewer = keys.client(api, name="view", role="viewer")
+        scoped = keys.client(api, name="scoped", role="admin", pipelines=["contract"])
 
         where = admin.post("/webhooks", json=body).headers["Location"]
 
@@ -159,19 +159,19 @@ def test_roles_and_scopes_hold_for_webhooks(tmp_path: Path) -> None:
         assert scoped.post("/webhooks", json=body).status_code == 403
         assert scoped.post("/webhooks", json=body | {"events": ["*"]}).status_code == 403
         assert scoped.post("/deliveries/replay", json={"state": "dead"}).status_code == 403
-        assert len(door.app.notifications.webhooks()) == 1
-        assert door.get("/webhooks").status_code == 401
+        assert len(api.app.notifications.webhooks()) == 1
+        assert api.get("/webhooks").status_code == 401
 
 
 def test_metrics_are_served_to_who_may_observe_where_they_are_wanted(
-    door: ApiClient, tmp_path: Path
+    api: ApiClient, tmp_path: Path
 ) -> None:
-    assert door.get("/metrics").status_code == 404
+    assert api.get("/metrics").status_code == 404
     with serving(settings(tmp_path / "on", profile="enterprise")) as on, Keyring() as keys:
         on.sent()
         answer = on.get("/metrics")
-        assert keys.door(on, role="operator").get("/metrics").status_code == 200
-        assert keys.door(on, name="v", role="viewer").get("/metrics").status_code == 403
+        assert keys.client(on, role="operator").get("/metrics").status_code == 200
+        assert keys.client(on, name="v", role="viewer").get("/metrics").status_code == 403
         assert on.get("/metrics").status_code == 401
 
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"

@@ -13,7 +13,7 @@ import pytest
 from stateward.app import App
 from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
-from tests.cli.calling import arguments
+from tests.cli.shell import arguments
 from tests.notifications.receivers import Answer, receiving
 
 RECORDS = 120

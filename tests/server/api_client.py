@@ -85,9 +85,9 @@ def settings_at(folder: Path, *, store_url: str | None = None, **api: Any) -> Se
 def serving(settings: Settings) -> Iterator[ApiClient]:
     """A service as long as this lasts."""
     with Server(settings, open_app=lambda: App(settings)) as server, App(settings) as app:
-        door = ApiClient(server.url, app)
-        yield door
-        door.close()
+        api = ApiClient(server.url, app)
+        yield api
+        api.close()
 
 
 def problem(answer: httpx2.Response) -> str:

@@ -11,7 +11,7 @@ from tests.server.driving import driven
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[ApiClient]:
+def api(tmp_path: Path) -> Iterator[ApiClient]:
     """A service on SQLite, for one test."""
     with serving(settings_at(tmp_path / "data")) as found:
         yield found
@@ -25,7 +25,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def any_door(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiClient]:
+def any_api(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiClient]:
     """A service on each kind of database."""
     url = str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else None
     with serving(settings_at(tmp_path / "data", store_url=url)) as found:

@@ -1,4 +1,4 @@
-"""Contracts for tests of the door: a worker in a thread that does what it is told, and contracts on their way."""
+"""Contracts for tests of the API: a worker in a thread that follows a script, and contracts in every status."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,13 +7,7 @@ from threading import Event, Thread
 from typing import Any
 
 from stateward.app import App
-from stateward.core.model import (
-    AUTO,
-    SEQUENCING,
-    Fields,
-    Record,
-    Work,
-)
+from stateward.core.model import AUTO, SEQUENCING, Fields, Record, Work
 from stateward.engine.coordinator import Submission
 from stateward.engine.system import host_name, process_life
 from stateward.settings import Settings

@@ -19,32 +19,32 @@ BUSY = Fail("MODEL_BUSY")
 @contextmanager
 def driven(folder: Path, url: str | None = None) -> Iterator[tuple[ApiClient, Player]]:
     settings = settings_at(folder, store_url=url)
-    with serving(settings) as door, playing(settings) as player:
-        yield door, player
+    with serving(settings) as api, playing(settings) as player:
+        yield api, player
 
 
 class Driver:
     """Whoever sequences one contract from outside."""
 
-    def __init__(self, door: ApiClient, name: str) -> None:
-        self.door = door
+    def __init__(self, api: ApiClient, name: str) -> None:
+        self.api = api
         self.content = PDF + name.encode()
         self.id = ""
 
     def ingest(self, **how: Any) -> httpx2.Response:  # noqa: ANN401 - httpx's own words
         body = {"pdfBase64": b64encode(self.content).decode(), "filename": "a.pdf"}
-        answer = self.door.post("/workflows/ingest", json={**body, **how.pop("json", {})}, **how)
+        answer = self.api.post("/workflows/ingest", json={**body, **how.pop("json", {})}, **how)
         self.id = answer.json().get("workflowId") or answer.json().get("record_id") or self.id
         return answer
 
     def call(self, name: str, **how: Any) -> httpx2.Response:  # noqa: ANN401 - httpx's own words
-        return self.door.post(f"/workflows/{self.id}/{name}", **how)
+        return self.api.post(f"/workflows/{self.id}/{name}", **how)
 
     def reviews(self, action: str, **more: object) -> httpx2.Response:
         return self.call("review", json={"action": action, **more})
 
     def history(self) -> list[Transition]:
-        return self.door.app.history(self.id)
+        return self.api.app.history(self.id)
 
     def path(self) -> list[tuple[str | None, str, str]]:
         return [(each.source, each.target, each.trigger) for each in self.history()]

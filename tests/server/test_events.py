@@ -14,10 +14,10 @@ from tests.server.api_client import ApiClient, problem, serving, settings_at, st
 
 @contextmanager
 def stream(
-    door: ApiClient, *, after: int | None = None, query: str = ""
+    api: ApiClient, *, after: int | None = None, query: str = ""
 ) -> Iterator[Iterator[dict[str, object]]]:
     headers = {} if after is None else {"Last-Event-ID": str(after)}
-    with door.http.stream("GET", f"/events/stream{query}", headers=headers, timeout=10) as answer:
+    with api.http.stream("GET", f"/events/stream{query}", headers=headers, timeout=10) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield events(answer.iter_lines())
@@ -36,10 +36,10 @@ def events(lines: Iterator[str]) -> Iterator[dict[str, object]]:
             fields = {}
 
 
-def test_what_happens_is_told_as_it_happens(any_door: ApiClient) -> None:
-    any_door.sent(statement(0))
-    with stream(any_door) as told:
-        sender = threading.Timer(0.1, lambda: any_door.sent(statement(1)))
+def test_what_happens_is_told_as_it_happens(any_api: ApiClient) -> None:
+    any_api.sent(statement(0))
+    with stream(any_api) as told:
+        sender = threading.Timer(0.1, lambda: any_api.sent(statement(1)))
         sender.start()
         first = next(told)
         sender.join()
@@ -47,21 +47,21 @@ def test_what_happens_is_told_as_it_happens(any_door: ApiClient) -> None:
     assert (first["seq"], first["new_status"], first["version"]) == (2, "queued_for_parse", 0)
 
 
-def test_a_stream_goes_on_where_it_was_cut(door: ApiClient) -> None:
-    ids = [door.sent(statement(number)) for number in range(6)]
+def test_a_stream_goes_on_where_it_was_cut(api: ApiClient) -> None:
+    ids = [api.sent(statement(number)) for number in range(6)]
 
-    with stream(door, query="?after=0") as told:
+    with stream(api, query="?after=0") as told:
         first = [next(told) for _ in range(2)]
-    with stream(door, after=int(str(first[-1]["seq"]))) as told:
+    with stream(api, after=int(str(first[-1]["seq"]))) as told:
         rest = [next(told) for _ in range(4)]
 
     assert [each["seq"] for each in first + rest] == [1, 2, 3, 4, 5, 6]
     assert [each["record_id"] for each in first + rest] == ids
 
 
-def test_a_stream_tells_only_of_what_the_key_may_see(door: ApiClient) -> None:
-    everything = door.with_key(name="all", role="operator")
-    contracts = door.with_key(name="contracts", role="viewer", pipelines=["contract"])
+def test_a_stream_tells_only_of_what_the_key_may_see(api: ApiClient) -> None:
+    everything = api.with_key(name="all", role="operator")
+    contracts = api.with_key(name="contracts", role="viewer", pipelines=["contract"])
     everything.sent()
     everything.send(statement(1), path="/records", pipeline="contract")
 
@@ -82,11 +82,11 @@ def test_a_place_that_is_none_is_refused(shared: ApiClient, given: str) -> None:
 
 
 def test_there_are_no_more_streams_than_the_settings_say(tmp_path: Path) -> None:
-    with serving(settings_at(tmp_path / "data", streams_max=1)) as door:
-        door.sent()
-        with stream(door, after=0) as told:
+    with serving(settings_at(tmp_path / "data", streams_max=1)) as api:
+        api.sent()
+        with stream(api, after=0) as told:
             next(told)
-            second = door.get("/events/stream")
+            second = api.get("/events/stream")
 
     assert (second.status_code, problem(second)) == (503, "unavailable")
     assert second.headers["retry-after"] == "1"
@@ -105,9 +105,9 @@ def test_a_stream_ends_when_the_service_does(tmp_path: Path) -> None:
                 seen.append(event)
                 began.set()
 
-    with serving(settings_at(tmp_path / "data")) as door:
-        door.sent()
-        follower = threading.Thread(target=follow, args=(door.url,))
+    with serving(settings_at(tmp_path / "data")) as api:
+        api.sent()
+        follower = threading.Thread(target=follow, args=(api.url,))
         follower.start()
         assert began.wait(10)
     follower.join(10)

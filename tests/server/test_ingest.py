@@ -10,10 +10,10 @@ from tests.server.driving import BUSY, PDF, Driver, driven, told
 
 
 def test_a_contract_may_come_as_a_form(stage: tuple[ApiClient, Player]) -> None:
-    door, player = stage
+    api, player = stage
     told(player)
 
-    answer = door.post(
+    answer = api.post(
         "/workflows/ingest",
         files={"file": ("b.pdf", PDF + b"form")},
         data={"verticalSlug": "telco", "filename": "named.pdf"},
@@ -23,12 +23,12 @@ def test_a_contract_may_come_as_a_form(stage: tuple[ApiClient, Player]) -> None:
 
 
 def test_with_auto_all_steps_run_by_themselves(stage: tuple[ApiClient, Player]) -> None:
-    door, player = stage
+    api, player = stage
     told(player)
-    driver = Driver(door, "auto")
+    driver = Driver(api, "auto")
 
     taken = driver.ingest(params={"sequencing": "auto"})
-    ended = door.get(f"/workflows/{driver.id}", params={"wait": "30s"}).json()
+    ended = api.get(f"/workflows/{driver.id}", params={"wait": "30s"}).json()
 
     assert (taken.json()["sequencing"], ended["status"]) == ("auto", "completed")
     assert driver.call("extract").json() == ended
@@ -44,20 +44,20 @@ def test_with_auto_all_steps_run_by_themselves(stage: tuple[ApiClient, Player]) 
         ({"pdfBase64": "QQ==", "verticalSlug": "cheese"}, "unknown-value"),
     ],
 )
-def test_what_cannot_be_a_contract_is_refused_at_the_door(
+def test_what_cannot_be_a_contract_is_refused_over_http(
     stage: tuple[ApiClient, Player], body: dict[str, str], word: str
 ) -> None:
-    door, _ = stage
+    api, _ = stage
 
-    assert problem(door.post("/workflows/ingest", json=body)) == word
+    assert problem(api.post("/workflows/ingest", json=body)) == word
 
 
 def test_the_same_document_under_another_vertical_is_refused(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player)
-    driver = Driver(door, "vertical")
+    driver = Driver(api, "vertical")
     driver.ingest(json={"verticalSlug": "energy"})
 
     refused = driver.ingest(json={"verticalSlug": "telco"})
@@ -66,13 +66,13 @@ def test_the_same_document_under_another_vertical_is_refused(
 
 
 def test_other_records_are_no_workflows(stage: tuple[ApiClient, Player]) -> None:
-    door, _ = stage
-    upload = door.sent()
+    api, _ = stage
+    upload = api.sent()
 
     answers = [
-        door.get(f"/workflows/{upload}"),
-        *(door.post(f"/workflows/{upload}/{each}") for each in ("extract", "retry", "reprocess")),
-        door.post(f"/workflows/{upload}/review", json={"action": "approve"}),
+        api.get(f"/workflows/{upload}"),
+        *(api.post(f"/workflows/{upload}/{each}") for each in ("extract", "retry", "reprocess")),
+        api.post(f"/workflows/{upload}/review", json={"action": "approve"}),
     ]
 
     assert [problem(each) for each in answers] == ["not-found"] * 5
@@ -81,9 +81,9 @@ def test_other_records_are_no_workflows(stage: tuple[ApiClient, Player]) -> None
 def test_a_key_makes_the_answer_one_that_is_given_again_but_not_a_failure_that_may_pass(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player, extract=[BUSY, {}])
-    driver = Driver(door, "keyed")
+    driver = Driver(api, "keyed")
     driver.ingest()
     headers = {"Idempotency-Key": "extract-1"}
 
@@ -92,14 +92,14 @@ def test_a_key_makes_the_answer_one_that_is_given_again_but_not_a_failure_that_m
     assert [each.status_code for each in (busy, done, replayed)] == [503, 200, 200]
     assert replayed.json() == done.json()
     assert replayed.headers["idempotency-replayed"] == "true"
-    reused = door.post("/workflows/ingest", json={"pdfBase64": "QQ=="}, headers=headers)
+    reused = api.post("/workflows/ingest", json={"pdfBase64": "QQ=="}, headers=headers)
     assert problem(reused) == "key-reused"
 
 
 def test_a_step_meant_for_another_version_is_not_run(stage: tuple[ApiClient, Player]) -> None:
-    door, player = stage
+    api, player = stage
     told(player)
-    driver = Driver(door, "version")
+    driver = Driver(api, "version")
     driver.ingest()
 
     stale = driver.call("extract", headers={"If-Match": '"0"'})
@@ -109,10 +109,10 @@ def test_a_step_meant_for_another_version_is_not_run(stage: tuple[ApiClient, Pla
 
 
 def test_roles_say_who_ingests_decides_and_retries(tmp_path: Path) -> None:
-    with driven(tmp_path / "data") as (door, player):
+    with driven(tmp_path / "data") as (api, player):
         told(player, validate=[DOUBTFUL])
-        submitter = Driver(door.with_key(name="sue", role="submitter"), "roles")
-        reviewer = door.with_key(name="rita", role="reviewer")
+        submitter = Driver(api.with_key(name="sue", role="submitter"), "roles")
+        reviewer = api.with_key(name="rita", role="reviewer")
         submitter.ingest()
         submitter.call("extract")
 

@@ -26,10 +26,10 @@ def routes() -> list[tuple[str, str, str]]:
 
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a fixture that yields
-    """A service with a key of each role, and its doors by role; '' has none."""
-    with serving(settings_at(tmp_path_factory.mktemp("keyed"), wait_seconds_max=1.0)) as door:
-        doors = {role: door.with_key(name=role, role=role) for role in ROLES}
-        yield {"": door, **doors}
+    """A service with a key of each role, and its clients by role; '' has none."""
+    with serving(settings_at(tmp_path_factory.mktemp("keyed"), wait_seconds_max=1.0)) as api:
+        clients = {role: api.with_key(name=role, role=role) for role in ROLES}
+        yield {"": api, **clients}
 
 
 def test_only_what_is_for_everybody_can_be_asked_without_a_right() -> None:
@@ -112,27 +112,27 @@ def test_a_browser_can_show_its_key_where_only_eyes_look(keyed: dict[str, ApiCli
     assert "Basic" in keyed[""].get("/docs").headers["www-authenticate"]
 
 
-def test_revoking_and_expiry_hold_from_the_next_request_on(door: ApiClient) -> None:
-    anna = door.with_key(name="anna", role="viewer")
-    brief = door.with_key(name="brief", role="viewer", expires_in_s=0.000001)
-    later = door.with_key(name="later", role="viewer", expires_in_s=3600)
+def test_revoking_and_expiry_hold_from_the_next_request_on(api: ApiClient) -> None:
+    anna = api.with_key(name="anna", role="viewer")
+    brief = api.with_key(name="brief", role="viewer", expires_in_s=0.000001)
+    later = api.with_key(name="later", role="viewer", expires_in_s=3600)
     assert (anna.get("/uploads").status_code, later.get("/uploads").status_code) == (200, 200)
 
-    (key,) = [each for each in door.app.keys.all() if each.name == "anna"]
-    assert door.app.keys.revoke(key.id, now=door.app.clock())
+    (key,) = [each for each in api.app.keys.all() if each.name == "anna"]
+    assert api.app.keys.revoke(key.id, now=api.app.clock())
 
     assert anna.get("/uploads").status_code == 401
     assert brief.get("/uploads").status_code == 401
-    assert door.get("/uploads").status_code == 401  # to take away every key opens nothing
-    assert not door.app.keys.revoke(key.id, now=door.app.clock())
+    assert api.get("/uploads").status_code == 401  # to take away every key opens nothing
+    assert not api.app.keys.revoke(key.id, now=api.app.clock())
     with pytest.raises(UnknownName, match="there is no key 'nothing'"):
-        door.app.keys.revoke("nothing", now=door.app.clock())
+        api.app.keys.revoke("nothing", now=api.app.clock())
 
 
-def test_a_key_sees_its_own_pipelines_and_no_others(door: ApiClient) -> None:
-    everything = door.with_key(name="all", role="operator")
-    uploads = door.with_key(name="uploads", role="operator", pipelines=["upload"])
-    contracts = door.with_key(name="contracts", role="operator", pipelines=["contract"])
+def test_a_key_sees_its_own_pipelines_and_no_others(api: ApiClient) -> None:
+    everything = api.with_key(name="all", role="operator")
+    uploads = api.with_key(name="uploads", role="operator", pipelines=["upload"])
+    contracts = api.with_key(name="contracts", role="operator", pipelines=["contract"])
     upload_id = everything.sent()
     contract_id = everything.send(statement(1), path="/records", pipeline="contract").json()[
         "record"
@@ -164,9 +164,9 @@ def test_a_key_sees_its_own_pipelines_and_no_others(door: ApiClient) -> None:
     assert everything.get(f"/records/{upload_id}").json()["version"] == 0
 
 
-def test_bulk_actions_of_others_are_not_seen(door: ApiClient) -> None:
-    everything = door.with_key(name="all", role="operator")
-    contracts = door.with_key(name="contracts", role="operator", pipelines=["contract"])
+def test_bulk_actions_of_others_are_not_seen(api: ApiClient) -> None:
+    everything = api.with_key(name="all", role="operator")
+    contracts = api.with_key(name="contracts", role="operator", pipelines=["contract"])
     everything.sent()
     batch = everything.post("/batches", json={"action": "cancel", "query": "machine:upload"}).json()
 
@@ -176,9 +176,9 @@ def test_bulk_actions_of_others_are_not_seen(door: ApiClient) -> None:
     assert everything.get(f"/batches/{batch['id']}").status_code == 200
 
 
-def test_a_rate_that_is_used_up_says_when_to_come_back(door: ApiClient) -> None:
-    slow = door.with_key(name="slow", role="viewer", rate_per_minute=3)
-    quick = door.with_key(name="quick", role="viewer")
+def test_a_rate_that_is_used_up_says_when_to_come_back(api: ApiClient) -> None:
+    slow = api.with_key(name="slow", role="viewer", rate_per_minute=3)
+    quick = api.with_key(name="quick", role="viewer")
 
     answers = [slow.get("/uploads") for _ in range(4)]
 
@@ -188,8 +188,8 @@ def test_a_rate_that_is_used_up_says_when_to_come_back(door: ApiClient) -> None:
     assert quick.get("/uploads").status_code == 200
 
 
-def test_a_key_may_have_a_size_of_its_own(door: ApiClient) -> None:
-    small = door.with_key(name="small", role="submitter", upload_bytes_max=50)
+def test_a_key_may_have_a_size_of_its_own(api: ApiClient) -> None:
+    small = api.with_key(name="small", role="submitter", upload_bytes_max=50)
 
     answer = small.send(statement(1))
 
@@ -199,14 +199,14 @@ def test_a_key_may_have_a_size_of_its_own(door: ApiClient) -> None:
 
 
 def test_no_secret_is_kept_or_said(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with serving(settings_at(tmp_path / "data")) as door:
-        anna = door.with_key(name="anna", role="operator")
+    with serving(settings_at(tmp_path / "data")) as api:
+        anna = api.with_key(name="anna", role="operator")
         text = anna.http.headers["authorization"].removeprefix("Bearer ")
         parts = key_parts(text)
         assert parts is not None
         anna.sent()
         said = [
-            door.get("/uploads", headers={"Authorization": f"Bearer {text}x"}).text,
+            api.get("/uploads", headers={"Authorization": f"Bearer {text}x"}).text,
             anna.get("/nowhere").text,
             anna.get("/uploads?q=state:x").text,
         ]
@@ -222,12 +222,12 @@ def test_no_secret_is_kept_or_said(tmp_path: Path, capfd: pytest.CaptureFixture[
 
 def test_when_a_key_was_used_is_known(tmp_path: Path) -> None:
     settings = settings_at(tmp_path / "data")
-    with serving(settings) as door:
-        anna = door.with_key(name="anna", role="viewer")
-        door.with_key(name="bert", role="viewer")
+    with serving(settings) as api:
+        anna = api.with_key(name="anna", role="viewer")
+        api.with_key(name="bert", role="viewer")
         anna.get("/uploads")
-    with serving(settings) as door:
-        used = {each.name: each.used_at is not None for each in door.app.keys.all()}
+    with serving(settings) as api:
+        used = {each.name: each.used_at is not None for each in api.app.keys.all()}
 
     assert used == {"anna": True, "bert": False}
 
@@ -260,8 +260,8 @@ def test_a_page_of_the_web_is_not_let_in_at_loopback(
 def named(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a fixture that yields
     with serving(
         settings_at(tmp_path_factory.mktemp("named"), hosts=("stateward.example",))
-    ) as door:
-        yield door
+    ) as api:
+        yield api
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "::", "192.0.2.1"])  # noqa: S104

@@ -10,23 +10,23 @@ from stateward.settings import Settings
 from tests.server.api_client import ApiClient, problem, statement
 
 
-def test_who_changed_it_and_why_is_kept_and_the_history_stays_sound(any_door: ApiClient) -> None:
-    record_id = any_door.sent(statement(1))
+def test_who_changed_it_and_why_is_kept_and_the_history_stays_sound(any_api: ApiClient) -> None:
+    record_id = any_api.sent(statement(1))
 
-    answer = any_door.post(
+    answer = any_api.post(
         f"/records/{record_id}/priority", json={"priority": 10, "reason": "a customer waits"}
     )
 
     assert answer.status_code == 200
     assert answer.json()["priority"] == 10
-    (act,) = any_door.app.sessions.acts(record_id=record_id)
+    (act,) = any_api.app.sessions.acts(record_id=record_id)
     assert (act.verb, act.detail, act.reason) == (
         "priority",
         {"from": 5, "to": 10},
         "a customer waits",
     )
-    any_door.work()
-    assert any_door.app.verify().is_sound
+    any_api.work()
+    assert any_api.app.verify().is_sound
 
 
 def test_a_record_that_waits_goes_sooner(tmp_path: Path) -> None:
@@ -40,25 +40,25 @@ def test_a_record_that_waits_goes_sooner(tmp_path: Path) -> None:
         assert [each.id for each in waiting] == [second, first]
 
 
-def test_a_record_that_has_ended_keeps_its_priority(door: ApiClient) -> None:
-    record_id = door.sent()
-    door.work()
+def test_a_record_that_has_ended_keeps_its_priority(api: ApiClient) -> None:
+    record_id = api.sent()
+    api.work()
 
-    answer = door.post(f"/records/{record_id}/priority", json={"priority": 1})
+    answer = api.post(f"/records/{record_id}/priority", json={"priority": 1})
 
     assert (answer.status_code, problem(answer)) == (409, "impossible")
 
 
 @pytest.mark.parametrize("priority", [0, 11, "high"])
-def test_a_priority_is_1_to_10(door: ApiClient, priority: object) -> None:
-    answer = door.post(f"/records/{door.sent()}/priority", json={"priority": priority})
+def test_a_priority_is_1_to_10(api: ApiClient, priority: object) -> None:
+    answer = api.post(f"/records/{api.sent()}/priority", json={"priority": priority})
 
     assert answer.status_code == 400
 
 
-def test_many_get_another_priority_at_once(door: ApiClient) -> None:
-    ids = [door.sent(statement(number)) for number in range(3)]
-    with Client(door.url) as client:
+def test_many_get_another_priority_at_once(api: ApiClient) -> None:
+    ids = [api.sent(statement(number)) for number in range(3)]
+    with Client(api.url) as client:
         foreseen = client.batch("priority", query="is:waiting", priority=8, dry_run=True)
         begun = client.batch("priority", query="is:waiting", priority=8, reason="audit")
         assert begun.id is not None
@@ -73,13 +73,13 @@ def test_many_get_another_priority_at_once(door: ApiClient) -> None:
 @pytest.mark.parametrize(
     "asked", [{"action": "retry", "priority": 3}, {"action": "priority"}], ids=str
 )
-def test_a_priority_goes_with_its_action_alone(door: ApiClient, asked: dict[str, object]) -> None:
-    answer = door.post("/batches", json={"ids": [door.sent()], "dry_run": True, **asked})
+def test_a_priority_goes_with_its_action_alone(api: ApiClient, asked: dict[str, object]) -> None:
+    answer = api.post("/batches", json={"ids": [api.sent()], "dry_run": True, **asked})
 
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
 
 
-def test_the_client_changes_one(door: ApiClient) -> None:
-    record_id = door.sent()
-    with Client(door.url) as client:
+def test_the_client_changes_one(api: ApiClient) -> None:
+    record_id = api.sent()
+    with Client(api.url) as client:
         assert client.prioritise(record_id, 7, reason="soon").priority == 7

@@ -7,8 +7,8 @@ from tests.server.contracts import FOUND, PROBLEMS, waiting
 
 
 @pytest.fixture
-def reviewed(any_door: ApiClient) -> ApiClient:
-    return any_door
+def reviewed(any_api: ApiClient) -> ApiClient:
+    return any_api
 
 
 def test_what_waits_is_listed_and_can_be_looked_at(reviewed: ApiClient) -> None:
@@ -125,11 +125,11 @@ def test_what_waits_for_nobody_is_not_decided(shared: ApiClient) -> None:
     assert problem(refused) == "impossible"
 
 
-def test_roles_say_who_may_look_and_who_may_decide(door: ApiClient) -> None:
-    record = waiting(door.app)
-    viewer = door.with_key(name="vera", role="viewer")
-    reviewer = door.with_key(name="rita", role="reviewer")
-    elsewhere = door.with_key(name="nina", role="reviewer", pipelines=["upload"])
+def test_roles_say_who_may_look_and_who_may_decide(api: ApiClient) -> None:
+    record = waiting(api.app)
+    viewer = api.with_key(name="vera", role="viewer")
+    reviewer = api.with_key(name="rita", role="reviewer")
+    elsewhere = api.with_key(name="nina", role="reviewer", pipelines=["upload"])
 
     assert viewer.get("/reviews/pending").json()["items"][0]["reviewTaskId"] == record.id
     assert problem(viewer.post(f"/reviews/{record.id}/claim")) == "forbidden"
@@ -138,14 +138,14 @@ def test_roles_say_who_may_look_and_who_may_decide(door: ApiClient) -> None:
     assert reviewer.post(f"/reviews/{record.id}/claim").is_success
 
 
-def test_with_keys_nobody_accepts_what_they_submitted(door: ApiClient) -> None:
-    key, text = door.app.new_key("olga", role="operator")
-    own = ApiClient(door.url, door.app, text)
-    record = waiting(door.app, actor=f"person:{key.name}@{key.id}")
+def test_with_keys_nobody_accepts_what_they_submitted(api: ApiClient) -> None:
+    key, text = api.app.new_key("olga", role="operator")
+    own = ApiClient(api.url, api.app, text)
+    record = waiting(api.app, actor=f"person:{key.name}@{key.id}")
 
     refused = own.post(f"/records/{record.id}/review", json={"action": "approve"})
 
     assert (refused.status_code, problem(refused)) == (403, "review-refused")
-    other = door.with_key(name="rita", role="reviewer")
+    other = api.with_key(name="rita", role="reviewer")
     assert other.post(f"/records/{record.id}/review", json={"action": "approve"}).is_success
     own.close()

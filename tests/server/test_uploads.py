@@ -16,10 +16,10 @@ ALWAYS = {
 }  # fmt: skip
 
 
-def test_an_upload_is_kept_and_disclosed_step_by_step(any_door: ApiClient) -> None:
-    door = any_door
+def test_an_upload_is_kept_and_disclosed_step_by_step(any_api: ApiClient) -> None:
+    api = any_api
 
-    answer = door.send(priority="9")
+    answer = api.send(priority="9")
 
     assert answer.status_code == 201
     upload_id = answer.json()["upload_id"]
@@ -31,7 +31,7 @@ def test_an_upload_is_kept_and_disclosed_step_by_step(any_door: ApiClient) -> No
         "is_duplicate": False,
     }
     assert answer.headers["location"] == f"/uploads/{upload_id}"
-    queued = door.get(f"/uploads/{upload_id}").json()
+    queued = api.get(f"/uploads/{upload_id}").json()
     assert queued.keys() == ALWAYS
     assert (queued["filename"], queued["size"], queued["priority"]) == (
         "january.csv",
@@ -40,9 +40,9 @@ def test_an_upload_is_kept_and_disclosed_step_by_step(any_door: ApiClient) -> No
     )
     assert queued["status_metadata"].keys() == {"started_at", "worker_id", "retry_count"}
 
-    door.work()
+    api.work()
 
-    ended = door.get(f"/uploads/{upload_id}").json()
+    ended = api.get(f"/uploads/{upload_id}").json()
     assert ended["status"] == "normalized"
     assert ended.keys() - ALWAYS == {
         "parse_log_ref",
@@ -51,26 +51,26 @@ def test_an_upload_is_kept_and_disclosed_step_by_step(any_door: ApiClient) -> No
         "canonicals_count",
     }
     assert (ended["observations_count"], ended["canonicals_count"]) == (2, 2)
-    assert door.get(ended["parse_log_ref"]).json()["attempts"][0]["outcome"] == "done"
-    assert door.app.verify().is_sound
+    assert api.get(ended["parse_log_ref"]).json()["attempts"][0]["outcome"] == "done"
+    assert api.app.verify().is_sound
 
 
-def test_an_error_shows_what_was_reached_before_it(door: ApiClient) -> None:
-    upload_id = door.sent()
-    door.post(f"/uploads/{upload_id}/cancel", json={"reason": "sent by mistake"})
+def test_an_error_shows_what_was_reached_before_it(api: ApiClient) -> None:
+    upload_id = api.sent()
+    api.post(f"/uploads/{upload_id}/cancel", json={"reason": "sent by mistake"})
 
-    shown = door.get(f"/uploads/{upload_id}").json()
+    shown = api.get(f"/uploads/{upload_id}").json()
 
     assert shown["status"] == "error"
     assert (shown["error_code"], shown["error_message"]) == ("CANCELLED", "sent by mistake")
     assert shown.keys() == ALWAYS
 
 
-def test_the_same_bytes_are_refused_with_the_id_of_the_first(any_door: ApiClient) -> None:
-    first = any_door.sent()
+def test_the_same_bytes_are_refused_with_the_id_of_the_first(any_api: ApiClient) -> None:
+    first = any_api.sent()
 
-    again = any_door.send(name="other name.csv")
-    returned = any_door.send(path="/uploads?on_duplicate=return")
+    again = any_api.send(name="other name.csv")
+    returned = any_api.send(path="/uploads?on_duplicate=return")
 
     assert (again.status_code, problem(again)) == (409, "duplicate")
     assert again.json()["upload_id"] == first
@@ -197,8 +197,8 @@ def test_too_much_is_refused_whatever_was_announced(tmp_path: Path, *, is_announ
         + b"\r\n--x--\r\n"
     )
     pieces = [body[at : at + 65_536] for at in range(0, len(body), 65_536)]
-    with serving(settings) as door:
-        answer = door.post(
+    with serving(settings) as api:
+        answer = api.post(
             "/uploads",
             content=body if is_announced else iter(pieces),
             headers={"Content-Type": "multipart/form-data; boundary=x"},
@@ -206,32 +206,32 @@ def test_too_much_is_refused_whatever_was_announced(tmp_path: Path, *, is_announ
 
         assert (answer.status_code, problem(answer)) == (413, "too-large")
         assert answer.json()["limit"] == 3_000_000
-        assert left_behind(door) == []
+        assert left_behind(api) == []
 
 
-def test_a_name_is_a_label_and_never_a_path(door: ApiClient) -> None:
-    upload_id = door.sent(name="../../etc/pass\u202ewd.csv")
+def test_a_name_is_a_label_and_never_a_path(api: ApiClient) -> None:
+    upload_id = api.sent(name="../../etc/pass\u202ewd.csv")
 
-    assert door.get(f"/uploads/{upload_id}").json()["filename"] == "../../etc/pass\u202ewd.csv"
-    kept = [each.name for each in (data(door) / "artifacts").rglob("*") if each.is_file()]
+    assert api.get(f"/uploads/{upload_id}").json()["filename"] == "../../etc/pass\u202ewd.csv"
+    kept = [each.name for each in (data(api) / "artifacts").rglob("*") if each.is_file()]
     assert len(kept) == 1
     assert len(kept[0]) == 64
 
 
-def test_labels_and_reason_reach_the_record_and_its_history(door: ApiClient) -> None:
+def test_labels_and_reason_reach_the_record_and_its_history(api: ApiClient) -> None:
     fields: dict[str, Any] = {"label.client": "42", "reason": "monthly"}
-    upload_id = door.sent(**fields)
+    upload_id = api.sent(**fields)
 
-    record = door.get(f"/records/{upload_id}").json()
-    (first,) = door.get(f"/uploads/{upload_id}/history").json()["items"]
+    record = api.get(f"/records/{upload_id}").json()
+    (first,) = api.get(f"/uploads/{upload_id}/history").json()["items"]
 
     assert record["labels"]["client"] == "42"
     assert first["metadata"]["reason"] == "monthly"
     assert first["actor"] == "person:anonymous@local"
 
 
-def test_a_client_that_goes_away_leaves_nothing(door: ApiClient) -> None:
-    host, port = door.url.removeprefix("http://").split(":")
+def test_a_client_that_goes_away_leaves_nothing(api: ApiClient) -> None:
+    host, port = api.url.removeprefix("http://").split(":")
     head = (
         f"POST /uploads HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 10000000\r\n"
         "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
@@ -240,13 +240,13 @@ def test_a_client_that_goes_away_leaves_nothing(door: ApiClient) -> None:
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(head.encode() + b"x" * 2_000_000)
 
-    until_true(lambda: left_behind(door) == [])
-    assert door.get("/uploads").json()["items"] == []
+    until_true(lambda: left_behind(api) == [])
+    assert api.get("/uploads").json()["items"] == []
 
 
 def test_silence_in_the_middle_of_a_document_is_not_waited_for(tmp_path: Path) -> None:
-    with serving(settings_at(tmp_path / "data", idle_seconds=0.2)) as door:
-        host, port = door.url.removeprefix("http://").split(":")
+    with serving(settings_at(tmp_path / "data", idle_seconds=0.2)) as api:
+        host, port = api.url.removeprefix("http://").split(":")
         head = (
             f"POST /uploads HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n"
             "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
@@ -259,23 +259,23 @@ def test_silence_in_the_middle_of_a_document_is_not_waited_for(tmp_path: Path) -
     assert b"urn:stateward:problem:timed-out" in answer
 
 
-def test_any_machine_takes_documents(door: ApiClient) -> None:
-    answer = door.send(path="/records", pipeline="contract")
+def test_any_machine_takes_documents(api: ApiClient) -> None:
+    answer = api.send(path="/records", pipeline="contract")
 
     assert answer.status_code == 201, answer.text
     record = answer.json()["record"]
     assert record["machine"] == "contract"
     assert answer.headers["location"] == f"/records/{record['id']}"
-    assert door.get(f"/uploads/{record['id']}").status_code == 404
-    assert door.get(f"/records/{record['id']}").json() == record
+    assert api.get(f"/uploads/{record['id']}").status_code == 404
+    assert api.get(f"/records/{record['id']}").json() == record
 
 
-def data(door: ApiClient) -> Path:
-    return door.app.settings.data_path
+def data(api: ApiClient) -> Path:
+    return api.app.settings.data_path
 
 
-def left_behind(door: ApiClient) -> list[str]:
-    incoming = data(door) / "artifacts" / "incoming"
+def left_behind(api: ApiClient) -> list[str]:
+    incoming = data(api) / "artifacts" / "incoming"
     return [each.name for each in incoming.iterdir()] if incoming.is_dir() else []
 
 

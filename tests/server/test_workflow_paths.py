@@ -10,9 +10,7 @@ from tests.server.contracts import DOUBTFUL, Player
 from tests.server.driving import BUSY, Driver, driven, told
 
 
-def walks(
-    door: ApiClient, player: Player, way: str
-) -> dict[str, list[tuple[str | None, str, str]]]:
+def walks(api: ApiClient, player: Player, way: str) -> dict[str, list[tuple[str | None, str, str]]]:
     """What happens to eight contracts, each another way, driven by calls or by the coordinator alone."""
     is_externally_driven = way == "outside"
     plans: dict[str, tuple[dict[str, list[Any]], str]] = {
@@ -30,14 +28,14 @@ def walks(
     paths = {}
     for name, (script, action) in plans.items():
         told(player, **script)
-        driver = Driver(door, f"{way} {name}")
+        driver = Driver(api, f"{way} {name}")
         driver.ingest(params={"sequencing": way})
         if is_externally_driven:
             _drive(driver)
-        _settle(door, driver, is_externally_driven=is_externally_driven)
+        _settle(api, driver, is_externally_driven=is_externally_driven)
         if action:
-            _answer(door, driver, action, is_externally_driven=is_externally_driven)
-            _settle(door, driver, is_externally_driven=is_externally_driven)
+            _answer(api, driver, action, is_externally_driven=is_externally_driven)
+            _settle(api, driver, is_externally_driven=is_externally_driven)
         paths[name] = driver.path()
     return paths
 
@@ -48,7 +46,7 @@ GOOD_ONCE: list[Any] = [{**DOUBTFUL, "final_confidence": 95}]
 def _drive(driver: Driver) -> None:
     """Call what is possible until nothing is, or a person is asked."""
     for _ in range(20):
-        state = driver.door.get(f"/workflows/{driver.id}").json()
+        state = driver.api.get(f"/workflows/{driver.id}").json()
         calls = [
             each for each in state["nextCalls"] if each not in ("review", "reprocess", "retry")
         ]
@@ -58,11 +56,11 @@ def _drive(driver: Driver) -> None:
         assert answer.status_code in (200, 503, 422), answer.text
 
 
-def _settle(door: ApiClient, driver: Driver, *, is_externally_driven: bool) -> None:
+def _settle(api: ApiClient, driver: Driver, *, is_externally_driven: bool) -> None:
     """Until it rests. Without a driver the waits of retries are cut short by asking for them."""
     for _ in range(40):
-        record = door.app.wait(driver.id, timeout_s=0.3)
-        machine = door.app.registry.of(record)
+        record = api.app.wait(driver.id, timeout_s=0.3)
+        machine = api.app.registry.of(record)
         if machine.kind[record.status] in ("terminal", "suspended"):
             return
         if is_externally_driven:
@@ -71,7 +69,7 @@ def _settle(door: ApiClient, driver: Driver, *, is_externally_driven: bool) -> N
             driver.call("retry")
 
 
-def _answer(door: ApiClient, driver: Driver, action: str, *, is_externally_driven: bool) -> None:
+def _answer(api: ApiClient, driver: Driver, action: str, *, is_externally_driven: bool) -> None:
     body: dict[str, Any] = {"action": action}
     if action == "correct":
         body["correctedData"] = {
@@ -81,11 +79,11 @@ def _answer(door: ApiClient, driver: Driver, action: str, *, is_externally_drive
     if action == "reject":
         body["notes"] = "no"
     if action == "timeout" and not is_externally_driven:
-        door.app.database.run(
-            "UPDATE records SET due_at = :now WHERE id = :id", id=driver.id, now=door.app.clock()
+        api.app.database.run(
+            "UPDATE records SET due_at = :now WHERE id = :id", id=driver.id, now=api.app.clock()
         )
-        known = {"If-None-Match": f'"{door.app.record(driver.id).version}"'}
-        door.get(f"/workflows/{driver.id}", params={"wait": "20s"}, headers=known)
+        known = {"If-None-Match": f'"{api.app.record(driver.id).version}"'}
+        api.get(f"/workflows/{driver.id}", params={"wait": "20s"}, headers=known)
         return
     answer = driver.call("review", json=body)
     assert answer.status_code == 200, answer.text
@@ -94,9 +92,9 @@ def _answer(door: ApiClient, driver: Driver, action: str, *, is_externally_drive
 def test_all_sixteen_transitions_are_walked_both_ways_and_are_the_same(tmp_path: Path) -> None:
     walked = {}
     for way in ("outside", "auto"):
-        with driven(tmp_path / way) as (door, player):
-            walked[way] = walks(door, player, way)
-            assert door.app.verify().is_sound
+        with driven(tmp_path / way) as (api, player):
+            walked[way] = walks(api, player, way)
+            assert api.app.verify().is_sound
 
     assert walked["outside"] == walked["auto"]
     pairs = {

@@ -14,10 +14,10 @@ BROKEN = Fail("CORRUPT_FILE", is_retryable=False)
 
 
 def test_each_call_runs_its_own_step_and_says_what_comes_next(
-    any_door: ApiClient, tmp_path: Path
+    any_api: ApiClient, tmp_path: Path
 ) -> None:
-    with playing(any_door.app.settings) as player:
-        driver = Driver(any_door, "through")
+    with playing(any_api.app.settings) as player:
+        driver = Driver(any_api, "through")
 
         taken = driver.ingest()
         extracted = driver.call("extract")
@@ -37,15 +37,15 @@ def test_each_call_runs_its_own_step_and_says_what_comes_next(
     assert [stage for _, stage in player.ran] == ["parse", "extract", "validate", "compare"]
     asked = [each.metadata.get("asked_by") for each in driver.history() if each.metadata]
     assert set(asked) - {None} == {"sequencer:anonymous@local"}
-    assert any_door.app.verify().is_sound
+    assert any_api.app.verify().is_sound
 
 
 def test_the_same_call_twice_gives_the_same_answer_and_runs_nothing_again(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player)
-    driver = Driver(door, "twice")
+    driver = Driver(api, "twice")
 
     answers = [
         (driver.ingest(), driver.ingest()),
@@ -59,9 +59,9 @@ def test_the_same_call_twice_gives_the_same_answer_and_runs_nothing_again(
 
 
 def test_many_who_call_at_once_get_one_step_and_one_answer(stage: tuple[ApiClient, Player]) -> None:
-    door, player = stage
+    api, player = stage
     told(player)
-    driver = Driver(door, "many")
+    driver = Driver(api, "many")
     driver.ingest()
 
     with ThreadPoolExecutor(6) as pool:
@@ -74,9 +74,9 @@ def test_many_who_call_at_once_get_one_step_and_one_answer(stage: tuple[ApiClien
 def test_a_call_out_of_order_is_refused_with_those_that_are_possible(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player, validate=[DOUBTFUL])
-    driver = Driver(door, "order")
+    driver = Driver(api, "order")
     driver.ingest()
 
     early = [driver.call("compare"), driver.reviews("approve"), driver.call("retry")]
@@ -99,9 +99,9 @@ def test_a_call_out_of_order_is_refused_with_those_that_are_possible(
 def test_what_may_pass_is_503_and_the_same_call_tries_it_again(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player, extract=[BUSY, BUSY, {}])
-    driver = Driver(door, "busy")
+    driver = Driver(api, "busy")
     driver.ingest()
 
     first, second, third = (driver.call("extract") for _ in range(3))
@@ -124,9 +124,9 @@ def test_what_may_pass_is_503_and_the_same_call_tries_it_again(
 def test_what_no_retry_can_cure_is_422_and_is_not_tried_again(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player, parse=[BROKEN])
-    driver = Driver(door, "broken")
+    driver = Driver(api, "broken")
 
     answers = [driver.ingest(), driver.ingest()]
 
@@ -134,15 +134,15 @@ def test_what_no_retry_can_cure_is_422_and_is_not_tried_again(
         assert (each.status_code, problem(each)) == (422, "step-failed")
         assert (each.json()["retryable"], each.json()["error_code"]) == (False, "CORRUPT_FILE")
     assert len(player.ran) == 1
-    state = door.get(f"/workflows/{driver.id}").json()
+    state = api.get(f"/workflows/{driver.id}").json()
     assert state["error"]["failedAtStep"] == "parsing_pdf"
     assert state["retryable"] is False
 
 
 def test_a_retry_resumes_the_failed_step_and_waits_for_it(stage: tuple[ApiClient, Player]) -> None:
-    door, player = stage
+    api, player = stage
     told(player, compare=[Fail("BROKEN", is_retryable=False), {}])
-    driver = Driver(door, "retry")
+    driver = Driver(api, "retry")
     driver.ingest()
     driver.call("extract")
     assert driver.call("compare").status_code == 422
@@ -156,9 +156,9 @@ def test_a_retry_resumes_the_failed_step_and_waits_for_it(stage: tuple[ApiClient
 
 
 def test_used_up_retries_reject_it_and_the_answer_is_final(stage: tuple[ApiClient, Player]) -> None:
-    door, player = stage
+    api, player = stage
     told(player, extract=[BUSY])
-    driver = Driver(door, "spent")
+    driver = Driver(api, "spent")
     driver.ingest()
 
     answers = [driver.call("extract") for _ in range(5)]
@@ -172,13 +172,13 @@ def test_a_step_that_takes_longer_than_the_call_is_503_and_waited_for_again(
     tmp_path: Path,
 ) -> None:
     settings = settings_at(tmp_path / "data", step_seconds_max=0.05)
-    with serving(settings) as door:
-        driver = Driver(door, "slow")
+    with serving(settings) as api:
+        driver = Driver(api, "slow")
         late = driver.ingest()
         assert (late.status_code, problem(late)) == (503, "step-unfinished")
         assert late.json()["retryable"] is True
         with playing(settings):
-            door.app.wait(driver.id, timeout_s=30)
+            api.app.wait(driver.id, timeout_s=30)
         done = driver.ingest()
 
     assert (done.status_code, done.json()["status"]) == (200, "extracting")
@@ -190,9 +190,9 @@ def test_a_step_that_takes_longer_than_the_call_is_503_and_waited_for_again(
 def test_a_doubtful_contract_waits_for_a_person_whose_answer_is_brought(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player, validate=[DOUBTFUL])
-    driver = Driver(door, "review")
+    driver = Driver(api, "review")
     driver.ingest()
 
     asked = driver.call("extract").json()
@@ -217,9 +217,9 @@ def test_a_doubtful_contract_waits_for_a_person_whose_answer_is_brought(
 def test_a_correction_is_held_to_the_rules_and_kept_in_canonical_form(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player, validate=[DOUBTFUL])
-    driver = Driver(door, "correct")
+    driver = Driver(api, "correct")
     driver.ingest(json={"verticalSlug": "energy"})
     driver.call("extract")
     right = {
@@ -243,9 +243,9 @@ def test_a_correction_is_held_to_the_rules_and_kept_in_canonical_form(
 def test_a_timeout_may_be_brought_and_the_contract_processed_again(
     stage: tuple[ApiClient, Player],
 ) -> None:
-    door, player = stage
+    api, player = stage
     told(player, validate=[DOUBTFUL, DOUBTFUL])
-    driver = Driver(door, "timeout")
+    driver = Driver(api, "timeout")
     driver.ingest()
     driver.call("extract")
 
@@ -253,7 +253,7 @@ def test_a_timeout_may_be_brought_and_the_contract_processed_again(
     anew, same = (driver.call("reprocess", json={"reason": "ask again"}) for _ in range(2))
 
     assert (ended.json()["status"], ended.json()) == ("timed_out", again.json())
-    listed = door.get("/records", params={"q": "machine:contract status:timed_out"}).json()["items"]
+    listed = api.get("/records", params={"q": "machine:contract status:timed_out"}).json()["items"]
     assert driver.id in [each["id"] for each in listed]
     assert anew.json() == same.json()
     assert anew.json()["replaces"] == driver.id

@@ -21,8 +21,8 @@ BROKEN = Fail("CORRUPT_FILE", is_retryable=False)
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ApiClient, Workers]]:
     """A service over HTTP, with workers that do as they are told."""
     settings = settings_at(tmp_path_factory.mktemp("windmill"))
-    with serving(settings) as door, playing(settings) as workers:
-        yield door, workers
+    with serving(settings) as api, playing(settings) as workers:
+        yield api, workers
 
 
 class Flow:
@@ -36,7 +36,7 @@ class Flow:
         said: dict[str, Any] | None = None,
         **script: list[Any],
     ) -> None:
-        self.door, workers = service
+        self.api, workers = service
         workers.script = {"validate": [GOOD], **script}
         self.asked: list[dict[str, Any]] = []
 
@@ -46,7 +46,7 @@ class Flow:
 
         document = b64encode(b"%PDF-1.7 " + name.encode()).decode()
         given = {
-            "server": str(self.door.url),
+            "server": str(self.api.url),
             "key": "",
             "document": document,
             "vertical": "",
@@ -58,7 +58,7 @@ class Flow:
         return self.player.play()
 
     def path(self) -> list[str]:
-        return [each.target for each in self.door.app.history(self.id)]
+        return [each.target for each in self.api.app.history(self.id)]
 
     @property
     def id(self) -> str:

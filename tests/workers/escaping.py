@@ -77,8 +77,8 @@ def become_root(job: Job) -> dict[str, Any]:
 
 
 def _through_a_link(scratch: Path, there: Path) -> None:
-    (scratch / "door").symlink_to(there)
-    (scratch / "door" / "new").write_text("x")
+    (scratch / "api").symlink_to(there)
+    (scratch / "api" / "new").write_text("x")
 
 
 def _trace() -> None:

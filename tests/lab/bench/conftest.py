@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from lab.bench.runs import Plan, rows
 from lab.postgres import MissingPostgres, find_programs
 from stateward.testing.bench import rows as bench_rows
 from stateward.testing.bench.rows import Row
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 from tests.conftest import skipped_if_missing
 
 NUMBERS = ("records_per_s", "cpu_ms_per_record", "p50_ms", "p95_ms")

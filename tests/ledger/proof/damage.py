@@ -19,7 +19,7 @@ from stateward.core.model import SECOND, Transition
 from stateward.engine.history import transition_line
 from stateward.ledger import Ledger, LedgerState
 from stateward.testing.builders import ADA, NOW, a_record
-from tests.ledger.building import DAY_S, Clock, QuickDisk, moves
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, moves
 
 Answers = tuple[dict[str, str], dict[str, str], dict[str, int], list[int], list[int]]
 as_json = msgspec.json.Encoder(order="deterministic").encode

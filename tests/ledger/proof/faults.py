@@ -10,7 +10,7 @@ import msgspec
 
 from stateward.ledger import Ledger, LedgerError, LedgerState
 from stateward.ledger.disk import Disk
-from tests.ledger.building import Clock, QuickDisk
+from tests.ledger.builders import Clock, QuickDisk
 
 KINDS = (
     "create",

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from stateward.ledger import Ledger, LedgerState
-from tests.ledger.building import walk
+from tests.ledger.builders import walk
 
 RUN_S_MAX = 30.0
 MOMENT_S = 0.01

@@ -12,7 +12,7 @@ import pytest
 
 from stateward.cli.exit_codes import Exit, problem
 from stateward.core import errors
-from tests.cli.calling import Shell, arguments, run
+from tests.cli.shell import Shell, arguments, run
 
 EXPECTED: dict[type[Exception], Exit] = {
     errors.StatewardError: Exit.REFUSED,
@@ -92,7 +92,7 @@ def test_a_refused_move_says_what_was_expected_found_and_allowed() -> None:
     )
 
 
-def test_a_failing_disk_and_a_closed_door_are_sentences_too() -> None:
+def test_a_failing_disk_and_a_refused_access_are_sentences_too() -> None:
     full = problem(OSError(errno.ENOSPC, "No space left on device"))
     closed = problem(PermissionError(errno.EACCES, "Permission denied", "/x/y"))
 

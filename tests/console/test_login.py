@@ -10,7 +10,7 @@ from stateward.app import App
 from stateward.console import console
 from stateward.core.model import SECOND
 from stateward.server.http_server import Server
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 from tests.console.scene import BROKEN, Scene, statement
 from tests.server.api_client import settings_at
 

@@ -27,7 +27,7 @@ FOUND: list[Fields] = [
 DOUBTFUL: Fields = {"final_confidence": 40, "valid": True}
 
 
-class ReviewDesk:
+class ReviewEngine:
     """One engine with a worker that finds what it is told to find, and its reviews."""
 
     def __init__(self, database: Database, **how: Any) -> None:  # noqa: ANN401 - the words of Reviews

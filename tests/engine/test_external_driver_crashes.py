@@ -9,7 +9,7 @@ from stateward.core.failpoints import Point, install
 from stateward.core.model import Fields, Record
 from stateward.engine.external_driver import ExternalDriver, Step
 from stateward.storage.sqlite import SqliteDatabase
-from tests.engine.desk import DOUBTFUL, FOUND, WINDMILL, ReviewDesk
+from tests.engine.contract_reviews import DOUBTFUL, FOUND, WINDMILL, ReviewEngine
 
 ROUNDS_MAX = 60
 MADE: dict[str, tuple[list[Fields], Fields]] = {
@@ -46,8 +46,8 @@ def drive(path: Path) -> Record:
     """Whoever sequences, a coordinator and a worker, from wherever things stand, to the end."""
     database = SqliteDatabase(path, is_durable=False)
     try:
-        desk = ReviewDesk(database)
-        rig = desk.rig
+        engine = ReviewEngine(database)
+        rig = engine.rig
         external_driver = ExternalDriver(
             store=rig.store,
             outputs=rig.outputs,
@@ -63,12 +63,12 @@ def drive(path: Path) -> Record:
                 return record
             (call,) = external_driver.next_calls(record)
             if call == "review":
-                desk.decides(record, "correct", by=WINDMILL, corrected={"provider": "E.ON"})
+                engine.decides(record, "correct", by=WINDMILL, corrected={"provider": "E.ON"})
             else:
                 external_driver.request_step(Step(record_id=record.id, stage=call, actor=WINDMILL))
             rig.settle()
             for work in rig.work():
-                desk.end(work, *MADE[work.stage])
+                engine.end(work, *MADE[work.stage])
             rig.settle()
         raise AssertionError(f"it never came to its end: {record}")
     finally:
@@ -102,7 +102,7 @@ def test_what_is_finished_is_not_done_again_wherever_the_process_was_cut(
         ended = drive(path)
 
         database = SqliteDatabase(path, is_durable=False)
-        rig = ReviewDesk(database).rig
+        rig = ReviewEngine(database).rig
         history = rig.store.history(ended.id)
         finished = Counter(mark.stage for mark in rig.outputs.attempts(ended.id))
         assert [each.target for each in history] == PATH

@@ -25,7 +25,7 @@ from stateward.ledger import (
     read_verifier,
     verify,
 )
-from tests.ledger.building import Clock, QuickDisk, a_ledger
+from tests.ledger.builders import Clock, QuickDisk, a_ledger
 from tests.ledger.receiver import receiving
 
 SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()

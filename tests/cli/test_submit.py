@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 
 
 def a_file(folder: Path, name: str, text: str | None = None) -> str:

@@ -11,33 +11,33 @@ from stateward.server import bulk
 from tests.server.api_client import STATEMENT, ApiClient, problem, serving, settings_at, statement
 
 
-def test_a_retry_and_a_cancel_are_kept_with_who_and_why(any_door: ApiClient) -> None:
-    door = any_door.with_key(name="anna", role="operator")
-    upload_id = door.sent()
+def test_a_retry_and_a_cancel_are_kept_with_who_and_why(any_api: ApiClient) -> None:
+    api = any_api.with_key(name="anna", role="operator")
+    upload_id = api.sent()
 
-    cancelled = door.post(f"/uploads/{upload_id}/cancel", json={"reason": "sent by mistake"})
-    retried = door.post(f"/records/{upload_id}/retry", json={"reason": "it was none"})
+    cancelled = api.post(f"/uploads/{upload_id}/cancel", json={"reason": "sent by mistake"})
+    retried = api.post(f"/records/{upload_id}/retry", json={"reason": "it was none"})
 
     assert (cancelled.status_code, cancelled.json()["status"]) == (200, "error")
     assert (retried.status_code, retried.json()["status"]) == (200, "queued_for_parse")
     assert retried.headers["etag"] == '"2"'
-    (key,) = any_door.app.keys.all()
-    history = door.get(f"/uploads/{upload_id}/history").json()["items"]
+    (key,) = any_api.app.keys.all()
+    history = api.get(f"/uploads/{upload_id}/history").json()["items"]
     assert [each["actor"] for each in history] == [f"person:anna@{key.id}"] * 3
     assert [each["metadata"].get("reason") for each in history] == [
         None,
         "sent by mistake",
         "it was none",
     ]
-    assert any_door.app.verify().is_sound
+    assert any_api.app.verify().is_sound
 
 
-def test_a_change_of_another_version_is_refused_with_the_present_one(any_door: ApiClient) -> None:
-    upload_id = any_door.sent()
+def test_a_change_of_another_version_is_refused_with_the_present_one(any_api: ApiClient) -> None:
+    upload_id = any_api.sent()
 
-    stale = any_door.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"3"'})
-    fitting = any_door.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"0"'})
-    any_version = any_door.post(f"/uploads/{upload_id}/retry", headers={"If-Match": "*"})
+    stale = any_api.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"3"'})
+    fitting = any_api.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"0"'})
+    any_version = any_api.post(f"/uploads/{upload_id}/retry", headers={"If-Match": "*"})
 
     assert (stale.status_code, problem(stale)) == (412, "stale")
     assert (stale.headers["etag"], stale.json()["version"]) == ('"0"', 0)
@@ -45,11 +45,11 @@ def test_a_change_of_another_version_is_refused_with_the_present_one(any_door: A
 
 
 def test_a_version_must_be_named_where_the_settings_say_so(tmp_path: Path) -> None:
-    with serving(settings_at(tmp_path / "data", require_if_match=True)) as door:
-        upload_id = door.sent()
+    with serving(settings_at(tmp_path / "data", require_if_match=True)) as api:
+        upload_id = api.sent()
 
-        without = door.post(f"/uploads/{upload_id}/cancel")
-        with_it = door.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"0"'})
+        without = api.post(f"/uploads/{upload_id}/cancel")
+        with_it = api.post(f"/uploads/{upload_id}/cancel", headers={"If-Match": '"0"'})
 
     assert (without.status_code, problem(without)) == (428, "if-match-required")
     assert with_it.status_code == 200
@@ -62,17 +62,17 @@ def test_an_if_match_that_is_none_of_ours_is_refused(shared: ApiClient, given: s
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
 
 
-def test_a_move_that_the_machine_lacks_is_refused_with_those_it_has(door: ApiClient) -> None:
-    upload_id = door.sent()
+def test_a_move_that_the_machine_lacks_is_refused_with_those_it_has(api: ApiClient) -> None:
+    upload_id = api.sent()
 
-    answer = door.post(f"/uploads/{upload_id}/retry")
+    answer = api.post(f"/uploads/{upload_id}/retry")
 
     assert (answer.status_code, problem(answer)) == (409, "impossible")
     assert (answer.json()["found"], answer.json()["allowed"]) == (
         "queued_for_parse",
         ["parsing", "error"],
     )
-    assert door.get(f"/uploads/{upload_id}").json()["version"] == 0
+    assert api.get(f"/uploads/{upload_id}").json()["version"] == 0
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_a_document_that_is_too_large_is_refused(shared: ApiClient) -> None:
 # Once
 
 
-def test_a_request_that_is_sent_again_gets_the_same_answer(any_door: ApiClient) -> None:
+def test_a_request_that_is_sent_again_gets_the_same_answer(any_api: ApiClient) -> None:
     once = {"Idempotency-Key": "monthly-2026-01"}
 
-    first = any_door.send(headers=once)
-    again = any_door.send(headers=once)
+    first = any_api.send(headers=once)
+    again = any_api.send(headers=once)
 
     assert (first.status_code, again.status_code) == (201, 201)
     assert again.content == first.content
@@ -114,43 +114,43 @@ def test_a_request_that_is_sent_again_gets_the_same_answer(any_door: ApiClient) 
     assert again.headers["location"] == first.headers["location"]
 
 
-def test_a_refusal_is_given_again_too(door: ApiClient) -> None:
-    upload_id = door.sent()
+def test_a_refusal_is_given_again_too(api: ApiClient) -> None:
+    upload_id = api.sent()
     once = {"Idempotency-Key": "k"}
 
-    refused = door.post(f"/uploads/{upload_id}/retry", headers=once)
-    door.post(f"/uploads/{upload_id}/cancel")
-    again = door.post(f"/uploads/{upload_id}/retry", headers=once)
+    refused = api.post(f"/uploads/{upload_id}/retry", headers=once)
+    api.post(f"/uploads/{upload_id}/cancel")
+    again = api.post(f"/uploads/{upload_id}/retry", headers=once)
 
     assert (refused.status_code, again.status_code) == (409, 409)
     assert again.content == refused.content
-    assert door.get(f"/uploads/{upload_id}").json()["status"] == "error"
+    assert api.get(f"/uploads/{upload_id}").json()["status"] == "error"
 
 
 @pytest.mark.parametrize("other", ["content", "field", "path", "if-match"])
-def test_a_key_that_was_used_for_another_request_is_refused(door: ApiClient, other: str) -> None:
+def test_a_key_that_was_used_for_another_request_is_refused(api: ApiClient, other: str) -> None:
     once = {"Idempotency-Key": "k"}
-    upload_id = door.sent()
+    upload_id = api.sent()
     if other in ("content", "field"):
-        door.send(statement(1), headers=once)
+        api.send(statement(1), headers=once)
         answer = (
-            door.send(statement(2), headers=once)
+            api.send(statement(2), headers=once)
             if other == "content"
-            else door.send(statement(1), headers=once, priority="9")
+            else api.send(statement(1), headers=once, priority="9")
         )
     else:
-        door.post(f"/uploads/{upload_id}/cancel", headers=once)
+        api.post(f"/uploads/{upload_id}/cancel", headers=once)
         path = f"/records/{upload_id}/cancel" if other == "path" else f"/uploads/{upload_id}/cancel"
-        answer = door.post(
+        answer = api.post(
             path, headers={**once, **({"If-Match": '"1"'} if other == "if-match" else {})}
         )
 
     assert (answer.status_code, problem(answer)) == (422, "key-reused")
 
 
-def test_the_same_key_means_another_request_for_another_caller(door: ApiClient) -> None:
-    anna = door.with_key(name="anna", role="submitter")
-    bert = door.with_key(name="bert", role="submitter")
+def test_the_same_key_means_another_request_for_another_caller(api: ApiClient) -> None:
+    anna = api.with_key(name="anna", role="submitter")
+    bert = api.with_key(name="bert", role="submitter")
 
     first = anna.send(statement(1), headers={"Idempotency-Key": "k"})
     other = bert.send(statement(2), headers={"Idempotency-Key": "k"})
@@ -158,10 +158,10 @@ def test_the_same_key_means_another_request_for_another_caller(door: ApiClient) 
     assert (first.status_code, other.status_code) == (201, 201)
 
 
-def test_the_same_request_while_the_first_still_runs_is_told_to_come_back(door: ApiClient) -> None:
+def test_the_same_request_while_the_first_still_runs_is_told_to_come_back(api: ApiClient) -> None:
     import socket
 
-    host, port = door.url.removeprefix("http://").split(":")
+    host, port = api.url.removeprefix("http://").split(":")
     head = (
         f"POST /uploads HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\nIdempotency-Key: k\r\n"
         "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
@@ -169,9 +169,9 @@ def test_the_same_request_while_the_first_still_runs_is_told_to_come_back(door: 
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(head.encode())
         time.sleep(0.2)
-        meanwhile = door.send(headers={"Idempotency-Key": "k"})
+        meanwhile = api.send(headers={"Idempotency-Key": "k"})
     deadline = time.monotonic() + 10
-    while (later := door.send(headers={"Idempotency-Key": "k"})).status_code == 409:
+    while (later := api.send(headers={"Idempotency-Key": "k"})).status_code == 409:
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -183,10 +183,10 @@ def test_the_same_request_while_the_first_still_runs_is_told_to_come_back(door: 
 def test_an_answer_is_given_again_by_a_service_that_was_started_anew(tmp_path: Path) -> None:
     settings = settings_at(tmp_path / "data")
     once = {"Idempotency-Key": "k"}
-    with serving(settings) as door:
-        first = door.send(headers=once)
-    with serving(settings) as door:
-        again = door.send(headers=once)
+    with serving(settings) as api:
+        first = api.send(headers=once)
+    with serving(settings) as api:
+        again = api.send(headers=once)
 
     assert again.content == first.content
     assert again.headers["idempotency-replayed"] == "true"
@@ -199,49 +199,49 @@ def test_a_key_of_a_request_that_cannot_be_one_is_refused(shared: ApiClient, key
     assert (answer.status_code, problem(answer)) == (400, "invalid-request")
 
 
-def test_many_at_once_make_one_record_each(door: ApiClient) -> None:
-    before = door.app.store.anchor().count
+def test_many_at_once_make_one_record_each(api: ApiClient) -> None:
+    before = api.app.store.anchor().count
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda n: door.send(statement(n % 20)).status_code, range(40)))
+        answers = list(pool.map(lambda n: api.send(statement(n % 20)).status_code, range(40)))
 
     assert sorted(answers) == [201] * 20 + [409] * 20
-    assert door.app.store.anchor().count == before + 20
-    assert door.app.verify().is_sound
+    assert api.app.store.anchor().count == before + 20
+    assert api.app.verify().is_sound
 
 
-def test_what_comes_while_the_writer_waits_is_committed_together(door: ApiClient) -> None:
+def test_what_comes_while_the_writer_waits_is_committed_together(api: ApiClient) -> None:
     with ThreadPoolExecutor(8) as pool:
-        with door.app.database.transaction():  # nobody else can write meanwhile
-            answers = [pool.submit(door.sent, statement(number)) for number in range(8)]
+        with api.app.database.transaction():  # nobody else can write meanwhile
+            answers = [pool.submit(api.sent, statement(number)) for number in range(8)]
             time.sleep(1.0)
         ids = [answer.result() for answer in answers]
 
     # A transaction gives all of its records one time.
-    assert len({door.app.record(each).created_at for each in ids}) <= 3
+    assert len({api.app.record(each).created_at for each in ids}) <= 3
 
 
 # Bulk
 
 
-def until_done(door: ApiClient, batch_id: str) -> dict[str, object]:
+def until_done(api: ApiClient, batch_id: str) -> dict[str, object]:
     deadline = time.monotonic() + 15
     while True:
-        batch: dict[str, object] = door.get(f"/batches/{batch_id}").json()
+        batch: dict[str, object] = api.get(f"/batches/{batch_id}").json()
         if batch["status"] != "running":
             return batch
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_a_bulk_action_is_foreseen_done_and_counted(any_door: ApiClient) -> None:
-    door = any_door
-    ids = [door.sent(statement(number)) for number in range(5)]
-    door.post(f"/uploads/{ids[0]}/cancel")
+def test_a_bulk_action_is_foreseen_done_and_counted(any_api: ApiClient) -> None:
+    api = any_api
+    ids = [api.sent(statement(number)) for number in range(5)]
+    api.post(f"/uploads/{ids[0]}/cancel")
     asked = {"action": "cancel", "query": "machine:upload", "reason": "all of it"}
 
-    foreseen = door.post("/batches", json={**asked, "dry_run": True})
-    begun = door.post("/batches", json=asked)
-    done = until_done(door, begun.json()["id"])
+    foreseen = api.post("/batches", json={**asked, "dry_run": True})
+    begun = api.post("/batches", json=asked)
+    done = until_done(api, begun.json()["id"])
 
     assert foreseen.status_code == 200
     assert foreseen.json()["by_status"] == {"queued_for_parse": 4, "error": 1}
@@ -251,20 +251,20 @@ def test_a_bulk_action_is_foreseen_done_and_counted(any_door: ApiClient) -> None
     assert begun.headers["location"] == f"/batches/{begun.json()['id']}"
     assert (done["status"], done["expected"], done["matched"], done["applied"]) == ("done", 5, 5, 4)
     assert done["refused"] == {"impossible": 1}
-    assert door.get("/batches").json()["items"][0] == done
-    history = door.get(f"/uploads/{ids[4]}/history").json()["items"]
+    assert api.get("/batches").json()["items"][0] == done
+    history = api.get(f"/uploads/{ids[4]}/history").json()["items"]
     assert history[-1]["metadata"]["reason"] == "all of it"
 
 
-def test_records_can_be_named_for_a_bulk_action(door: ApiClient) -> None:
-    ids = [door.sent(statement(number)) for number in range(3)]
+def test_records_can_be_named_for_a_bulk_action(api: ApiClient) -> None:
+    ids = [api.sent(statement(number)) for number in range(3)]
 
-    begun = door.post("/batches", json={"action": "cancel", "ids": ids[:2]})
-    done = until_done(door, begun.json()["id"])
-    unknown = door.post("/batches", json={"action": "cancel", "ids": [ids[0], "UL_nothing"]})
+    begun = api.post("/batches", json={"action": "cancel", "ids": ids[:2]})
+    done = until_done(api, begun.json()["id"])
+    unknown = api.post("/batches", json={"action": "cancel", "ids": [ids[0], "UL_nothing"]})
 
     assert (done["matched"], done["applied"]) == (2, 2)
-    assert door.get(f"/uploads/{ids[2]}").json()["status"] == "queued_for_parse"
+    assert api.get(f"/uploads/{ids[2]}").json()["status"] == "queued_for_parse"
     assert (unknown.status_code, problem(unknown)) == (404, "not-found")
 
 
@@ -290,12 +290,12 @@ def test_a_bulk_action_on_nothing_in_particular_is_refused(
 
 def test_a_bulk_action_that_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
     settings = settings_at(tmp_path / "data")
-    with serving(settings) as door:
+    with serving(settings) as api:
         for number in range(4):
-            door.sent(statement(number))
-        with door.app.database.transaction():
+            api.sent(statement(number))
+        with api.app.database.transaction():
             batch = bulk.begin(
-                door.app,
+                api.app,
                 "cancel",
                 text="machine:upload",
                 ids=(),
@@ -304,19 +304,19 @@ def test_a_bulk_action_that_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
                 reason=None,
             )
 
-    with serving(settings) as door:
-        done = until_done(door, batch.id)
+    with serving(settings) as api:
+        done = until_done(api, batch.id)
 
     assert (done["status"], done["applied"]) == ("done", 4)
 
 
-def test_a_bulk_action_can_be_aborted(door: ApiClient) -> None:
-    ids = [door.sent(statement(number)) for number in range(3)]
+def test_a_bulk_action_can_be_aborted(api: ApiClient) -> None:
+    ids = [api.sent(statement(number)) for number in range(3)]
     with (
-        door.app.database.transaction()
+        api.app.database.transaction()
     ):  # nobody carries this one out, so that it can be met in the middle
         batch = bulk.begin(
-            door.app,
+            api.app,
             "cancel",
             text="machine:upload",
             ids=(),
@@ -325,21 +325,21 @@ def test_a_bulk_action_can_be_aborted(door: ApiClient) -> None:
             reason=None,
         )
 
-    stale = door.post(f"/batches/{batch.id}/abort", headers={"If-Match": '"7"'})
-    aborted = door.post(f"/batches/{batch.id}/abort")
-    again = door.post(f"/batches/{batch.id}/abort")
-    bulk.step(door.app, batch.id)
+    stale = api.post(f"/batches/{batch.id}/abort", headers={"If-Match": '"7"'})
+    aborted = api.post(f"/batches/{batch.id}/abort")
+    again = api.post(f"/batches/{batch.id}/abort")
+    bulk.step(api.app, batch.id)
 
     assert (stale.status_code, problem(stale), stale.headers["etag"]) == (412, "stale", '"0"')
     assert (aborted.status_code, aborted.json()["status"]) == (200, "aborted")
     assert (again.status_code, problem(again)) == (409, "impossible")
-    assert door.get(f"/uploads/{ids[0]}").json()["status"] == "queued_for_parse"
+    assert api.get(f"/uploads/{ids[0]}").json()["status"] == "queued_for_parse"
 
 
-def test_two_who_carry_out_one_bulk_action_act_on_each_record_once(any_door: ApiClient) -> None:
+def test_two_who_carry_out_one_bulk_action_act_on_each_record_once(any_api: ApiClient) -> None:
     for number in range(6):
-        any_door.sent(statement(number))
-    app = any_door.app
+        any_api.sent(statement(number))
+    app = any_api.app
     with app.database.transaction():
         batch = bulk.begin(
             app, "cancel", text="machine:upload", ids=(), machines=(), actor="person:x", reason=None
@@ -357,18 +357,18 @@ def test_two_who_carry_out_one_bulk_action_act_on_each_record_once(any_door: Api
     for each in several:
         each.join(20)
 
-    done = any_door.get(f"/batches/{batch.id}").json()
+    done = any_api.get(f"/batches/{batch.id}").json()
     assert (done["status"], done["matched"], done["applied"], done["refused"]) == ("done", 6, 6, {})
 
 
 # Pauses
 
 
-def test_a_stage_is_paused_and_resumed(door: ApiClient) -> None:
-    paused = door.post("/machines/upload/pause", json={"stage": "parse", "reason": "mending"})
-    listed = door.get("/pauses").json()["items"]
-    resumed = door.post("/machines/upload/resume", json={"stage": "parse"})
-    unknown = door.post("/machines/upload/pause", json={"stage": "prase"})
+def test_a_stage_is_paused_and_resumed(api: ApiClient) -> None:
+    paused = api.post("/machines/upload/pause", json={"stage": "parse", "reason": "mending"})
+    listed = api.get("/pauses").json()["items"]
+    resumed = api.post("/machines/upload/resume", json={"stage": "parse"})
+    unknown = api.post("/machines/upload/pause", json={"stage": "prase"})
 
     assert paused.json() == {
         "machine": "upload",
@@ -379,13 +379,13 @@ def test_a_stage_is_paused_and_resumed(door: ApiClient) -> None:
     assert [(each["stage"], each["reason"]) for each in listed] == [("parse", "mending")]
     assert resumed.json()["was_paused"] is True
     assert (unknown.status_code, problem(unknown)) == (422, "unknown-value")
-    assert door.get("/pauses").json()["items"] == []
+    assert api.get("/pauses").json()["items"] == []
 
 
 def test_what_was_promised_is_kept_when_the_service_is_stopped(tmp_path: Path) -> None:
     settings = settings_at(tmp_path / "data")
     taken: list[str] = []
-    with serving(settings) as door:
-        taken += [door.sent(STATEMENT + b"x;%d\n" % number) for number in range(5)]
-    with serving(settings) as door:
-        assert {each["upload_id"] for each in door.get("/uploads").json()["items"]} == set(taken)
+    with serving(settings) as api:
+        taken += [api.sent(STATEMENT + b"x;%d\n" % number) for number in range(5)]
+    with serving(settings) as api:
+        assert {each["upload_id"] for each in api.get("/uploads").json()["items"]} == set(taken)

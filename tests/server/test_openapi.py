@@ -35,10 +35,10 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
         rate_per_minute=1_000_000,
         burst=100_000,
     )
-    with serving(own) as door:
+    with serving(own) as api:
         for number in range(3):
-            door.sent(statement(number))
-        yield door
+            api.sent(statement(number))
+        yield api
 
 
 CHECKED: list[Any] = [check for check in CHECKS.get_all() if check.__name__ not in LEFT_OUT]
@@ -88,7 +88,7 @@ def test_every_operation_is_described_whole() -> None:
             assert "Idempotency-Key" in names, place
 
 
-def test_the_document_is_the_same_at_the_door(asked: ApiClient) -> None:
+def test_the_document_is_the_same_over_http(asked: ApiClient) -> None:
     assert asked.get("/openapi.json").json() == json.loads(json.dumps(described()))
     assert described()["openapi"].startswith("3.1")
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from stateward.cli.exit_codes import Exit
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 
 
 def test_a_sound_history_is_said_to_be_sound(demo: Shell) -> None:

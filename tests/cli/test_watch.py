@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
-from tests.cli.calling import Shell, arguments
+from tests.cli.shell import Shell, arguments
 
 ROW = "Date,Text,Amount\n2026-01-05,{name},-1.00\n"
 

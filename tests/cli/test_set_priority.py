@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 
 
 @pytest.fixture

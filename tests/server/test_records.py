@@ -11,8 +11,8 @@ import pytest
 from tests.server.api_client import ApiClient, problem, serving, settings_at
 
 
-def newest(door: ApiClient) -> str:
-    return str(door.get("/uploads?status=normalized&limit=1").json()["items"][0]["upload_id"])
+def newest(api: ApiClient) -> str:
+    return str(api.get("/uploads?status=normalized&limit=1").json()["items"][0]["upload_id"])
 
 
 def test_a_version_is_an_etag_and_is_not_sent_twice(worked: ApiClient) -> None:
@@ -204,32 +204,32 @@ def test_a_method_that_is_not_there_is_named_with_those_that_are(worked: ApiClie
     assert asked.headers["allow"] == "GET, OPTIONS, POST"
 
 
-def test_waiting_ends_when_the_record_has_ended(any_door: ApiClient) -> None:
-    upload_id = any_door.sent()
+def test_waiting_ends_when_the_record_has_ended(any_api: ApiClient) -> None:
+    upload_id = any_api.sent()
     seen: list[Any] = []
     waiting = threading.Thread(
-        target=lambda: seen.append(any_door.get(f"/uploads/{upload_id}?wait=20s").json())
+        target=lambda: seen.append(any_api.get(f"/uploads/{upload_id}?wait=20s").json())
     )
     waiting.start()
     time.sleep(0.1)
     assert seen == []
 
-    any_door.work()
+    any_api.work()
     waiting.join(10)
 
     assert seen[0]["status"] == "normalized"
 
 
-def test_waiting_with_an_etag_ends_at_the_next_change_or_with_304(door: ApiClient) -> None:
-    upload_id = door.sent()
+def test_waiting_with_an_etag_ends_at_the_next_change_or_with_304(api: ApiClient) -> None:
+    upload_id = api.sent()
     known = {"If-None-Match": '"0"'}
 
     began = time.monotonic()
-    quiet = door.get(f"/uploads/{upload_id}?wait=0.2s", headers=known)
+    quiet = api.get(f"/uploads/{upload_id}?wait=0.2s", headers=known)
     took = time.monotonic() - began
-    timer = threading.Timer(0.2, lambda: door.post(f"/uploads/{upload_id}/cancel"))
+    timer = threading.Timer(0.2, lambda: api.post(f"/uploads/{upload_id}/cancel"))
     timer.start()
-    changed = door.get(f"/uploads/{upload_id}?wait=20", headers=known)
+    changed = api.get(f"/uploads/{upload_id}?wait=20", headers=known)
     timer.join()
 
     assert quiet.status_code == 304
@@ -266,22 +266,22 @@ def test_pages_are_no_longer_than_the_settings_say(tmp_path: Path) -> None:
 
     settings = settings_at(tmp_path / "data")
     settings = replace(settings, limits=replace(settings.limits, page_rows_max=2))
-    with serving(settings) as door:
+    with serving(settings) as api:
         for number in range(3):
-            door.sent(b"a;b\n1;%d\n" % number)
+            api.sent(b"a;b\n1;%d\n" % number)
 
-        assert len(door.get("/uploads?limit=100").json()["items"]) == 2
+        assert len(api.get("/uploads?limit=100").json()["items"]) == 2
 
 
 def test_no_more_is_under_way_than_the_settings_say(tmp_path: Path) -> None:
-    with serving(settings_at(tmp_path / "data", requests_max=1)) as door:
-        upload_id = door.sent()
-        waiting = threading.Thread(target=lambda: door.get(f"/uploads/{upload_id}?wait=1s"))
+    with serving(settings_at(tmp_path / "data", requests_max=1)) as api:
+        upload_id = api.sent()
+        waiting = threading.Thread(target=lambda: api.get(f"/uploads/{upload_id}?wait=1s"))
         waiting.start()
         time.sleep(0.3)
-        busy = door.get("/uploads")
+        busy = api.get("/uploads")
         waiting.join()
-        later = door.get("/uploads")
+        later = api.get("/uploads")
 
     assert (busy.status_code, problem(busy)) == (503, "unavailable")
     assert busy.headers["retry-after"] == "1"

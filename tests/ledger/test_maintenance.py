@@ -14,17 +14,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stateward.core.errors import InvalidRequest
-from stateward.ledger import (
-    Keeper,
-    Keeping,
-    Ledger,
-    LedgerState,
-    last_time,
-    next_time,
-    verify,
-)
+from stateward.ledger import Keeper, Keeping, Ledger, LedgerState, last_time, next_time, verify
 from stateward.ledger.schedule import time_of_day, zone_named
-from tests.ledger.building import DAY_S, Clock, QuickDisk
+from tests.ledger.builders import DAY_S, Clock, QuickDisk
 from tests.ledger.receiver import receiving
 
 ZONES = ("Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC")

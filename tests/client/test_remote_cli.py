@@ -31,21 +31,21 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[ApiClient]:
+def api(tmp_path: Path) -> Iterator[ApiClient]:
     with serving(settings_at(tmp_path / "data")) as found:
         yield found
 
 
-def far(context: ApiClient, *args: str, **how: Any) -> Result:  # noqa: ANN401 - click's own words
-    return CliRunner().invoke(cli, ["--server", context.url, *args], **how)
+def far(api: ApiClient, *args: str, **how: Any) -> Result:  # noqa: ANN401 - click's own words
+    return CliRunner().invoke(cli, ["--server", api.url, *args], **how)
 
 
-def near(context: ApiClient, *args: str) -> Result:
-    return CliRunner().invoke(cli, ["--data", str(context.app.settings.data_path), *args])
+def near(api: ApiClient, *args: str) -> Result:
+    return CliRunner().invoke(cli, ["--data", str(api.app.settings.data_path), *args])
 
 
-def ids(context: ApiClient) -> list[str]:
-    return [each.id for each in context.app.find(context.app.query(""))]
+def ids(api: ApiClient) -> list[str]:
+    return [each.id for each in api.app.find(api.app.query(""))]
 
 
 @pytest.mark.parametrize(
@@ -87,19 +87,19 @@ def test_what_is_said_from_afar_is_what_is_said_nearby(worked: ApiClient, args: 
     assert there.stderr == here.stderr
 
 
-def test_documents_are_sent_and_waited_for_from_afar(context: ApiClient, tmp_path: Path) -> None:
+def test_documents_are_sent_and_waited_for_from_afar(api: ApiClient, tmp_path: Path) -> None:
     file = tmp_path / "january.csv"
     file.write_bytes(statement(1))
 
     sent = far(
-        context, "submit", str(file), "--source-type", "bank_csv", "--label", "client=42", "--json"
+        api, "submit", str(file), "--source-type", "bank_csv", "--label", "client=42", "--json"
     )
-    again = far(context, "submit", "-", "--name", "piped.csv", "--json", input=statement(1))
+    again = far(api, "submit", "-", "--name", "piped.csv", "--json", input=statement(1))
     refused = far(
-        context, "submit", str(tmp_path / "nothing.csv"), str(file), "--source-type", "bank_cvs"
+        api, "submit", str(tmp_path / "nothing.csv"), str(file), "--source-type", "bank_cvs"
     )
-    context.work()
-    waited = far(context, "submit", str(file), "--wait", "--timeout", "20")
+    api.work()
+    waited = far(api, "submit", str(file), "--wait", "--timeout", "20")
 
     (row,) = json.loads(sent.stdout)
     assert (sent.exit_code, row["outcome"], row["status"]) == (0, "new", "queued_for_parse")
@@ -108,15 +108,15 @@ def test_documents_are_sent_and_waited_for_from_afar(context: ApiClient, tmp_pat
     assert refused.exit_code == 4
     assert "there is no source type 'bank_cvs'" in refused.stderr
     assert (waited.exit_code, "ended in normalized" in waited.stderr) == (0, True)
-    assert context.app.record(row["id"]).labels["client"] == "42"
+    assert api.app.record(row["id"]).labels["client"] == "42"
 
 
-def test_actions_from_afar_are_done_and_kept_with_their_key(context: ApiClient) -> None:
-    _, key = context.app.new_key("anna", role="operator")
+def test_actions_from_afar_are_done_and_kept_with_their_key(api: ApiClient) -> None:
+    _, key = api.app.new_key("anna", role="operator")
     for number in range(3):
-        context.app.submit(statement(number), labels={"source_type": "bank_csv"})
-    first = ids(context)[0]
-    environ = {"STATEWARD_KEY": key, "STATEWARD_SERVER": context.url}
+        api.app.submit(statement(number), labels={"source_type": "bank_csv"})
+    first = ids(api)[0]
+    environ = {"STATEWARD_KEY": key, "STATEWARD_SERVER": api.url}
 
     one = CliRunner().invoke(cli, ["cancel", first, "--reason", "by mistake"], env=environ)
     many = CliRunner().invoke(
@@ -126,13 +126,13 @@ def test_actions_from_afar_are_done_and_kept_with_their_key(context: ApiClient) 
     resumed = CliRunner().invoke(
         cli, ["resume", "upload", "--stage", "parse", "--json"], env=environ
     )
-    without = far(context, "list")
+    without = far(api, "list")
 
     assert (one.exit_code, "→ error (cancel.requested" in one.stdout) == (0, True), one.stderr
     assert json.loads(many.stdout)["applied"] == 2
     assert many.exit_code == 4  # the first was refused
     assert (paused.exit_code, json.loads(resumed.stdout)["was_paused"]) == (0, True)
-    assert context.app.history(first)[-1].actor.startswith("person:anna@")
+    assert api.app.history(first)[-1].actor.startswith("person:anna@")
     assert (without.exit_code, "STATEWARD_KEY" in without.stderr) == (4, True)
 
 
@@ -162,17 +162,17 @@ def test_an_address_that_is_none_is_refused(server: str) -> None:
     assert "password" not in done.stderr
 
 
-def test_reviews_are_decided_from_afar_as_they_are_here(context: ApiClient) -> None:
-    first, second = waiting(context.app), waiting(context.app)
+def test_reviews_are_decided_from_afar_as_they_are_here(api: ApiClient) -> None:
+    first, second = waiting(api.app), waiting(api.app)
 
-    listed = [each["id"] for each in json.loads(far(context, "review", "list", "--json").stdout)]
-    shown = [way(context, "review", "show", first.id) for way in (far, near)]
-    taken = far(context, "review", "claim", first.id)
-    refused = near(context, "review", "approve", first.id)
-    wrong = far(context, "review", "correct", first.id, "--set", "monthly_rate=cheap")
-    approved = far(context, "review", "approve", first.id, "--notes", "seen")
-    again = far(context, "review", "approve", first.id)
-    far(context, "review", "reject", second.id, "--notes", "no")
+    listed = [each["id"] for each in json.loads(far(api, "review", "list", "--json").stdout)]
+    shown = [way(api, "review", "show", first.id) for way in (far, near)]
+    taken = far(api, "review", "claim", first.id)
+    refused = near(api, "review", "approve", first.id)
+    wrong = far(api, "review", "correct", first.id, "--set", "monthly_rate=cheap")
+    approved = far(api, "review", "approve", first.id, "--notes", "seen")
+    again = far(api, "review", "approve", first.id)
+    far(api, "review", "reject", second.id, "--notes", "no")
 
     assert listed == [first.id, second.id]
     assert shown[0].stdout == shown[1].stdout
@@ -180,5 +180,5 @@ def test_reviews_are_decided_from_afar_as_they_are_here(context: ApiClient) -> N
     assert [each.exit_code for each in (refused, wrong, approved, again)] == [5, 4, 0, 5]
     assert "monthly_rate" in wrong.stderr
     assert "decided it already" in again.stderr
-    assert context.app.record(second.id).status == "rejected"
-    assert "run it there" in far(context, "review", "export", "--gold", "-").stderr
+    assert api.app.record(second.id).status == "rejected"
+    assert "run it there" in far(api, "review", "export", "--gold", "-").stderr

@@ -12,7 +12,7 @@ from stateward.cli.exit_codes import Exit
 from stateward.core.model import OUTSIDE, SEQUENCING
 from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
-from tests.cli.calling import Shell
+from tests.cli.shell import Shell
 from tests.server.contracts import waiting
 
 RIGHT = {

@@ -11,8 +11,8 @@ import pytest
 
 from stateward.cli.exit_codes import Exit
 from stateward.ledger import Ledger, LedgerState
-from tests.cli.calling import Shell, arguments
-from tests.ledger.building import Clock
+from tests.cli.shell import Shell, arguments
+from tests.ledger.builders import Clock
 from tests.ledger.receiver import receiving
 
 DEADLINE_S = 30.0

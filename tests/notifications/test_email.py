@@ -6,20 +6,15 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from stateward.core.model import (
-    SECOND,
-    Applied,
-    Event,
-    event_id,
-)
+from stateward.core.model import SECOND, Applied, Event, event_id
 from stateward.engine.coordinator import Submission
 from stateward.notifications.email import Email, planned
 from stateward.notifications.smtp import Mailbox, Mailer, composed
 from stateward.transport import WorkerInfo
 from tests.notifications.certificates import Authority
 from tests.notifications.conftest import Hands, Maker, deliver, on_each_store
-from tests.notifications.postbox import taking_mail
 from tests.notifications.receivers import receiving
+from tests.notifications.smtp_server import taking_mail
 
 BOX = Mailbox(
     sender="stateward@example.com",

@@ -1,0 +1,87 @@
+"""When a worker counts as silent: judged by whether its word changes, on a monotonic clock."""
+
+from stateward.engine.coordinator import LeaseTracker
+from stateward.transport import WorkerInfo
+
+
+class Ticks:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def a_worker(name: str = "w1", *, seen_at: int = 0) -> WorkerInfo:
+    return WorkerInfo(
+        id=name, host="h", pid=1, life="1", runners=(), slots=1, inline_slots=1,
+        started_at=0, seen_at=seen_at,
+    )  # fmt: skip
+
+
+def tracker(ticks: Ticks) -> LeaseTracker:
+    return LeaseTracker(lease_s=15.0, ticks=ticks)
+
+
+def test_a_worker_that_says_nothing_new_for_a_lease_is_silent() -> None:
+    ticks = Ticks()
+    leases = tracker(ticks)
+
+    assert leases.expired([a_worker()]) == set()
+    ticks.now += 15
+    assert leases.expired([a_worker()]) == set()
+    ticks.now += 0.1
+
+    assert leases.expired([a_worker()]) == {"w1"}
+
+
+def test_a_worker_whose_clock_is_a_year_off_is_alive() -> None:
+    ticks = Ticks()
+    leases = tracker(ticks)
+
+    for beat in range(10):
+        year = 365 * 86_400 * 1_000_000
+        assert leases.expired([a_worker(seen_at=-year + beat)]) == set()
+        ticks.now += 10
+
+
+def test_a_time_that_goes_back_is_a_sign_of_life() -> None:
+    ticks = Ticks()
+    leases = tracker(ticks)
+    leases.expired([a_worker(seen_at=3_600_000_000)])
+    ticks.now += 14
+
+    assert leases.expired([a_worker(seen_at=5)]) == set()
+    ticks.now += 14
+
+    assert leases.expired([a_worker(seen_at=5)]) == set()
+
+
+def test_a_worker_seen_for_the_first_time_has_a_whole_lease() -> None:
+    ticks = Ticks()
+    leases = tracker(ticks)
+    leases.expired([a_worker("w1", seen_at=1)])
+    ticks.now += 16
+
+    assert leases.expired([a_worker("w1", seen_at=1), a_worker("w2", seen_at=1)]) == {"w1"}
+
+
+def test_a_worker_that_comes_back_counts_as_new() -> None:
+    ticks = Ticks()
+    leases = tracker(ticks)
+    leases.expired([a_worker()])
+    ticks.now += 16
+    leases.expired([])
+
+    assert leases.expired([a_worker()]) == set()
+
+
+def test_after_an_outage_no_worker_is_silent() -> None:
+    ticks = Ticks()
+    leases = tracker(ticks)
+    leases.expired([a_worker()])
+    ticks.now += 100
+
+    leases.forget()
+
+    assert leases.expired([a_worker()]) == set()
