@@ -38,10 +38,10 @@ PAYING = declare(
 @runner("paying.ask")
 def ask(job: Job) -> dict[str, Any]:
     """Ask the seller whose port the document names; whoever dies afterwards has still paid only once."""
-    answer = job.kept("answer")
+    answer = job.load("answer")
     if answer is None:
         with socket.create_connection(("127.0.0.1", int(job.text()))) as seller:
             answer = seller.recv(100)
-        job.keep("answer", answer)
+        job.save("answer", answer)
         os.kill(os.getpid(), signal.SIGKILL)
     return {"answer": answer.decode()}

@@ -108,9 +108,9 @@ def test_a_runner_can_do_what_a_worker_does(
         assert outputs.write([Output(mark, ((1, '[{"n":1}]'),))]) == [True]
         bus.report([fact])
         bus.request_work()
-    outputs.keep("R1", "parse", "answer", b"dear", at=1)
+    outputs.save_value("R1", "parse", "answer", b"dear", at=1)
 
-    assert outputs.kept("R1", "parse", "answer") == b"dear"
+    assert outputs.load_value("R1", "parse", "answer") == b"dear"
     assert heard.wait(WAIT_S)
     assert [each.event for each in Bus(database).next_events(limit=10)] == [fact]
     assert outputs.chunks("R1", 1) == ['[{"n":1}]']

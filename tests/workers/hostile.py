@@ -58,18 +58,18 @@ def scratch(job: Job) -> dict[str, Any]:
 
 @runner("good.pay_once")
 def pay_once(job: Job) -> dict[str, Any]:
-    """Ask for something dear, keep the answer, and die the first time."""
-    answer = job.kept("answer")
+    """Ask for something dear, save the answer, and die the first time."""
+    answer = job.load("answer")
     if answer is None:
-        job.keep("answer", b"paid by " + str(job.attempt).encode() + b"\x00\xff")
-        job.keep("answer", b"what was kept first stays")
+        job.save("answer", b"paid by " + str(job.attempt).encode() + b"\x00\xff")
+        job.save("answer", b"what was kept first stays")
         os.kill(os.getpid(), signal.SIGKILL)
-    return {"answer": (answer or b"").hex(), "other": job.kept("other")}
+    return {"answer": (answer or b"").hex(), "other": job.load("other")}
 
 
-@runner("bad.keep_too_much")
-def keep_too_much(job: Job) -> None:
-    channel, message = _channel(), {"type": "keep", "number": 0, "name": "x" * 500, "data": ""}
+@runner("bad.save_too_much")
+def save_too_much(job: Job) -> None:
+    channel, message = _channel(), {"type": "save", "number": 0, "name": "x" * 500, "data": ""}
     payload = json.dumps(message).encode()
     os.write(channel, len(payload).to_bytes(4, "big") + payload)
     time.sleep(FOR_EVER_S)

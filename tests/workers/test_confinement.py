@@ -51,7 +51,7 @@ def test_a_connection_that_is_forbidden_says_so(slot: ChildSlot) -> None:
     assert result.message == "PermissionError: [Errno 13] Permission denied"
 
 
-def test_what_was_kept_outlives_a_kill_and_the_first_word_stays(slot: ChildSlot) -> None:
+def test_saved_values_outlive_a_kill_and_the_first_one_wins(slot: ChildSlot) -> None:
     saved_values = UnsavedValues()
     child = slot.idle_child()
 
@@ -67,11 +67,11 @@ def test_what_was_kept_outlives_a_kill_and_the_first_word_stays(slot: ChildSlot)
     assert only_item(second) == {"answer": b"paid by 1\x00\xff".hex(), "other": None}
 
 
-def test_a_job_whose_worker_cannot_keep_anything_fails_and_may_be_tried_again(
+def test_a_job_whose_worker_cannot_load_a_saved_value_fails_and_may_be_tried_again(
     slot: ChildSlot,
 ) -> None:
     class Broken(UnsavedValues):
-        def kept(self, name: str) -> bytes | None:
+        def load(self, name: str) -> bytes | None:
             raise StoreUnreachable("the database is away")
 
     child = slot.idle_child()
@@ -83,8 +83,8 @@ def test_a_job_whose_worker_cannot_keep_anything_fails_and_may_be_tried_again(
     slot.works()
 
 
-def test_who_asks_to_keep_what_no_kit_would_is_killed(slot: ChildSlot) -> None:
-    assert slot.fails("bad.keep_too_much").code == "RUNNER_BROKE_PROTOCOL"
+def test_a_child_that_saves_what_the_sdk_refuses_is_killed(slot: ChildSlot) -> None:
+    assert slot.fails("bad.save_too_much").code == "RUNNER_BROKE_PROTOCOL"
 
 
 @needs_landlock

@@ -251,3 +251,14 @@ def test_each_line_is_one_line_for_every_reader() -> None:
 
 def test_a_job_made_by_hand_can_log() -> None:
     a_job().log("nobody reads it")
+
+
+def test_the_old_names_of_saved_values_still_work_and_name_the_new_ones() -> None:
+    job = Job(record_id="R1", stage="parse")
+
+    with pytest.warns(DeprecationWarning, match=r"job\.save\(\)"):
+        job.keep("answer", b"42")
+    with pytest.warns(DeprecationWarning, match=r"job\.load\(\)"):
+        found = job.kept("answer")
+
+    assert found == job.load("answer") == b"42"

@@ -59,7 +59,7 @@ ITEM_CHUNKS = Table(
     },
     key=("record_id", "version", "chunk"),
 )
-KEPT = Table(
+SAVED_VALUES = Table(
     "saved_values",
     {"record_id": "text", "stage": "text", "name": "text", "data": "text", "at": "bigint"},
     key=("record_id", "stage", "name"),
@@ -225,13 +225,13 @@ class Outputs:
         )
         return _decode_facts(str(found[0][0])) if found else {}
 
-    def keep(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
-        """Keep bytes for all attempts of a stage, durably, at once; what was kept first stays."""
+    def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
+        """Store bytes for all attempts of a stage; durable on return. The first value under a name wins."""
         row: Row = (record_id, stage, name, b64encode(data).decode(), at)
-        self._database.insert_new(KEPT, [row])
+        self._database.insert_new(SAVED_VALUES, [row])
 
-    def kept(self, record_id: str, stage: str, name: str) -> bytes | None:
-        """What an attempt of the stage kept under a name, if any did."""
+    def load_value(self, record_id: str, stage: str, name: str) -> bytes | None:
+        """The value that an attempt at the stage saved under a name, or None."""
         found = self._database.rows(
             "SELECT data FROM saved_values WHERE record_id = :record_id AND stage = :stage AND name = :name",
             record_id=record_id,

@@ -149,29 +149,29 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
     is_retryable: bool
 
 
-class Keep(msgspec.Struct, frozen=True, kw_only=True, tag="keep"):
-    """Something to keep for later attempts; the job waits until it is kept."""
+class SaveValue(msgspec.Struct, frozen=True, kw_only=True, tag="save"):
+    """A value to save for later attempts; the job waits until it is durable."""
 
     number: int
     name: str
     data: bytes
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
-    """Asks what was kept under a name."""
+class LoadValue(msgspec.Struct, frozen=True, kw_only=True, tag="load"):
+    """A request for the value that was saved under a name."""
 
     number: int
     name: str
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """The worker's answer to `Keep` and `Look`. `trouble` says why it could do neither."""
+class SavedValueReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker's reply to `SaveValue` and `LoadValue`; `error` is empty when it succeeded."""
 
     data: bytes | None = None
-    trouble: str = ""
+    error: str = ""
 
 
-Reply: TypeAlias = Ready | Line | Items | Done | Fault | Keep | Look
+Reply: TypeAlias = Ready | Line | Items | Done | Fault | SaveValue | LoadValue
 
 
 def frame(payload: bytes) -> bytes:
@@ -361,29 +361,30 @@ def work(
 
 
 class ChildSavedValues:
-    """Has the worker keep things: this process can write nothing that outlives it."""
+    """Saved values by way of the worker: this process can write nothing that outlives it."""
 
     def __init__(self, channel: Channel, number: int) -> None:
         self._channel = channel
         self._number = number
         self._lock = threading.Lock()
 
-    def keep(self, name: str, data: bytes) -> None:
-        self._ask(Keep(number=self._number, name=name, data=data))
+    def save(self, name: str, data: bytes) -> None:
+        self._request(SaveValue(number=self._number, name=name, data=data))
 
-    def kept(self, name: str) -> bytes | None:
-        return self._ask(Look(number=self._number, name=name)).data
+    def load(self, name: str) -> bytes | None:
+        return self._request(LoadValue(number=self._number, name=name)).data
 
-    def _ask(self, question: Keep | Look) -> Told:
+    def _request(self, request: SaveValue | LoadValue) -> SavedValueReply:
+        # One request at a time: replies carry no number, so the next frame must be the reply to this request.
         with self._lock:
-            self._channel.send(question)
+            self._channel.send(request)
             payload = self._channel.read()
         if payload is None:
             raise TransientFailure("the worker is gone", code="NOT_KEPT")
-        told = msgspec.json.decode(payload, type=Told)
-        if told.trouble:
-            raise TransientFailure(told.trouble, code="NOT_KEPT")
-        return told
+        reply = msgspec.json.decode(payload, type=SavedValueReply)
+        if reply.error:
+            raise TransientFailure(reply.error, code="NOT_KEPT")
+        return reply
 
 
 class WireLog:

@@ -41,12 +41,12 @@ from stateward.workers.sdk import (
     CHUNK_ITEMS_MAX,
     CODE_CHARS_MAX,
     FACTS_BYTES_MAX,
-    KEPT_BYTES_MAX,
-    KEPT_NAME_CHARS_MAX,
     KIB,
     LABEL_CHARS_MAX,
     LINE_CHARS_MAX,
     NUL_ESCAPED,
+    SAVED_BYTES_MAX,
+    SAVED_NAME_CHARS_MAX,
     AttemptLog,
     Chunks,
     Completed,
@@ -71,7 +71,7 @@ PIPE_BYTES = READS_MAX * READ_BYTES
 SMALL_READS_MAX = 50
 PACE_S = 0.005
 FRAME_SLACK_BYTES = 256 * KIB
-QUESTIONS_MAX = 1000
+SAVED_VALUE_REQUESTS_MAX = 1000
 BROKE_PROTOCOL = "RUNNER_BROKE_PROTOCOL"
 # After these the process may be short of memory, half shut down, or full of files.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
@@ -331,10 +331,10 @@ class Child:
             return None
         if self._attempt is None or not self._attempt.is_sent:
             raise ProtocolViolation("it spoke without being asked")
-        if isinstance(reply, inside.Keep | inside.Look):
+        if isinstance(reply, inside.SaveValue | inside.LoadValue):
             if self._wire.wants_write:
                 raise ProtocolViolation("it asked before it had heard the whole job")
-            self._wire.send([msgspec.json.encode(self._attempt.tell(reply))])
+            self._wire.send([msgspec.json.encode(self._attempt.save_or_load(reply))])
             return None
         result = self._attempt.take(reply)
         return None if result is None else self._finish(self._attempt, result)
@@ -470,7 +470,7 @@ class _Attempt:
         self.is_sent = False
         self._is_silent = False
         self._saved_values = saved_values
-        self._questions = 0
+        self._requests = 0
         self._limits = limits
         # Beside the child's own folder, which it may empty or leave without rights.
         self._chunks = Chunks(lambda: folder.parent)
@@ -501,21 +501,27 @@ class _Attempt:
             return inside.NOT_LOADED, f"the pipelines were not loaded within {LOAD_S_MAX:g} s"
         return "TIMEOUT", self.order.timeout_message
 
-    def tell(self, question: inside.Keep | inside.Look) -> inside.Told:
-        """Keep something for the stage of this job, or say what was kept."""
-        self._questions += 1
-        data = question.data if isinstance(question, inside.Keep) else b""
-        is_small = 0 < len(question.name) <= KEPT_NAME_CHARS_MAX and len(data) <= KEPT_BYTES_MAX
-        if question.number != self.number or not is_small or self._questions > QUESTIONS_MAX:
-            raise ProtocolViolation("it asked to keep what no kit lets through")
-        name = clean_text(question.name, chars_max=KEPT_NAME_CHARS_MAX)
+    def save_or_load(self, request: inside.SaveValue | inside.LoadValue) -> inside.SavedValueReply:
+        """Save a value for the stage of this job, or load one."""
+        self._requests += 1
+        data = request.data if isinstance(request, inside.SaveValue) else b""
+        is_small = 0 < len(request.name) <= SAVED_NAME_CHARS_MAX and len(data) <= SAVED_BYTES_MAX
+        if (
+            request.number != self.number
+            or not is_small
+            or self._requests > SAVED_VALUE_REQUESTS_MAX
+        ):
+            raise ProtocolViolation(
+                "it sent a request for saved values that the SDK would have refused"
+            )
+        name = clean_text(request.name, chars_max=SAVED_NAME_CHARS_MAX)
         try:
-            if isinstance(question, inside.Look):
-                return inside.Told(data=self._saved_values.kept(name))
-            self._saved_values.keep(name, data)
+            if isinstance(request, inside.LoadValue):
+                return inside.SavedValueReply(data=self._saved_values.load(name))
+            self._saved_values.save(name, data)
         except StoreError as error:
-            return inside.Told(trouble=f"it could not be kept: {error}")
-        return inside.Told()
+            return inside.SavedValueReply(error=f"the value could not be saved: {error}")
+        return inside.SavedValueReply()
 
     def take(self, reply: inside.Ready | _Answer) -> Result | None:
         """Believe a message after checking it; the result if it is the last one."""

@@ -68,8 +68,8 @@ LINE_BYTES_MAX = 64 * KIB
 TRACEBACK_CHARS_MAX = 8 * KIB
 TRACEBACK_FRAMES_MAX = 40
 CLOSING_BYTES_MAX = 160
-KEPT_BYTES_MAX = 768 * KIB  # as base64 still a message that a child may send
-KEPT_NAME_CHARS_MAX = 200
+SAVED_BYTES_MAX = 768 * KIB  # as base64 it still fits into one message of a child
+SAVED_NAME_CHARS_MAX = 200
 EMPTYING_ROUNDS_MAX = 1_000_000
 KEY_CHARS_SHOWN_MAX = 60
 # JSON lets these stand in a text, but many a reader takes them for the end of a line.
@@ -292,28 +292,28 @@ _UNKEPT = AttemptLog(bytes_max=0, now=lambda: 0)  # of a job that nobody runs: i
 
 
 class SavedValues(Protocol):
-    """Where a stage keeps what must outlive its attempts."""
+    """The values that a stage of one record saves for its later attempts."""
 
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep bytes durably; what was kept first stays."""
+    def save(self, name: str, data: bytes) -> None:
+        """Store bytes durably. The first value under a name wins."""
 
-    def kept(self, name: str) -> bytes | None:
-        """What was kept under a name, by this attempt or an earlier one."""
+    def load(self, name: str) -> bytes | None:
+        """The value that this attempt or an earlier one saved, or None."""
 
 
 class UnsavedValues:
-    """The saved_values of a job that was made by hand: it lasts as long as the job."""
+    """Saved values in memory, for a job that a test makes by hand."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
+        self._values: dict[str, bytes] = {}
 
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep bytes; what was kept first stays."""
-        self._kept.setdefault(name, data)
+    def save(self, name: str, data: bytes) -> None:
+        """Remember bytes. The first value under a name wins."""
+        self._values.setdefault(name, data)
 
-    def kept(self, name: str) -> bytes | None:
-        """What was kept under a name."""
-        return self._kept.get(name)
+    def load(self, name: str) -> bytes | None:
+        """The value under a name, or None."""
+        return self._values.get(name)
 
 
 class Job:
@@ -422,22 +422,32 @@ class Job:
         """Write a line into the log of this attempt: a sentence and the facts that belong to it."""
         self._log.write(level, message, facts)
 
-    def keep(self, name: str, data: Bytes) -> None:
-        """Keep bytes for later attempts at this stage; when this returns, no crash can lose them.
+    def save(self, name: str, data: Bytes) -> None:
+        """Save bytes for later attempts at this stage; once this returns, no crash can lose them.
 
-        For what must not be done or paid for twice, under a name that says exactly what it answers. What was kept
-        first under a name stays.
+        For what must not be done or paid for twice, such as the answer of a model. Choose a name that says exactly
+        which question the value answers: the first value under a name wins.
         """
-        if not 0 < len(name) <= KEPT_NAME_CHARS_MAX or len(data) > KEPT_BYTES_MAX:
+        if not 0 < len(name) <= SAVED_NAME_CHARS_MAX or len(data) > SAVED_BYTES_MAX:
             raise ValueError(
-                f"cannot keep {len(data)} bytes as {name[:KEY_CHARS_SHOWN_MAX]!r}: at most {KEPT_BYTES_MAX} bytes, "
-                f"under a name of at most {KEPT_NAME_CHARS_MAX} characters"
+                f"cannot save {len(data)} bytes as {name[:KEY_CHARS_SHOWN_MAX]!r}: at most {SAVED_BYTES_MAX} bytes, "
+                f"under a name of at most {SAVED_NAME_CHARS_MAX} characters"
             )
-        self._saved_values.keep(name, data)
+        self._saved_values.save(name, data)
+
+    def load(self, name: str) -> Bytes | None:
+        """The value that this attempt or an earlier one saved under a name, or None."""
+        return self._saved_values.load(name)
+
+    def keep(self, name: str, data: Bytes) -> None:
+        """Deprecated name of `save`."""
+        warnings.warn("job.keep() is now job.save()", DeprecationWarning, stacklevel=2)
+        self.save(name, data)
 
     def kept(self, name: str) -> Bytes | None:
-        """What this attempt or an earlier one kept under a name."""
-        return self._saved_values.kept(name)
+        """Deprecated name of `load`."""
+        warnings.warn("job.kept() is now job.load()", DeprecationWarning, stacklevel=2)
+        return self.load(name)
 
     @property
     def scratch(self) -> Path:

@@ -101,7 +101,7 @@ def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
 
 
 class StageSavedValues:
-    """What a stage of a record keeps beyond its attempts, in the database."""
+    """The saved values of one stage of one record, in the database."""
 
     def __init__(
         self, outputs: Outputs, record_id: str, stage: str, clock: Callable[[], Micros]
@@ -110,13 +110,13 @@ class StageSavedValues:
         self._of = (record_id, stage)
         self._clock = clock
 
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep bytes durably, before this returns."""
-        self._outputs.keep(*self._of, name, data, at=self._clock())
+    def save(self, name: str, data: bytes) -> None:
+        """Store bytes; they are durable when this returns."""
+        self._outputs.save_value(*self._of, name, data, at=self._clock())
 
-    def kept(self, name: str) -> bytes | None:
-        """What was kept under a name."""
-        return self._outputs.kept(*self._of, name)
+    def load(self, name: str) -> bytes | None:
+        """The value under a name, or None."""
+        return self._outputs.load_value(*self._of, name)
 
 
 class WorkerIdentity(msgspec.Struct, frozen=True, kw_only=True):

@@ -157,7 +157,7 @@ def extracted(
     from stateward.pipelines.contracts.ensemble import fuse
     from stateward.pipelines.contracts.model import ModelExtractor, Shelf, options_of
 
-    shelf = Shelf(keep=job.keep, kept=job.kept, log=job.log, left_s=lambda: job.remaining_s)
+    shelf = Shelf(keep=job.save, kept=job.load, log=job.log, left_s=lambda: job.remaining_s)
     asking = ModelExtractor(
         options_of(options.model), _prompts(options), shelf=shelf, provider=by_rules.provider
     )
