@@ -10,7 +10,7 @@ from stateward.core.errors import UnknownName
 from stateward.core.model import SECOND
 from stateward.monitoring.dashboard import p95
 from stateward.settings import Settings
-from stateward.storage.sessions import Acknowledged
+from stateward.storage.audit import Acknowledgement
 
 ANNA = "person:anna"
 
@@ -163,15 +163,15 @@ def test_a_link_is_taken_once(app: App) -> None:
 
 def test_an_acknowledgement_can_be_renewed_and_taken_back(app: App) -> None:
     for at in (1, 2):
-        app.sessions.acknowledge(
-            Acknowledged(machine="upload", cause="X", at=at, actor=ANNA, reason=None)
+        app.audit.acknowledge(
+            Acknowledgement(machine="upload", cause="X", at=at, actor=ANNA, reason=None)
         )
-    seen = app.sessions.acknowledged()
+    seen = app.audit.acknowledgements()
 
-    app.sessions.unacknowledge("upload", "X")
+    app.audit.unacknowledge("upload", "X")
 
     assert seen["upload", "X"].at == 2
-    assert app.sessions.acknowledged() == {}
+    assert app.audit.acknowledgements() == {}
 
 
 def test_what_is_not_there_gets_no_priority(app: App) -> None:
@@ -183,4 +183,4 @@ def test_what_is_not_there_gets_no_priority(app: App) -> None:
 
     assert isinstance(unknown, UnknownName)
     assert isinstance(foreign, UnknownName)
-    assert app.sessions.acts() == []
+    assert app.audit.entries() == []

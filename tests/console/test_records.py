@@ -96,7 +96,7 @@ def test_picked_records_get_another_priority(scene: Scene, page: Page) -> None:
 
     expect(page.locator("#bulk-done")).to_be_visible()
     assert [scene.app.record(each).priority for each in ids] == [9, 9]
-    (act,) = scene.app.sessions.acts(record_id=ids[0])
+    (act,) = scene.app.audit.entries(record_id=ids[0])
     assert (act.verb, act.detail, act.reason) == (
         "priority",
         {"from": 5, "to": 9},

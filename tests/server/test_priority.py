@@ -19,7 +19,7 @@ def test_who_changed_it_and_why_is_kept_and_the_history_stays_sound(any_api: Api
 
     assert answer.status_code == 200
     assert answer.json()["priority"] == 10
-    (act,) = any_api.app.sessions.acts(record_id=record_id)
+    (act,) = any_api.app.audit.entries(record_id=record_id)
     assert (act.verb, act.detail, act.reason) == (
         "priority",
         {"from": 5, "to": 10},

@@ -99,6 +99,7 @@ from stateward.notifications.signing import KEY_BYTES, secret_of
 from stateward.pipelines import BUNDLED
 from stateward.pipelines import load as load_pipelines
 from stateward.settings import LedgerSettings, Settings
+from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.database import TOPIC_CHANGES, Database, Wakeup
 from stateward.storage.idempotency import IdempotencyKeys
 from stateward.storage.keys import (
@@ -109,7 +110,7 @@ from stateward.storage.keys import (
     key_text,
 )
 from stateward.storage.outputs import AttemptResult, Output, Outputs
-from stateward.storage.sessions import Act, Sessions
+from stateward.storage.sessions import Sessions
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import ErrorGroup, Pause, Store
 from stateward.telemetry.tracing import (
@@ -260,6 +261,7 @@ class App:
         self.keys = Keys(self.database)
         self.requests = IdempotencyKeys(self.database)
         self.sessions = Sessions(self.database)
+        self.audit = AuditLog(self.database)
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
         self._is_runner = is_runner
         self._log = telemetry.log("coordinator")
@@ -783,9 +785,9 @@ class App:
                     placed[before.id] = after or ConcurrentModification(
                         before.id, expected=before.version
                     )
-            self.sessions.note(
+            self.audit.add(
                 [
-                    Act(
+                    AuditEntry(
                         at=self.clock(),
                         actor=actor,
                         verb="priority",

@@ -5,7 +5,7 @@ import msgspec
 from stateward.app import App
 from stateward.monitoring.dashboard import Cause
 from stateward.server.auth import Caller
-from stateward.storage.sessions import Acknowledged
+from stateward.storage.audit import Acknowledgement
 
 
 class Badges(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ def key_of(cause: Cause) -> str:
 
 def open_causes(app: App, caller: Caller) -> list[Cause]:
     """Causes that nobody has acknowledged, or that struck again since."""
-    seen = app.sessions.acknowledged()
+    seen = app.audit.acknowledgements()
     return [
         cause
         for cause in app.dashboard.causes()
@@ -35,7 +35,7 @@ def open_causes(app: App, caller: Caller) -> list[Cause]:
     ]
 
 
-def is_open(cause: Cause, seen: Acknowledged | None) -> bool:
+def is_open(cause: Cause, seen: Acknowledgement | None) -> bool:
     """Whether a cause waits for somebody to look at it."""
     return seen is None or cause.last_at > seen.at
 

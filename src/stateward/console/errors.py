@@ -24,7 +24,7 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
-from stateward.storage.sessions import Acknowledged, Act
+from stateward.storage.audit import Acknowledgement, AuditEntry
 
 EXAMPLES = 3
 SHOWN_MAX = 100
@@ -38,7 +38,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause
     query: str
     examples: list[Row]
-    seen: Acknowledged | None
+    seen: Acknowledgement | None
     is_open: bool
     can_retry: bool
 
@@ -70,16 +70,16 @@ async def acknowledge(request: Asked) -> Response[bytes]:
         now = app.clock()
         with app.database.transaction():
             if is_taken_back:
-                app.sessions.unacknowledge(machine, cause)
+                app.audit.unacknowledge(machine, cause)
             else:
-                app.sessions.acknowledge(
-                    Acknowledged(
+                app.audit.acknowledge(
+                    Acknowledgement(
                         machine=machine, cause=cause, at=now, actor=caller.actor, reason=reason
                     )
                 )
-            app.sessions.note(
+            app.audit.add(
                 [
-                    Act(
+                    AuditEntry(
                         at=now,
                         actor=caller.actor,
                         verb="unacknowledge" if is_taken_back else "acknowledge",
@@ -101,7 +101,7 @@ async def _looked(request: Asked) -> list[Shown]:
 
 def look(app: App, caller: Caller) -> list[Shown]:
     """Every cause, those that are open first, the newest first."""
-    seen = app.sessions.acknowledged()
+    seen = app.audit.acknowledgements()
     causes = [each for each in app.dashboard.causes() if caller.covers(each.machine)]
     shown = [
         _shown(app, cause, seen.get((cause.machine, key_of(cause)))) for cause in causes[:SHOWN_MAX]
@@ -109,7 +109,7 @@ def look(app: App, caller: Caller) -> list[Shown]:
     return sorted(shown, key=lambda each: not each.is_open)
 
 
-def _shown(app: App, cause: Cause, seen: Acknowledged | None) -> Shown:
+def _shown(app: App, cause: Cause, seen: Acknowledgement | None) -> Shown:
     query = query_of(cause)
     found = app.find(app.query(query), limit=EXAMPLES)
     machine = app.registry.newest.get(cause.machine)

@@ -33,7 +33,7 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.service import Service
-from stateward.storage.sessions import Act
+from stateward.storage.audit import AuditEntry
 
 ROWS = 100
 SNAPSHOTS_SHOWN = 20
@@ -75,7 +75,7 @@ class Ledgers(msgspec.Struct, frozen=True, kw_only=True):
 
     anchor: Anchor
     mirror: Mirrored | None
-    acts: list[Act]
+    acts: list[AuditEntry]
 
 
 @get("/ledger", opt={"right": "read"})
@@ -113,7 +113,7 @@ async def ledger(
 def look(app: App, caller: Caller) -> Ledgers:
     """Where the history is and what people did."""
     mirror = app.settings.ledger.mirror
-    acts = [] if caller.machines else app.sessions.acts(limit=ACTS_SHOWN)
+    acts = [] if caller.machines else app.audit.entries(limit=ACTS_SHOWN)
     return Ledgers(
         anchor=app.store.anchor(),
         mirror=None if mirror is None else mirrored(app, Path(mirror)),

@@ -47,8 +47,8 @@ from stateward.server.auth import (
 )
 from stateward.server.problems import Refusal
 from stateward.server.views import attempt_view, record_view
+from stateward.storage.audit import AuditEntry
 from stateward.storage.idempotency import Answer
-from stateward.storage.sessions import Act
 
 TIMELINE_ROWS = 40
 ATTEMPTS_SHOWN = 40
@@ -95,7 +95,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     entries: list[Entry]
     older: int | None
     attempts: list[Span]
-    acts: list[Act]
+    acts: list[AuditEntry]
     can_retry: bool
     can_cancel: bool
     can_place: bool
@@ -149,7 +149,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         entries=entries,
         older=older,
         attempts=app.dashboard.attempts(record_id, limit=ATTEMPTS_SHOWN),
-        acts=app.sessions.acts(record_id=record_id, limit=ACTS_SHOWN),
+        acts=app.audit.entries(record_id=record_id, limit=ACTS_SHOWN),
         can_retry=(found.status, RETRY_REQUESTED) in machine.rules,
         can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
         can_place=kind != "terminal",
