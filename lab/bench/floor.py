@@ -29,7 +29,8 @@ from lab.bench.steps import (
     Step,
     Writer,
 )
-from stateward.app import App, new_record_id
+from stateward.app import App
+from stateward.app.identity import new_record_id
 from stateward.core.chain import GENESIS
 from stateward.core.model import SECOND, Micros, to_iso
 from stateward.engine.system import wall_clock

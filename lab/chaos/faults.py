@@ -161,7 +161,7 @@ def kill_up(scene: Scene) -> Damage:
     at = now()
     victim.kill()
     victim.start()
-    scene.app.wait(record_id, timeout_s=60)
+    scene.app.records.wait(record_id, timeout_s=60)
     return Damage(at=at, since=at, bound_s=SINGLE_BOUND_S, what="kill -9 of up, started at once")
 
 

@@ -244,20 +244,20 @@ def _unrest(scene: Scene) -> Iterator[str]:
         until(lambda: not moving(), s_max=REST_S_MAX, what="rest")
     except TimeoutError:
         for record in moving():
-            yield f"{record.id} does not rest: {scene.app.explain(record.id).sentence}"
+            yield f"{record.id} does not rest: {scene.app.records.explain(record.id).sentence}"
 
 
 def _rests(app: App, record: Record) -> bool:
     if record.machine == "patience":
         return record.status == "error"
-    return app.is_at_rest(record)
+    return app.records.is_at_rest(record)
 
 
 def _histories(outcome: Outcome, scene: Scene) -> Iterator[str]:
     """What the checker and the product's own verification find."""
     app = scene.app
     folder = scene.data.parent / "export"
-    app.export(folder)
+    app.admin.export(folder)
     machines = [plain(machine) for machine in app.registry.newest.values()]
     history, malformed = read_export(folder, machines=machines)
     outcome.records, outcome.transitions = len(history.records or ()), len(history.transitions)
@@ -269,7 +269,7 @@ def _histories(outcome: Outcome, scene: Scene) -> Iterator[str]:
     )
     for violation in [*malformed, *check(history)]:
         yield str(violation)
-    for finding in app.verify().findings:
+    for finding in app.admin.verify().findings:
         yield f"verify: {finding}"
     if not history.transitions:
         yield "nothing was checked: the history is empty"
@@ -306,7 +306,7 @@ def _zombies(app: App, damage: Damage) -> Iterator[str]:
             yield f"{record_id} version {version} was taken from a zombie and never done"
         elif mark.worker == damage.zombie:
             yield f"{record_id} version {version}: the zombie {mark.worker} wrote its output"
-        for entry in app.history(record_id):
+        for entry in app.records.history(record_id):
             if entry.version == version + 1 and entry.actor == f"runner:{damage.zombie}":
                 yield f"{record_id} version {entry.version} comes from the zombie"
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from stateward.app import App, new_record_id
+from stateward.app import App
 from stateward.app.doctor import checks as checks_of
+from stateward.app.identity import new_record_id
 from stateward.core.errors import (
     ConcurrentModification,
     DeclarationError,
@@ -29,7 +30,7 @@ def test_a_statement_becomes_observations_and_then_canonicals(app: App, tmp_path
     app.run_until_idle()
 
     ended = app.record(record.id)
-    shown = app.view(ended)
+    shown = app.records.view(ended)
     assert shown["status"] == "normalized"
     assert shown["observations_count"] == shown["canonicals_count"] == 2
     assert shown["labels"] == {
@@ -41,10 +42,10 @@ def test_a_statement_becomes_observations_and_then_canonicals(app: App, tmp_path
     assert (last["date"], last["amount"], last["description"], last["place"]) == (
         "2026-01-03", "-3.00", "Bread roll", {"line": 3},
     )  # fmt: skip
-    assert [app.sentence(each).partition(": ")[2] for each in app.history(record.id)][2] == (
-        "parsing → parsed (parse.completed, 2 observations)"
-    )
-    assert app.verify().is_sound
+    assert [
+        app.records.sentence(each).partition(": ")[2] for each in app.records.history(record.id)
+    ][2] == ("parsing → parsed (parse.completed, 2 observations)")
+    assert app.admin.verify().is_sound
 
 
 def test_the_same_bytes_are_one_record(app: App) -> None:
@@ -73,8 +74,8 @@ def test_a_statement_without_rows_is_kept_and_its_next_stage_skipped(app: App) -
 
     app.run_until_idle()
 
-    assert app.view(app.record(record.id))["rest"] == "skipped"
-    assert app.explain(record.id).code == "skipped"
+    assert app.records.view(app.record(record.id))["rest"] == "skipped"
+    assert app.records.explain(record.id).code == "skipped"
 
 
 def test_a_file_that_is_no_statement_fails_with_its_own_code(app: App) -> None:
@@ -84,17 +85,17 @@ def test_a_file_that_is_no_statement_fails_with_its_own_code(app: App) -> None:
 
     failed = app.record(record.id)
     assert (failed.status, failed.error_code) == ("error", "UNKNOWN_FORMAT")
-    assert app.explain(record.id).code == "failed"
+    assert app.records.explain(record.id).code == "failed"
 
 
 def test_a_failed_record_is_retried_by_a_person_who_says_why(app: App) -> None:
     record = app.submit(b"\x00").record
     app.run_until_idle()
 
-    app.ask("retry", record.id, actor="person:ann", reason="mended the reader")
+    app.actions.act("retry", record.id, actor="person:ann", reason="mended the reader")
     app.run_until_idle()
 
-    history = app.history(record.id)
+    history = app.records.history(record.id)
     retry = next(each for each in history if each.trigger == "retry.requested")
     assert (retry.actor, retry.metadata["reason"]) == ("person:ann", "mended the reader")
     assert app.record(record.id).retry_count == 1
@@ -104,7 +105,7 @@ def test_what_the_machine_does_not_allow_is_refused_and_nothing_is_written(app: 
     record = app.submit(STATEMENT).record
 
     with pytest.raises(InvalidTransition) as refusal:
-        app.ask("retry", record.id, actor="person:ann", reason=None)
+        app.actions.act("retry", record.id, actor="person:ann", reason=None)
 
     assert refusal.value.found == "queued_for_parse"
     assert refusal.value.allowed == ("parsing", "error")
@@ -116,7 +117,7 @@ def test_a_request_made_of_an_old_sight_is_refused(app: App) -> None:
     app.run_until_idle()
 
     with pytest.raises(ConcurrentModification):
-        app.ask("cancel", record.id, actor="person:ann", reason=None, version=0)
+        app.actions.act("cancel", record.id, actor="person:ann", reason=None, version=0)
 
 
 def test_unknown_things_are_refused_by_name(app: App) -> None:
@@ -127,7 +128,7 @@ def test_unknown_things_are_refused_by_name(app: App) -> None:
     with pytest.raises(UnknownName, match="no priority 'urgent'"):
         app.submit(b"x", priority="urgent")
     with pytest.raises(UnknownName, match="no stage 'print'"):
-        app.pause("upload", "print", actor="person:a", reason=None)
+        app.actions.pause("upload", "print", actor="person:a", reason=None)
 
 
 def test_bulk_actions_count_first_and_refuse_to_mean_everything(app: App) -> None:
@@ -137,10 +138,10 @@ def test_bulk_actions_count_first_and_refuse_to_mean_everything(app: App) -> Non
     app.run_until_idle()
 
     with pytest.raises(InvalidRequest, match="empty query"):
-        app.ask_many("retry", query=app.query(""), actor="person:a", reason=None)
-    query = app.query("machine:upload")
-    dry = app.ask_many("retry", query=query, actor="person:a", reason="x", is_dry_run=True)
-    done = app.ask_many("retry", query=query, actor="person:a", reason="x")
+        app.actions.bulk("retry", query=app.records.query(""), actor="person:a", reason=None)
+    query = app.records.query("machine:upload")
+    dry = app.actions.bulk("retry", query=query, actor="person:a", reason="x", is_dry_run=True)
+    done = app.actions.bulk("retry", query=query, actor="person:a", reason="x")
 
     assert (dry.matched, dry.applied, dry.refused) == (4, 3, {"impossible": 1})
     assert dry.by_status == {"error": 3, "normalized": 1}
@@ -162,31 +163,31 @@ def test_too_large_a_document_is_refused_and_leaves_nothing(
 
 def test_explain_says_why_a_record_waits(app: App) -> None:
     record = app.submit(STATEMENT).record
-    assert app.explain(record.id).code == "no_worker"
+    assert app.records.explain(record.id).code == "no_worker"
 
     with app.node(is_coordinator=False) as node:
         node.turn()
-        assert app.explain(record.id).code == "about_to_start"
-        app.pause("upload", "parse", actor="person:op", reason="bad deploy")
-        assert "bad deploy" in app.explain(record.id).sentence
-    app.resume("upload", "parse")
+        assert app.records.explain(record.id).code == "about_to_start"
+        app.actions.pause("upload", "parse", actor="person:op", reason="bad deploy")
+        assert "bad deploy" in app.records.explain(record.id).sentence
+    app.actions.resume("upload", "parse")
     app.run_until_idle()
 
-    assert app.explain(record.id).code == "ended"
+    assert app.records.explain(record.id).code == "ended"
 
 
 def test_explain_knows_a_pause_of_the_whole_machine_and_a_lost_worker(app: App) -> None:
     record = app.submit(STATEMENT).record
     with app.node() as node:
-        app.pause("upload", "", actor="person:op", reason=None)
+        app.actions.pause("upload", "", actor="person:op", reason=None)
         node.turn()
-        assert app.explain(record.id).advice == "stateward resume upload"
-        app.resume("upload", "")
+        assert app.records.explain(record.id).advice == "stateward resume upload"
+        app.actions.resume("upload", "")
         node.turn()
-        assert app.explain(record.id).code == "running"
+        assert app.records.explain(record.id).code == "running"
         app.bus.remove_worker(app.bus.workers()[0].id)
 
-        assert app.explain(record.id).code == "worker_lost"
+        assert app.records.explain(record.id).code == "worker_lost"
 
 
 def test_settings_for_a_machine_nobody_declares_are_refused(make_app: Maker) -> None:
@@ -218,17 +219,17 @@ def test_doctor_looks_at_everything(app: App) -> None:
 
 def test_waiting_for_a_record_ends_when_it_rests(app: App) -> None:
     record = app.submit(STATEMENT).record
-    assert app.wait(record.id, timeout_s=0.05).status == "queued_for_parse"
+    assert app.records.wait(record.id, timeout_s=0.05).status == "queued_for_parse"
     app.run_until_idle()
 
-    assert app.wait(record.id, timeout_s=5).status == "normalized"
+    assert app.records.wait(record.id, timeout_s=5).status == "normalized"
 
 
 def test_an_export_is_complete_and_checks_out_by_hand(app: App, tmp_path: Path) -> None:
     app.submit(STATEMENT)
     app.run_until_idle()
 
-    counts = app.export(tmp_path / "out")
+    counts = app.admin.export(tmp_path / "out")
 
     assert counts["transitions.jsonl"] == 5
     assert counts["records.jsonl"] == 1
@@ -236,7 +237,7 @@ def test_an_export_is_complete_and_checks_out_by_hand(app: App, tmp_path: Path) 
         "transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl", "anchor.json",
     }  # fmt: skip
     with pytest.raises(InvalidRequest, match="not an empty folder"):
-        app.export(tmp_path / "out")
+        app.admin.export(tmp_path / "out")
 
 
 def test_scratch_folders_of_dead_processes_are_swept_and_ones_own_goes_with_it(

@@ -35,8 +35,8 @@ def test_a_bad_runner_harms_only_its_own_record(
     assert (ended.status, ended.error_code) == (status, code)
     assert app.record(good.id).status == "done"
     assert bool(ended.error_message) == (code is not None)
-    assert app.verify().is_sound
-    (attempt,) = app.attempts(bad.id)
+    assert app.admin.verify().is_sound
+    (attempt,) = app.records.attempts(bad.id)
     assert attempt.error_code == code
 
 
@@ -49,5 +49,5 @@ def test_who_waits_behind_a_long_job_is_given_back_and_done_all_the_same(make_ap
 
     assert app.record(slow.id).error_code == "TIMEOUT"
     assert [app.record(each.id).status for each in quick] == ["done"] * 4
-    assert [len(app.attempts(each.id)) for each in quick] == [1] * 4
-    assert app.verify().is_sound
+    assert [len(app.records.attempts(each.id)) for each in quick] == [1] * 4
+    assert app.admin.verify().is_sound

@@ -29,7 +29,7 @@ def opened(app: App, *contents: bytes, priority: int = 5) -> list[str]:
 
 
 def cancelled(app: App, record_id: str, reason: str = "by mistake") -> None:
-    app.ask("cancel", record_id, actor=ANNA, reason=reason)
+    app.actions.act("cancel", record_id, actor=ANNA, reason=reason)
 
 
 def test_counts_follow_every_move(app: App) -> None:
@@ -49,7 +49,7 @@ def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> N
 
     def matching(text: str, most: int = 100) -> int:
         words = app.registry.query_names
-        return sum(app.dashboard.matching(app.query(text), names=words, most=most).values())
+        return sum(app.dashboard.matching(app.records.query(text), names=words, most=most).values())
 
     assert [matching(text) for text in ("", "status:error", "-status:error")] == [3, 1, 2]
     assert [matching(text) for text in ("machine:contract", "is:failed", "x.csv")] == [0, 1, 3]
@@ -87,7 +87,7 @@ def test_what_moved_last_comes_first(app: App) -> None:
 def test_the_way_of_a_record_is_read_in_pages(app: App) -> None:
     (record_id,) = opened(app, b"1")
     cancelled(app, record_id)
-    app.ask("retry", record_id, actor=ANNA, reason=None)
+    app.actions.act("retry", record_id, actor=ANNA, reason=None)
 
     newest = app.dashboard.timeline(record_id, before=None, limit=2)
     rest = app.dashboard.timeline(record_id, before=newest[-1].version, limit=2)
@@ -177,7 +177,7 @@ def test_an_acknowledgement_can_be_renewed_and_taken_back(app: App) -> None:
 def test_what_is_not_there_gets_no_priority(app: App) -> None:
     (record_id,) = opened(app, b"1")
 
-    unknown, foreign = app.prioritise(
+    unknown, foreign = app.actions.set_priority(
         ["UL_nothing", record_id], 3, actor=ANNA, reason=None, machines=("contract",)
     )
 

@@ -73,7 +73,7 @@ def test_killed_processes_lose_and_double_nothing(
         for record_id in acknowledged:
             assert len(list(app.items(record_id, "parse"))) == 2
             assert len(list(app.items(record_id, "normalize"))) == 2
-        verdict = app.verify()
+        verdict = app.admin.verify()
         assert verdict.is_sound
         assert verdict.transitions == 5 * RECORDS
 
@@ -81,12 +81,12 @@ def test_killed_processes_lose_and_double_nothing(
 def _wait_until_all_rest(app: App, ids: list[str]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        if all(app.is_at_rest(record) for record in app.store.load(ids).values()):
+        if all(app.records.is_at_rest(record) for record in app.store.load(ids).values()):
             return
         time.sleep(0.1)
     stuck = {
-        record.id: app.explain(record.id).sentence
+        record.id: app.records.explain(record.id).sentence
         for record in app.store.load(ids).values()
-        if not app.is_at_rest(record)
+        if not app.records.is_at_rest(record)
     }
     pytest.fail(f"still under way after {PATIENCE_S} s: {stuck}")

@@ -84,7 +84,7 @@ def test_a_killed_database_is_waited_for(settings: Settings, postgres_cluster: C
         assert said.count("cannot go on, trying again until it passes: ") == 1
         assert "PostgreSQL" in said
         assert said.count("going on after") == 1
-        assert other.verify().is_sound
+        assert other.admin.verify().is_sound
 
 
 @pytest.mark.service

@@ -43,7 +43,7 @@ def test_a_worker_needs_no_more_than_the_runners_role(
             for _ in range(2000):
                 coordinator.turn()
                 worker.turn()
-                if app.is_at_rest(app.record(record.id)):
+                if app.records.is_at_rest(app.record(record.id)):
                     break
 
         assert app.record(record.id).status == "normalized"

@@ -35,11 +35,11 @@ def test_what_was_paid_for_is_not_asked_for_again_by_the_attempt_after_a_kill(
         threading.Thread(target=sell, daemon=True).start()
         record = app.submit(str(seller.getsockname()[1]).encode(), machine="paying").record
         app.run_until_idle()
-        app.ask("retry", record.id, actor="person:ann", reason="it died")
+        app.actions.act("retry", record.id, actor="person:ann", reason="it died")
         app.run_until_idle()
         seller.shutdown(socket.SHUT_RDWR)
 
-    died, went_on = app.attempts(record.id)
+    died, went_on = app.records.attempts(record.id)
     assert died.error_code == "RUNNER_DIED"
     assert went_on.error_code is None
     assert app.record(record.id).status == "done"

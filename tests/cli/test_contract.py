@@ -225,7 +225,7 @@ def contracts_in(demo: Shell) -> dict[str, str]:
     """A contract that waits for a person, and one that waits for whoever drives it."""
     with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
         held = Submission(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
-        return {"review": waiting(app).id, "held": app.open([held])[0].record.id}
+        return {"review": waiting(app).id, "held": app.submissions.create([held])[0].record.id}
 
 
 @pytest.mark.parametrize("path", CALLS)

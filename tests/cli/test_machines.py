@@ -6,7 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from stateward.app import declared_machines, load_settings
+from stateward.app import load_settings
+from stateward.app.machines import declared_machines
 from stateward.cli.exit_codes import Exit
 from stateward.definition.draw import machine_json, to_dot, to_mermaid, to_svg
 from tests.cli.shell import Shell

@@ -146,7 +146,7 @@ def test_a_rejection_needs_its_reason_and_what_ended_is_processed_again(
 
 def test_what_is_held_is_let_through_by_hand(shell: Shell, app: App) -> None:
     opening = Submission(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
-    (opened,) = app.open([opening])
+    (opened,) = app.submissions.create([opening])
     held = opened.record
 
     assert "is sequenced from outside" in shell("explain", held.id).stdout

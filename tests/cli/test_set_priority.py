@@ -13,7 +13,7 @@ def shell(tmp_path: Path) -> Shell:
     with App.embedded(tmp_path) as app:
         for content in (b"1", b"2"):
             app.submit(content, name="x.csv")
-        app.ask("cancel", app.submit(b"3").record.id, actor="person:anna", reason=None)
+        app.actions.act("cancel", app.submit(b"3").record.id, actor="person:anna", reason=None)
     return Shell(tmp_path)
 
 

@@ -119,7 +119,7 @@ def test_events_go_on_after_the_service_was_started_anew(tmp_path: Path) -> None
 
 
 def test_a_key_is_shown_but_never_said(api: ApiClient) -> None:
-    _, key = api.app.new_key("anna", role="viewer")
+    _, key = api.app.admin.new_key("anna", role="viewer")
 
     with Client(api.url, key=key) as client:
         assert list(client.uploads()) == []

@@ -45,7 +45,7 @@ def near(api: ApiClient, *args: str) -> Result:
 
 
 def ids(api: ApiClient) -> list[str]:
-    return [each.id for each in api.app.find(api.app.query(""))]
+    return [each.id for each in api.app.records.find(api.app.records.query(""))]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_documents_are_sent_and_waited_for_from_afar(api: ApiClient, tmp_path: P
 
 
 def test_actions_from_afar_are_done_and_kept_with_their_key(api: ApiClient) -> None:
-    _, key = api.app.new_key("anna", role="operator")
+    _, key = api.app.admin.new_key("anna", role="operator")
     for number in range(3):
         api.app.submit(statement(number), labels={"source_type": "bank_csv"})
     first = ids(api)[0]
@@ -132,7 +132,7 @@ def test_actions_from_afar_are_done_and_kept_with_their_key(api: ApiClient) -> N
     assert json.loads(many.stdout)["applied"] == 2
     assert many.exit_code == 4  # the first was refused
     assert (paused.exit_code, json.loads(resumed.stdout)["was_paused"]) == (0, True)
-    assert api.app.history(first)[-1].actor.startswith("person:anna@")
+    assert api.app.records.history(first)[-1].actor.startswith("person:anna@")
     assert (without.exit_code, "STATEWARD_KEY" in without.stderr) == (4, True)
 
 

@@ -48,7 +48,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """A service that wants a key."""
     with staged(tmp_path_factory.mktemp("locked")) as found:
-        found.app.new_key("root", role="admin")
+        found.app.admin.new_key("root", role="admin")
         yield found
 
 

@@ -80,7 +80,7 @@ class Scene:
 
     def rested(self, record_id: str, *, timeout_s: float = 60.0) -> str:
         """The status of a record once nothing happens to it any more."""
-        return self.app.wait(record_id, timeout_s=timeout_s).status
+        return self.app.records.wait(record_id, timeout_s=timeout_s).status
 
 
 @contextmanager

@@ -67,5 +67,5 @@ def test_a_group_is_retried_from_its_cause(scene: Scene, page: Page) -> None:
     page.locator("#bulk-begin").click()
 
     expect(page.locator("#bulk-done")).to_be_visible()
-    triggers = [each.trigger for each in scene.app.history(record_id)]
+    triggers = [each.trigger for each in scene.app.records.history(record_id)]
     assert "retry.requested" in triggers

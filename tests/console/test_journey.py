@@ -68,4 +68,4 @@ def test_a_new_user_needs_no_documentation(tmp_path: Path, page: Page) -> None:
         page.close()
 
     with App.embedded(tmp_path) as app:
-        assert app.verify().is_sound
+        assert app.admin.verify().is_sound

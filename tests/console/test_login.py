@@ -16,7 +16,7 @@ from tests.server.api_client import settings_at
 
 
 def sign_in(scene: Scene, page: Page, *, role: str, name: str = "anna") -> str:
-    key, text = scene.app.new_key(name, role=role)
+    key, text = scene.app.admin.new_key(name, role=role)
     page.goto(scene.page("/login"))
     page.get_by_label("Key").fill(text)
     page.get_by_role("button", name="Sign in").click()
@@ -25,7 +25,7 @@ def sign_in(scene: Scene, page: Page, *, role: str, name: str = "anna") -> str:
 
 
 def test_a_stranger_is_led_to_the_login_and_back(locked: Scene, page: Page) -> None:
-    _, text = locked.app.new_key("otto", role="operator")
+    _, text = locked.app.admin.new_key("otto", role="operator")
     page.goto(locked.page("/records?q=is:failed"))
     expect(page).to_have_url(locked.page("/login?next=%2Fconsole%2Frecords%3Fq%3Dis%3Afailed"))
 
@@ -63,7 +63,7 @@ def test_a_revoked_key_ends_its_sessions(locked: Scene, page: Page) -> None:
 
 
 def test_a_link_signs_in_once(locked: Scene, page: Page) -> None:
-    key, _ = locked.app.new_key("linda", role="operator")
+    key, _ = locked.app.admin.new_key("linda", role="operator")
     now = locked.app.clock()
     locked.app.sessions.add_link("one-two-three", key_id=key.id, now=now, until=now + 60 * SECOND)
 
@@ -78,7 +78,7 @@ def test_a_link_signs_in_once(locked: Scene, page: Page) -> None:
 
 
 def test_the_command_line_makes_such_links(locked: Scene) -> None:
-    key, _ = locked.app.new_key("lisa", role="viewer")
+    key, _ = locked.app.admin.new_key("lisa", role="viewer")
     shell = Shell(locked.settings.data_path)
 
     made = shell.json("key", "link", key.id, "--minutes", "5")
@@ -93,7 +93,7 @@ def test_the_command_line_makes_such_links(locked: Scene) -> None:
 
 
 def test_a_link_whose_time_is_up_opens_nothing(locked: Scene) -> None:
-    key, _ = locked.app.new_key("late", role="admin")
+    key, _ = locked.app.admin.new_key("late", role="admin")
     now = locked.app.clock()
     locked.app.sessions.add_link("too-late", key_id=key.id, now=now - 2, until=now - 1)
 
@@ -123,7 +123,7 @@ def test_who_may_only_read_sees_nothing_to_press(locked: Scene, page: Page) -> N
     "path", ["/records/bulk", "/records/bulk/begin", "/records/x/act/retry", "/errors/acknowledge"]
 )
 def test_what_a_page_hides_the_service_refuses_too(locked: Scene, path: str) -> None:
-    _, text = locked.app.new_key("viewer", role="viewer")
+    _, text = locked.app.admin.new_key("viewer", role="viewer")
 
     answer = httpx2.post(locked.page(path), headers={"Authorization": f"Bearer {text}"})
 
@@ -132,7 +132,7 @@ def test_what_a_page_hides_the_service_refuses_too(locked: Scene, path: str) -> 
 
 def test_a_key_for_one_machine_sees_no_other(locked: Scene, page: Page) -> None:
     record_id = locked.submit(statement(950), name="not-yours.csv")
-    _, text = locked.app.new_key("paula", role="operator", pipelines=["literature"])
+    _, text = locked.app.admin.new_key("paula", role="operator", pipelines=["literature"])
     page.goto(locked.page("/login"))
     page.get_by_label("Key").fill(text)
     page.get_by_role("button", name="Sign in").click()
@@ -169,7 +169,7 @@ def test_without_keys_a_page_of_another_site_changes_nothing(scene: Scene) -> No
 
 
 def test_after_a_login_nobody_is_sent_elsewhere(locked: Scene) -> None:
-    _, text = locked.app.new_key("careful", role="viewer")
+    _, text = locked.app.admin.new_key("careful", role="viewer")
 
     answer = httpx2.post(
         locked.page("/login"), data={"key": text, "next": "//evil.example/console/"}

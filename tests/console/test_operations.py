@@ -119,7 +119,7 @@ def test_dead_letters_and_settings_are_shown_without_secrets(scene: Scene, page:
 
 
 def test_who_may_not_administer_sees_no_keys_and_no_settings(locked: Scene) -> None:
-    _, text = locked.app.new_key("watcher", role="viewer")
+    _, text = locked.app.admin.new_key("watcher", role="viewer")
 
     answer = httpx2.get(locked.page("/operations"), headers={"Authorization": f"Bearer {text}"})
 

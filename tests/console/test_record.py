@@ -154,7 +154,7 @@ def test_a_priority_is_changed_and_that_is_kept(scene: Scene, page: Page) -> Non
     expect(page.get_by_role("button", name="Priority 10…")).to_be_visible()
     expect(page.locator("#record")).to_contain_text("a customer waits")
     assert scene.app.record(record_id).priority == 10
-    assert scene.app.verify().findings == ()
+    assert scene.app.admin.verify().findings == ()
 
 
 def test_a_record_that_is_not_there_is_a_page_that_says_so(scene: Scene, page: Page) -> None:

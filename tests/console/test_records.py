@@ -69,11 +69,11 @@ def test_all_that_match_are_retried_after_a_look_at_the_counts(scene: Scene, pag
     page.get_by_role("button", name="Check what would happen").click()
 
     expect(page.locator("#would-apply")).to_have_text("3")
-    assert [len(scene.app.history(each)) for each in ids] == [3, 3, 3]
+    assert [len(scene.app.records.history(each)) for each in ids] == [3, 3, 3]
     page.get_by_role("button", name="Yes, retry 3 records").click()
     expect(page.locator("#bulk-done")).to_be_visible()
     for each in ids:
-        asked = [one for one in scene.app.history(each) if one.trigger == "retry.requested"]
+        asked = [one for one in scene.app.records.history(each) if one.trigger == "retry.requested"]
         assert [one.metadata["reason"] for one in asked] == ["the bank mended it"]
 
 

@@ -124,7 +124,7 @@ def test_rejecting_wants_a_reason(service: Scene, page: Page) -> None:
 
     expect(page.locator(".toast", has_text="is rejected")).to_be_visible()
     assert service.rested(record_id) == "rejected"
-    assert service.app.history(record_id)[-1].metadata["reason"] == "water is no energy"
+    assert service.app.records.history(record_id)[-1].metadata["reason"] == "water is no energy"
 
 
 def test_whoever_leaves_the_page_has_decided(service: Scene, page: Page) -> None:

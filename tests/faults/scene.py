@@ -84,7 +84,7 @@ class Attempt:
 def assert_recovered(data: Path, acknowledged: dict[bytes, str]) -> None:
     """The disk is well: everything acknowledged is there, the rest can be done, and the history is sound."""
     with open_app(data) as app:
-        assert app.verify().is_sound, app.verify().findings
+        assert app.admin.verify().is_sound, app.admin.verify().findings
         records = app.store.load(acknowledged.values())
         assert set(records) == set(acknowledged.values()), "an acknowledged submit is lost"
         for document in DOCUMENTS:
@@ -94,7 +94,7 @@ def assert_recovered(data: Path, acknowledged: dict[bytes, str]) -> None:
             )
             assert app.artifacts.verify(record.artifact or "")
         app.run_until_idle()
-        verdict = app.verify()
+        verdict = app.admin.verify()
         assert verdict.is_sound, verdict.findings
         assert (verdict.records, verdict.transitions) == (len(DOCUMENTS), 5 * len(DOCUMENTS))
         assert {record.status for record in app.store.walk()} == {"done"}

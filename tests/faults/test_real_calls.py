@@ -136,7 +136,7 @@ def assert_well(config: Path, *, is_acknowledged: bool) -> None:
     """The disk is well again: all that was acknowledged is done, and the history is sound."""
     with open_app(config.parent / "data") as app:
         app.run_until_idle()
-        verdict = app.verify()
+        verdict = app.admin.verify()
         assert verdict.is_sound, verdict.findings
         assert {record.status for record in app.store.walk()} == {"done"}
         assert verdict.records >= 1 + is_acknowledged

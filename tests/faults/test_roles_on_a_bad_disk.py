@@ -65,7 +65,7 @@ def until(is_true: Callable[[], bool]) -> None:
 
 
 def is_done(app: App) -> bool:
-    return all(app.is_at_rest(record) for record in app.store.walk())
+    return all(app.records.is_at_rest(record) for record in app.store.walk())
 
 
 @pytest.mark.parametrize("nth", [1, 5, 30])

@@ -279,4 +279,4 @@ def test_a_key_that_is_not_there_is_said_before_anything_starts(tmp_path: Path) 
     )
 
     with App(Settings.load(config, environ={})) as app, pytest.raises(FileNotFoundError):
-        app.mirror()
+        app.node()

@@ -30,7 +30,7 @@ def test_a_transition_becomes_a_signed_post(app: App) -> None:
 
     (post,) = receiver.posts
     said = Verifier(webhook.secret).verify(post.body, post.headers)
-    last = app.history(record.id)[-1]
+    last = app.records.history(record.id)[-1]
     assert said["type"] == "upload.normalized"
     assert said["data"] == {
         "id": record.id,

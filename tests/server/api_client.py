@@ -67,7 +67,7 @@ class ApiClient:
 
     def with_key(self, **how: Any) -> "ApiClient":  # noqa: ANN401 - the words of `new_key`
         """The same service, with a key of its own."""
-        _, text = self.app.new_key(how.pop("name", "anna"), **how)
+        _, text = self.app.admin.new_key(how.pop("name", "anna"), **how)
         self._others.append(ApiClient(self.url, self.app, text))
         return self._others[-1]
 

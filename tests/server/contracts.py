@@ -140,7 +140,7 @@ def waiting(app: App, *, actor: str = "person:ann", **labels: Any) -> Record:  #
     opening = Submission(
         machine="contract", actor=actor, labels={SEQUENCING: AUTO, "filename": "a.pdf", **labels}
     )
-    (opened,) = app.open([opening])
+    (opened,) = app.submissions.create([opening])
     runners = [stage.runner for stage in app.registry.named("contract").stages]
     while (record := app.record(opened.record.id)).status != "review_required":
         announce(app, runners)

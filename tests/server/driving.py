@@ -44,7 +44,7 @@ class Driver:
         return self.call("review", json={"action": action, **more})
 
     def history(self) -> list[Transition]:
-        return self.api.app.history(self.id)
+        return self.api.app.records.history(self.id)
 
     def path(self) -> list[tuple[str | None, str, str]]:
         return [(each.source, each.target, each.trigger) for each in self.history()]

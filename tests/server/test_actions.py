@@ -29,7 +29,7 @@ def test_a_retry_and_a_cancel_are_kept_with_who_and_why(any_api: ApiClient) -> N
         "sent by mistake",
         "it was none",
     ]
-    assert any_api.app.verify().is_sound
+    assert any_api.app.admin.verify().is_sound
 
 
 def test_a_change_of_another_version_is_refused_with_the_present_one(any_api: ApiClient) -> None:
@@ -206,7 +206,7 @@ def test_many_at_once_make_one_record_each(api: ApiClient) -> None:
 
     assert sorted(answers) == [201] * 20 + [409] * 20
     assert api.app.store.anchor().count == before + 20
-    assert api.app.verify().is_sound
+    assert api.app.admin.verify().is_sound
 
 
 def test_what_comes_while_the_writer_waits_is_committed_together(api: ApiClient) -> None:

@@ -300,7 +300,7 @@ def test_a_key_that_cannot_be_made_is_refused(
     shared: ApiClient, name: str, role: str, pipelines: tuple[str, ...]
 ) -> None:
     with pytest.raises((InvalidRequest, UnknownName)):
-        shared.app.new_key(name, role=role, pipelines=pipelines)
+        shared.app.admin.new_key(name, role=role, pipelines=pipelines)
 
     assert shared.app.keys.all() == []
 

@@ -78,7 +78,7 @@ def test_a_killed_service_goes_on_where_it_was_and_repeats_no_finished_step(
 
     assert record_id is not None
     with App(Settings.load(environ={"STATEWARD_DATA": str(data)})) as app:
-        finished = Counter(mark.stage for mark in app.attempts(record_id))
+        finished = Counter(mark.stage for mark in app.records.attempts(record_id))
         assert finished == dict.fromkeys(["parse", "extract", "validate", "review", "compare"], 1)
         assert app.store.counts() == {("contract", "completed"): 1}
-        assert app.verify().is_sound
+        assert app.admin.verify().is_sound

@@ -26,7 +26,7 @@ def test_who_changed_it_and_why_is_kept_and_the_history_stays_sound(any_api: Api
         "a customer waits",
     )
     any_api.work()
-    assert any_api.app.verify().is_sound
+    assert any_api.app.admin.verify().is_sound
 
 
 def test_a_record_that_waits_goes_sooner(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_a_record_that_waits_goes_sooner(tmp_path: Path) -> None:
     with App(Settings.load(profile="enterprise", environ=environ)) as app:
         first, second = (app.submit(statement(number)).record.id for number in range(2))
 
-        app.prioritise([second], "vip_customer", actor="person:anna", reason=None)
+        app.actions.set_priority([second], "vip_customer", actor="person:anna", reason=None)
 
         waiting = app.store.waiting("upload", "parse", limit=10)
         assert [each.id for each in waiting] == [second, first]

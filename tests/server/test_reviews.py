@@ -84,7 +84,7 @@ def test_a_correction_stands_beside_the_original(reviewed: ApiClient) -> None:
         for stage in ("extract", "review")
     }
     assert kept == {"extract": ["E.ON", "65.90"], "review": ["E.ON", "56.90"]}
-    assert reviewed.app.verify().is_sound
+    assert reviewed.app.admin.verify().is_sound
 
 
 def test_a_decision_on_an_old_sight_is_stale_and_an_unknown_action_is_named(
@@ -139,7 +139,7 @@ def test_roles_say_who_may_look_and_who_may_decide(api: ApiClient) -> None:
 
 
 def test_with_keys_nobody_accepts_what_they_submitted(api: ApiClient) -> None:
-    key, text = api.app.new_key("olga", role="operator")
+    key, text = api.app.admin.new_key("olga", role="operator")
     own = ApiClient(api.url, api.app, text)
     record = waiting(api.app, actor=f"person:{key.name}@{key.id}")
 

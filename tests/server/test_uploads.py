@@ -52,7 +52,7 @@ def test_an_upload_is_kept_and_disclosed_step_by_step(any_api: ApiClient) -> Non
     }
     assert (ended["observations_count"], ended["canonicals_count"]) == (2, 2)
     assert api.get(ended["parse_log_ref"]).json()["attempts"][0]["outcome"] == "done"
-    assert api.app.verify().is_sound
+    assert api.app.admin.verify().is_sound
 
 
 def test_an_error_shows_what_was_reached_before_it(api: ApiClient) -> None:

@@ -59,7 +59,7 @@ def _drive(driver: Driver) -> None:
 def _settle(api: ApiClient, driver: Driver, *, is_externally_driven: bool) -> None:
     """Until it rests. Without a driver the waits of retries are cut short by asking for them."""
     for _ in range(40):
-        record = api.app.wait(driver.id, timeout_s=0.3)
+        record = api.app.records.wait(driver.id, timeout_s=0.3)
         machine = api.app.registry.of(record)
         if machine.kind[record.status] in ("terminal", "suspended"):
             return
@@ -94,7 +94,7 @@ def test_all_sixteen_transitions_are_walked_both_ways_and_are_the_same(tmp_path:
     for way in ("outside", "auto"):
         with driven(tmp_path / way) as (api, player):
             walked[way] = walks(api, player, way)
-            assert api.app.verify().is_sound
+            assert api.app.admin.verify().is_sound
 
     assert walked["outside"] == walked["auto"]
     pairs = {

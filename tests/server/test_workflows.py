@@ -37,7 +37,7 @@ def test_each_call_runs_its_own_step_and_says_what_comes_next(
     assert [stage for _, stage in player.ran] == ["parse", "extract", "validate", "compare"]
     asked = [each.metadata.get("asked_by") for each in driver.history() if each.metadata]
     assert set(asked) - {None} == {"sequencer:anonymous@local"}
-    assert any_api.app.verify().is_sound
+    assert any_api.app.admin.verify().is_sound
 
 
 def test_the_same_call_twice_gives_the_same_answer_and_runs_nothing_again(
@@ -178,7 +178,7 @@ def test_a_step_that_takes_longer_than_the_call_is_503_and_waited_for_again(
         assert (late.status_code, problem(late)) == (503, "step-unfinished")
         assert late.json()["retryable"] is True
         with playing(settings):
-            api.app.wait(driver.id, timeout_s=30)
+            api.app.records.wait(driver.id, timeout_s=30)
         done = driver.ingest()
 
     assert (done.status_code, done.json()["status"]) == (200, "extracting")

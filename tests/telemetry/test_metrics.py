@@ -209,7 +209,7 @@ def test_a_machine_is_told_of_where_its_settings_say_so_with_the_labels_they_cho
 def test_source_types_that_people_make_up_do_not_make_series_without_end(app: App) -> None:
     for number in range(SOURCE_TYPES_MAX + 20):
         (record_id,) = opened(app, labels={"source_type": f"kind {number}"})
-        app.ask("cancel", record_id, actor="person:ann", reason=None)
+        app.actions.act("cancel", record_id, actor="person:ann", reason=None)
         if number % 40 == 0:
             app.monitor.follow()
 

@@ -37,7 +37,7 @@ def _restored() -> object:
 def submitted(app: App, trace: str | None) -> str:
     """A statement that came with a trace."""
     artifact = app.artifacts.put([STATEMENT], bytes_max=10_000)
-    opening = app.opening(
+    opening = app.submissions.prepare(
         artifact,
         machine="upload",
         name="a.csv",
@@ -47,7 +47,7 @@ def submitted(app: App, trace: str | None) -> str:
         reason=None,
         trace=trace,
     )
-    return app.open([opening])[0].record.id
+    return app.submissions.create([opening])[0].record.id
 
 
 def test_a_trace_goes_with_a_document_through_history_log_and_webhook(make_app: Maker) -> None:
@@ -60,26 +60,29 @@ def test_a_trace_goes_with_a_document_through_history_log_and_webhook(make_app: 
         app.run_until_idle()
         deliver(app)
 
-    assert {each.metadata["trace"] for each in app.history(record_id)} == {TRACE}
+    assert {each.metadata["trace"] for each in app.records.history(record_id)} == {TRACE}
     assert receiver.posts[0].headers["traceparent"] == TRACE
-    assert app.verify().is_sound
+    assert app.admin.verify().is_sound
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     moves = [line for line in lines if line.get("record_id") == record_id and "version" in line]
     assert {line["trace_id"] for line in moves} == {trace_id(TRACE)}
     parsed = next(line for line in moves if "parse.completed" in line["event"])
     assert (parsed["stage"], parsed["version"]) == ("parse", 2)
     assert parsed["actor"].startswith("runner:")
-    assert "trace" not in app.view(app.record(record_id))
+    assert "trace" not in app.records.view(app.record(record_id))
 
 
 def test_a_document_without_a_trace_gets_one_where_log_lines_want_it(make_app: Maker) -> None:
     with_traces, without = make_app(), make_app("profile: personal")
 
-    own = with_traces.history(submitted(with_traces, None))[0].metadata
-    with_traces.ask("cancel", with_traces.store.log()[0].record_id, actor="person:a", reason=None)
+    own = with_traces.records.history(submitted(with_traces, None))[0].metadata
+    with_traces.actions.act(
+        "cancel", with_traces.store.log()[0].record_id, actor="person:a", reason=None
+    )
 
     assert is_traceparent(str(own["trace"]))
-    assert without._own_trace("upload") is None
+    other = without.submit(b"date,amount,text\n2026-01-13,-1.00,another\n").record
+    assert "trace" not in without.records.history(other.id)[0].metadata
 
 
 def test_the_trace_of_a_request_comes_before_that_of_its_record(make_app: Maker) -> None:
@@ -87,13 +90,13 @@ def test_the_trace_of_a_request_comes_before_that_of_its_record(make_app: Maker)
     record_id = submitted(app, TRACE)
     other = new_traceparent(bytes(range(24)))
 
-    from stateward.app import Command
+    from stateward.app.actions import Command
 
-    app.ask_each(
+    app.actions.act_each(
         [Command(verb="cancel", record_id=record_id, actor="person:a", reason=None, trace=other)]
     )
 
-    assert [each.metadata["trace"] for each in app.history(record_id)] == [TRACE, other]
+    assert [each.metadata["trace"] for each in app.records.history(record_id)] == [TRACE, other]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +172,7 @@ def test_every_attempt_is_a_span_of_the_documents_trace(make_app: Maker) -> None
         app.run_until_idle()
         deliver(app)
 
-    history = app.history(record_id)
+    history = app.records.history(record_id)
     assert [span.name for span in spans] == ["upload.parse", "upload.normalize"]
     for span, (began, ended) in zip(spans, [(1, 2), (3, 4)], strict=True):
         assert span.trace_id.hex() == trace_id(TRACE)

@@ -58,7 +58,7 @@ class Flow:
         return self.player.play()
 
     def path(self) -> list[str]:
-        return [each.target for each in self.api.app.history(self.id)]
+        return [each.target for each in self.api.app.records.history(self.id)]
 
     @property
     def id(self) -> str:

@@ -14,7 +14,8 @@ from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
-    from stateward.app import App, Bulk, Verb
+    from stateward.app import App
+    from stateward.app.actions import Bulk, Verb
     from stateward.core.query import Query
 
 REFUSALS = {
@@ -151,16 +152,18 @@ class _Acting:
         self._actor = person()
 
     def query(self, text: str | None) -> "Query | None":
-        return None if text is None else self._app.query(text)
+        return None if text is None else self._app.records.query(text)
 
     def one(self, record_id: str) -> Exit:
         if self._priority:
             return self._place(record_id)
-        record = self._app.ask(self._moving, record_id, actor=self._actor, reason=self._reason)
+        record = self._app.actions.act(
+            self._moving, record_id, actor=self._actor, reason=self._reason
+        )
         if self._context.json:
-            self._context.emit(self._app.view(record))
+            self._context.emit(self._app.records.view(record))
         else:
-            write(self._app.sentence(self._app.history(record_id)[record.version]))
+            write(self._app.records.sentence(self._app.records.history(record_id)[record.version]))
         return Exit.OK
 
     @property
@@ -170,33 +173,24 @@ class _Acting:
     def _place(self, record_id: str) -> Exit:
         from stateward.core.errors import StatewardError
 
-        (became,) = self._app.prioritise(
+        (became,) = self._app.actions.set_priority(
             [record_id], self._priority, actor=self._actor, reason=self._reason
         )
         if isinstance(became, StatewardError):
             raise became
         if self._context.json:
-            self._context.emit(self._app.view(became))
+            self._context.emit(self._app.records.view(became))
         else:
             write(f"{became.id} has priority {became.priority}")
         return Exit.OK
 
     def bulk(self, ids: Sequence[str], query: "Query | None", *, is_dry_run: bool) -> "Bulk":
         word = "looked at" if is_dry_run else "done"
-        if self._priority:
-            return self._app.prioritise_many(
-                self._priority,
-                ids=ids,
-                query=query,
-                actor=self._actor,
-                reason=self._reason,
-                is_dry_run=is_dry_run,
-                progress=lambda count: self._context.progress(f"{plural(count, 'record')} {word}"),
-            )
-        return self._app.ask_many(
-            self._moving,
+        return self._app.actions.bulk(
+            "priority" if self._priority else self._moving,
             ids=ids,
             query=query,
+            priority=self._priority or None,
             actor=self._actor,
             reason=self._reason,
             is_dry_run=is_dry_run,
@@ -268,7 +262,7 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
     from stateward.engine.system import person
 
     with context.app() as app:
-        app.pause(machine, stage, actor=person(), reason=reason)
+        app.actions.pause(machine, stage, actor=person(), reason=reason)
     _told(context, machine, stage, is_paused=True, sentence=f"{_named(machine, stage)} is paused")
 
 
@@ -291,7 +285,7 @@ def resume(context: CliContext, *, machine: str, stage: str) -> None:
     What was paused as a stage is resumed as a stage, and what was paused as a whole as a whole.
     """
     with context.app() as app:
-        was_paused = app.resume(machine, stage)
+        was_paused = app.actions.resume(machine, stage)
     words = "goes on" if was_paused else "was not paused"
     _told(
         context,

@@ -107,7 +107,7 @@ def _retry_contract(app: "App", record_id: str, rules: "Path") -> "Record | None
         return None
     lacking = files(CONTRACTS) / "samples" / "rules" / "water.yaml"
     (rules / lacking.name).write_text(lacking.read_text("utf-8"), "utf-8")
-    app.ask("retry", record_id, actor="person:demo", reason=f"{lacking.name} was added")
+    app.actions.act("retry", record_id, actor="person:demo", reason=f"{lacking.name} was added")
     app.run_until_idle()
     return failed
 
@@ -118,7 +118,7 @@ def _answer(
     return {
         "data": context.data,
         "documents": [
-            {"file": name, "is_duplicate": each.is_duplicate, "record": app.view(record)}
+            {"file": name, "is_duplicate": each.is_duplicate, "record": app.records.view(record)}
             for (name, each), record in zip(opened.items(), records, strict=True)
         ],
     }
@@ -132,9 +132,9 @@ def _tell(
     broken = next((record for record in records if record.error_code is not None), None)
     if whole is not None:
         _head(f"What happened to {whole.labels.get('filename')}:")
-        write_history(app, app.history(whole.id))
+        write_history(app, app.records.history(whole.id))
     if broken is not None:
-        why = app.explain(broken.id)
+        why = app.records.explain(broken.id)
         _head(f"Why {broken.labels.get('filename')} is in {broken.status}:")
         write(f"  {why.sentence}")
         write(f"  what to do: {_here(context, why.advice)}")
@@ -147,14 +147,14 @@ def _tell_contracts(
     rows = []
     for (name, each), record in zip(opened.items(), records, strict=True):
         came = "known from an earlier run" if each.is_duplicate else "new"
-        shown = app.view(record)
+        shown = app.records.view(record)
         sure = shown.get("final_confidence", "")
-        answer = app.about(record.id, "compare").get("sentence") or record.error_code
+        answer = app.records.about(record.id, "compare").get("sentence") or record.error_code
         rows.append((name, came, record.id, record.status, sure, answer or _first_note(shown)))
     write_table(("document", "came as", "id", "status", "confidence", "result"), rows)
     for record in records:
         if record.status == "review_required":
-            why = app.explain(record.id)
+            why = app.records.explain(record.id)
             write()
             write(
                 f"  {record.labels.get('filename')}: {why.sentence}; {_here(context, why.advice)}"
@@ -170,7 +170,7 @@ def _tell_retried(app: "App", failed: "Record") -> None:
     _head(f"{failed.labels.get('filename')} failed, got what it lacked, and went on at that step:")
     write(f"  {failed.error_code}: {failed.error_message}")
     write()
-    write_history(app, app.history(failed.id))
+    write_history(app, app.records.history(failed.id))
 
 
 def _tell_statuses(app: "App", opened: dict[str, "Submitted"], records: list["Record"]) -> None:
@@ -178,7 +178,7 @@ def _tell_statuses(app: "App", opened: dict[str, "Submitted"], records: list["Re
     rows = []
     for (name, each), record in zip(opened.items(), records, strict=True):
         came = "known from an earlier run" if each.is_duplicate else "new"
-        shown = app.view(record)
+        shown = app.records.view(record)
         notes = shown.get("notes")
         codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
         result = record.error_code or _counted(shown)

@@ -78,7 +78,7 @@ def create(
     in without one.
     """
     with context.app() as app:
-        made, text = app.new_key(
+        made, text = app.admin.new_key(
             name,
             role=role,
             pipelines=pipelines,
@@ -148,6 +148,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 
     Whoever opens it first is signed in with the role of the key ID, without seeing the key.
     """
+    from stateward.app.identity import new_token
     from stateward.console.login import link_address
     from stateward.core.errors import UnknownName
     from stateward.core.model import SECOND, to_iso
@@ -157,7 +158,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
         if app.keys.live(key_id, now=now) is None:
             live = [each.id for each in app.keys.all() if each.is_live(now)]
             raise UnknownName("key", key_id[:80], live)
-        token, until = app.new_token(), now + round(minutes * 60 * SECOND)
+        token, until = new_token(), now + round(minutes * 60 * SECOND)
         app.sessions.add_link(token, key_id=key_id, now=now, until=until)
         own = app.settings
     scheme = "https" if own.api.tls_certificate or own.api.behind_tls_proxy else "http"

@@ -47,7 +47,7 @@ def list_(context: CliContext) -> None:
 
 
 def _declared(context: CliContext) -> list["Machine"]:
-    from stateward.app import declared_machines
+    from stateward.app.machines import declared_machines
 
     return declared_machines(context.settings())
 
@@ -134,7 +134,7 @@ def check(context: CliContext, files: tuple[str, ...]) -> Exit:
 def _check_one(
     context: CliContext, file: str, found: list["Machine"], faults: list["Fault"]
 ) -> None:
-    from stateward.app import read_machines
+    from stateward.app.machines import read_machines
     from stateward.core.errors import DeclarationError
 
     try:

@@ -46,7 +46,7 @@ def rebuild(context: CliContext, *, ids: tuple[str, ...], query: str | None, sta
         for record_id in found:
             context.progress(f"{len(rows)} of {len(found)} rebuilt")
             try:
-                mark = app.rebuild(record_id, stage, actor=person())
+                mark = app.editions.rebuild(record_id, stage, actor=person())
             except StoreError:
                 raise
             except StatewardError as error:

@@ -61,7 +61,7 @@ def status(context: CliContext, ids: tuple[str, ...]) -> Exit:
     """
     with context.app() as app:
         found, worst = _found(context, app, ids)
-        views = [app.view(record) for record in found]
+        views = [app.records.view(record) for record in found]
         if context.json and len(ids) == 1 and views:
             context.emit(views[0])
         elif context.is_for_programs and (views or worst is Exit.OK):
@@ -162,7 +162,7 @@ def list_(
         ]
         records = pages(app, " ".join([*words, *terms]), after=after)
         if context.is_for_programs:
-            context.emit_rows(app.view(record) for record in islice(records, limit))
+            context.emit_rows(app.records.view(record) for record in islice(records, limit))
             return
         shown = list(islice(records, limit))
         _write_records(shown)
@@ -190,8 +190,8 @@ def _quoted(name: str) -> str:
 
 def pages(app: "App", text: str, *, after: str) -> Iterator["Record"]:
     """Every record that matches, a page at a time."""
-    query = app.query(text)
-    while batch := app.find(query, after=after, limit=PAGE):
+    query = app.records.query(text)
+    while batch := app.records.find(query, after=after, limit=PAGE):
         yield from batch
         after = batch[-1].id
 
@@ -235,7 +235,7 @@ def history(context: CliContext, record_id: str) -> None:
     from stateward.engine.history import transition_line
 
     with context.app() as app:
-        transitions = app.history(record_id)
+        transitions = app.records.history(record_id)
         if context.is_for_programs:
             context.emit_rows(transition_line(each) for each in transitions)
         else:
@@ -250,7 +250,7 @@ def write_history(app: "App", transitions: Sequence["Transition"]) -> None:
     ]
     width = max((len(wait) for wait in waits), default=0)
     for transition, wait in zip(transitions, waits, strict=True):
-        write(f"{moment(transition.at)}  {wait.ljust(width)}  {app.sentence(transition)}")
+        write(f"{moment(transition.at)}  {wait.ljust(width)}  {app.records.sentence(transition)}")
 
 
 @click.command(
@@ -267,7 +267,7 @@ def explain(context: CliContext, record_id: str) -> None:
     sentence for people.
     """
     with context.app() as app:
-        record, why = app.record(record_id), app.explain(record_id)
+        record, why = app.record(record_id), app.records.explain(record_id)
     if context.json:
         answer = {
             "code": why.code,
@@ -315,7 +315,7 @@ def _chosen(
 ) -> list["AttemptResult"]:
     from stateward.core.errors import UnknownName
 
-    marks = app.attempts(record_id)
+    marks = app.records.attempts(record_id)
     stages = app.registry.of(app.record(record_id)).stage
     if stage is not None and stage not in stages:
         raise UnknownName("stage", stage, stages)
@@ -464,7 +464,7 @@ def _rows_of(
     for record_id in ids:
         chosen = _stage_of(app, record_id, kind) if kind else stage or _last_stage(app, record_id)
         if chosen:
-            found.append(app.items(record_id, chosen, edition=edition))
+            found.append(app.records.items(record_id, chosen, edition=edition))
         else:
             context.say(f"no stage of {record_id} has produced anything yet")
     return chain.from_iterable(found)
@@ -515,7 +515,7 @@ def errors(context: CliContext) -> None:
     The most frequent cause comes first. Retry a whole group with: stateward retry --query 'error:CODE'.
     """
     with context.app() as app:
-        groups = app.errors()
+        groups = app.records.errors()
     if context.is_for_programs:
         context.emit_rows(groups)
     elif not groups:
@@ -556,10 +556,5 @@ def counts(context: CliContext, words: tuple[str, ...]) -> None:
 
 def count_rows(app: "App", text: str = "") -> list[tuple[str, str, int]]:
     """Machine, status and number, in the order in which records pass the statuses."""
-    found = app.count(app.query(text))
-    orders = {machine.name: machine.order for machine in app.registry.newest.values()}
-    last = len(found) + 1000
-    ordered = sorted(
-        found, key=lambda pair: (pair[0], orders.get(pair[0], {}).get(pair[1], last), pair[1])
-    )
-    return [(machine, status, found[machine, status]) for machine, status in ordered]
+    found = app.records.count(app.records.query(text))
+    return [(machine, status, count) for (machine, status), count in found.items()]

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UNSET
 
 from stateward import schemas
-from stateward.app import Bulk, Verb
+from stateward.app.actions import Bulk, BulkAction, Verb
 from stateward.cli.remote_reviews import RemoteReviews
 from stateward.client import ApiProblem, Client, ServerUnreachable
 from stateward.core.errors import (
@@ -71,6 +71,13 @@ class RemoteApp:
             "this command works on the database itself; run it there, without --server"
         )
 
+    @property
+    def records(self) -> Self:
+        """Queries, as of a local app."""
+        return self
+
+    submissions = actions = records
+
     # What is known of the server
 
     @cached_property
@@ -84,7 +91,7 @@ class RemoteApp:
         """As it was given: the server knows the classes."""
         return given
 
-    def is_worked_on(self) -> bool:
+    def has_worker(self) -> bool:
         """Whether others do the work: there they do."""
         return True
 
@@ -228,7 +235,7 @@ class RemoteApp:
 
     # Acting
 
-    def ask(
+    def act(
         self,
         verb: Verb,
         record_id: str,
@@ -242,12 +249,13 @@ class RemoteApp:
         with _translated(record_id, verb=verb):
             return self._kept(act(record_id, reason=reason, version=version))
 
-    def ask_many(
+    def bulk(
         self,
-        verb: Verb,
+        verb: BulkAction,
         *,
         ids: Sequence[str] = (),
         query: Query | None = None,
+        priority: int | str | None = None,
         actor: str,
         reason: str | None,
         is_dry_run: bool = False,
@@ -255,11 +263,16 @@ class RemoteApp:
     ) -> Bulk:
         """Retry or cancel everything that is named or matches."""
         text = None if query is None else str(query)
+        number = None if priority is None else int(priority)
         with _translated():
-            foreseen = self._client.batch(verb, query=text, ids=ids, reason=reason, dry_run=True)
+            foreseen = self._client.batch(
+                verb, query=text, ids=ids, priority=number, reason=reason, dry_run=True
+            )
             batch = foreseen
             if not is_dry_run:
-                batch = self._client.batch(verb, query=text, ids=ids, reason=reason)
+                batch = self._client.batch(
+                    verb, query=text, ids=ids, priority=number, reason=reason
+                )
             while batch.status == "running":
                 progress(batch.matched)
                 _sleep()

@@ -209,7 +209,7 @@ def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> Non
     """
     with context.app() as app:
         opened = app.external_driver.reprocess(record_id, actor=_person(), reason=reason)
-        shown = app.view(opened.record)
+        shown = app.records.view(opened.record)
     if context.json:
         context.emit({**shown, "is_duplicate": opened.is_duplicate})
     else:
@@ -305,7 +305,7 @@ def release(context: CliContext, *, record_id: str, reason: str | None) -> None:
     """
     with context.app() as app:
         record = app.external_driver.advance(record_id, actor=_person(), reason=reason)
-        shown = app.view(record)
+        shown = app.records.view(record)
     if context.json:
         context.emit(shown)
     else:
@@ -335,7 +335,7 @@ def _decide(
                 notes=notes,
             )
         )
-        shown = app.view(record)
+        shown = app.records.view(record)
     if context.json:
         context.emit(shown)
     else:

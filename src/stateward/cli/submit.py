@@ -125,7 +125,9 @@ def submit(
     if source_type:
         labels = {**labels, "source_type": source_type}
     with context.app() as app:
-        app.priority(app.registry.named(machine).name, priority)  # wrong for all files alike
+        app.submissions.priority(
+            app.registry.named(machine).name, priority
+        )  # wrong for all files alike
         sent = _Sending(context, app)
         for file in _walk(files, sent, is_recursive=recursive):
             sent.submit(
@@ -222,8 +224,8 @@ class _Sending:
         for row in self._rows:
             if row["id"] == record.id:
                 row.update(status=record.status, version=record.version, **self._result(record))
-        if not self._app.is_at_rest(record):
-            why = self._app.explain(record.id)
+        if not self._app.records.is_at_rest(record):
+            why = self._app.records.explain(record.id)
             self._context.say(f"{record.id} is still in {record.status}: {why.sentence}")
             return Exit.TIMED_OUT
         if record.error_code is not None:
@@ -236,7 +238,7 @@ class _Sending:
 
     def _result(self, record: "Record") -> dict[str, object]:
         """What came of a record, as far as it got: its counts, its error, its notes."""
-        view = self._app.view(record)
+        view = self._app.records.view(record)
         counts = {key: view[key] for key in view if key.endswith("_count") and key != "retry_count"}
         error = {"code": record.error_code, "message": record.error_message}
         return {
@@ -278,19 +280,19 @@ class _Waiting:
 
         if not is_wanted():
             return
-        if not self._app.is_worked_on():
+        if not self._app.records.has_worker():
             with self._app.node() as node:
                 node.work_while(is_wanted)
             return
         while is_wanted():
             first = next(iter(self._left))
-            self._app.wait(
+            self._app.records.wait(
                 first, timeout_s=min(WATCH_STEP_S, max(0.0, deadline - time.monotonic()))
             )
 
     def _is_any_left(self) -> bool:
         for record_id in list(self._left):
-            if not self._app.is_at_rest(self._app.record(record_id)):
+            if not self._app.records.is_at_rest(self._app.record(record_id)):
                 break
             del self._left[record_id]
         done = self._count - len(self._left)

@@ -39,7 +39,9 @@ def verify(context: CliContext, folder: Path | None) -> Exit:
     change of any single field is found. Prints each finding. Work may go on meanwhile.
     """
     with context.app() as app:
-        verdict = app.verify(progress=lambda what, count: context.progress(f"{what}: {count:,}"))
+        verdict = app.admin.verify(
+            progress=lambda what, count: context.progress(f"{what}: {count:,}")
+        )
         mirrored = None if folder is None else _mirrored(context, app, folder)
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
     if context.json:
@@ -62,7 +64,7 @@ def _mirrored(context: CliContext, app: "App", folder: Path) -> dict[str, object
     findings = [str(each) for each in verify_ledger(folder).findings]
     answer: dict[str, object] = {"folder": str(folder), "findings": findings}
     try:
-        found = app.compare(
+        found = app.admin.compare(
             folder, progress=lambda what, count: context.progress(f"{what}: {count:,}")
         )
     except LedgerError as error:
@@ -126,7 +128,7 @@ def export_history(context: CliContext, folder: Path) -> None:
     and anchor.json (how many transitions there are, and the hash of the last).
     """
     with context.app() as app:
-        counts = app.export(
+        counts = app.admin.export(
             folder, progress=lambda what, count: context.progress(f"{what}: {count:,}")
         )
     if context.json:

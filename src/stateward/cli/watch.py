@@ -82,7 +82,7 @@ def watch(
         inbox = Inbox(folder, app, own, machine=machine, source_type=source_type, context=context)
         with ExitStack() as stack:
             stopped = stack.enter_context(_stopping())
-            is_working = not no_work and not app.is_worked_on()
+            is_working = not no_work and not app.records.has_worker()
             node = stack.enter_context(app.node()) if is_working else None
             while not stopped:
                 inbox.look()
@@ -155,7 +155,7 @@ class Inbox:
 
     def is_worked_off(self) -> bool:
         """Whether all that was taken has ended or rests."""
-        return all(self._app.is_at_rest(self._app.record(each)) for each in self._opened)
+        return all(self._app.records.is_at_rest(self._app.record(each)) for each in self._opened)
 
     def look(self) -> None:
         """Take every file that is new and has settled."""

@@ -111,7 +111,7 @@ def look(app: App, caller: Caller) -> list[Shown]:
 
 def _shown(app: App, cause: Cause, seen: Acknowledgement | None) -> Shown:
     query = query_of(cause)
-    found = app.find(app.query(query), limit=EXAMPLES)
+    found = app.records.find(app.records.query(query), limit=EXAMPLES)
     machine = app.registry.newest.get(cause.machine)
     return Shown(
         cause=cause,

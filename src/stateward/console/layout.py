@@ -19,6 +19,7 @@ from litestar.handlers import BaseRouteHandler
 from markupsafe import Markup
 
 from stateward import __version__
+from stateward.app.identity import new_token
 from stateward.console.badges import Badges, badges
 from stateward.console.static_files import BASE, static_base
 from stateward.core.errors import StatewardError
@@ -96,9 +97,7 @@ def console_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Console:
     """What the pages of this process share."""
     state = connection.app.state
     if "console" not in state:
-        app = service_of(connection).quick.app
-        assert app is not None  # noqa: S101 - the service is open
-        state.console = Console(app.new_token())
+        state.console = Console(new_token())
     console: Console = state.console
     return console
 

@@ -184,7 +184,7 @@ async def _verify(state: Any, service: Service, caller: Caller) -> None:  # noqa
         def note(_: str, count: int) -> None:
             state.console_verified = Verified(is_running=True, read=count)
 
-        verdict = app.verify(progress=note)
+        verdict = app.admin.verify(progress=note)
         return Verified(
             is_running=False,
             at=app.clock(),

@@ -11,6 +11,7 @@ from litestar.datastructures import Cookie
 from litestar.params import FromPath, QueryParameter
 
 from stateward.app import App
+from stateward.app.identity import new_token
 from stateward.console.layout import html, redirect
 from stateward.console.static_files import BASE
 from stateward.core.model import SECOND
@@ -114,7 +115,7 @@ def _check_sender(request: Asked, service: Service) -> None:
 
 async def _signed_in(service: Service, key: ApiKey, after: str) -> Response[Any]:
     def begin(app: App) -> str:
-        token, now = app.new_token(), app.clock()
+        token, now = new_token(), app.clock()
         app.sessions.begin(token, key_id=key.id, now=now, until=now + SESSION_S * SECOND)
         return token
 

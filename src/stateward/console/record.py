@@ -134,7 +134,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         record=found,
         name=str(found.labels.get("filename") or found.id),
         kind=kind,
-        why=app.explain(record_id),
+        why=app.records.explain(record_id),
         disclosed=machine.exposed(found),
         labels=found.labels,
         drawing=Markup(  # noqa: S704 - `to_svg` escapes every text
@@ -302,7 +302,7 @@ async def items(
             "columns": columns_of(rows[:ITEM_ROWS]),
             "place": place,
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
-            "about": app.about(record_id, name) if name else {},
+            "about": app.records.about(record_id, name) if name else {},
         }
 
     return fragment(request, "items.html", await service_of(request).broad.ask(look_))

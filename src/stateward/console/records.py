@@ -93,7 +93,7 @@ async def count(request: Asked, q: QueryText = "") -> Response[bytes]:
     caller = caller_of(request)
 
     def look_(app: App) -> Counted:
-        return counted(app, within(app.query(q), caller.machines))
+        return counted(app, within(app.records.query(q), caller.machines))
 
     found = await service_of(request).broad.ask(look_)
     return fragment(request, "records_count.html", {"counted": found, "q": q})
@@ -104,10 +104,10 @@ def look(app: App, caller: Caller, text: str, cursor: str) -> Listed:
     of = list_name("console", text, caller.machines)
     at = read_cursor(cursor or None, of=of)
     try:
-        query = app.query(text, now=None if at is None else at.at)
+        query = app.records.query(text, now=None if at is None else at.at)
     except InvalidRequest as error:
         return Listed(rows=[], columns=[], next="", said=str(error))
-    found = app.find(
+    found = app.records.find(
         within(query, caller.machines), after="" if at is None else at.after, limit=ROWS + 1
     )
     following = ""

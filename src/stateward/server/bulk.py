@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from stateward.app import App, Command, Verb
+from stateward.app import App
+from stateward.app.actions import Command, Verb
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidRequest,
@@ -55,7 +56,7 @@ def checked(app: App, text: str | None, ids: Sequence[str]) -> Query | None:
         raise InvalidRequest("name records or give a query, and not both")
     if ids:
         return None
-    query = app.query(text or "")
+    query = app.records.query(text or "")
     if query.is_empty:
         raise InvalidRequest("name records or a query; an empty query would mean every record")
     return query
@@ -79,8 +80,8 @@ def foreseen(
         some = _named(app, ids, machines)
         pairs: Mapping[tuple[str, str], int] = Counter((each.machine, each.status) for each in some)
     else:
-        pairs = app.count(within(query, machines))
-        some = app.find(within(query, machines), limit=EXAMPLES_AMONG)
+        pairs = app.records.count(within(query, machines))
+        some = app.records.find(within(query, machines), limit=EXAMPLES_AMONG)
     by_status: Counter[str] = Counter()
     applied = refused = 0
     for (machine, status), count in pairs.items():
@@ -125,7 +126,7 @@ def begin(
     expected = (
         len(_named(app, ids, machines))
         if query is None
-        else sum(app.count(within(query, machines)).values())
+        else sum(app.records.count(within(query, machines)).values())
     )
     now = app.clock()
     batch = Batch(
@@ -175,9 +176,9 @@ def _acted(app: App, batch: Batch, records: Sequence[Record]) -> Sequence[Record
     if batch.verb.startswith(PRIORITY):
         number = batch.verb.rpartition(" ")[2]
         ids = [each.id for each in records]
-        return app.prioritise(ids, number, actor=batch.actor, reason=batch.reason)
+        return app.actions.set_priority(ids, number, actor=batch.actor, reason=batch.reason)
     verb: Verb = "retry" if batch.verb == "retry" else "cancel"
-    return app.ask_each(
+    return app.actions.act_each(
         [
             Command(verb=verb, record_id=each.id, actor=batch.actor, reason=batch.reason)
             for each in records
@@ -211,8 +212,8 @@ def _next(app: App, batch: Batch) -> tuple[list[Record], str]:
         return [found[each] for each in named if each in found], str(
             start + len(named)
         ) if named else ""
-    query = within(app.query(batch.query, now=_moment(batch)), batch.pipelines)
-    records = app.find(query, after=batch.after, limit=STEP_RECORDS)
+    query = within(app.records.query(batch.query, now=_moment(batch)), batch.pipelines)
+    records = app.records.find(query, after=batch.after, limit=STEP_RECORDS)
     return records, records[-1].id if records else ""
 
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from stateward.app import App, Command
+from stateward.app import App
+from stateward.app.actions import Command
 from stateward.core.errors import (
     ConcurrentModification,
     StatewardError,
@@ -294,8 +295,8 @@ def _given(app: App, wanted: Sequence[IdempotentRequest]) -> dict[str, Answer]:
 def _results(app: App, intents: "Sequence[Open | Ask | Call]") -> list[object]:
     openings = [each.opening for each in intents if isinstance(each, Open)]
     askings = [each.asking for each in intents if isinstance(each, Ask)]
-    opened: list[Submitted] = app.open(openings) if openings else []
-    asked: list[Record | StatewardError] = app.ask_each(askings) if askings else []
+    opened: list[Submitted] = app.submissions.create(openings) if openings else []
+    asked: list[Record | StatewardError] = app.actions.act_each(askings) if askings else []
     opened.reverse()
     asked.reverse()
     results: list[object] = []

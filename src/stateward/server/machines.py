@@ -131,9 +131,9 @@ async def _paused(
         machine = _seen(app, caller, name).name
         was = any(each.machine == machine and each.stage == stage for each in app.store.pauses())
         if is_paused:
-            app.pause(machine, stage, actor=caller.actor, reason=reason)
+            app.actions.pause(machine, stage, actor=caller.actor, reason=reason)
         else:
-            app.resume(machine, stage)
+            app.actions.resume(machine, stage)
         return was
 
     def answer(_: App, was: bool) -> Answer:

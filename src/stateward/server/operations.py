@@ -10,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward import schemas
-from stateward.app import App, Command, Verb
+from stateward.app import App
+from stateward.app.actions import Command, Verb
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import (
     Fields,
@@ -75,7 +76,7 @@ async def submitted(
             form = await reception.form()
         app = service.quick.app
         assert app is not None  # noqa: S101 - the service is open
-        opening = app.opening(
+        opening = app.submissions.prepare(
             form.artifact,
             machine=form.machine,
             name=form.name,
@@ -111,7 +112,7 @@ async def shown(
 
     def look(app: App) -> tuple[Record, bool, bytes]:
         record = seen(app, caller, record_id, machine=machine)
-        return record, app.is_at_rest(record), msgspec.json.encode(view(app, record))
+        return record, app.records.is_at_rest(record), msgspec.json.encode(view(app, record))
 
     while True:
         turn = service.hub.turn()
@@ -166,8 +167,8 @@ async def listed(
         return views.answered(page(items=[], next=None))
 
     def look(app: App) -> Answer:
-        query = app.query(text, now=None if at is None else at.at)
-        found = app.find(
+        query = app.records.query(text, now=None if at is None else at.at)
+        found = app.records.find(
             within(query, machines), after="" if at is None else at.after, limit=rows + 1
         )
         following = None
@@ -377,7 +378,7 @@ async def prioritised(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Record | StatewardError:
-        (became,) = app.prioritise(
+        (became,) = app.actions.set_priority(
             [record_id],
             data.priority,
             actor=caller.actor,

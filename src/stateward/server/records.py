@@ -249,7 +249,7 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
 
     def look(app: App) -> Answer:
         record = seen(app, caller, record_id)
-        return views.answered(views.why_view(record, app.explain(record_id)))
+        return views.answered(views.why_view(record, app.records.explain(record_id)))
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -280,15 +280,10 @@ async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        found = app.count(within(app.query(q or ""), caller.machines))
-        orders = {machine.name: machine.order for machine in app.registry.newest.values()}
-
-        def place(pair: tuple[str, str]) -> tuple[str, int, str]:
-            return (pair[0], orders.get(pair[0], {}).get(pair[1], 1_000_000), pair[1])
-
+        found = app.records.count(within(app.records.query(q or ""), caller.machines))
         items = [
-            schemas.StatusCount(machine=machine, status=status, count=found[machine, status])
-            for machine, status in sorted(found, key=place)
+            schemas.StatusCount(machine=machine, status=status, count=count)
+            for (machine, status), count in found.items()
         ]
         return views.answered(schemas.Counts(items=items))
 
@@ -314,7 +309,7 @@ async def errors(request: Asked) -> Response[schemas.Errors]:
                 error_message=group.error_message,
                 count=group.count,
             )
-            for group in app.errors()
+            for group in app.records.errors()
             if caller.covers(group.machine)
         ]
         return views.answered(schemas.Errors(items=items))

@@ -255,7 +255,7 @@ class UploadReceiver:
                 allowed=sorted(known),
             )
         if priority := self._fields.get("priority"):
-            app.priority(machine, priority)
+            app.submissions.priority(machine, priority)
 
     async def _parted(self, refusal: Refusal) -> Refusal:
         """A refusal in the middle of a body ends the connection: what still comes is no request."""

@@ -104,7 +104,7 @@ async def ingest(
         labels = {**form.labels, SEQUENCING: way}
         if (vertical := form.labels.get(VERTICAL)) is not None:
             app.domains.contracts.rules.vertical(vertical)
-        opening = app.opening(
+        opening = app.submissions.prepare(
             form.artifact,
             machine=CONTRACT,
             name=form.name,
@@ -114,7 +114,7 @@ async def ingest(
             reason=form.reason,
             trace=trace_of(request),
         )
-        (found,) = app.open([opening])
+        (found,) = app.submissions.create([opening])
         _check_same(found, vertical)
         return found
 

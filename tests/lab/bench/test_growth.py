@@ -50,7 +50,7 @@ def test_a_history_is_one_that_the_product_goes_on_with(
         ((chunks,),) = app.database.rows("SELECT count(*) FROM item_chunks")
         assert chunks == 2 * (SIZE + 20)
         oldest = app.database.rows("SELECT min(id) FROM records")[0][0]
-        assert [each.target for each in app.history(str(oldest))][-1] == "finished"
+        assert [each.target for each in app.records.history(str(oldest))][-1] == "finished"
         submit_records(app, 5, isolation="process")
         app.run_until_idle()
         assert app.store.counts() == {("bench_process", "finished"): SIZE + 25}

@@ -70,7 +70,7 @@ def test_the_floor_writes_what_the_product_writes(job: Job, tmp_path: Path) -> N
         assert {row[0] for row in app.database.rows("SELECT outputs FROM records")} == {
             row[0] for row in product.database.rows("SELECT outputs FROM records")
         }
-        assert app.verify().is_sound
+        assert app.admin.verify().is_sound
 
 
 def test_a_queue_keeps_its_depth(job: Job) -> None:

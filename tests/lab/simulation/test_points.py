@@ -106,7 +106,7 @@ def test_an_app_kills_its_process_at_the_point_it_was_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     killed: list[tuple[int, int]] = []
-    monkeypatch.setattr("stateward.app.os.kill", lambda *given: killed.append(given))
+    monkeypatch.setattr("stateward.app.runtime.os.kill", lambda *given: killed.append(given))
     environ = {CRASH_AT: "records_written:2", "STATEWARD_DATA": str(tmp_path)}
     before = install(None)
     try:

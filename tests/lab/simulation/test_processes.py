@@ -52,7 +52,7 @@ def test_a_node_that_is_killed_there_loses_and_doubles_nothing(
         assert killed.returncode == -signal.SIGKILL, killed.stderr
         assert healed.returncode == 0, healed.stderr
         assert [app.record(each.id).status for each in opened] == ["normalized"] * 3
-        app.export(tmp_path / "export")
+        app.admin.export(tmp_path / "export")
         machines = [plain(machine) for machine in app.registry.newest.values()]
     history, malformed = read_export(tmp_path / "export", machines=machines)
     history.seen = Seen(
@@ -92,7 +92,7 @@ def test_a_submit_that_was_cut_can_simply_be_repeated(tmp_path: Path, is_durable
     assert [each.returncode for each in again] == [0, 0], again[0].stderr
     with App(Settings.load(environ={"STATEWARD_DATA": str(data)})) as app:
         assert app.store.counts() == {("upload", "queued_for_parse"): 1}
-        assert app.verify().is_sound
+        assert app.admin.verify().is_sound
 
 
 def commits_of_a_submit(folder: Path) -> int:

@@ -356,10 +356,10 @@ def test_a_contract_goes_its_way_by_itself(app: App) -> None:
 
     record = app.record(record.id)
     assert (record.status, record.error_code) == ("completed", None)
-    view = app.view(record)
+    view = app.records.view(record)
     assert (view["vertical"], view["provider"]) == ("energy", "Vattenfall")
-    assert app.about(record.id, "compare")["answer"] == "better"
-    assert app.verify().is_sound
+    assert app.records.about(record.id, "compare")["answer"] == "better"
+    assert app.admin.verify().is_sound
 
 
 def test_the_model_is_reached_from_the_confined_child(tmp_path: Path) -> None:
@@ -368,11 +368,11 @@ def test_the_model_is_reached_from_the_confined_child(tmp_path: Path) -> None:
         with App(Settings.load(config, environ={})) as app:
             record = app.submit(STROM.encode(), machine="contract").record
             app.run_until_idle()
-            again = app.rebuild(record.id, stage="extract", actor="person:ann")
+            again = app.editions.rebuild(record.id, stage="extract", actor="person:ann")
 
             assert app.record(record.id).status == "completed"
-            assert app.about(record.id, "extract")["details"]["model"]["answers"] == 1  # type: ignore[index,call-overload]
-            logs = "".join(attempt.log for attempt in app.attempts(record.id))
+            assert app.records.about(record.id, "extract")["details"]["model"]["answers"] == 1  # type: ignore[index,call-overload]
+            logs = "".join(attempt.log for attempt in app.records.attempts(record.id))
             assert "sk-x" not in logs
             assert again is None, "the kept answer gives the same rows"
             assert endpoint.count == 1
@@ -395,7 +395,9 @@ def test_a_kill_after_the_answer_was_kept_pays_no_second_time(tmp_path: Path, cu
             assert died == -signal.SIGKILL
             assert lived == 0
             assert app.record(record.id).status == "completed"
-            assert [each.stage for each in app.attempts(record.id) if each.error_code is None] == [
+            assert [
+                each.stage for each in app.records.attempts(record.id) if each.error_code is None
+            ] == [
                 "parse",
                 "extract",
                 "validate",

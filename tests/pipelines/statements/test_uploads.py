@@ -47,12 +47,12 @@ def test_the_counts_are_rows_and_the_whole_is_known_beside_them(tmp_path: Path) 
     with App.embedded(tmp_path) as app:
         record = app.submit(STATEMENT).record
         app.run_until_idle()
-        view = app.view(app.record(record.id))
+        view = app.records.view(app.record(record.id))
 
         assert (view["observations_count"], view["canonicals_count"]) == (2, 2)
         assert "notes" not in view
-        assert app.about(record.id, "parse")["format"] == "csv"
-        assert app.about(record.id, "normalize")["checks"][0]["status"] == "reconciled"  # type: ignore[index, call-overload]
+        assert app.records.about(record.id, "parse")["format"] == "csv"
+        assert app.records.about(record.id, "normalize")["checks"][0]["status"] == "reconciled"  # type: ignore[index, call-overload]
         assert len(list(app.items(record.id))) == 2
 
 
@@ -60,9 +60,9 @@ def test_what_does_not_add_up_is_seen_in_the_record_its_history_and_its_log(tmp_
     with App.embedded(tmp_path) as app:
         record = app.submit(TAMPERED).record
         app.run_until_idle()
-        view = app.view(app.record(record.id))
-        story = [app.sentence(each) for each in app.history(record.id)]
-        log = app.attempts(record.id)[-1].log
+        view = app.records.view(app.record(record.id))
+        story = [app.records.sentence(each) for each in app.records.history(record.id)]
+        log = app.records.attempts(record.id)[-1].log
 
     notes = view["notes"]
     assert isinstance(notes, list)

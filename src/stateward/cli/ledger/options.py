@@ -37,7 +37,7 @@ def machine_of(context: CliContext, path: Path) -> "Machine | None":
         return None
     if name == LITERATURE.name:
         return LITERATURE
-    from stateward.app import declared_machines
+    from stateward.app.machines import declared_machines
 
     machines = {each.name: each for each in declared_machines(context.settings())}
     if name not in machines:

@@ -148,7 +148,7 @@ def submit_and_wait(client: App, *, isolation: str) -> float:
     """Submit one record and wait until it is finished; the seconds that took."""
     begin = time.perf_counter()
     (record_id,) = submit_records(client, 1, isolation=isolation)
-    record = client.wait(record_id, timeout_s=DONE_MAX_S)
+    record = client.records.wait(record_id, timeout_s=DONE_MAX_S)
     if record.status != LAST:
         raise RuntimeError(f"{record_id} is still {record.status} after {DONE_MAX_S} s")
     return time.perf_counter() - begin

@@ -1,0 +1,346 @@
+"""What people ask of records: retry, cancel, another priority, one by one or in bulk; and pauses of stages."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from stateward.app.records import unknown_record
+from stateward.app.submissions import clean_reason, priority_number
+from stateward.core.errors import (
+    ConcurrentModification,
+    InvalidRequest,
+    InvalidTransition,
+    StatewardError,
+    UnknownName,
+)
+from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED
+from stateward.core.model import Event, Ignored, Micros, Record, event_id
+from stateward.core.query import Query
+from stateward.engine.coordinator import Coordinator, MachineRegistry
+from stateward.settings import Settings
+from stateward.storage.audit import AuditEntry, AuditLog
+from stateward.storage.store import Pause, Store
+
+BULK_BATCH = 500  # records per transaction of a bulk action: others write in between
+EXAMPLES_MAX = 5
+
+Verb = Literal["retry", "cancel"]
+BulkAction = Literal["retry", "cancel", "priority"]
+_EVENT_OF: dict[Verb, str] = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's request about one record. `machines` are those that the person may see; none means all."""
+
+    verb: Verb
+    record_id: str
+    actor: str
+    reason: str | None
+    version: int | None = None
+    machines: tuple[str, ...] = ()
+    trace: str | None = None
+
+
+class Bulk(msgspec.Struct, frozen=True, kw_only=True):
+    """What a bulk action did, or would do. The examples are ids: of what is done, of what is refused."""
+
+    matched: int
+    applied: int
+    refused: dict[str, int]
+    is_dry_run: bool
+    by_status: dict[str, int]
+    examples: tuple[str, ...] = ()
+    refused_examples: tuple[str, ...] = ()
+
+
+class Actions:
+    """Hands requests of people to the coordinator. Every answer is the record as it then is, or why not."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        store: Store,
+        coordinator: Coordinator,
+        registry: MachineRegistry,
+        audit: AuditLog,
+        clock: Callable[[], Micros],
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._coordinator = coordinator
+        self._registry = registry
+        self._audit = audit
+        self._clock = clock
+
+    # Retry and cancel
+
+    def act(
+        self,
+        verb: Verb,
+        record_id: str,
+        *,
+        actor: str,
+        reason: str | None,
+        version: int | None = None,
+    ) -> Record:
+        """Retry or cancel one record; refused where its machine has no such transition."""
+        command = Command(
+            verb=verb, record_id=record_id, actor=actor, reason=reason, version=version
+        )
+        (answer,) = self.act_each([command])
+        if isinstance(answer, StatewardError):
+            raise answer
+        return answer
+
+    def act_each(self, commands: Sequence[Command]) -> list[Record | StatewardError]:
+        """Retry or cancel records, each for itself, all in one transaction; for each, its answer."""
+        with self._store.transaction():
+            found = self._store.load([each.record_id for each in commands], lock=True)
+            answers = [_check(each, found.get(each.record_id)) for each in commands]
+            sound = [place for place, answer in enumerate(answers) if isinstance(answer, Record)]
+            events = [
+                self._event(commands[place], found[commands[place].record_id]) for place in sound
+            ]
+            decisions = self._coordinator.handle(events) if events else []
+            for place, decision in zip(sound, decisions, strict=True):
+                answers[place] = (
+                    self._ignored(commands[place], decision)
+                    if isinstance(decision, Ignored)
+                    else decision.change.record
+                )
+            return answers
+
+    def _event(self, command: Command, record: Record) -> Event:
+        type_ = _EVENT_OF[command.verb]
+        return Event(
+            # Named by the version that it would make: the same request sent twice is one event.
+            id=event_id(record.id, makes=record.version + 1, type_=type_),
+            type=type_,
+            record_id=record.id,
+            version=record.version,
+            at=self._clock(),
+            actor=command.actor,
+            reason=clean_reason(self._settings, command.reason),
+            trace=command.trace,
+        )
+
+    def _ignored(self, command: Command, ignored: Ignored) -> StatewardError:
+        # Read again: an earlier command of the same batch may have moved it.
+        record = self._store.load([command.record_id])[command.record_id]
+        if ignored.reason in ("stale", "ahead", "duplicate"):
+            return ConcurrentModification(record.id, expected=record.version)
+        allowed = self._registry.of(record).allowed_from(record.status)
+        return InvalidTransition(
+            record.id, expected=command.verb, found=record.status, allowed=allowed
+        )
+
+    # Priority
+
+    def set_priority(
+        self,
+        record_ids: Sequence[str],
+        priority: int | str,
+        *,
+        actor: str,
+        reason: str | None,
+        machines: Sequence[str] = (),
+    ) -> list[Record | StatewardError]:
+        """Change the priority of records that have not ended, each for itself; for each, its answer.
+
+        A status does not change by this, so it is no transition; who did it and why is in the audit log.
+        """
+        with self._store.transaction():
+            found = self._store.load(record_ids, lock=True)
+            answers = [self._movable(each, found.get(each), machines) for each in record_ids]
+            fit = [each for each in answers if isinstance(each, Record)]
+            numbers = {
+                each.machine: priority_number(self._settings, each.machine, priority)
+                for each in fit
+            }
+            placed: dict[str, Record | StatewardError] = {}
+            for number in set(numbers.values()):
+                of = [each for each in fit if numbers[each.machine] == number]
+                for before, after in zip(
+                    of, self._coordinator.set_priority(of, number), strict=True
+                ):
+                    placed[before.id] = after or ConcurrentModification(
+                        before.id, expected=before.version
+                    )
+            self._audit.add(
+                [
+                    AuditEntry(
+                        at=self._clock(),
+                        actor=actor,
+                        verb="priority",
+                        record_id=each.id,
+                        detail={"from": each.priority, "to": numbers[each.machine]},
+                        reason=clean_reason(self._settings, reason),
+                    )
+                    for each in fit
+                    if isinstance(placed[each.id], Record)
+                ]
+            )
+            return [placed[each.id] if isinstance(each, Record) else each for each in answers]
+
+    def _movable(
+        self, record_id: str, record: Record | None, machines: Sequence[str] = ()
+    ) -> Record | StatewardError:
+        if record is None or (machines and record.machine not in machines):
+            return unknown_record(record_id)
+        if self._registry.of(record).kind[record.status] == "terminal":
+            return InvalidTransition(
+                record_id, expected="priority", found=record.status, allowed=[]
+            )
+        return record
+
+    # In bulk
+
+    def bulk(
+        self,
+        action: BulkAction,
+        *,
+        ids: Sequence[str] = (),
+        query: Query | None = None,
+        priority: int | str | None = None,
+        actor: str,
+        reason: str | None,
+        is_dry_run: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Bulk:
+        """Do something with everything that is named or matches. An empty query is refused, never 'all'."""
+        if not ids and (query is None or query.is_empty):
+            raise InvalidRequest("name records or a query; an empty query would mean every record")
+        if action == "priority" and priority is None:
+            raise InvalidRequest("the action priority needs a priority")
+        counter = _BulkCounter()
+        for batch in self._batches(ids, query):
+            if action == "priority":
+                refusals = self._reprioritise(batch, priority or 0, actor, reason, is_dry_run)
+            else:
+                refusals = self._act_on(batch, action, actor, reason, is_dry_run)
+            for record, refusal in zip(batch, refusals, strict=True):
+                counter.note(record, refusal)
+            progress(counter.matched)
+        return counter.result(is_dry_run=is_dry_run)
+
+    def _reprioritise(
+        self,
+        batch: Sequence[Record],
+        priority: int | str,
+        actor: str,
+        reason: str | None,
+        is_dry_run: bool,
+    ) -> list[str | None]:
+        answers = (
+            [self._movable(each.id, each) for each in batch]
+            if is_dry_run
+            else self.set_priority(
+                [each.id for each in batch], priority, actor=actor, reason=reason
+            )
+        )
+        return [
+            None
+            if isinstance(each, Record)
+            else "stale"
+            if isinstance(each, ConcurrentModification)
+            else "impossible"
+            for each in answers
+        ]
+
+    def _act_on(
+        self,
+        batch: Sequence[Record],
+        verb: Verb,
+        actor: str,
+        reason: str | None,
+        is_dry_run: bool,
+    ) -> list[str | None]:
+        if is_dry_run:
+            moves = [self._registry.of(each).rules for each in batch]
+            return [
+                None if (each.status, _EVENT_OF[verb]) in rules else "impossible"
+                for each, rules in zip(batch, moves, strict=True)
+            ]
+        command = Command(verb=verb, record_id="", actor=actor, reason=reason)
+        decisions = self._coordinator.handle([self._event(command, each) for each in batch])
+        return [each.reason if isinstance(each, Ignored) else None for each in decisions]
+
+    def _batches(self, ids: Sequence[str], query: Query | None) -> Iterator[list[Record]]:
+        for start in range(0, len(ids), BULK_BATCH):
+            named = dict.fromkeys(ids[start : start + BULK_BATCH])
+            found = self._store.load(named)
+            for record_id in named:
+                if record_id not in found:
+                    raise unknown_record(record_id)
+            yield [found[record_id] for record_id in named]
+        after, names = "", self._registry.query_names
+        while query is not None and not ids:
+            batch = self._store.find(query, names=names, after=after, limit=BULK_BATCH)
+            if not batch:
+                return
+            yield batch
+            after = batch[-1].id
+
+    # Pauses
+
+    def pause(self, machine: str, stage: str, *, actor: str, reason: str | None) -> None:
+        """Stop dispatching a stage, or with '' all stages, of a machine."""
+        self._check_stage(machine, stage)
+        self._store.pause(
+            Pause(machine=machine, stage=stage, at=self._clock(), actor=actor, reason=reason)
+        )
+
+    def resume(self, machine: str, stage: str) -> bool:
+        """Dispatch a stage again; whether it was paused."""
+        self._check_stage(machine, stage)
+        return self._store.resume(machine, stage)
+
+    def _check_stage(self, machine: str, stage: str) -> None:
+        own = self._registry.named(machine)
+        if stage and stage not in own.stage:
+            raise UnknownName("stage", stage, own.stage)
+
+
+class _BulkCounter:
+    """Counts what a bulk action met."""
+
+    def __init__(self) -> None:
+        self.matched = 0
+        self._applied = 0
+        self._refused: dict[str, int] = {}
+        self._by_status: dict[str, int] = {}
+        self._examples: list[str] = []
+        self._refused_examples: list[str] = []
+
+    def note(self, record: Record, refusal: str | None) -> None:
+        self.matched += 1
+        self._by_status[record.status] = self._by_status.get(record.status, 0) + 1
+        if refusal is None:
+            self._applied += 1
+        else:
+            self._refused[refusal] = self._refused.get(refusal, 0) + 1
+        examples = self._examples if refusal is None else self._refused_examples
+        if len(examples) < EXAMPLES_MAX:
+            examples.append(record.id)
+
+    def result(self, *, is_dry_run: bool) -> Bulk:
+        return Bulk(
+            matched=self.matched,
+            applied=self._applied,
+            refused=self._refused,
+            by_status=self._by_status,
+            is_dry_run=is_dry_run,
+            examples=tuple(self._examples),
+            refused_examples=tuple(self._refused_examples),
+        )
+
+
+def _check(command: Command, record: Record | None) -> Record | StatewardError:
+    """The record that a request is about, or why it cannot even be considered."""
+    if record is None or (command.machines and record.machine not in command.machines):
+        return unknown_record(command.record_id)
+    if command.version is not None and command.version != record.version:
+        return ConcurrentModification(command.record_id, expected=command.version)
+    return record

@@ -1,0 +1,76 @@
+"""Administration: API keys, verification of the history, its export and comparison with a ledger."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from stateward.app.identity import new_key_id, new_token
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import SECOND, Micros
+from stateward.engine.coordinator import MachineRegistry
+from stateward.engine.history import Progress, Verdict, export, verify
+from stateward.engine.mirror import Comparison, compare
+from stateward.engine.system import person
+from stateward.storage.keys import ApiKey, Keys, check_name, check_role, key_text
+from stateward.storage.store import Store
+
+
+class Admin:
+    """What the administrator of an installation does."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        keys: Keys,
+        registry: MachineRegistry,
+        clock: Callable[[], Micros],
+    ) -> None:
+        self._store = store
+        self._keys = keys
+        self._registry = registry
+        self._clock = clock
+
+    def new_key(
+        self,
+        name: str,
+        *,
+        role: str,
+        pipelines: Sequence[str] = (),
+        expires_in_s: float | None = None,
+        rate_per_minute: int | None = None,
+        upload_bytes_max: int | None = None,
+        actor: str | None = None,
+    ) -> tuple[ApiKey, str]:
+        """A new key and its text. Only a hash of the text is stored: show it now or never."""
+        now = self._clock()
+        key = ApiKey(
+            id=new_key_id(),
+            name=check_name(name),
+            role=check_role(role),
+            pipelines=tuple(self._registry.named(each).name for each in dict.fromkeys(pipelines)),
+            created_at=now,
+            created_by=actor or person(),
+            expires_at=None if expires_in_s is None else now + round(expires_in_s * SECOND),
+            rate_per_minute=rate_per_minute,
+            upload_bytes_max=upload_bytes_max,
+        )
+        secret = new_token()
+        self._keys.add(key, secret=secret)
+        return key, key_text(key.id, secret)
+
+    def verify(self, *, progress: Progress = lambda *_: None) -> Verdict:
+        """Replay and check the whole history."""
+        versions = {
+            (machine.name, machine.version): machine for machine, _ in self._store.machines()
+        }
+        return verify(self._store, versions, progress=progress)
+
+    def compare(self, folder: Path, *, progress: Progress = lambda *_: None) -> Comparison:
+        """Compare the history with a ledger that mirrors it, up to the first difference."""
+        return compare(self._store, folder, progress=progress)
+
+    def export(self, folder: Path, *, progress: Progress = lambda *_: None) -> dict[str, int]:
+        """Write the whole history as files."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
+        return export(self._store, folder, progress=progress)

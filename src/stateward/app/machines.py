@@ -1,0 +1,46 @@
+"""The state machines of an installation: loaded from its pipelines, with the timeouts and retries of its settings."""
+
+from collections.abc import Sequence
+
+from stateward.core.errors import DeclarationError, Fault
+from stateward.core.machine import Machine
+from stateward.pipelines import BUNDLED, load
+from stateward.settings import Settings
+from stateward.workers.sdk import registered
+
+
+def pipeline_imports(settings: Settings) -> list[str]:
+    """The modules and files that declare pipelines: those that come with Stateward, then those of the settings."""
+    return [*BUNDLED, *settings.pipelines]
+
+
+def declared_machines(settings: Settings) -> list[Machine]:
+    """The machines that these settings load, with their timeouts and retries; no database is opened."""
+    return tune(settings, load(pipeline_imports(settings)))
+
+
+def read_machines(name: str) -> tuple[list[Machine], list[str]]:
+    """The machines of one file or module, and the runners that they name but that are not loaded."""
+    machines = load([name])
+    named = {stage.runner for machine in machines for stage in machine.stages}
+    return machines, sorted(named - registered().keys())
+
+
+def tune(settings: Settings, machines: Sequence[Machine]) -> list[Machine]:
+    """The machines with the timeouts and retries of the settings; a section for no machine is a fault."""
+    faults: list[Fault] = []
+    tuned: dict[str, Machine] = {}
+    for machine in machines:
+        own = settings.machine(machine.name)
+        faults += settings.check_states(machine.name, machine.kind)
+        tuned[machine.name] = machine.tuned(
+            retry=own.retry_rule(machine.retry), timeouts_s=own.timeouts_s
+        )
+    for name in settings.records.keys() - tuned.keys():
+        known = ", ".join(sorted(f"{each}_record" for each in tuned))
+        faults.append(
+            settings.fault((f"{name}_record",), f"there is no machine {name!r}; there are: {known}")
+        )
+    if faults:
+        raise DeclarationError(faults)
+    return list(tuned.values())

@@ -1,0 +1,227 @@
+"""Queries: records, their histories, items and logs, why they wait, how many there are. Writes nothing."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from stateward.core.errors import UnknownName
+from stateward.core.machine import Stage
+from stateward.core.model import SECOND, Fields, Micros, Record, Transition, clean_text
+from stateward.core.query import Query, check_names, parse_query
+from stateward.core.view import Explanation, WaitContext, explain, sentence, view
+from stateward.engine.coordinator import MachineRegistry
+from stateward.engine.system import is_alive
+from stateward.storage.database import Wakeup
+from stateward.storage.outputs import AttemptResult, Outputs
+from stateward.storage.store import ErrorGroup, Store
+from stateward.transport import Bus
+
+WAIT_STEP_S = 5.0  # a lost wake-up delays a waiting caller by no more than this
+ID_CHARS_SHOWN = 80
+EDITION_OF = "edition_of"
+
+
+class Records:
+    """What can be asked about records. Times are microseconds, records are the engine's."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        outputs: Outputs,
+        bus: Bus,
+        registry: MachineRegistry,
+        new_wakeup: Callable[[], Wakeup],
+        clock: Callable[[], Micros],
+    ) -> None:
+        self._store = store
+        self._outputs = outputs
+        self._bus = bus
+        self._registry = registry
+        self._new_wakeup = new_wakeup
+        self._clock = clock
+        self._wakeups: list[Wakeup] = []
+
+    # One record
+
+    def get(self, record_id: str) -> Record:
+        """One record; `UnknownName` if there is none."""
+        found = self._store.get(record_id)
+        if found is None:
+            raise unknown_record(record_id)
+        return found
+
+    def view(self, record: Record) -> Fields:
+        """A record as outsiders see it."""
+        return view(self._registry.of(record), record)
+
+    def history(self, record_id: str) -> list[Transition]:
+        """Every transition of a record, oldest first."""
+        self.get(record_id)
+        return self._store.history(record_id)
+
+    def sentence(self, transition: Transition) -> str:
+        """A transition as a line for people."""
+        machine = self._registry.exactly(transition.machine, transition.machine_version)
+        return sentence(machine, transition)
+
+    def attempts(self, record_id: str) -> list[AttemptResult]:
+        """Every attempt at a stage of a record that ended, with its log; then its editions."""
+        self.get(record_id)
+        return [*self._outputs.attempts(record_id), *self._outputs.editions(record_id)]
+
+    def items(
+        self, record_id: str, stage: str | None = None, *, edition: int | None = None
+    ) -> Iterator[Fields]:
+        """The items of a stage; by default of the last one that is done, in their newest edition."""
+        record = self.get(record_id)
+        machine = self._registry.of(record)
+        known = [*machine.stage, *(review.name for review in machine.reviews)]
+        if stage is not None and stage not in known:
+            raise UnknownName("stage", stage, known)
+        done = {version: name for name, version in record.outputs.items() if stage in (None, name)}
+        if not done:
+            return iter(())
+        version = edition_version(self._outputs, record, done[max(done)], edition)
+        return self._outputs.items(record.id, version)
+
+    def about(self, record_id: str, stage: str) -> Fields:
+        """What a stage said about its items as a whole; empty if it is not done or said nothing."""
+        record = self.get(record_id)
+        version = record.outputs.get(stage)
+        return {} if version is None else self._outputs.about(record.id, version)
+
+    def is_at_rest(self, record: Record) -> bool:
+        """Whether nothing will happen to a record until a person acts."""
+        if self._registry.of(record).kind[record.status] == "suspended":
+            return True
+        return record.waiting is None and record.due_at is None
+
+    def wait(self, record_id: str, *, timeout_s: float) -> Record:
+        """Sleep until a record has ended or rests, at most so long; the record as it then is."""
+        deadline = time.monotonic() + timeout_s
+        with self._changes() as wakeup:
+            while True:
+                wakeup.clear()  # before the look: a change between look and sleep then wakes us at once
+                record = self.get(record_id)
+                left = deadline - time.monotonic()
+                if self.is_at_rest(record) or left <= 0:
+                    return record
+                wakeup.wait(min(left, WAIT_STEP_S))
+
+    @contextmanager
+    def _changes(self) -> Iterator[Wakeup]:
+        """A wakeup for changes of records, reused by the next caller: on PostgreSQL it is a connection."""
+        try:
+            wakeup = self._wakeups.pop()  # atomic: two threads never get the same one
+        except IndexError:
+            wakeup = self._new_wakeup()
+        try:
+            yield wakeup
+        finally:
+            self._wakeups.append(wakeup)
+
+    # Many records
+
+    def query(self, text: str, *, now: Micros | None = None) -> Query:
+        """A query in the grammar of console, API and command line; names that are not declared are refused."""
+        query = parse_query(text, now=self._clock() if now is None else now)
+        words = self._registry.query_names
+        stages = {stage for stages in words.running.values() for stage in stages}
+        check_names(query, kinds=words.kinds, stages=stages)
+        return query
+
+    def find(self, query: Query, *, after: str = "", limit: int = 100) -> list[Record]:
+        """Records that match, newest first."""
+        return self._store.find(query, names=self._registry.query_names, after=after, limit=limit)
+
+    def count(self, query: Query) -> dict[tuple[str, str], int]:
+        """How many records match, by machine and status, in the order in which records pass the statuses."""
+        found = self._store.count(query, names=self._registry.query_names)
+        orders = {machine.name: machine.order for machine in self._registry.newest.values()}
+
+        def place(pair: tuple[str, str]) -> tuple[str, int, str]:
+            machine, status = pair
+            order = orders.get(machine, {})
+            return machine, order.get(status, len(order)), status  # of an older version: last
+
+        return {pair: found[pair] for pair in sorted(found, key=place)}
+
+    def errors(self) -> list[ErrorGroup]:
+        """Records that rest with an error, by cause, the most frequent first."""
+        return self._store.errors()
+
+    # Why a record waits
+
+    def explain(self, record_id: str) -> Explanation:
+        """Why a record is where it is."""
+        record = self.get(record_id)
+        machine = self._registry.of(record)
+        if record.waiting is None:
+            is_lost = record.worker is not None and not any(
+                each.id == record.worker and is_alive(each) for each in self._bus.workers()
+            )
+            around = WaitContext(now=self._clock(), is_worker_lost=is_lost)
+        else:
+            around = self._queue(record, machine.stage[record.waiting])
+        return explain(machine, record, around)
+
+    def _queue(self, record: Record, stage: Stage) -> WaitContext:
+        """What a record that waits for a stage waits behind: pauses, workers and other records."""
+        now = self._clock()
+        pauses = [
+            each
+            for each in self._store.pauses()
+            if each.machine == record.machine and each.stage in ("", stage.name)
+        ]
+        pause = pauses[0] if pauses else None
+        able = [
+            each
+            for each in self._bus.workers()
+            if stage.runner in each.runners and not each.is_draining and is_alive(each)
+        ]
+        load = self._bus.load_by_worker()
+        is_inline = stage.isolation == "inline"
+        free = sum(
+            max(
+                0,
+                (each.inline_slots if is_inline else each.slots)
+                - load.get((each.id, is_inline), 0),
+            )
+            for each in able
+        )
+        return WaitContext(
+            now=now,
+            paused_by=None if pause is None else pause.actor,
+            paused_stage="" if pause is None else pause.stage,
+            pause_reason=None if pause is None else pause.reason,
+            workers_able=len(able),
+            workers_free=free,
+            ahead=self._store.count_ahead(record),
+            is_coordinated=now - record.entered_at < WAIT_STEP_S * SECOND,
+        )
+
+    def has_worker(self) -> bool:
+        """Whether a worker is alive that accepts work, here or on another machine."""
+        return any(is_alive(each) and not each.is_draining for each in self._bus.workers())
+
+
+def unknown_record(record_id: str) -> UnknownName:
+    """The error for a record that does not exist, or that the caller may not see."""
+    return UnknownName("record", clean_text(record_id, chars_max=ID_CHARS_SHOWN))
+
+
+def edition_version(outputs: Outputs, record: Record, stage: str, number: int | None = None) -> int:
+    """The version under which an edition of a stage's items is stored; by default the newest."""
+    made = record.outputs[stage]
+    later = [
+        each.version
+        for each in outputs.editions(record.id)
+        if each.stage == stage and each.facts.get(EDITION_OF) == made
+    ]
+    versions = [made, *later]
+    if number is None:
+        return versions[-1]
+    if not 0 <= number < len(versions):
+        raise UnknownName("edition", str(number), map(str, range(len(versions))))
+    return versions[number]

@@ -1,0 +1,158 @@
+"""What a process is built from: its database, its worker, its ledger mirror, as the settings say."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from stateward import telemetry
+from stateward.app.domains import Domains
+from stateward.blobs import Folder
+from stateward.core.failpoints import CrashAt, Point
+from stateward.core.model import Micros
+from stateward.engine.mirror import Mirror
+from stateward.engine.system import host_name, own_scratch, process_life
+from stateward.extras import missing_extra
+from stateward.ledger import Keeping, read_signer
+from stateward.ledger.maintenance import ORIGIN
+from stateward.ledger.schedule import time_of_day
+from stateward.settings import LedgerSettings, Settings
+from stateward.storage.database import Database
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.store import Store
+from stateward.transport import Bus
+from stateward.workers.pipeline import MAIN
+from stateward.workers.sdk import Limits, registered
+from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
+
+RUNNER_ROLE = "stateward_runner"
+
+
+def open_database(settings: Settings, *, role: str | None = None) -> Database:
+    """The database that the settings name; `role` is the PostgreSQL role of its connections."""
+    url = settings.store.url
+    if url.startswith("memory:"):
+        return SqliteDatabase(MEMORY)
+    if settings.store_path is not None:
+        return SqliteDatabase(settings.store_path)
+    try:
+        from stateward.storage.postgres import PostgresDatabase
+    except ModuleNotFoundError as error:
+        raise (missing_extra(error) or error) from error
+
+    # A process that is stopped inside a transaction holds its row locks no longer than a silent worker holds its work.
+    return PostgresDatabase(url, role=role, unit_idle_s=settings.worker.lease_seconds)
+
+
+def build_worker(
+    settings: Settings,
+    *,
+    database: Database,
+    is_runner: bool,
+    artifacts: Folder,
+    imports: list[str],
+    domains: Domains,
+    clock: Callable[[], Micros],
+) -> Worker:
+    """A worker of this process, with the limits of the settings."""
+    own = settings.worker
+    pid = os.getpid()
+    life = process_life(pid)
+    name = f"{socket.gethostname()}-{pid}-{life[-6:]}"
+    # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record.
+    is_apart = not (is_runner or isinstance(database, SqliteDatabase))
+    if is_apart:
+        database = open_database(settings, role=RUNNER_ROLE)
+    has_own = any(each.function.__module__ == MAIN for each in registered().values())
+    code = [each for each in imports if not each.endswith((".yaml", ".yml"))]
+    return Worker(
+        WorkerIdentity(name=name, host=host_name(), pid=pid, life=life),
+        WorkerConfig(
+            limits=runner_limits(settings),
+            processes=own.processes,
+            prefetch=own.prefetch,
+            inline_window=own.inline_window,
+            heartbeat_s=own.heartbeat_seconds,
+            scratch_root=own_scratch(settings.data_path.absolute() / "scratch", life=life),
+            imports=(*code, *([MAIN] if has_own else [])),
+            options=domains.runner_options,
+            offline=frozenset(domains.offline_runners),
+            owns_database=is_apart,
+        ),
+        database=database,
+        bus=Bus(database),
+        runners=registered(),
+        artifact_path=artifacts.path,
+        clock=clock,
+        sleep=time.sleep,
+        log=telemetry.log("worker"),
+    )
+
+
+def runner_limits(settings: Settings) -> Limits:
+    """What one attempt of a runner may use."""
+    own = settings.worker
+    return Limits(
+        cpu_s=own.cpu_seconds,
+        memory_bytes=own.memory_bytes,
+        file_bytes=own.file_bytes,
+        open_files=own.open_files,
+        processes_max=own.processes_max,
+        items_max=own.items_max,
+        item_bytes_max=own.item_bytes_max,
+        items_bytes_max=own.items_bytes_max,
+        log_bytes_max=own.log_bytes_max,
+        message_chars_max=settings.limits.message_chars_max,
+        jobs_per_child=own.jobs_per_child,
+        transient_attempts=own.transient_attempts,
+        transient_backoff_s=own.transient_backoff_seconds,
+    )
+
+
+def build_mirror(settings: LedgerSettings, store: Store, clock: Callable[[], Micros]) -> Mirror:
+    """What copies the history into the ledger directory `settings.mirror`."""
+    return Mirror(
+        store,
+        Path(settings.mirror or ""),
+        clock=clock,
+        ticks=time.monotonic,
+        warn=telemetry.log("ledger").warning,
+        batch_max=settings.batch_max,
+        keeping=_maintenance(settings),
+    )
+
+
+def _maintenance(own: LedgerSettings) -> Keeping | None:
+    """What is done with the mirror every night; None if the settings ask for nothing."""
+    if not own.compact and not own.checkpoint_destinations:
+        return None
+    key, secret = (
+        None if name is None else Path(name).read_text("utf-8").strip()
+        for name in (own.signing_key, own.webhook_secret)
+    )
+    signer = None if key is None else read_signer(key)
+    return Keeping(
+        at=time_of_day(own.compact_at),
+        is_compacted=own.compact,
+        hand_over=own.checkpoint_destinations,
+        origin=own.origin or (signer.name if signer else ORIGIN),
+        signer=signer,
+        secret=secret,
+        warn=telemetry.log("ledger").warning,
+    )
+
+
+def kill_at(crash_at: CrashAt) -> Callable[[Point], None]:
+    """A failpoint hook that kills this process, as a power cut would, the n-th time it reaches a point."""
+    left = crash_at.nth
+
+    def hook(here: Point) -> None:
+        nonlocal left
+        if here is crash_at.point:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return hook

@@ -1,0 +1,132 @@
+"""Submitting documents: bytes into blob storage, then one record each."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from secrets import token_bytes
+
+from stateward.blobs import Artifact, Folder, pieces_of
+from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.model import (
+    PRIORITY_MAX,
+    PRIORITY_MIN,
+    PRIORITY_NORMAL,
+    Fields,
+    clean_text,
+)
+from stateward.engine.coordinator import Coordinator, MachineRegistry, Submission, Submitted
+from stateward.engine.system import person
+from stateward.settings import Settings
+from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, new_traceparent
+
+
+class Submissions:
+    """Turns documents into records; the same bytes again give the record that exists."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        artifacts: Folder,
+        coordinator: Coordinator,
+        registry: MachineRegistry,
+    ) -> None:
+        self._settings = settings
+        self._artifacts = artifacts
+        self._coordinator = coordinator
+        self._registry = registry
+
+    def submit(
+        self,
+        source: Path | bytes | Iterable[bytes],
+        *,
+        machine: str = "upload",
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        priority: int | str = PRIORITY_NORMAL,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Submitted:
+        """Store a document and create its record."""
+        # Wrong names are refused before a byte is stored.
+        own, number = self._registry.named(machine).name, self.priority(machine, priority)
+        if isinstance(source, Path):
+            name = name or source.name
+            pieces: Iterable[bytes] = _pieces(source)
+        else:
+            pieces = (source,) if isinstance(source, bytes) else source
+        artifact = self._artifacts.put(pieces, bytes_max=self._settings.limits.upload_bytes_max)
+        submission = self.prepare(
+            artifact,
+            machine=own,
+            name=name,
+            labels=labels,
+            priority=number,
+            actor=actor or person(),
+            reason=reason,
+        )
+        return self.create([submission])[0]
+
+    def prepare(
+        self,
+        artifact: Artifact,
+        *,
+        machine: str,
+        name: str | None,
+        labels: Mapping[str, str] | None,
+        priority: int | str,
+        actor: str,
+        reason: str | None,
+        trace: str | None = None,
+    ) -> Submission:
+        """The request for the record of a document that is stored already."""
+        limits = self._settings.limits
+        facts: Fields = {"size": artifact.size}
+        for key, value in (labels or {}).items():
+            label = clean_text(key, chars_max=limits.name_chars_max)
+            facts[label] = clean_text(value, chars_max=limits.name_chars_max)
+        if name:
+            facts["filename"] = clean_text(name, chars_max=limits.name_chars_max)
+        if trace is None and self._settings.machine(machine).logging.trace_id:
+            trace = new_traceparent(token_bytes(TRACE_BYTES + SPAN_BYTES))
+        return Submission(
+            machine=self._registry.named(machine).name,
+            actor=actor,
+            artifact=artifact.sha256,
+            dedupe=artifact.sha256,
+            priority=self.priority(machine, priority),
+            labels=facts,
+            reason=clean_reason(self._settings, reason),
+            trace=trace,
+        )
+
+    def create(self, submissions: Sequence[Submission]) -> list[Submitted]:
+        """Create records, all in one transaction."""
+        return self._coordinator.submit(submissions)
+
+    def priority(self, machine: str, given: int | str) -> int:
+        """A priority as a number, given as one or by the name that the settings give it."""
+        return priority_number(self._settings, machine, given)
+
+
+def priority_number(settings: Settings, machine: str, given: int | str) -> int:
+    """A priority of a machine as a number, given as one or by the name that the settings give it."""
+    names = settings.machine(machine).priorities
+    if isinstance(given, str) and given in names:
+        return names[given]
+    text = str(given)
+    if text.isascii() and text.isdecimal() and PRIORITY_MIN <= int(text) <= PRIORITY_MAX:
+        return int(text)
+    raise UnknownName("priority", text, [*names, f"{PRIORITY_MIN} to {PRIORITY_MAX}"])
+
+
+def clean_reason(settings: Settings, given: str | None) -> str | None:
+    """A person's reason as it is stored: without control characters, and not longer than a message may be."""
+    chars_max = settings.limits.message_chars_max
+    return None if given is None else clean_text(given, chars_max=chars_max)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    try:
+        yield from pieces_of(path)
+    except OSError as error:
+        raise InvalidRequest(f"cannot read {path}: {error.strerror or error}") from error
