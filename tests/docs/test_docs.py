@@ -90,6 +90,12 @@ def test_the_example_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
     assert runs == [(0, f"{promised}\n")] * 2
 
 
+def test_the_example_of_the_readme_is_short() -> None:
+    (example,) = fenced(README.read_text("utf-8"), "python")
+
+    assert len([line for line in example.splitlines() if line]) <= 20
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in WORKED if page.stem != SERVICE], ids=lambda page: page.stem

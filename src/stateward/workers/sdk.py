@@ -19,6 +19,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType, UnionType
@@ -30,6 +31,7 @@ from typing import (
     NamedTuple,
     NoReturn,
     Protocol,
+    Self,
     TypeAlias,
     TypeVar,
     overload,
@@ -321,7 +323,7 @@ class Job:
 
     `attempt` is the record's version, which tells attempts apart; `retry_count` how often the stage
     was tried before; `deadline` is on the clock of `time.monotonic`; `options` are what the settings say for
-    the pipeline. In a test, make one by hand.
+    the pipeline. `Job.for_test` makes one without a worker.
     """
 
     def __init__(
@@ -333,6 +335,7 @@ class Job:
         retry_count: int = 0,
         labels: Fields | None = None,
         path: Path | None = None,
+        data: Bytes | None = None,
         items: Mapping[str, Sequence[ChunkText]] | None = None,
         scratch: Path | None = None,
         deadline: float | None = None,
@@ -346,6 +349,7 @@ class Job:
         self.labels: Mapping[str, Json] = MappingProxyType(labels or {})
         self.options: Mapping[str, Json] = MappingProxyType(options or {})
         self.path = path
+        self._data = data
         self.deadline = deadline
         self._chunks = items or {}
         self._saved_values: SavedValues = UnsavedValues() if saved_values is None else saved_values
@@ -353,13 +357,38 @@ class Job:
         self._is_borrowed = scratch is None
         self._log: Log = _UNKEPT
 
+    @classmethod
+    def for_test(
+        cls,
+        document: str | Bytes = b"",
+        *,
+        items: Mapping[str, Iterable[object]] | None = None,
+        labels: Fields | None = None,
+        options: Fields | None = None,
+        retry_count: int = 0,
+    ) -> Self:
+        """A job over a document in memory, to call a stage function with; `items` are those of earlier stages."""
+        chunks = {
+            stage: [msgspec.json.encode([PLAIN.to_plain(item) for item in given])]
+            for stage, given in (items or {}).items()
+        }
+        return cls(
+            record_id="TEST_1",
+            stage="test",
+            data=document.encode() if isinstance(document, str) else document,
+            items=chunks,
+            labels=labels,
+            options=options,
+            retry_count=retry_count,
+        )
+
     def open(self) -> BinaryIO:
         """The artifact, opened for reading bytes."""
-        return self._artifact().open("rb")
+        return self._artifact().open("rb") if self._data is None else BytesIO(self._data)
 
     def bytes(self) -> Bytes:
         """The whole artifact."""
-        return self._artifact().read_bytes()
+        return self._artifact().read_bytes() if self._data is None else self._data
 
     def text(self, encoding: str = "utf-8") -> str:
         """The whole artifact as text, just as it is: line ends are not touched."""
@@ -382,9 +411,8 @@ class Job:
 
     def read_items(self, kind: ItemType[T], stages: Sequence[str] = ()) -> Iterator[T]:
         """Items of the latest of these stages that produced any; without names, of the latest of all."""
-        chunks = self._of(
-            *stages
-        )  # at once, not when the first item is asked for: a wrong name is refused here
+        # Looked up at once, not when the first item is asked for: a wrong name is refused here.
+        chunks = self._of(*stages)
         return (
             item for chunk in chunks if not _is_about(chunk) for item in self._decode(kind, chunk)
         )
