@@ -30,7 +30,7 @@ from stateward.ledger import (
 from stateward.ledger.merkle import Span, leaf_hash, signed
 from stateward.ledger.record import Line
 from stateward.ledger.schedule import backoff_s
-from stateward.ledger.snapshot import Header, Snapshot, SnapshotWriter
+from stateward.ledger.snapshot import BLOCK, FLUSH_BLOCKS, KEY_END, Header, Snapshot, SnapshotWriter
 from stateward.ledger.summary import Durations, Summary
 from tests.ledger.builders import QuickDisk, a_ledger
 
@@ -166,6 +166,29 @@ def test_a_snapshot_finds_what_is_there_and_nothing_else(seed: int, count: int, 
     finally:
         path.unlink()
         path.with_name(path.name + ".idx").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("before_cut", range(len(KEY_END) + 12))
+@pytest.mark.parametrize("is_last", [False, True])
+def test_an_index_is_made_anew_wherever_the_text_is_cut(
+    tmp_path: Path, before_cut: int, *, is_last: bool
+) -> None:
+    """The text is read in pieces; the id of a document may begin so many bytes before the end of one."""
+    first, second = b'"a"', b'"bbbbbbb"'
+    documents = {first: b'{"state":"pending","x":""}', second: b'{"state":"pending"}'}
+    start = a_snapshot(tmp_path / "short.json", documents)._locate(second)[0]
+    filler = b"y" * (FLUSH_BLOCKS * BLOCK - before_cut - start)
+    documents[first] = b'{"state":"pending","x":"%b"}' % filler
+    if not is_last:
+        documents[b'"c"'] = b'{"state":"fetched"}'
+    path = tmp_path / "long.json"
+    a_snapshot(path, documents)
+    path.with_name(path.name + ".idx").unlink()
+
+    snapshot = Snapshot(path)
+
+    assert snapshot._locate(second)[0] == FLUSH_BLOCKS * BLOCK - before_cut
+    assert {key: snapshot.get(key) for key in documents} == documents
 
 
 def test_a_large_snapshot_has_an_index_of_several_levels(tmp_path: Path) -> None:

@@ -392,8 +392,10 @@ class Snapshot:
         text = self._text
         for at in range(0, self.end, FLUSH_BLOCKS * BLOCK):
             upto = min(at + FLUSH_BLOCKS * BLOCK, self.end)
-            reach = text.find(KEY_END, upto) + 2 if upto < self.last_line_end else upto
-            builder.feed(text[at : max(upto, reach)], upto - at)
+            # An id may begin just before the cut: the builder needs all of what ends it, too.
+            cut_end = text.find(KEY_END, upto - len(KEY_END) + 1, self.last_line_end)
+            reach = upto if cut_end < 0 else max(upto, cut_end + len(KEY_END))
+            builder.feed(text[at:reach], upto - at)
         return builder.finish(self.last_line_end)
 
     def write_index(self, disk: Disk) -> None:
