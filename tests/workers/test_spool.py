@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from stateward.pipelines.statements.model import Place, Row
+from stateward.pipelines.statements.model import RowPlace, StatementRow
 from stateward.workers.sdk import (
     Batch,
     Completed,
@@ -48,27 +48,27 @@ def ran(function: object, **how: object) -> Completed:
 
 
 def test_a_batch_is_written_as_its_items_would_be() -> None:
-    rows = [Row(place=Place(line=n), date="2026-01-05", amount="1") for n in range(3)]
+    rows = [StatementRow(place=RowPlace(line=n), date="2026-01-05", amount="1") for n in range(3)]
 
     result = ran(lambda job: iter([Batch(rows)]))
 
     assert [chunk.count for chunk in result.chunks] == [3]
     again = Job(record_id="R", stage="t", items={"s": [chunk.data for chunk in result.chunks]})
-    assert list(again.items(Row, "s")) == rows
+    assert list(again.items(StatementRow, "s")) == rows
     assert next(iter(again.items())) == {"place": {}, "date": "2026-01-05", "amount": "1"}
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        [Row(place=Place(line=1), description="\x00")],
-        [Row(place=Place(line=1), description="\ud800")],
-        [Row(place=Place(line=n)) for n in range(1001)],
-        [Row(place=Place(line=n), description="x" * 1000) for n in range(400)],
+        [StatementRow(place=RowPlace(line=1), description="\x00")],
+        [StatementRow(place=RowPlace(line=1), description="\ud800")],
+        [StatementRow(place=RowPlace(line=n)) for n in range(1001)],
+        [StatementRow(place=RowPlace(line=n), description="x" * 1000) for n in range(400)],
     ],
     ids=["nul", "surrogate", "many", "large"],
 )
-def test_a_batch_that_cannot_go_as_it_is_goes_in_pieces(rows: list[Row]) -> None:
+def test_a_batch_that_cannot_go_as_it_is_goes_in_pieces(rows: list[StatementRow]) -> None:
     result = ran(lambda job: iter([Batch(rows)]))
 
     assert result.count == len(rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import stateward.pipelines.statements  # noqa: F401 - registers the runners
 from stateward.core.model import Json
-from stateward.pipelines.statements.model import Reading
+from stateward.pipelines.statements.model import StatementReading
 from stateward.pipelines.statements.readers import read_statement
 from stateward.pipelines.statements.source import Bounds, Hints, Source
 from stateward.workers.sdk import (
@@ -129,6 +129,6 @@ def run(
     return run_runner(registered()[name], job, limits=Limits(), sleep=lambda _: None, now=lambda: 0)
 
 
-def reading_of(path: Path, **hints: Any) -> Reading:  # noqa: ANN401 - passed on
+def reading_of(path: Path, **hints: Any) -> StatementReading:  # noqa: ANN401 - passed on
     """What a reader makes of a file, before any row is drawn."""
     return read_statement(Source(path, Hints(**hints), Bounds()))

@@ -10,7 +10,7 @@ from stateward.core.model import Fields
 from stateward.pipelines.statements.export import (
     beancount_lines,
     csv_lines,
-    harmless,
+    escape_formula,
     ofx_lines,
 )
 from tests.pipelines.statements.reading import read_bytes
@@ -39,7 +39,7 @@ def a_row(**how: object) -> Fields:
     ],
 )
 def test_no_cell_is_a_formula_and_numbers_stay_numbers(text: str, cell: str) -> None:
-    assert harmless(text) == cell
+    assert escape_formula(text) == cell
 
 
 def test_csv_has_a_heading_and_a_line_for_each_row() -> None:

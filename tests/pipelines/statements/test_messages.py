@@ -218,7 +218,7 @@ def test_the_thirtieth_of_february_is_its_last_day_and_noted(tmp_path: Path) -> 
 
     (row,) = read.canonicals
     assert (row["date"], row["value_date"]) == ("2026-03-01", "2026-02-28")
-    assert "260230 is no day" in row["note"]
+    assert "260230 does not exist" in row["note"]
 
 
 def test_two_statements_in_one_file_add_up_each_by_itself(tmp_path: Path) -> None:

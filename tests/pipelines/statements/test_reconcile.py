@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from stateward.pipelines.statements.reconcile import Line, Reconciler, reconcile
+from stateward.pipelines.statements.reconcile import Reconciler, RowAmounts, reconcile
 
 
-def lines(*pairs: tuple[str, str | None]) -> list[Line]:
+def lines(*pairs: tuple[str, str | None]) -> list[RowAmounts]:
     return [
-        Line(Decimal(amount), None if balance is None else Decimal(balance))
+        RowAmounts(Decimal(amount), None if balance is None else Decimal(balance))
         for amount, balance in pairs
     ]
 
@@ -28,7 +28,7 @@ def test_a_difference_is_named() -> None:
 
     assert verdict.status == "differs"
     assert verdict.difference == "-4"
-    assert "opening + sum = closing fails: 10 where 14 was expected" in str(verdict)
+    assert "opening + sum = closing fails: 10, expected 14" in str(verdict)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_dates_far_outside_the_period_are_a_failure() -> None:
     )
     book.add(Decimal(5), None, date(2567, 1, 5))
 
-    assert book.verdict().status == "differs"
-    assert "2567-01-05" in str(book.verdict())
+    assert book.result().status == "differs"
+    assert "2567-01-05" in str(book.result())
 
 
 def test_a_row_that_could_not_be_read_counts_for_the_printed_number() -> None:
@@ -92,7 +92,7 @@ def test_a_row_that_could_not_be_read_counts_for_the_printed_number() -> None:
     book.add(Decimal(5))
     book.skip()
 
-    assert book.verdict().checks[0].holds
+    assert book.result().checks[0].holds
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -107,13 +107,13 @@ def test_a_true_chain_holds_and_one_changed_amount_breaks_it(
     rows, balance = [], Decimal(opening) / 100
     for each in cents:
         balance += Decimal(each) / 100
-        rows.append(Line(Decimal(each) / 100, balance))
+        rows.append(RowAmounts(Decimal(each) / 100, balance))
     ordered = rows[::-1] if is_backward else rows
     start, end = Decimal(opening) / 100, balance
 
     assert reconcile(ordered, opening=start, closing=end).is_reconciled
 
     place = len(ordered) // 2
-    wrong = Line(ordered[place].amount + Decimal("0.01"), ordered[place].balance)
+    wrong = RowAmounts(ordered[place].amount + Decimal("0.01"), ordered[place].balance)
     changed = [*ordered[:place], wrong, *ordered[place + 1 :]]
     assert reconcile(changed, opening=start, closing=end).status == "differs"

@@ -104,7 +104,7 @@ def test_a_statement_that_does_not_add_up_is_flagged_with_the_difference(tmp_pat
 
     assert read.notes == ["NOT_RECONCILED"]
     assert read.checks[0]["difference"] == "-1.00"
-    assert "80.00 where 81.00 was expected" in read.log
+    assert "80.00, expected 81.00" in read.log
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_language_in_which_days_come_first_decides(tmp_path: Path) -> None:
     )
 
     assert read.dates == ["2026-02-01", "2026-04-03"]
-    assert "the headings are French" in read.log
+    assert "the language of the headings is French" in read.log
 
 
 def test_a_row_with_an_unquoted_comma_is_flagged_and_the_others_are_kept(tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_a_row_without_a_date_takes_the_one_above_and_says_so(tmp_path: Path) ->
     read = read_bytes(tmp_path, "Date,Description,Amount\n2026-01-01,a,-1.00\n,b,-2.00\n")
 
     assert read.dates == ["2026-01-01", "2026-01-01"]
-    assert read.canonicals[1]["note"] == "no date is printed: the one above holds"
+    assert read.canonicals[1]["note"] == "no date is printed: the date of the row above was taken"
 
 
 def test_a_row_with_an_amount_and_no_readable_date_is_a_problem(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
-"""CAMT.052, 053 and 054 of any version: XML of ISO 20022, by the names of its elements, whatever their namespace.
+"""CAMT.052, 053 and 054 of any version: XML of ISO 20022, by the local names of its elements.
 
-No entity is resolved and no document type is read: a file that declares one is refused. An entry is a row, as it is a
-line of the account; what a batch entry holds stays with it.
+An entry is a row, because it is one line of the account; the payments of a batch entry stay with it.
 """
 
 from collections.abc import Iterator
@@ -12,43 +11,45 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.failures import CORRUPT_FILE, HOSTILE_FILE, recode
 from stateward.pipelines.kit.xml import local_name, parse_xml
 from stateward.pipelines.statements.model import (
-    Place,
-    Problem,
-    Reading,
-    Row,
-    Section,
-    Terms,
+    ReadingTerms,
+    RowPlace,
+    StatementProblem,
+    StatementReading,
+    StatementRow,
+    StatementSection,
 )
 from stateward.pipelines.statements.source import Source
 
 CODES = {CORRUPT_FILE: "XML_CORRUPT", HOSTILE_FILE: "XML_ENTITY"}
 GROUPS = frozenset({"Stmt", "Rpt", "Ntfctn"})
 OPENING, CLOSING = ("OPBD", "PRCD"), ("CLBD",)
-TERMS = Terms(
+TERMS = ReadingTerms(
     date_order="ymd",
     decimal=".",
     sign="marks",
     why={
-        "date_order": "dates of XML begin with the year",
-        "decimal": "amounts of XML use a point",
-        "sign": "CdtDbtInd says whether money came or went, reversals too",
+        "date_order": "ISO 20022 dates start with the year",
+        "decimal": "ISO 20022 amounts use a point",
+        "sign": "CdtDbtInd says credit or debit, for reversals too",
     },
 )
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> StatementReading:
     """One section for each statement, report or notification."""
     with recode(CODES):
         root = parse_xml(source.raw())
-    problems: list[Problem] = []
+    problems: list[StatementProblem] = []
     sections = [_section(group, problems) for group in root.iter() if local_name(group) in GROUPS]
     if not sections:
         raise FatalFailure(
-            "the file is XML, but it holds no statement (Stmt), report (Rpt) or notification (Ntfctn)",
+            "the file is XML, but contains no statement (Stmt), report (Rpt) or notification (Ntfctn)",
             code="NO_ROWS",
         )
     decisions = [*source.decisions, f"CAMT with {len(sections)} statements"]
-    return Reading(format="camt", sections=sections, problems=problems, decisions=decisions)
+    return StatementReading(
+        format="camt", sections=sections, problems=problems, decisions=decisions
+    )
 
 
 def _children(element: etree._Element, name: str) -> Iterator[etree._Element]:
@@ -68,7 +69,7 @@ def _find(element: etree._Element | None, path: str) -> etree._Element | None:
 
 
 def _text(element: etree._Element | None, *paths: str) -> str:
-    """The text at the first of these paths that has any."""
+    """The text at the first of these paths that has one."""
     for path in paths:
         found = _find(element, path)
         if found is not None and found.text and found.text.strip():
@@ -76,7 +77,7 @@ def _text(element: etree._Element | None, *paths: str) -> str:
     return ""
 
 
-def _section(group: etree._Element, problems: list[Problem]) -> Section:
+def _section(group: etree._Element, problems: list[StatementProblem]) -> StatementSection:
     account = _find(group, "Acct")
     balances = {
         _text(each, "Tp/CdOrPrtry/Cd", "Tp/CdOrPrtry/Prtry", "Tp/Cd"): each
@@ -86,7 +87,7 @@ def _section(group: etree._Element, problems: list[Problem]) -> Section:
     closing = next((balances[code] for code in CLOSING if code in balances), None)
     currency = _text(account, "Ccy") or _currency(opening) or _currency(closing)
     rows = [row for entry in _children(group, "Ntry") if (row := _row(entry, problems))]
-    return Section(
+    return StatementSection(
         account=_text(account, "Id/IBAN", "Id/Othr/Id", "Id/*", "Id"),
         account_name=_text(account, "Nm", "Ownr/Nm"),
         bank=_text(account, "Svcr/FinInstnId/Nm", "Svcr/FinInstnId/BICFI", "Svcr/FinInstnId/BIC"),
@@ -125,8 +126,8 @@ def _totals(summary: etree._Element | None) -> dict[str, str]:
     return {name: text for name, path in paths.items() if (text := _text(summary, path))}
 
 
-def _row(entry: etree._Element, problems: list[Problem]) -> Row | None:
-    place = Place(line=int(entry.sourceline or 0))
+def _row(entry: etree._Element, problems: list[StatementProblem]) -> StatementRow | None:
+    place = RowPlace(line=int(entry.sourceline or 0))
     amount = _find(entry, "Amt")
     mark = _text(entry, "CdtDbtInd")
     booked = _text(entry, "BookgDt/Dt", "BookgDt/DtTm")
@@ -142,12 +143,14 @@ def _row(entry: etree._Element, problems: list[Problem]) -> Row | None:
     ]
     if missing or amount is None:
         raw = etree.tostring(entry, encoding="unicode")[:2000]
-        said = f"an entry has no {' and no '.join(missing)}"
-        problems.append(Problem(code="ROW_UNREADABLE", message=said, place=place, raw=raw))
+        message = f"an entry has no {' and no '.join(missing)}"
+        problems.append(
+            StatementProblem(code="ROW_UNREADABLE", message=message, place=place, raw=raw)
+        )
         return None
     details = [tx for holder in _children(entry, "NtryDtls") for tx in _children(holder, "TxDtls")]
     first = details[0] if details else None
-    return Row(
+    return StatementRow(
         place=place,
         date=booked or value,
         value_date=value,
@@ -158,12 +161,12 @@ def _row(entry: etree._Element, problems: list[Problem]) -> Row | None:
         reference=_text(entry, "AcctSvcrRef", "NtryRef") or _text(first, "Refs/AcctSvcrRef"),
         counterparty=_counterparty(first, mark) if len(details) == 1 else "",
         more=_more(entry, details),
-        note="" if booked else "no booking date is given: the value date is used",
+        note="" if booked else "there is no booking date: the value date was taken",
     )
 
 
 def _description(entry: etree._Element, details: list[etree._Element]) -> str:
-    """What the payment says of itself; failing that, what the bank says of the entry."""
+    """The remittance information of the payments, else the information of the bank about the entry."""
     lines = [
         text
         for tx in details
@@ -186,7 +189,7 @@ def _structured(holder: etree._Element) -> Iterator[etree._Element]:
 
 
 def _counterparty(tx: etree._Element | None, mark: str) -> str:
-    """Who paid what came, or was paid by what went."""
+    """The debtor of a credit, or the creditor of a debit."""
     sides = ("Dbtr", "UltmtDbtr") if mark == "CRDT" else ("Cdtr", "UltmtCdtr")
     paths = [f"RltdPties/{side}/{rest}" for side in sides for rest in ("Nm", "Pty/Nm")]
     return _text(tx, *paths)
@@ -199,7 +202,7 @@ def _more(entry: etree._Element, details: list[etree._Element]) -> dict[str, str
         "reversal": _text(entry, "RvslInd"),
         "bank_code": _code(_find(entry, "BkTxCd")),
         "entry_info": _text(entry, "AddtlNtryInf"),
-        "end_to_end": _real(_text(first, "Refs/EndToEndId")) if len(details) == 1 else "",
+        "end_to_end": _real_reference(_text(first, "Refs/EndToEndId")) if len(details) == 1 else "",
         "mandate": _text(first, "Refs/MndtId") if len(details) == 1 else "",
         "batch": _batch(details) if len(details) > 1 else "",
     }
@@ -208,7 +211,7 @@ def _more(entry: etree._Element, details: list[etree._Element]) -> dict[str, str
     return {name: text for name, text in facts.items() if text}
 
 
-def _real(reference: str) -> str:
+def _real_reference(reference: str) -> str:
     return "" if reference.upper() in ("NOTPROVIDED", "NONREF") else reference
 
 
@@ -220,7 +223,7 @@ def _code(code: etree._Element | None) -> str:
 
 
 def _batch(details: list[etree._Element]) -> str:
-    """The payments of a batch entry, one a line: amount, end-to-end id, name."""
+    """The payments of a batch entry, one per line: amount, end-to-end id, name."""
     lines = []
     for tx in details:
         amount = _text(tx, "Amt", "AmtDtls/TxAmt/Amt", "AmtDtls/InstdAmt/Amt")

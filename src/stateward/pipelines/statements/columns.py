@@ -1,4 +1,4 @@
-"""Which column of a table is what: by its headings, proved by its content; by content alone where it has none."""
+"""The roles of the columns of a table: by headings, checked by content; by content alone without headings."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,25 +11,22 @@ from stateward.pipelines.statements.layout import (
     NONE,
     ROLES,
     Cells,
-    Layout,
+    ColumnLayout,
 )
 
-HEADING_WITHIN = 100
+HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
 PROOF_ROWS = 200
 MOST = 0.6
 CLAIMED = 0.3  # a heading needs less proof than content alone
 MONEY = ("amount", "debit", "credit", "balance")
 
 
-def find_layout(rows: Sequence[Cells]) -> Layout | None:
+def find_layout(rows: Sequence[Cells]) -> ColumnLayout | None:
     """The layout of a table by its first rows; None if it has no dates beside amounts."""
     return _headed(rows) or _bare(rows)
 
 
-# With headings
-
-
-def _headed(rows: Sequence[Cells]) -> Layout | None:
+def _headed(rows: Sequence[Cells]) -> ColumnLayout | None:
     best, at = 0, NONE
     for number, cells in enumerate(rows[:HEADING_WITHIN]):
         score = _heading_score(cells)
@@ -51,19 +48,19 @@ def _headed(rows: Sequence[Cells]) -> Layout | None:
     roles = _proved_roles(names, body)
     if roles is None:
         return None
-    said = ", ".join(f"{names[i]!r} is {role}" for role, i in roles.items())
-    return Layout(
+    found = ", ".join(f"{names[i]!r} is {role}" for role, i in roles.items())
+    return ColumnLayout(
         width=width,
         body_at=at + 1,
         headings=names,
         is_headed=True,
-        decisions=(f"the headings stand in row {at + 1} of the table: {said}",),
+        decisions=(f"the headings are in row {at + 1} of the table: {found}",),
         **roles,
     )
 
 
 def _heading_score(cells: Cells) -> int:
-    """How many roles a row names; 0 if it is no heading at all."""
+    """How many roles a row names; 0 if it is no heading."""
     texts = [cell.strip() for cell in cells if cell.strip()]
     if len(texts) < 2 or any(dates.is_date(text) or money.is_amount(text) for text in texts):
         return 0
@@ -77,12 +74,12 @@ def _width(body: Sequence[Cells], named: int, printed: int) -> int:
     """The width of the rows: that of the heading, with or without empty columns at its end."""
     counts = Counter(len(row) for row in body if any(cell.strip() for cell in row))
     usual = max(counts, key=lambda width: counts[width]) if counts else named
-    wide = max(named, usual)  # some banks end rows, but not the heading, with a delimiter
+    wide = max(named, usual)  # some banks end rows with a delimiter, but not the heading
     return max((named, printed, wide), key=lambda width: (counts[width], width == named))
 
 
 def _proved_roles(names: Sequence[str], body: Sequence[Cells]) -> dict[str, int] | None:
-    """The roles that headings claim and content does not deny."""
+    """The roles that headings name and content does not contradict."""
     claimed: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         role = headings.role_of(name)
@@ -102,13 +99,13 @@ def _proved_roles(names: Sequence[str], body: Sequence[Cells]) -> dict[str, int]
             del roles["value_date"]
     if "amount" not in roles and not {"debit", "credit"} & roles.keys():
         return None
-    return _settled(roles, claimed, body)
+    return _resolve(roles, claimed, body)
 
 
-def _settled(
+def _resolve(
     roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
 ) -> dict[str, int]:
-    """One way to say the amount: two columns, or one; and the fullest of several descriptions."""
+    """One source for the amount (two columns or one), and the best filled of several descriptions."""
     amounts = claimed.get("amount", [])
     if len(amounts) > 1 and "balance" in roles:
         after = [row[roles["balance"]] for row in body]
@@ -135,14 +132,14 @@ def _settled(
 
 
 def _is_own_account(column: Cells) -> bool:
-    """Whether a column names accounts of one's own: always filled, with few values; not that of the others."""
+    """Whether a column holds own accounts and not those of counterparties: always filled, with few values."""
     filled = [cell.strip() for cell in column if cell.strip()]
     few = max(2, len(column) // 5)
     return len(filled) >= len(column) * 0.9 and len(set(filled)) <= few
 
 
 def _by_content(role: str, column: Cells) -> str:
-    """The role of a column whose content may say otherwise than its heading."""
+    """The role of a column whose content may contradict its heading."""
     filled = [cell.strip() for cell in column if cell.strip()]
     if not filled:
         is_free = role in ("debit", "credit", "description", "balance", "value_date")
@@ -180,10 +177,7 @@ def _filled(body: Sequence[Cells], index: int) -> float:
     return _share([row[index] for row in body], lambda text: bool(text.strip()))
 
 
-# Without headings
-
-
-def _bare(rows: Sequence[Cells]) -> Layout | None:
+def _bare(rows: Sequence[Cells]) -> ColumnLayout | None:
     data = [row for row in rows if _is_data(row)]
     if not data:
         return None
@@ -201,13 +195,13 @@ def _bare(rows: Sequence[Cells]) -> Layout | None:
     roles = _roles_by_content(columns)
     if roles is None:
         return None
-    said = ", ".join(f"column {i + 1} is {role}" for role, i in roles.items())
-    return Layout(
+    found = ", ".join(f"column {i + 1} is {role}" for role, i in roles.items())
+    return ColumnLayout(
         width=width,
         body_at=first,
         headings=names,
         is_headed=False,
-        decisions=(f"no headings are known; by content, {said}",),
+        decisions=(f"no known headings; by content, {found}",),
         **roles,
     )
 
@@ -218,7 +212,7 @@ def _is_data(cells: Cells) -> bool:
 
 
 def _is_money(text: str) -> bool:
-    """An amount that is no bare number of an account, a check or a year."""
+    """Whether a text is an amount, and not the plain number of an account, a cheque or a year."""
     return (
         money.is_amount(text)
         and not dates.is_date(text)
@@ -255,10 +249,6 @@ def _roles_by_content(columns: Sequence[Cells]) -> dict[str, int] | None:
     return roles
 
 
-def _are_codes(column: Cells) -> bool:
-    return _share(column, lambda text: len(text.strip()) == 3 and text.strip().isupper()) == 1
-
-
 def _is_words(text: str) -> bool:
     return sum(c.isalpha() for c in text) >= 2
 
@@ -266,7 +256,7 @@ def _is_words(text: str) -> bool:
 def _money_columns(
     columns: Sequence[Cells], filled: Sequence[Cells], days: Sequence[int]
 ) -> list[int]:
-    """The columns of amounts; those without any decimals only where no other column has them."""
+    """The columns of amounts; those without decimals only where no column has any."""
     found = [
         i for i, f in enumerate(filled) if f and i not in days and _share(f, money.is_amount) >= 0.9
     ]
@@ -278,7 +268,7 @@ def _money_columns(
 
 
 def _money_roles(columns: Sequence[Cells], sums: Sequence[int]) -> dict[str, int]:
-    """Amount, or debit and credit, and the balance: the pair that excludes itself, the chain that holds."""
+    """The roles of money columns: two of which one is filled are debit and credit, one that adds up is the balance."""
     if len(sums) == 1:
         return {"amount": sums[0]}
     for left, right in pairwise(sums):
@@ -302,7 +292,7 @@ def _money_roles(columns: Sequence[Cells], sums: Sequence[int]) -> dict[str, int
 
 
 def _is_either_or(left: Cells, right: Cells) -> bool:
-    """Whether of two columns each row has one: the other is empty or zero."""
+    """Whether each row fills exactly one of two columns: the other is empty or zero."""
     zeros = {"", "0", "0.00", "0,00", "0.0", "-", "-0.00"}
     pairs = [(a.strip() in zeros, b.strip() in zeros) for a, b in zip(left, right, strict=True)]
     return all(a != b for a, b in pairs) and (any(a for a, _ in pairs) and any(b for _, b in pairs))

@@ -1,4 +1,4 @@
-"""CSV and TSV of any bank; what the cells mean is for `table`."""
+"""CSV and TSV of any bank; `table` finds out what the cells mean."""
 
 import re
 from collections.abc import Iterator
@@ -7,14 +7,14 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Dialect, Record, Rows, find_dialect, read_records
 from stateward.pipelines.statements import headings
-from stateward.pipelines.statements.model import Place, Problem, Reading
+from stateward.pipelines.statements.model import RowPlace, StatementProblem, StatementReading
 from stateward.pipelines.statements.source import Source
-from stateward.pipelines.statements.table import Table
+from stateward.pipelines.statements.table import StatementTable
 
 _CUT = re.compile("[;,]")
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> StatementReading:
     """The one section of a delimited text, with its rows as a stream."""
     dialect = find_dialect(source.path, encoding=source.encoding, score=_score)
     if dialect is None:
@@ -23,9 +23,9 @@ def read(source: Source) -> Reading:
             "export the statement as CSV",
             code="UNKNOWN_FORMAT",
         )
-    reading = Reading(format="csv", sections=(), problems=[], decisions=[], late={})
+    reading = StatementReading(format="csv", sections=(), problems=[], decisions=[], late={})
     records = _Records(source, dialect, reading.problems)
-    reading.sections = [Table(records.start, source, reading).section()]
+    reading.sections = [StatementTable(records.start, source, reading).section()]
     reading.decisions = [*source.decisions, dialect.why, *reading.decisions]
     return reading
 
@@ -33,18 +33,20 @@ def read(source: Source) -> Reading:
 class _Records:
     """The records of the file, from the top each time; problems are reported the first time only."""
 
-    def __init__(self, source: Source, dialect: Dialect, problems: list[Problem]) -> None:
+    def __init__(self, source: Source, dialect: Dialect, problems: list[StatementProblem]) -> None:
         self._source = source
         self._dialect = dialect
-        self._problems: list[Problem] | None = problems
+        self._problems: list[StatementProblem] | None = problems
 
     def start(self) -> Iterator[Record]:
         problems, self._problems = self._problems, None
 
         def report(line: int, message: str) -> None:
             if problems is not None:
-                place = Place(line=line)
-                problems.append(Problem(code="BROKEN_QUOTES", message=message, place=place))
+                place = RowPlace(line=line)
+                problems.append(
+                    StatementProblem(code="BROKEN_QUOTES", message=message, place=place)
+                )
 
         return read_records(
             self._source.path,

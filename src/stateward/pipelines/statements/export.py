@@ -1,7 +1,7 @@
-"""Canonical transactions for other programs: CSV, OFX 2 and beancount. Pure; lines come as they are made.
+"""Canonical transactions for other programs: CSV, OFX 2 and beancount, as a stream of lines.
 
-Texts in statements come from strangers. In CSV a cell that a sheet would take for a formula gets an apostrophe; in
-OFX all is escaped; in beancount a text cannot leave its quotes nor an account its name.
+Texts in statements come from strangers. In CSV a cell that a spreadsheet would run as a formula gets an apostrophe; in
+OFX everything is escaped; in beancount a text cannot end its quotes, nor an account its name.
 """
 
 import csv
@@ -17,11 +17,11 @@ COLUMNS = (
     "id", "date", "amount", "currency", "description", "merchant", "account", "value_date", "balance", "reference",
     "counterparty", "is_pending", "duplicate_of", "note", "section",
 )  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _ACCOUNT = re.compile(r"[^A-Za-z0-9]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
-NAME_CHARS_MAX = 32
+NAME_CHARS_MAX = 32  # of the element NAME in OFX
 
 
 def csv_lines(rows: Iterable[Fields]) -> Iterator[str]:
@@ -42,13 +42,15 @@ def _cell(row: Mapping[str, Json], column: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list):
-        return harmless("; ".join(map(str, value.values() if isinstance(value, dict) else value)))
-    return "" if value is None else harmless(str(value))
+        return escape_formula(
+            "; ".join(map(str, value.values() if isinstance(value, dict) else value))
+        )
+    return "" if value is None else escape_formula(str(value))
 
 
-def harmless(text: str) -> str:
-    """A cell that no sheet takes for a formula; numbers stay numbers."""
-    if text.startswith(FORMULA) and not _NUMBER.fullmatch(text):
+def escape_formula(text: str) -> str:
+    """A cell that no spreadsheet runs as a formula; numbers stay numbers."""
+    if text.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(text):
         return f"'{text}"
     return text
 
@@ -60,7 +62,7 @@ def _csv_line(cells: Iterable[str]) -> str:
 
 
 def ofx_lines(rows: Iterable[Fields]) -> Iterator[str]:
-    """OFX 2.2, one statement for each account and currency; rows without a date cannot be in it."""
+    """OFX 2.2, one statement for each account and currency; rows without a date are left out."""
     accounts: dict[tuple[str, str], list[Fields]] = defaultdict(list)
     for row in rows:
         if row.get("date"):
@@ -98,7 +100,7 @@ def _day(row: Mapping[str, Json]) -> str:
 
 
 def beancount_lines(rows: Iterable[Fields]) -> Iterator[str]:
-    """Beancount directives: what came is income, what went is expense, until a person says better."""
+    """Beancount directives: credits are income and debits expenses, until a person categorises them."""
     for row in rows:
         day, amount = _text(row, "date"), _text(row, "amount")
         if not day:

@@ -1,6 +1,6 @@
-"""A row's printed strings as values, by the terms of its section. Pure; used to decide and to convert.
+"""The printed strings of a row as values, by the terms of its section. Used to choose terms and to convert rows.
 
-`signed` is one rule for every format: money in is positive, money out is negative.
+Amounts of every format are signed alike: credits are positive, debits negative.
 """
 
 import re
@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from stateward.pipelines.kit import dates, money
-from stateward.pipelines.statements.model import Row, Section, Terms
+from stateward.pipelines.statements.model import ReadingTerms, StatementRow, StatementSection
 
 SIGNS = (
     "printed", "flipped", "columns", "columns_signed", "columns_swapped", "marks", "marks_else_debit",
@@ -17,15 +17,15 @@ SIGNS = (
 
 
 DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
-YEAR = timedelta(days=364)
+YEAR = timedelta(days=364)  # the longest period that contains each day and month once
 
 
-class Unreadable(ValueError):
-    """A printed text that is not what its column says; the message names it."""
+class UnreadableText(ValueError):
+    """A printed text that is not of the kind of its column; the message names it."""
 
 
-def signed(row: Row, terms: Terms) -> Decimal:
-    """The amount of a row, positive for money in; `Unreadable` if it has none that can be trusted."""
+def signed(row: StatementRow, terms: ReadingTerms) -> Decimal:
+    """The amount of a row, positive for credits; `UnreadableText` if it has none that can be read."""
     if terms.sign == "printed":
         quick = money.plain_number(row.amount, terms.decimal)
         if quick is not None:
@@ -37,14 +37,14 @@ def signed(row: Row, terms: Terms) -> Decimal:
         sign = money.mark_sign(read.mark) if read.mark else 0
         return abs(read.value) * sign if sign else read.value
     if terms.sign == "flipped":
-        # A mark beside an amount of a card says credit (in) or debit (out) by itself.
+        # A mark beside an amount of a card takes precedence.
         sign = money.mark_sign(read.mark or row.mark)
         return abs(read.value) * sign if sign else -read.value
     return _from_mark(row, read, terms)
 
 
-def balance(text: str, terms: Terms) -> Decimal | None:
-    """A printed balance, negative where its mark or sign says so; None where none is printed."""
+def balance(text: str, terms: ReadingTerms) -> Decimal | None:
+    """A printed balance with its sign; None where none is printed."""
     if not text.strip():
         return None
     value = _money_signed(text, terms.decimal, "balance")
@@ -55,8 +55,10 @@ def balance(text: str, terms: Terms) -> Decimal | None:
     return value
 
 
-def booked(text: str, terms: Terms, *, period: tuple[date, date] | None = None) -> date:
-    """A printed date; one without a year is completed from the period. `Unreadable` if it cannot be."""
+def booking_date(
+    text: str, terms: ReadingTerms, *, period: tuple[date, date] | None = None
+) -> date:
+    """A printed date; without a year, the one nearest to the period. `UnreadableText` if it is no date."""
     day: date | None
     if DAY_MONTH.fullmatch(text):  # in a column of dates, 02.10 is the second of October
         text += "."
@@ -65,15 +67,15 @@ def booked(text: str, terms: Terms, *, period: tuple[date, date] | None = None) 
     else:
         day = dates.nearest_date(text, terms.date_order or "dmy", start=period[0], end=period[1])
     if day is None:
-        raise Unreadable(f"{text!r} is not a date" if text.strip() else "there is no date")
+        raise UnreadableText(f"{text!r} is not a date" if text.strip() else "there is no date")
     return day
 
 
-def period_of(section: Section) -> tuple[date, date] | None:
-    """The days that a section says it covers, from its period or its balances' dates."""
+def period_of(section: StatementSection) -> tuple[date, date] | None:
+    """The period that a section covers, from its printed period or the dates of its balances."""
     start = _day(section.period_from or section.opening_date, section.terms)
     end = _day(section.period_to or section.closing_date, section.terms)
-    # With one end printed, a year on its other side is all that can be said.
+    # With only one end printed, the period is the year before or after it.
     if start is None and end is not None:
         start = end - YEAR
     elif end is None and start is not None:
@@ -83,30 +85,30 @@ def period_of(section: Section) -> tuple[date, date] | None:
     return (start, end) if start <= end else (end, start)
 
 
-def _day(text: str, terms: Terms) -> date | None:
+def _day(text: str, terms: ReadingTerms) -> date | None:
     return dates.read_date(text, terms.date_order or "dmy", terms.era) if text else None
 
 
-def _from_columns(row: Row, terms: Terms) -> Decimal:
+def _from_columns(row: StatementRow, terms: ReadingTerms) -> Decimal:
     debit = _filled(row.debit, terms.decimal, "debit")
     credit = _filled(row.credit, terms.decimal, "credit")
     if debit is None and credit is None:
-        raise Unreadable("it has neither a debit nor a credit")
+        raise UnreadableText("it has neither a debit nor a credit")
     if debit and credit:
-        raise Unreadable(f"it has both a debit {row.debit!r} and a credit {row.credit!r}")
-    out, come = debit or money.ZERO, credit or money.ZERO
+        raise UnreadableText(f"it has both a debit {row.debit!r} and a credit {row.credit!r}")
+    left, right = debit or money.ZERO, credit or money.ZERO
     if terms.sign == "columns_signed":
-        return out + come
-    return out - come if terms.sign == "columns_swapped" else come - out
+        return left + right
+    return left - right if terms.sign == "columns_swapped" else right - left
 
 
-def _from_mark(row: Row, read: money.PrintedAmount, terms: Terms) -> Decimal:
+def _from_mark(row: StatementRow, read: money.PrintedAmount, terms: ReadingTerms) -> Decimal:
     mark = read.mark or row.mark
     if mark:
         sign = money.mark_sign(mark)
         if not sign:
-            raise Unreadable(f"the mark {mark!r} beside its amount is unknown")
-        # A negative amount under a mark is a correction of that kind of entry.
+            raise UnreadableText(f"the mark {mark!r} beside its amount is unknown")
+        # A negative amount with a mark corrects an entry of that kind.
         return read.value * sign
     if terms.sign == "marks_else_debit":
         return -read.value
@@ -122,13 +124,13 @@ def _filled(text: str, decimal: str, what: str) -> Decimal | None:
 def _money_signed(text: str, decimal: str, what: str) -> Decimal:
     value = money.amount(text, decimal)
     if value is None:
-        raise Unreadable(f"the {what} {text!r} is not an amount")
+        raise UnreadableText(f"the {what} {text!r} is not an amount")
     return value
 
 
 def _money(text: str, decimal: str, what: str) -> money.PrintedAmount:
     read = money.read_amount(text, decimal)
     if read is None:
-        shown = f"the {what} {text!r} is not an amount" if text.strip() else f"there is no {what}"
-        raise Unreadable(shown)
+        why = f"the {what} {text!r} is not an amount" if text.strip() else f"there is no {what}"
+        raise UnreadableText(why)
     return read

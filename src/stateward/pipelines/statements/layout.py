@@ -1,18 +1,18 @@
-"""The columns of a table by their role, and how a row is made of its cells. What they are is found in `columns`."""
+"""The columns of a table by their role, and how cells become a row. `columns` finds the roles."""
 
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from stateward.pipelines.kit import dates, money
-from stateward.pipelines.statements.model import Place, Row
+from stateward.pipelines.statements.model import RowPlace, StatementRow
 
 NONE = -1
 Cells = Sequence[str]
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of a table by their role; -1 is none. A row is read with one empty cell after its last."""
+class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
+    """The index of the column of each role; -1 is none. Cells have one empty cell appended, which -1 reads."""
 
     width: int
     body_at: int
@@ -36,16 +36,16 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def dates(self) -> tuple[int, ...]:
-        """The columns whose dates decide the order of days and months."""
+        """The columns that vote on the date order."""
         return tuple(i for i in (self.date, self.value_date) if i >= 0)
 
     @property
     def amounts(self) -> tuple[int, ...]:
-        """The columns whose amounts decide the decimal sign."""
+        """The columns that vote on the decimal sign."""
         return tuple(i for i in (self.amount, self.debit, self.credit, self.balance) if i >= 0)
 
-    def maker(self) -> Callable[[int, list[str]], Row]:
-        """A quick way from cells to a row: roles without a column read the empty cell at the end."""
+    def maker(self) -> Callable[[int, list[str]], StatementRow]:
+        """A function from cells to a row, made once for each table because it runs for every row."""
         date, value, text, amount, debit, credit = (
             self.date, self.value_date, self.description, self.amount, self.debit, self.credit,
         )  # fmt: skip
@@ -59,9 +59,9 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
             if i not in taken
         )
 
-        def make(line: int, cells: list[str]) -> Row:
-            return Row(
-                place=Place(line=line),
+        def make(line: int, cells: list[str]) -> StatementRow:
+            return StatementRow(
+                place=RowPlace(line=line),
                 date=cells[date],
                 value_date=cells[value],
                 description=cells[text],
@@ -80,13 +80,13 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         return make
 
     def is_heading(self, cells: Cells) -> bool:
-        """Whether a row is the heading once more."""
+        """Whether a row repeats the heading."""
         return self.is_headed and [c.strip() for c in cells[: self.width]] == [
             h.strip() for h in self.headings
         ]
 
     def fit(self, cells: list[str]) -> tuple[list[str], str] | None:
-        """A row of another width, where what is missing or too much is only empty cells at its end."""
+        """A row of another width with a note, if only empty cells at its end are missing or extra; else None."""
         if len(cells) == self.width:
             return cells, ""
         if len(cells) > self.width:
@@ -101,12 +101,12 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         return [*cells, *[""] * (self.width - len(cells))], note
 
     def is_description_only(self, cells: Cells) -> bool:
-        """Whether nothing is in a row but more of a description."""
+        """Whether a row only continues a description."""
         filled = [i for i, cell in enumerate(cells) if cell.strip()]
         return filled == [self.description]
 
     def looks_like_data(self, cells: Cells) -> bool:
-        """Whether a row of the wrong width holds a date or an amount at all."""
+        """Whether a row of the wrong width contains a date or an amount."""
         return any(dates.is_date(c) or money.is_amount(c) for c in cells if c.strip())
 
 

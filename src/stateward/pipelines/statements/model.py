@@ -1,8 +1,8 @@
-"""What a reader hands over: raw strings with their places, and how those strings are to be read.
+"""What a reader gives: raw strings with their places, and how those strings are to be read.
 
-A reader turns bytes into a `Reading`. It decides (`Terms`, each decision with its reason) but converts nothing:
-what was printed stays as printed, and normalization reads it by the terms. A file that cannot be read at all
-is a `FatalFailure` with a stable code; a row that cannot be read is a `Problem`, never a silent loss.
+A reader turns bytes into a `StatementReading`. It decides (`ReadingTerms`, each decision with its reason) but converts
+nothing: strings stay as printed, and normalization reads them by the terms. A file that cannot be read at all is a
+`FatalFailure` with a stable code; a row that cannot be read is a `StatementProblem`, never a silent loss.
 """
 
 from collections.abc import Iterable
@@ -10,21 +10,21 @@ from collections.abc import Iterable
 import msgspec
 
 
-class Place(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Where a row stands in its source."""
+class RowPlace(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Where a row is in its file."""
 
-    page: int = 0  # from 1; 0: has none
-    line: int = 0  # line of text or row of a sheet, from 1
+    page: int = 0  # from 1; 0: the format has no pages
+    line: int = 0  # line of a text or row of a sheet, from 1
     box: tuple[float, float, float, float] | None = None  # x0, top, x1, bottom in points
 
 
-NOWHERE = Place()
+NO_PLACE = RowPlace()
 
 
-class Row(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
+class StatementRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """One transaction, exactly as printed."""
 
-    place: Place
+    place: RowPlace
     section: int = 0  # which section of the file, from 0; the parser numbers them
     date: str = ""  # booking date
     value_date: str = ""
@@ -39,17 +39,17 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fals
     counterparty: str = ""
     account: str = ""  # where one table holds several
     more: dict[str, str] = {}  # other columns by their printed heading
-    note: str = ""  # a reader's remark about this row (fewer columns than the heading, …)
+    note: str = ""  # a remark of the reader (fewer columns than the heading, …)
 
 
-class Terms(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ReadingTerms(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How the strings of a section are read; decided over the whole section.
 
-    `sign` is "printed"; "flipped" (a card that prints charges as positive); "columns" (debit out, credit in);
-    "columns_signed" (two columns that carry their own sign); "columns_swapped" (no headings, and the balances say
-    that the first of the two is money in); "marks", where a row without a mark keeps its
-    printed sign; or "marks_else_debit" and "marks_else_credit", where it does not. `balances` is "printed", or
-    "owed" where a positive balance is a debt, as cards print it; a mark beside a balance still says its own.
+    `sign` is "printed"; "flipped" (a card that prints charges as positive); "columns" (a debit and a credit column);
+    "columns_signed" (two columns with signed amounts); "columns_swapped" (no headings, and by the balances the first of
+    the two columns is credits); "marks" (a row without a mark keeps its printed sign); "marks_else_debit" or
+    "marks_else_credit" (a row without a mark is one). `balances` is "printed", or "owed" where a positive balance is a
+    debt, as cards print it; a mark beside a balance takes precedence.
     """
 
     date_order: str = ""  # "ymd", "dmy", "mdy", or "" = undecided (AMBIGUOUS_DATES)
@@ -60,8 +60,8 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     why: dict[str, str] = {}  # name of the decision -> sentence
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """One account's one statement; a file may hold several. Texts are raw, as printed."""
+class StatementSection(msgspec.Struct, frozen=True, kw_only=True):
+    """One statement of one account; a file may hold several. Texts are as printed."""
 
     account: str = ""
     account_name: str = ""
@@ -74,24 +74,24 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     period_from: str = ""
     period_to: str = ""
     totals: dict[str, str] = {}  # "debits", "credits", "count", "debit_count", "credit_count"
-    terms: Terms
-    rows: Iterable[Row]  # a stream for long files
+    terms: ReadingTerms
+    rows: Iterable[StatementRow]  # a stream where files may be long
 
 
-class Problem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A row or a part that could not be read, or not surely; never silent."""
+class StatementProblem(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A row or a part of a file that could not be read, or not with certainty."""
 
     code: str
     message: str
-    place: Place = NOWHERE
+    place: RowPlace = NO_PLACE
     raw: str = ""
 
 
-class Reading(msgspec.Struct, kw_only=True):
-    """A whole file, read. `problems` grows while rows are streamed."""
+class StatementReading(msgspec.Struct, kw_only=True):
+    """A whole file. `problems` grows while rows are streamed."""
 
     format: str  # "pdf", "csv", "xlsx", "ofx", "qif", "mt940", "camt"
-    sections: Iterable[Section]
-    problems: list[Problem]
+    sections: Iterable[StatementSection]
+    problems: list[StatementProblem]
     decisions: list[str]  # sentences for the parse log
-    late: dict[str, str] = {}  # facts of the only section that stand below its rows: "closing", …
+    late: dict[str, str] = {}  # facts printed below the rows of the only section: "closing", …

@@ -1,8 +1,8 @@
-"""MT940 and MT942: tags of SWIFT in lines of text, as banks write them.
+"""MT940 and MT942: SWIFT messages of tagged lines, as banks write them.
 
-A file is cut into statements at each `:20:` first, because balances belong to one of them. A line of type 61 is one
-transaction, the 86 after it says what it was for. What fits no rule becomes a problem with its line; nothing is
-left out in silence.
+A file is first split into statements at each `:20:`, because balances belong to one of them. A `:61:` is one
+transaction, the `:86:` after it its details. What fits no rule becomes a problem with its line; nothing is skipped
+silently.
 """
 
 import re
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.model import (
-    Place,
-    Problem,
-    Reading,
-    Row,
-    Section,
-    Terms,
+    ReadingTerms,
+    RowPlace,
+    StatementProblem,
+    StatementReading,
+    StatementRow,
+    StatementSection,
 )
 from stateward.pipelines.statements.source import Source
 
@@ -43,29 +43,31 @@ KNOWN = frozenset({"20", "21", "25", "25P", "28", "28C", "60F", "60M", "61", "62
                    "13", "13D", "90C", "90D", "NS"})  # fmt: skip
 
 
-class Field(NamedTuple):
-    """A tag with its text, over as many lines as it has, and the line it begins on."""
+class SwiftField(NamedTuple):
+    """A tag with its text, which may have several lines, and its first line."""
 
     tag: str
     text: str
     line: int
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> StatementReading:
     """One section for each `:20:`."""
-    problems: list[Problem] = []
+    problems: list[StatementProblem] = []
     decisions = list(source.decisions)
     sections = [
         _section(fields, source, problems, decisions) for fields in _statements(source.text())
     ]
     if not sections:
-        raise FatalFailure("the file has tags of SWIFT, but no statement in it", code="NO_ROWS")
-    decisions.append(f"MT940 with {len(sections)} statements, cut at each :20:")
-    return Reading(format="mt940", sections=sections, problems=problems, decisions=decisions)
+        raise FatalFailure("the file has SWIFT tags, but contains no statement", code="NO_ROWS")
+    decisions.append(f"MT940 with {len(sections)} statements, split at each :20:")
+    return StatementReading(
+        format="mt940", sections=sections, problems=problems, decisions=decisions
+    )
 
 
-def _statements(text: str) -> Iterator[list[Field]]:
-    statement: list[Field] = []
+def _statements(text: str) -> Iterator[list[SwiftField]]:
+    statement: list[SwiftField] = []
     for field in _fields(text):
         if field.tag == "20" and any(each.tag != "20" for each in statement):
             yield statement
@@ -75,13 +77,13 @@ def _statements(text: str) -> Iterator[list[Field]]:
         yield statement
 
 
-def _fields(text: str) -> Iterator[Field]:
+def _fields(text: str) -> Iterator[SwiftField]:
     tag, lines, begun = "", list[str](), 0
     for number, line in enumerate(_lines(text), start=1):
         found = _TAG.match(line)
         if found or _END.match(line) or line.startswith("{"):
             if tag:
-                yield Field(tag, "\n".join(lines).rstrip("\n"), begun)
+                yield SwiftField(tag, "\n".join(lines).rstrip("\n"), begun)
             tag = ""
             inner = re.search(r"\{4:\s*:([0-9]{2}[A-Z]?):(.*)$", line)
             found = found or inner
@@ -90,7 +92,7 @@ def _fields(text: str) -> Iterator[Field]:
         elif tag:
             lines.append(line)
     if tag:
-        yield Field(tag, "\n".join(lines).rstrip("\n"), begun)
+        yield SwiftField(tag, "\n".join(lines).rstrip("\n"), begun)
 
 
 def _lines(text: str) -> list[str]:
@@ -98,8 +100,8 @@ def _lines(text: str) -> list[str]:
 
 
 def _section(
-    fields: list[Field], source: Source, problems: list[Problem], decisions: list[str]
-) -> Section:
+    fields: list[SwiftField], source: Source, problems: list[StatementProblem], decisions: list[str]
+) -> StatementSection:
     first = {field.tag: field.text.strip() for field in reversed(fields)}
     account, currency = _account(first.get("25") or first.get("25P", ""))
     opening = _balance(fields, OPENING, problems)
@@ -107,14 +109,18 @@ def _section(
     rows = list(_rows(fields, problems))
     totals = _totals(first)
     if opening and not closing:
-        said = "the statement has an opening balance but no closing one: the file may be cut off"
-        problems.append(Problem(code="FILE_CUT", message=said, place=Place(line=fields[-1].line)))
+        message = (
+            "the statement has an opening balance but no closing one: the file may be incomplete"
+        )
+        problems.append(
+            StatementProblem(code="FILE_CUT", message=message, place=RowPlace(line=fields[-1].line))
+        )
     decisions += [
         f"the tag :{field.tag}: at line {field.line} is not read"
         for field in fields
         if field.tag not in KNOWN
     ]
-    return Section(
+    return StatementSection(
         account=account or source.hints.account,
         currency=(opening or closing or {}).get("currency", "")
         or currency
@@ -129,60 +135,62 @@ def _section(
     )
 
 
-TERMS = Terms(
+TERMS = ReadingTerms(
     date_order="ymd",
     decimal=",",
     sign="marks",
     why={
-        "date_order": "SWIFT dates begin with the year",
+        "date_order": "SWIFT dates start with the year",
         "decimal": "SWIFT amounts use a comma",
-        "sign": "C and D stand before the amount; R before them reverses",
+        "sign": "C and D before the amount are credit and debit; R before them reverses",
     },
 )
 
 
 def _account(text: str) -> tuple[str, str]:
-    """The account, and the currency that some banks glue to it."""
+    """The account, and the currency that some banks append to it."""
     text = text.split("\n")[0].strip()
     found = _CURRENCY_TAIL.match(text)
-    is_glued = found is not None and found[1][-1:].isdigit()
-    return (found[1], found[2]) if found and is_glued else (text, "")
+    has_currency = found is not None and found[1][-1:].isdigit()
+    return (found[1], found[2]) if found and has_currency else (text, "")
 
 
 def _balance(
-    fields: list[Field], tags: tuple[str, ...], problems: list[Problem]
+    fields: list[SwiftField], tags: tuple[str, ...], problems: list[StatementProblem]
 ) -> dict[str, str] | None:
     for field in fields:
         if field.tag in tags:
             found = _BALANCE.match(field.text)
             if found:
                 return found.groupdict()
-            said = f"the balance :{field.tag}: cannot be read"
-            place = Place(line=field.line)
+            message = f"the balance :{field.tag}: cannot be read"
+            place = RowPlace(line=field.line)
             problems.append(
-                Problem(code="BALANCE_UNREADABLE", message=said, place=place, raw=field.text)
+                StatementProblem(
+                    code="BALANCE_UNREADABLE", message=message, place=place, raw=field.text
+                )
             )
     return None
 
 
 def _printed(balance: dict[str, str] | None) -> str:
-    return f"{balance['mark']} {_comma(balance['amount'])}" if balance else ""
+    return f"{balance['mark']} {_with_comma(balance['amount'])}" if balance else ""
 
 
 def _totals(first: dict[str, str]) -> dict[str, str]:
     totals = {}
     for tag, kind in (("90D", "debit"), ("90C", "credit")):
         if found := _TOTAL.match(first.get(tag, "")):
-            totals[f"{kind}s"] = _comma(found["amount"])
+            totals[f"{kind}s"] = _with_comma(found["amount"])
             totals[f"{kind}_count"] = found["count"]
     return totals
 
 
-def _rows(fields: list[Field], problems: list[Problem]) -> Iterator[Row]:
+def _rows(fields: list[SwiftField], problems: list[StatementProblem]) -> Iterator[StatementRow]:
     """Each 61 with the 86 that follow it, up to whatever else comes."""
-    line: Field | None = None
+    line: SwiftField | None = None
     details: list[str] = []
-    for field in [*fields, Field("end", "", 0)]:
+    for field in [*fields, SwiftField("end", "", 0)]:
         if line is not None and field.tag == "86":
             details.append(field.text)
             continue
@@ -193,17 +201,21 @@ def _rows(fields: list[Field], problems: list[Problem]) -> Iterator[Row]:
         line, details = (field, []) if field.tag == "61" else (None, [])
 
 
-def _row(field: Field, details: list[str], problems: list[Problem]) -> Row | None:
-    place = Place(line=field.line)
+def _row(
+    field: SwiftField, details: list[str], problems: list[StatementProblem]
+) -> StatementRow | None:
+    place = RowPlace(line=field.line)
     found = _LINE.match(field.text.strip())
     if found is None:
-        said = "a line :61: cannot be read"
-        problems.append(Problem(code="ROW_UNREADABLE", message=said, place=place, raw=field.text))
+        message = "a line :61: cannot be read"
+        problems.append(
+            StatementProblem(code="ROW_UNREADABLE", message=message, place=place, raw=field.text)
+        )
         return None
     rest, _, extra = found["rest"].partition("\n")
     reference, _, bank_reference = rest.partition("//")
-    value, note = _possible(found["value"])
-    booked, note_2 = _possible(_booked(found["value"], found["entry"]))
+    value, note = _valid_date(found["value"])
+    booked, note_2 = _valid_date(_entry_date(found["value"], found["entry"]))
     printed = "\n".join(text.strip("\n") for text in details)
     parsed = _details(printed)
     more = {
@@ -215,32 +227,32 @@ def _row(field: Field, details: list[str], problems: list[Problem]) -> Row | Non
             name: text for name, text in parsed.items() if name not in ("counterparty", "reference")
         },
     }
-    return Row(
+    return StatementRow(
         place=place,
         date=booked,
         value_date=value,
         description=printed or extra.strip(),
-        amount=_comma(found["amount"]),
+        amount=_with_comma(found["amount"]),
         mark=found["mark"],
-        reference=parsed.get("reference", "") or _real(bank_reference),
+        reference=parsed.get("reference", "") or _real_reference(bank_reference),
         counterparty=parsed.get("counterparty", ""),
         more={name: text for name, text in more.items() if text},
         note=note or note_2,
     )
 
 
-def _real(reference: str) -> str:
+def _real_reference(reference: str) -> str:
     text = reference.strip()
     return "" if text in ("NONREF", "NOTPROVIDED") else text
 
 
-def _comma(text: str) -> str:
-    """SWIFT writes 620,3 and 6800, and never groups; a point is somebody's comma."""
+def _with_comma(text: str) -> str:
+    """An amount with its decimal comma: SWIFT writes 620,3 and 6800, without grouping; some banks use a point."""
     return text.replace(".", ",") if text.count(".") == 1 and "," not in text else text
 
 
-def _booked(value: str, entry: str | None) -> str:
-    """The entry date, with the year of the value date or the one beside it."""
+def _entry_date(value: str, entry: str | None) -> str:
+    """The entry date, with the year of the value date or a neighbouring one."""
     if not entry or not value[2:].isdigit():
         return value
     year = int(value[:2])
@@ -252,21 +264,21 @@ def _booked(value: str, entry: str | None) -> str:
     return f"{year % 100:02d}{entry}"
 
 
-def _possible(text: str) -> tuple[str, str]:
-    """A date as printed; banks that count 30 days a month print 30 February, which is its last day."""
+def _valid_date(text: str) -> tuple[str, str]:
+    """A date, and a note if it was corrected: banks that count 30 days a month print 30 February for its last day."""
     year, month, day = 2000 + int(text[:2]), int(text[2:4]), int(text[4:6])
     if 1 <= month <= 12 and 28 < day <= 31:
         last = monthrange(year, month)[1]
         if day > last:
             return (
                 f"{text[:4]}{last:02d}",
-                f"the date {text} is no day: read as the last of its month",
+                f"the date {text} does not exist: read as the last day of its month",
             )
     return text, ""
 
 
 def _details(text: str) -> dict[str, str]:
-    """What an 86 says, in the three ways that banks structure it; nothing where it is plain text."""
+    """The parts of a `:86:`, in the three structures that banks use; none where it is plain text."""
     if _SUBFIELD.search(text[:12]):
         return _subfields(text)
     flat = text.replace("\n", "")
@@ -297,7 +309,7 @@ def _sepa(text: str) -> dict[str, str]:
     pieces = _SEPA.split(text)
     fields = {name: value.strip() for name, value in zip(pieces[1::2], pieces[2::2], strict=False)}
     purpose = fields.get("SVWZ") or pieces[0].strip()
-    found = {"purpose": purpose, "reference": _real(fields.get("EREF", ""))}
+    found = {"purpose": purpose, "reference": _real_reference(fields.get("EREF", ""))}
     found["mandate"] = fields.get("MREF", "")
     return found
 
@@ -310,7 +322,7 @@ def _slashed(text: str) -> dict[str, str]:
             fields.setdefault(name, value.strip(" /"))
     return {
         "purpose": fields.get("REMI", "").removeprefix("USTD//").strip("/"),
-        "reference": _real(fields.get("EREF", "")),
+        "reference": _real_reference(fields.get("EREF", "")),
         "counterparty": fields.get("NAME", ""),
         "counterparty_account": fields.get("IBAN", ""),
     }

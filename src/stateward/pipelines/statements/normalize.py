@@ -1,8 +1,8 @@
-"""The stage `normalize`: observations become canonical transactions, and each section is added up.
+"""The stage `normalize`: observations become canonical transactions, and each section is reconciled.
 
-ISO days, exact amounts with their currency, money in positive and money out negative, a cleaned description, a
-merchant, a stable id. A row that cannot be read is rejected with its reason; a statement that does not add up, or
-that nothing proves, is flagged with what was tried. The same observations and rules give the same bytes.
+ISO dates, exact amounts with their currency (credits positive, debits negative), a cleaned description, a merchant, a
+stable id. A row that cannot be read is rejected with its reason; a statement that does not add up, or that nothing
+proves, is flagged with what was tried. The same observations and rules give the same bytes.
 """
 
 from collections import Counter
@@ -18,38 +18,42 @@ from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.interpret import (
-    Unreadable,
+    UnreadableText,
     balance,
-    booked,
+    booking_date,
     period_of,
     signed,
 )
 from stateward.pipelines.statements.model import (
-    Place,
-    Problem,
-    Row,
-    Terms,
+    ReadingTerms,
+    RowPlace,
+    StatementProblem,
+    StatementRow,
 )
 from stateward.pipelines.statements.options import Options
-from stateward.pipelines.statements.parse import About, SectionAbout, notes_of
+from stateward.pipelines.statements.parse import ParseSummary, SectionSummary, notes_of
 from stateward.pipelines.statements.reconcile import (
     DIFFERS,
     RECONCILED,
     Reconciler,
-    Verdict,
+    Reconciliation,
 )
-from stateward.pipelines.statements.rules import Rules, rules_of
+from stateward.pipelines.statements.rules import CleaningRules, rules_of
 from stateward.workers.sdk import Batch, Job, Outcome
 
-NORMALIZER_VERSION = 1
+NORMALIZER_VERSION = (
+    1  # to be increased by a change after which the same observations give other transactions
+)
 BATCH_ROWS = 500
 REJECTED_KEPT_MAX = 1000
 LOGGED_MAX = 100
 NOTES_MAX = 20
-ID_BYTES = 12
+ID_BYTES = 12  # 96 bits: no two of a billion transactions share an id by chance
 MESSAGES = frozenset({"mt940", "camt"})
-WITH_IDS = frozenset({"ofx", "camt", "csv", "xlsx"})  # where a reference is one transaction's own
-# What banks write of an entry that is not booked: not yet, or never to be.
+WITH_IDS = frozenset(
+    {"ofx", "camt", "csv", "xlsx"}
+)  # formats whose references identify one transaction
+# Statuses of entries that are not booked: not yet, or never.
 PENDING = frozenset({
     "PDNG", "INFO", "FUTR", "PENDING", "VORGEMERKT", "EN ATTENTE", "PENDIENTE", "IN ATTESA", "AUTHORISED", "AUTHORIZED",
     "DECLINED", "REVERTED", "FAILED", "CANCELLED", "CANCELED", "REJECTED", "DENIED",
@@ -57,7 +61,7 @@ PENDING = frozenset({
 
 
 class Canonical(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A transaction that a program can trust; amounts are exact decimals as text."""
+    """A normalized transaction; amounts are exact decimals as text."""
 
     id: str
     date: str | None
@@ -75,11 +79,11 @@ class Canonical(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     date_candidates: tuple[str, ...] = ()
     note: str = ""
     section: int = 0
-    place: Place = Place()
+    place: RowPlace = RowPlace()
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one account of one section."""
+class SectionCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The reconciliation of one account and currency of one section."""
 
     section: int
     account: str
@@ -95,14 +99,14 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def normalize(job: Job) -> Iterator[Batch]:
     """Convert the observations of a job."""
-    about = msgspec.convert(job.about("parse"), About)
+    about = msgspec.convert(job.about("parse"), ParseSummary)
     options = Options.of(job)
-    about = _decided(job, about, options.hints(job.labels)[0].date_order)
-    book = Book(about, rules_of(options.rules))
+    about = _with_date_order(job, about, options.hints(job.labels)[0].date_order)
+    normalizer = Normalizer(about, rules_of(options.rules))
     batch: list[Canonical] = []
     count = 0
-    for row in job.items(Row, "parse"):
-        canonical = book.take(row)
+    for row in job.items(StatementRow, "parse"):
+        canonical = normalizer.convert(row)
         if canonical is None:
             continue
         batch.append(canonical)
@@ -111,22 +115,22 @@ def normalize(job: Job) -> Iterator[Batch]:
             yield Batch(batch)
             batch = []
     count += len(batch)
-    if not count and book.rejected_count:
-        first = book.rejected[0]
+    if not count and normalizer.rejected_count:
+        first = normalizer.rejected[0]
         raise FatalFailure(
-            f"none of {book.rejected_count} rows can be read; the first: {first.message}",
+            f"none of {normalizer.rejected_count} rows can be read; the first: {first.message}",
             code="NO_ROW_READABLE",
         )
     if batch:
         yield Batch(batch)
-    return book.outcome(job, count)  # type: ignore[return-value]
+    return normalizer.outcome(job, count)  # type: ignore[return-value]
 
 
-def _decided(job: Job, about: About, order: str) -> About:
-    """The terms with an order of dates that a person gave since the file was parsed, where it left that open."""
+def _with_date_order(job: Job, about: ParseSummary, order: str) -> ParseSummary:
+    """The terms with a date order that was configured after the file was parsed, where the file leaves it open."""
     if not order or all(section.terms.date_order for section in about.sections):
         return about
-    job.log(f"the order of dates was left open; it is {order} now, as the settings say")
+    job.log(f"the file leaves the date order open; the settings say {order}")
     sections = [
         section
         if section.terms.date_order
@@ -137,24 +141,26 @@ def _decided(job: Job, about: About, order: str) -> About:
     return replace(about, sections=sections, problems=problems)
 
 
-class Book:
-    """One file being converted: what its sections say, and what its rows add up to."""
+class Normalizer:
+    """Converts the rows of one file, and adds them up."""
 
-    def __init__(self, about: About, rules: Rules) -> None:
+    def __init__(self, about: ParseSummary, rules: CleaningRules) -> None:
         self._about = about
         self._rules = rules
         self._sections = [
-            _Part(number, each, about.format) for number, each in enumerate(about.sections)
+            _SectionReader(number, each, about.format) for number, each in enumerate(about.sections)
         ]
         self._sums: dict[tuple[int, str, str], Reconciler] = {}
-        self._seen: dict[int, int] = {}  # by hash: a million rows shall not keep a million texts
+        self._seen: dict[
+            int, int
+        ] = {}  # by hash: a million rows must not keep a million texts in memory
         self._references: set[int] = set()
         self._duplicates = 0
         self._has_ids = about.format in WITH_IDS
-        self.rejected: list[Problem] = []
+        self.rejected: list[StatementProblem] = []
         self.rejected_count = 0
 
-    def take(self, row: Row) -> Canonical | None:
+    def convert(self, row: StatementRow) -> Canonical | None:
         """A row as a transaction; None if it was rejected."""
         part = self._sections[row.section]
         account = row.account.strip() or part.account
@@ -163,7 +169,7 @@ class Book:
             amount = signed(row, part.terms)
             day, shown = part.day(row.date)
             after = balance(row.balance, part.terms) if row.balance else None
-        except Unreadable as error:
+        except UnreadableText as error:
             self._reject(row, str(error))
             self._sum(part, account, currency).skip()
             return None
@@ -175,7 +181,7 @@ class Book:
         description = self._rules.description(printed)
         exact = money.format_amount(amount, currency)
         key = f"{account}\x1f{shown or row.date}\x1f{exact}\x1f{currency}\x1f{row.description}"
-        # By position, in the order of the fields: by name it takes three times as long.
+        # By position, in the order of the fields: keyword arguments take three times as long.
         return Canonical(
             self._identity(key),
             shown or None,
@@ -189,7 +195,7 @@ class Book:
             row.reference.strip(),
             row.counterparty.strip(),
             is_pending,
-            self._twin(row, key) if row.reference and self._has_ids else "",
+            self._first_twin(row, key) if row.reference and self._has_ids else "",
             () if shown else part.candidates(row.date),
             row.note,
             row.section,
@@ -197,14 +203,14 @@ class Book:
         )
 
     def _identity(self, key: str) -> str:
-        """Content and the number of its occurrence: the same in every file that holds the transaction."""
+        """An id from content and occurrence number: the same in every file that contains the transaction."""
         mark = hash(key)
         number = self._seen.get(mark, 0) + 1
         self._seen[mark] = number
         return _id(key, number)
 
-    def _twin(self, row: Row, key: str) -> str:
-        """The first row with the same content, if the bank gave both the same id and the same balance."""
+    def _first_twin(self, row: StatementRow, key: str) -> str:
+        """The id of the first row with the same content, if both have the same bank reference and balance."""
         mark = hash((row.reference, row.balance, key))
         if mark not in self._references:
             self._references.add(mark)
@@ -212,7 +218,7 @@ class Book:
         self._duplicates += 1
         return _id(key, 1)
 
-    def _sum(self, part: "_Part", account: str, currency: str) -> Reconciler:
+    def _sum(self, part: "_SectionReader", account: str, currency: str) -> Reconciler:
         """The sum of one account and currency of a section."""
         key = (part.number, account, currency)
         found = self._sums.get(key)
@@ -220,18 +226,16 @@ class Book:
             found = self._sums[key] = part.reconciler()
         return found
 
-    def _reject(self, row: Row, why: str) -> None:
+    def _reject(self, row: StatementRow, why: str) -> None:
         self.rejected_count += 1
         if len(self.rejected) < REJECTED_KEPT_MAX:
             raw = msgspec.json.encode(row).decode()
             self.rejected.append(
-                Problem(code="ROW_REJECTED", message=why, place=row.place, raw=raw[:1000])
+                StatementProblem(code="ROW_REJECTED", message=why, place=row.place, raw=raw[:1000])
             )
 
-    # The end
-
     def outcome(self, job: Job, count: int) -> Outcome:
-        """Checks, notes and log of the whole."""
+        """Checks, notes and log of the whole file."""
         checks = list(self._checks())
         problems = [*self._about.problems, *self.rejected, *self._flags(checks)]
         _log(job, checks, self.rejected, self.rejected_count)
@@ -256,30 +260,31 @@ class Book:
         }
         return Outcome(facts=facts, about=about)
 
-    def _checks(self) -> Iterator[Checked]:
+    def _checks(self) -> Iterator[SectionCheck]:
         used = {number for number, _, _ in self._sums}
         for number, part in enumerate(self._sections):
             if number not in used:
                 self._sums[number, part.account, part.currency] = part.reconciler()
-        alone = Counter(number for number, _, _ in self._sums)
-        for (number, account, currency), book in sorted(
+        counts = Counter(number for number, _, _ in self._sums)
+        for (number, account, currency), reconciler in sorted(
             self._sums.items(), key=lambda item: item[0]
         ):
             part = self._sections[number]
-            verdict = book.verdict() if alone[number] == 1 else part.without_balances(book)
-            yield _checked(number, account, currency, verdict, book)
+            is_only = counts[number] == 1
+            result = reconciler.result() if is_only else part.without_balances(reconciler)
+            yield _section_check(number, account, currency, result, reconciler)
 
-    def _flags(self, checks: list[Checked]) -> Iterator[Problem]:
+    def _flags(self, checks: list[SectionCheck]) -> Iterator[StatementProblem]:
         for check in checks:
             whose = f"{check.account} {check.currency}".strip()
             where = f"section {check.section + 1}{f' ({whose})' if whose else ''}"
             if check.status == DIFFERS:
-                yield Problem(code="NOT_RECONCILED", message=f"{where}: {check.sentence}")
+                yield StatementProblem(code="NOT_RECONCILED", message=f"{where}: {check.sentence}")
             elif check.status != RECONCILED and check.rows:
-                yield Problem(code="NOT_CHECKED", message=f"{where}: {check.sentence}")
+                yield StatementProblem(code="NOT_CHECKED", message=f"{where}: {check.sentence}")
         if self._duplicates:
-            said = f"{self._duplicates} rows stand twice in the file, with the same id of the bank"
-            yield Problem(code="DUPLICATE_ROWS", message=said)
+            message = f"{self._duplicates} rows are in the file twice, with the same bank reference"
+            yield StatementProblem(code="DUPLICATE_ROWS", message=message)
 
 
 def _id(key: str, number: int) -> str:
@@ -287,17 +292,17 @@ def _id(key: str, number: int) -> str:
     return f"tx_{digest.hexdigest()}"
 
 
-class _Part:
-    """One section: its terms, and its facts as values."""
+class _SectionReader:
+    """One section: its terms, and its printed facts as values."""
 
-    def __init__(self, number: int, about: SectionAbout, format_: str) -> None:
+    def __init__(self, number: int, about: SectionSummary, format_: str) -> None:
         self.number = number
-        self.terms: Terms = about.terms
+        self.terms: ReadingTerms = about.terms
         self.account = about.account.strip()
         self.currency = about.currency.strip().upper()
         self._about = about
         self._period = period_of(about.section())
-        # The days of SWIFT's balances are when the message was made; only a stated period binds its rows.
+        # The dates of SWIFT balances are those of the message; only a stated period limits its rows.
         is_stated = bool(about.period_from or about.period_to)
         self._checked_period = self._period if is_stated or format_ not in MESSAGES else None
         self._is_undecided = not self.terms.date_order
@@ -307,25 +312,25 @@ class _Part:
         """A booking date, and in ISO; None and "" where its order is undecided and matters."""
         known = self._days.get(text)
         if known is None:
-            day = booked(text.strip(), self.terms, period=self._period)
+            day = booking_date(text.strip(), self.terms, period=self._period)
             is_open = self._is_undecided and len(set(self.candidates(text))) > 1
             known = self._days[text] = (None, "") if is_open else (day, day.isoformat())
         return known
 
     def value_day(self, text: str) -> str:
-        """A value date, "" where it cannot be read: it is a courtesy, not the date of the row."""
+        """A value date, "" where it cannot be read: the row is valid without it."""
         try:
             return self.day(text)[1]
-        except Unreadable:
+        except UnreadableText:
             return ""
 
     def candidates(self, text: str) -> tuple[str, ...]:
-        """The days that a text could be."""
+        """The days that an ambiguous text may mean."""
         found = [dates.read_date(text.strip(), order, self.terms.era) for order in ("dmy", "mdy")]
         return tuple(day.isoformat() for day in found if day is not None)
 
     def reconciler(self) -> Reconciler:
-        """A fresh sum with what the section prints."""
+        """A new reconciler with the balances and totals that the section prints."""
         totals = {
             name: value
             for name, text in self._about.totals.items()
@@ -338,35 +343,37 @@ class _Part:
             period=self._checked_period,
         )
 
-    def without_balances(self, book: Reconciler) -> Verdict:
-        """Of several accounts in one table only the chains of each can be checked, not the printed whole."""
-        return book.verdict(only=("chain", "period"))
+    def without_balances(self, reconciler: Reconciler) -> Reconciliation:
+        """The result for one of several accounts in one table: printed balances and totals are of all of them."""
+        return reconciler.result(only=("chain", "period"))
 
     def _amount(self, text: str) -> Decimal | None:
         try:
             return balance(text, self.terms)
-        except Unreadable:
+        except UnreadableText:
             return None
 
 
-def _checked(
-    number: int, account: str, currency: str, verdict: Verdict, book: Reconciler
-) -> Checked:
-    return Checked(
+def _section_check(
+    number: int, account: str, currency: str, result: Reconciliation, reconciler: Reconciler
+) -> SectionCheck:
+    return SectionCheck(
         section=number,
         account=account,
         currency=currency,
-        status=verdict.status,
-        sentence=str(verdict),
-        rows=book.count,
-        total=verdict.total,
-        difference=verdict.difference,
-        opening=verdict.opening,
-        closing=verdict.closing,
+        status=result.status,
+        sentence=str(result),
+        rows=reconciler.count,
+        total=result.total,
+        difference=result.difference,
+        opening=result.opening,
+        closing=result.closing,
     )
 
 
-def _log(job: Job, checks: list[Checked], rejected: list[Problem], rejected_count: int) -> None:
+def _log(
+    job: Job, checks: list[SectionCheck], rejected: list[StatementProblem], rejected_count: int
+) -> None:
     for check in checks:
         level = "info" if check.status == RECONCILED else "warning"
         job.log(

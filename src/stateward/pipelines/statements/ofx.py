@@ -1,8 +1,8 @@
 """OFX and QFX: SGML (1.x) and XML (2.x), as banks write them, not as the standard says.
 
-One scanner for both: tags in order, values up to the next tag. End tags may be missing, values may hold a bare `&`
-or `<`, headers may lie about the encoding, elements may be in any order. No entity but the five of XML and
-numbers is resolved, and no external one ever.
+One scanner for both: tags in order, values up to the next tag. End tags may be missing, values may contain an unescaped
+`&` or `<`, headers may name the wrong encoding, elements may be in any order. Only predefined and numeric entities are
+resolved, never declared ones.
 """
 
 import re
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.model import (
-    Place,
-    Problem,
-    Reading,
-    Row,
-    Section,
-    Terms,
+    ReadingTerms,
+    RowPlace,
+    StatementProblem,
+    StatementReading,
+    StatementRow,
+    StatementSection,
 )
 from stateward.pipelines.statements.source import Source
 
@@ -28,7 +28,7 @@ _CHARSET = re.compile(rb"CHARSET:\s*([\w-]+)", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]*encoding=[\"']([\w-]+)[\"']", re.IGNORECASE)
 
 STATEMENTS = frozenset({"STMTRS", "CCSTMTRS", "INVSTMTRS"})
-# Aggregates whose end closes something of ours; elements inside others of the same name are not mixed up.
+# Aggregates that are tracked, so that elements of the same name in different aggregates are distinguished.
 AGGREGATES = frozenset({
     "STMTTRN", "BANKACCTFROM", "CCACCTFROM", "INVACCTFROM", "BANKACCTTO", "CCACCTTO", "LEDGERBAL", "AVAILBAL",
     "BANKTRANLIST", "INVTRANLIST", "CURRENCY", "ORIGCURRENCY", "PAYEE", "STATUS", "FI", "SONRS", "STMTTRNRS",
@@ -41,11 +41,17 @@ INVESTMENTS = frozenset({
 })  # fmt: skip
 AGGREGATES |= INVESTMENTS
 KNOWN = frozenset({"DTPOSTED", "TRNAMT", "FITID", "NAME", "MEMO", "VALUEDATE", "CURRENCY"})
-NAMES = {"1252": "cp1252", "8859-1": "cp1252", "ISO-8859-1": "cp1252", "NONE": "", "UTF-8": "utf-8"}
+CHARSETS = {
+    "1252": "cp1252",
+    "8859-1": "cp1252",
+    "ISO-8859-1": "cp1252",
+    "NONE": "",
+    "UTF-8": "utf-8",
+}
 
 
-class Token(NamedTuple):
-    """A tag, the value after it, and the line it stands on."""
+class OfxTag(NamedTuple):
+    """A tag, the value behind it, and its line."""
 
     name: str
     is_end: bool
@@ -53,41 +59,42 @@ class Token(NamedTuple):
     line: int
 
 
-def read(source: Source) -> Reading:
-    """Every statement of every account, bank, card or investment cash."""
-    text = _decoded(source)
+def read(source: Source) -> StatementReading:
+    """Every statement of every account: bank, card or investment cash."""
+    text = _decode(source)
     if _ENTITY.search(text[:65536]):
         raise FatalFailure(
-            "the file declares XML entities, which no bank does; it is not read", code="XML_ENTITY"
+            "the file declares XML entities, which statements never do; it is not read",
+            code="XML_ENTITY",
         )
     text = _CDATA.sub(lambda found: escape(found[1]), text)
-    problems: list[Problem] = []
+    problems: list[StatementProblem] = []
     sections = _sections(_tokens(text), problems)
     if not sections:
         raise FatalFailure(
-            "the file is OFX, but it holds no account statement (only a sign-on or a list of accounts); "
+            "the file is OFX, but contains no account statement (only a sign-on or a list of accounts); "
             "download the transactions",
             code="NO_ROWS",
         )
     decisions = [*source.decisions, f"OFX with {len(sections)} statements"]
-    return Reading(format="ofx", sections=sections, problems=problems, decisions=decisions)
+    return StatementReading(format="ofx", sections=sections, problems=problems, decisions=decisions)
 
 
-def _decoded(source: Source) -> str:
-    """The text by the declared encoding if that reads all of it, else by its bytes: many headers lie."""
+def _decode(source: Source) -> str:
+    """The text in the declared encoding if that decodes all of it, else by its bytes: many headers are wrong."""
     raw = source.raw()
     if source.encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be"):
         return raw.decode(source.encoding, "replace")
     found = _XML_ENCODING.search(raw[:4096]) or _CHARSET.search(raw[:4096])
     declared = found[1].decode("ascii").upper() if found else ""
-    name = NAMES.get(declared, declared)
+    name = CHARSETS.get(declared, declared)
     try:
         return raw.decode(name or source.encoding)
     except (LookupError, UnicodeDecodeError):
         return raw.decode(source.encoding, "replace")
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str) -> Iterator[OfxTag]:
     start = text.upper().find("<OFX>")
     position = max(start, 0)
     line = text.count("\n", 0, position) + 1
@@ -97,38 +104,38 @@ def _tokens(text: str) -> Iterator[Token]:
         line += text.count("\n", position, tag.start())
         position = tag.start()
         value = "" if tag[1] or tag[3] else _value(text[tag.end() : end])
-        yield Token(tag[2].upper(), bool(tag[1]), value, line)
+        yield OfxTag(tag[2].upper(), bool(tag[1]), value, line)
 
 
 def _value(raw: str) -> str:
-    """A value as a person would see it; entities inside entities, as some banks send, too."""
+    """A value with its entities resolved, twice where a bank has escaped twice."""
     text = unescape(raw) if "&" in raw else raw
     if "&" in text and ";" in text:
         text = unescape(text)
     return text.strip()
 
 
-class _Statement:
-    """One statement while its tags go by."""
+class _OfxStatement:
+    """One statement while it is scanned."""
 
     def __init__(self) -> None:
         self.facts: dict[str, str] = {}
-        self.rows: list[Row] = []
+        self.rows: list[StatementRow] = []
         self.investments = 0
 
 
-class _Scan:
-    """The state of one pass over the tags."""
+class _OfxScanner:
+    """One pass over the tags."""
 
-    def __init__(self, problems: list[Problem]) -> None:
-        self.found: list[_Statement] = []
+    def __init__(self, problems: list[StatementProblem]) -> None:
+        self.found: list[_OfxStatement] = []
         self.bank = ""
         self._problems = problems
         self._inside: list[str] = []
         self._fields: dict[str, str] | None = None
         self._line = 0
 
-    def take(self, token: Token) -> None:
+    def add(self, token: OfxTag) -> None:
         if token.is_end:
             self._end(token.name)
         elif token.name in AGGREGATES:
@@ -140,13 +147,13 @@ class _Scan:
         elif token.name == "ORG":
             self.bank = token.value
 
-    def _begin(self, token: Token) -> None:
+    def _begin(self, token: OfxTag) -> None:
         if token.name == "STMTTRN":
-            self._finish()  # where the end tag of the one before is missing
+            self._finish()  # the end tag of the one before may be missing
             self._fields, self._line = {}, token.line
         elif token.name in STATEMENTS:
             self._finish()
-            self.found.append(_Statement())
+            self.found.append(_OfxStatement())
         elif token.name in INVESTMENTS and self.found:
             self.found[-1].investments += 1
         self._inside.append(token.name)
@@ -155,14 +162,14 @@ class _Scan:
         if name == "STMTTRN":
             self._finish()
         _leave(self._inside, name)
-        if "STMTTRN" not in self._inside:  # the end of what it stands in is its end too
+        if "STMTTRN" not in self._inside:  # the end of an outer aggregate ends it too
             self._finish()
 
     def close(self) -> None:
         if self._fields is not None:
-            said = "the file ends inside a transaction; download it again"
+            message = "the file ends inside a transaction; download it again"
             self._problems.append(
-                Problem(code="FILE_CUT", message=said, place=Place(line=self._line))
+                StatementProblem(code="FILE_CUT", message=message, place=RowPlace(line=self._line))
             )
             self._finish()
 
@@ -173,25 +180,25 @@ class _Scan:
         self._fields = None
 
 
-def _sections(tokens: Iterator[Token], problems: list[Problem]) -> list[Section]:
-    scan = _Scan(problems)
+def _sections(tokens: Iterator[OfxTag], problems: list[StatementProblem]) -> list[StatementSection]:
+    scanner = _OfxScanner(problems)
     for token in tokens:
-        scan.take(token)
-    scan.close()
-    for each in scan.found:
+        scanner.add(token)
+    scanner.close()
+    for each in scanner.found:
         if each.investments:
-            said = f"{each.investments} purchases, sales and incomes of securities are not read: only cash is"
-            problems.append(Problem(code="INVESTMENTS_NOT_READ", message=said))
-    return [_section(each, scan.bank) for each in scan.found]
+            message = f"{each.investments} transactions of securities are not read: only cash is"
+            problems.append(StatementProblem(code="INVESTMENTS_NOT_READ", message=message))
+    return [_section(each, scanner.bank) for each in scanner.found]
 
 
 def _leave(inside: list[str], name: str) -> None:
-    """Close an aggregate, and with it those inside that were never closed."""
+    """Close an aggregate, and those inside it that were never closed."""
     if name in inside:
         del inside[len(inside) - 1 - inside[::-1].index(name) :]
 
 
-def _row_field(fields: dict[str, str], inside: list[str], token: Token) -> None:
+def _row_field(fields: dict[str, str], inside: list[str], token: OfxTag) -> None:
     holder = inside[-1]
     if holder == "STMTTRN":
         fields.setdefault(token.name, token.value)
@@ -205,7 +212,7 @@ def _row_field(fields: dict[str, str], inside: list[str], token: Token) -> None:
         fields.setdefault("ACCTTO", token.value)
 
 
-def _fact(facts: dict[str, str], inside: list[str], token: Token) -> None:
+def _fact(facts: dict[str, str], inside: list[str], token: OfxTag) -> None:
     holder = inside[-1] if inside else ""
     if holder in STATEMENTS or holder in ("BANKTRANLIST", "INVTRANLIST"):
         facts.setdefault(token.name, token.value)
@@ -216,13 +223,13 @@ def _fact(facts: dict[str, str], inside: list[str], token: Token) -> None:
 
 
 def _add_row(
-    statement: _Statement, fields: dict[str, str], line: int, problems: list[Problem]
+    statement: _OfxStatement, fields: dict[str, str], line: int, problems: list[StatementProblem]
 ) -> None:
-    place = Place(line=line)
+    place = RowPlace(line=line)
     missing = [name for name in ("DTPOSTED", "TRNAMT") if not fields.get(name)]
     if missing:
         problems.append(
-            Problem(
+            StatementProblem(
                 code="ROW_UNREADABLE",
                 message=f"a transaction has no {' and no '.join(missing)}",
                 place=place,
@@ -232,11 +239,11 @@ def _add_row(
         return
     name, memo = fields.get("NAME", ""), fields.get("MEMO", "")
     statement.rows.append(
-        Row(
+        StatementRow(
             place=place,
             date=fields["DTPOSTED"],
             value_date=fields.get("VALUEDATE", ""),
-            description=_described(name, memo),
+            description=_description(name, memo),
             amount=fields["TRNAMT"],
             currency=fields.get("CURRENCY", ""),
             reference=fields.get("FITID", ""),
@@ -246,8 +253,8 @@ def _add_row(
     )
 
 
-def _described(name: str, memo: str) -> str:
-    """Name and memo, without saying twice what the memo begins with: names are cut at 32 characters."""
+def _description(name: str, memo: str) -> str:
+    """Name and memo; the name alone is not repeated if the memo starts with it (names are cut at 32 characters)."""
     if not name or not memo:
         return name or memo
     if memo.startswith(name):
@@ -255,7 +262,7 @@ def _described(name: str, memo: str) -> str:
     return name if name.startswith(memo) else f"{name}\n{memo}"
 
 
-def _section(statement: _Statement, bank: str) -> Section:
+def _section(statement: _OfxStatement, bank: str) -> StatementSection:
     facts, rows = statement.facts, statement.rows
     texts = [row.amount for row in rows]
     has_comma = any("," in text for text in texts)
@@ -268,7 +275,7 @@ def _section(statement: _Statement, bank: str) -> Section:
         else "OFX amounts use a point",
         "sign": "OFX amounts carry their sign",
     }
-    return Section(
+    return StatementSection(
         account=facts.get("ACCTID", ""),
         bank=bank or facts.get("BROKERID", ""),
         currency=facts.get("CURDEF", ""),
@@ -276,6 +283,6 @@ def _section(statement: _Statement, bank: str) -> Section:
         closing_date=facts.get("LEDGERBAL.DTASOF", ""),
         period_from=facts.get("DTSTART", ""),
         period_to=facts.get("DTEND", ""),
-        terms=Terms(date_order="ymd", decimal=decimal, why=why),
+        terms=ReadingTerms(date_order="ymd", decimal=decimal, why=why),
         rows=rows,
     )

@@ -1,7 +1,7 @@
-"""The stage `parse`: a file becomes observations, each row just as it is printed, and a sheet about the whole.
+"""The stage `parse`: a file becomes observations, each row as it is printed, and a summary of the file.
 
-What is said of the whole (`About`) goes beside the rows: for each section its account, balances and terms, with the
-reason of every decision, and the problems. Nothing is converted here.
+The summary (`ParseSummary`) holds, for each section, account, balances and terms with the reason of every decision, and
+the problems. Nothing is converted here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,20 +12,18 @@ from msgspec.structs import replace
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
 from stateward.pipelines.statements.model import (
-    Problem,
-    Reading,
-    Row,
-    Section,
-    Terms,
+    ReadingTerms,
+    StatementProblem,
+    StatementReading,
+    StatementRow,
+    StatementSection,
 )
 from stateward.pipelines.statements.options import Options
 from stateward.pipelines.statements.readers import read_statement
 from stateward.pipelines.statements.source import Source
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = (
-    1  # what the readers make of the same bytes; a change that shows in rows counts it up
-)
+READER_VERSION = 1  # to be increased by a change after which the same bytes give other rows
 BATCH_ROWS = 500
 PROBLEMS_KEPT_MAX = 1000
 PROBLEMS_LOGGED_MAX = 100
@@ -34,11 +32,9 @@ NOTE_CHARS_MAX = 300
 RAW_CHARS_MAX = 1000
 LATE = ("opening", "closing", "period_from", "period_to")
 LATE_TOTALS = ("debits", "credits", "count", "debit_count", "credit_count")
-# Remarks that do not put a statement in doubt.
-HARMLESS = frozenset({"INVESTMENTS_NOT_READ"})
 
 
-class SectionAbout(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SectionSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A section without its rows."""
 
     account: str = ""
@@ -52,33 +48,33 @@ class SectionAbout(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     period_from: str = ""
     period_to: str = ""
     totals: dict[str, str] = {}
-    terms: Terms = Terms()
+    terms: ReadingTerms = ReadingTerms()
     rows: int = 0
 
-    def section(self) -> Section:
-        """As readers speak of it, without rows."""
+    def section(self) -> StatementSection:
+        """The section as a reader gives it, without rows."""
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        return Section(**{**values, "rows": ()})
+        return StatementSection(**{**values, "rows": ()})
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is to be known of a file's rows as a whole."""
+class ParseSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What holds for all rows of a file."""
 
     format: str
     reader: int = READER_VERSION
-    sections: list[SectionAbout] = []
-    problems: list[Problem] = []
+    sections: list[SectionSummary] = []
+    problems: list[StatementProblem] = []
     problems_count: int = 0
 
 
 def parse(job: Job) -> Iterator[Batch]:
-    """Read the artifact of a job."""
+    """Read the document of a job."""
     options = Options.of(job)
-    hints, said = options.hints(job.labels)
-    if said:
-        job.log(said, level="warning")
+    hints, warning = options.hints(job.labels)
+    if warning:
+        job.log(warning, level="warning")
     if job.path is None:
-        job.bytes()  # says what is missing
+        job.bytes()  # raises with the reason
         raise AssertionError
     source = Source(job.path, hints, options.bounds)
     try:
@@ -87,21 +83,21 @@ def parse(job: Job) -> Iterator[Batch]:
         for sentence in source.decisions:
             job.log(sentence)
         raise
-    told: list[SectionAbout] = []
+    summaries: list[SectionSummary] = []
     for number, section in enumerate(reading.sections):
         _refuse_ambiguous(section, reading, options)
         count = 0
         for batch in _batches(section.rows, number):
             count += len(batch.items)
             yield batch
-        told.append(_told(section, count, reading.late if number == 0 else {}))
-    about = _about(reading, told)
+        summaries.append(_summarize(section, count, reading.late if number == 0 else {}))
+    about = _summary(reading, summaries)
     _log(job, reading, about)
     return Outcome(facts=_facts(about), about=msgspec.to_builtins(about))  # type: ignore[return-value]
 
 
-def _batches(rows: Iterable[Row], number: int) -> Iterator[Batch]:
-    batch: list[Row] = []
+def _batches(rows: Iterable[StatementRow], number: int) -> Iterator[Batch]:
+    batch: list[StatementRow] = []
     for row in rows:
         batch.append(row if number == 0 else replace(row, section=number))
         if len(batch) == BATCH_ROWS:
@@ -111,24 +107,26 @@ def _batches(rows: Iterable[Row], number: int) -> Iterator[Batch]:
         yield Batch(batch)
 
 
-def _refuse_ambiguous(section: Section, reading: Reading, options: Options) -> None:
+def _refuse_ambiguous(
+    section: StatementSection, reading: StatementReading, options: Options
+) -> None:
     if section.terms.date_order:
         return
-    why = section.terms.why.get("date_order", "the order of day and month cannot be seen")
-    said = (
-        f"{why}: nothing in the file decides it. Say so in the settings (statements.date_order: dmy or mdy), "
+    why = section.terms.why.get("date_order", "the order of day and month is unknown")
+    message = (
+        f"{why}: nothing in the file decides it. Set statements.date_order to dmy or mdy, "
         "then rebuild, or retry if it failed"
     )
     if options.ambiguous_dates == "fail":
-        raise FatalFailure(said, code="AMBIGUOUS_DATES")
-    reading.problems.append(Problem(code="AMBIGUOUS_DATES", message=said))
+        raise FatalFailure(message, code="AMBIGUOUS_DATES")
+    reading.problems.append(StatementProblem(code="AMBIGUOUS_DATES", message=message))
 
 
-def _told(section: Section, rows: int, late: dict[str, str]) -> SectionAbout:
-    about = SectionAbout(
+def _summarize(section: StatementSection, rows: int, late: dict[str, str]) -> SectionSummary:
+    about = SectionSummary(
         **{
             name: getattr(section, name)
-            for name in SectionAbout.__struct_fields__
+            for name in SectionSummary.__struct_fields__
             if name not in ("rows", "totals")
         },
         totals=section.totals | {name: late[name] for name in LATE_TOTALS if name in late},
@@ -138,11 +136,11 @@ def _told(section: Section, rows: int, late: dict[str, str]) -> SectionAbout:
     return replace(about, **found)
 
 
-def _about(reading: Reading, sections: list[SectionAbout]) -> About:
+def _summary(reading: StatementReading, sections: list[SectionSummary]) -> ParseSummary:
     problems = [
         replace(each, raw=each.raw[:RAW_CHARS_MAX]) for each in reading.problems[:PROBLEMS_KEPT_MAX]
     ]
-    return About(
+    return ParseSummary(
         format=reading.format,
         sections=sections,
         problems=problems,
@@ -150,8 +148,8 @@ def _about(reading: Reading, sections: list[SectionAbout]) -> About:
     )
 
 
-def _facts(about: About) -> Fields:
-    """The little that the history shall say."""
+def _facts(about: ParseSummary) -> Fields:
+    """What the history records."""
     facts: Fields = {"format": about.format, "sections": len(about.sections)}
     notes = notes_of(about.problems)
     if notes:
@@ -159,15 +157,15 @@ def _facts(about: About) -> Fields:
     return facts
 
 
-def notes_of(problems: Iterable[Problem]) -> list[str]:
-    """Problems as short lines, one for each code, with their number and the first of them."""
-    by_code: dict[str, list[Problem]] = {}
+def notes_of(problems: Iterable[StatementProblem]) -> list[str]:
+    """Problems as short lines: one for each code, with the first message and how many more there are."""
+    by_code: dict[str, list[StatementProblem]] = {}
     for problem in problems:
         by_code.setdefault(problem.code, []).append(problem)
     return [_note(code, found) for code, found in list(by_code.items())[:NOTES_MAX]]
 
 
-def _note(code: str, found: list[Problem]) -> str:
+def _note(code: str, found: list[StatementProblem]) -> str:
     first = found[0]
     place = f"line {first.place.line}: " if first.place.line else ""
     if first.place.page:
@@ -176,8 +174,8 @@ def _note(code: str, found: list[Problem]) -> str:
     return f"{code}: {place}{first.message}"[: NOTE_CHARS_MAX - len(more)] + more
 
 
-def _log(job: Job, reading: Reading, about: About) -> None:
-    """What was decided and why, then what could not be read."""
+def _log(job: Job, reading: StatementReading, about: ParseSummary) -> None:
+    """Log decisions with their reasons, then what could not be read."""
     for sentence in reading.decisions:
         job.log(sentence)
     for number, section in enumerate(about.sections, start=1):

@@ -1,7 +1,7 @@
-"""QIF: lines of one letter and a value, records that end with `^`. Nothing in it says how dates are ordered.
+"""QIF: lines of one letter and a value, records that end with `^`. The format does not define the date order.
 
-Bank, cash, card and asset registers are read; splits stay with their transaction; investment and list blocks are
-named in the log and not read as transactions.
+Bank, cash, card and asset registers are read; splits stay with their transaction; investment and list blocks are logged
+and not read.
 """
 
 import re
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.model import (
-    Place,
-    Problem,
-    Reading,
-    Row,
-    Section,
-    Terms,
+    ReadingTerms,
+    RowPlace,
+    StatementProblem,
+    StatementReading,
+    StatementRow,
+    StatementSection,
 )
 from stateward.pipelines.statements.source import Source
 
@@ -24,27 +24,27 @@ OPENING = re.compile(r"^\s*opening balance\s*$", re.IGNORECASE)
 Record = list[tuple[int, str, str]]
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> StatementReading:
     """One section for each register of each account."""
-    problems: list[Problem] = []
+    problems: list[StatementProblem] = []
     decisions = list(source.decisions)
     blocks = list(_blocks(source.text(), problems, decisions))
     if not blocks:
         raise FatalFailure(
-            "the QIF file holds no register of transactions (bank, cash or card)", code="NO_ROWS"
+            "the QIF file contains no register of transactions (bank, cash or card)", code="NO_ROWS"
         )
     sections = [_section(source, account, records, problems) for account, records in blocks]
-    return Reading(format="qif", sections=sections, problems=problems, decisions=decisions)
+    return StatementReading(format="qif", sections=sections, problems=problems, decisions=decisions)
 
 
 def _blocks(
-    text: str, problems: list[Problem], decisions: list[str]
+    text: str, problems: list[StatementProblem], decisions: list[str]
 ) -> Iterator[tuple[str, list[Record]]]:
-    """Each register with the account it belongs to."""
+    """Each register with its account."""
     account = ""
     for kind, records, is_cut in _raw_blocks(text):
         if is_cut:
-            problems.append(_cut(records[-1]))
+            problems.append(_cut_record(records[-1]))
         if kind == "account":
             names = [value for _, letter, value in records[-1] if letter == "N"]
             account = names[0].strip() if names else account
@@ -52,13 +52,13 @@ def _blocks(
             yield account, records
         else:
             decisions.append(
-                f"the block of type {kind!r} at line {records[0][0][0]} holds no statement: "
+                f"the block of type {kind!r} at line {records[0][0][0]} is no register: "
                 f"its {len(records)} records are not read"
             )
 
 
 def _raw_blocks(text: str) -> Iterator[tuple[str, list[Record], bool]]:
-    """The kind of each block that is not empty, its records, and whether its last one is cut off."""
+    """The kind of each non-empty block, its records, and whether its last record is incomplete."""
     kind, records, record = "bank", list[Record](), Record()
     for number, line in enumerate(_lines(text), start=1):
         if line.startswith("!"):
@@ -87,18 +87,18 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff").split("\n")
 
 
-def _cut(record: Record) -> Problem:
-    return Problem(
+def _cut_record(record: Record) -> StatementProblem:
+    return StatementProblem(
         code="FILE_CUT",
-        message="the last transaction is not ended by ^: the file may be cut off",
-        place=Place(line=record[0][0]),
+        message="the last transaction does not end with ^: the file may be incomplete",
+        place=RowPlace(line=record[0][0]),
     )
 
 
 def _section(
-    source: Source, account: str, records: list[Record], problems: list[Problem]
-) -> Section:
-    rows: list[Row] = []
+    source: Source, account: str, records: list[Record], problems: list[StatementProblem]
+) -> StatementSection:
+    rows: list[StatementRow] = []
     opening = opening_date = ""
     for record in records:
         fields = {letter: value.strip() for _, letter, value in reversed(record)}
@@ -117,13 +117,13 @@ def _section(
     )
     decimal = money.vote_decimal([row.amount for row in rows], usual=hints.decimal or ".")
     if not decimal.is_sure:
-        problems.append(Problem(code="AMBIGUOUS_AMOUNTS", message=decimal.why))
-    return Section(
+        problems.append(StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why))
+    return StatementSection(
         account=account or hints.account,
         currency=hints.currency,
         opening=opening,
         opening_date=opening_date,
-        terms=Terms(
+        terms=ReadingTerms(
             date_order=vote.order,
             decimal=decimal.decimal,
             era=vote.era,
@@ -137,24 +137,26 @@ def _section(
     )
 
 
-def _row(record: Record, fields: dict[str, str], problems: list[Problem]) -> Row | None:
-    place = Place(line=record[0][0])
+def _row(
+    record: Record, fields: dict[str, str], problems: list[StatementProblem]
+) -> StatementRow | None:
+    place = RowPlace(line=record[0][0])
     amount = fields.get("T") or fields.get("U", "")
     if not amount or not fields.get("D"):
         what = "date" if amount else "amount"
         raw = "\n".join(f"{letter}{value}" for _, letter, value in record)
         problems.append(
-            Problem(
+            StatementProblem(
                 code="ROW_UNREADABLE", message=f"a transaction has no {what}", place=place, raw=raw
             )
         )
         return None
     payee, memo = fields.get("P", ""), fields.get("M", "")
-    more = {name: fields[letter] for letter, name in MORE.items() if fields.get(letter)}
+    more = {name: fields[letter] for letter, name in OTHER_FIELDS.items() if fields.get(letter)}
     splits = [value.strip() for _, letter, value in record if letter in "SE$"]
     if splits:
         more["splits"] = "\n".join(splits)
-    return Row(
+    return StatementRow(
         place=place,
         date=fields["D"],
         description=payee if not memo or memo == payee else f"{payee}\n{memo}" if payee else memo,
@@ -165,4 +167,4 @@ def _row(record: Record, fields: dict[str, str], problems: list[Problem]) -> Row
     )
 
 
-MORE = {"L": "category", "N": "number", "C": "cleared", "A": "address"}
+OTHER_FIELDS = {"L": "category", "N": "number", "C": "cleared", "A": "address"}

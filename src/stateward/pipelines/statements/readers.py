@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from stateward.pipelines.statements.model import Reading
+from stateward.pipelines.statements.model import StatementReading
 from stateward.pipelines.statements.sniff import sniff
 from stateward.pipelines.statements.source import Source
 
@@ -19,7 +19,7 @@ READERS = {
 }
 
 
-def read_statement(source: Source) -> Reading:
+def read_statement(source: Source) -> StatementReading:
     """Read a file by what it is; a hint that its content contradicts is logged and ignored."""
     found = sniff(source)
     hinted = source.hints.format
@@ -27,5 +27,7 @@ def read_statement(source: Source) -> Reading:
         source.decisions.append(
             f"the source type says {hinted}, but by its content the file is {found}: read as {found}"
         )
-    read: Callable[[Source], Reading] = import_module(f"{__package__}.{READERS[found]}").read
+    read: Callable[[Source], StatementReading] = import_module(
+        f"{__package__}.{READERS[found]}"
+    ).read
     return read(source)

@@ -1,10 +1,10 @@
-"""Whether a statement adds up: the one place that says so.
+"""Whether a statement adds up.
 
-Rows are given one by one (`add`), so a statement of any length is checked in constant memory. Four checks, each
-made only where the statement prints what it needs: opening + sum = closing; the chain of running balances, in
-either direction, with balances on some rows only; printed totals and counts; dates inside the period. A statement is
-reconciled when none fails and one of the first two holds. Used by readers to choose between readings, and by
-normalization to accept or to flag.
+Rows are added one by one, so a statement of any length is checked in constant memory. There are four checks, each made
+only where the statement prints what it needs: opening + sum = closing; the chain of running balances, in either
+direction, with balances on some rows only; printed totals and counts; dates inside the period. A statement is
+reconciled when no check fails and one of the first two holds. Readers use it to choose between readings, normalization
+to accept or flag a statement.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,13 +17,13 @@ from stateward.pipelines.kit.dates import DAYS_NEAR, is_near
 
 ZERO = Decimal(0)
 BREAKS_SHOWN_MAX = 3
-CHAINS_TRIED_ROWS = 500  # by then it is clear which way the balances run
+CHAINS_TRIED_ROWS = 500  # by then it is clear in which direction the balances run
 RECONCILED, DIFFERS, UNCHECKED = "reconciled", "differs", "unchecked"
 DECISIVE = ("sum", "chain")
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was checked. `difference` is found minus expected, "" where it is no amount."""
+class ReconcileCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One check. `difference` is found minus expected, "" where it is no amount."""
 
     name: (
         str  # "sum", "chain", "debits", "credits", "count", "debit_count", "credit_count", "period"
@@ -35,12 +35,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """As a clause of a sentence."""
-        said = "holds" if self.holds else f"fails: {self.found} where {self.expected} was expected"
-        gap = f", {self.difference} apart" if self.difference and not self.holds else ""
-        return f"{WORDS.get(self.name, self.name)} {said}{gap}"
+        name = CHECK_NAMES.get(self.name, self.name)
+        if self.holds:
+            return f"{name} holds"
+        gap = f", difference {self.difference}" if self.difference else ""
+        return f"{name} fails: {self.found}, expected {self.expected}{gap}"
 
 
-WORDS = {
+CHECK_NAMES = {
     "sum": "opening + sum = closing",
     "chain": "the chain of balances",
     "debits": "the printed total of debits",
@@ -52,11 +54,11 @@ WORDS = {
 }
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks came to: "reconciled", "differs" or "unchecked" (nothing to check against)."""
+class Reconciliation(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of the checks: "reconciled", "differs" or "unchecked" (nothing to check against)."""
 
     status: str
-    checks: tuple[Check, ...]
+    checks: tuple[ReconcileCheck, ...]
     opening: str = ""
     closing: str = ""
     total: str = "0"
@@ -68,20 +70,20 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def difference(self) -> str:
-        """How far the first failed check is off."""
+        """The difference of the first failed check."""
         return next((check.difference for check in self.checks if not check.holds), "")
 
     def __str__(self) -> str:
-        """One sentence: what was tried and how it went."""
-        tried = "; ".join(str(check) for check in self.checks)
+        """One sentence: each check with its result."""
+        results = "; ".join(str(check) for check in self.checks)
         if self.status == UNCHECKED:
-            why = "nothing proves the sum: no balances are printed that could"
-            return f"{why}; {tried}" if tried else why
-        return tried
+            why = "nothing proves the sum: the balances that could are not printed"
+            return f"{why}; {results}" if results else why
+        return results
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
-    """A row as values."""
+class RowAmounts(msgspec.Struct, frozen=True, gc=False):
+    """The amounts of a row as values."""
 
     amount: Decimal
     balance: Decimal | None = None
@@ -113,7 +115,7 @@ class Reconciler:
         self._unread_count = 0
 
     def add(self, amount: Decimal, balance: Decimal | None = None, day: date | None = None) -> None:
-        """Count one row in."""
+        """Add one row."""
         self._count += 1
         if amount < 0:
             self._debits += amount
@@ -131,7 +133,7 @@ class Reconciler:
                 self._outside.append(day)
 
     def skip(self) -> None:
-        """Count a row that could not be read: what follows it cannot chain over it."""
+        """Count a row that could not be read: the chain of balances breaks there."""
         self._unread_count += 1
 
     @property
@@ -144,31 +146,31 @@ class Reconciler:
         """The number of rows that were added."""
         return self._count
 
-    def verdict(self, *, only: Sequence[str] = ()) -> Verdict:
-        """What the checks came to: all, or only those of these names."""
-        made = [*self._sum(), *self._chain(), *self._printed(), *self._dates()]
-        checks = [check for check in made if not only or check.name in only]
+    def result(self, *, only: Sequence[str] = ()) -> Reconciliation:
+        """The result of all checks, or only of those with these names."""
+        every = [*self._sum(), *self._chain(), *self._printed(), *self._dates()]
+        checks = [check for check in every if not only or check.name in only]
         if any(not check.holds for check in checks):
             status = DIFFERS
         elif any(check.name in DECISIVE for check in checks):
             status = RECONCILED
         else:
             status = UNCHECKED
-        return Verdict(
+        return Reconciliation(
             status=status,
             checks=tuple(checks),
-            opening=_shown(self._opening),
-            closing=_shown(self._closing),
+            opening=_text(self._opening),
+            closing=_text(self._closing),
             total=f"{self.total:f}",
         )
 
     def _is_outside(self, day: date) -> bool:
         return self._period is not None and not is_near(day, *self._period, days=self._days_near)
 
-    def _sum(self) -> Iterable[Check]:
+    def _sum(self) -> Iterable[ReconcileCheck]:
         if self._opening is not None and self._closing is not None:
             reached = self._opening + self.total
-            yield Check(
+            yield ReconcileCheck(
                 name="sum",
                 holds=reached == self._closing,
                 expected=f"{self._closing:f}",
@@ -176,20 +178,20 @@ class Reconciler:
                 difference=f"{reached - self._closing:f}",
             )
 
-    def _chain(self) -> Iterable[Check]:
+    def _chain(self) -> Iterable[ReconcileCheck]:
         chains = [chain for chain in self._chains if chain.links]
         if not chains:
             return
         best = min(chains, key=lambda chain: chain.breaks)
-        yield Check(
+        yield ReconcileCheck(
             name="chain",
             holds=not best.breaks,
             expected=f"{best.links} balances that follow from one another",
-            found=best.shown(),
+            found=best.summary(),
             difference=best.gap,
         )
 
-    def _printed(self) -> Iterable[Check]:
+    def _printed(self) -> Iterable[ReconcileCheck]:
         found = {
             "debits": -self._debits,
             "credits": self._credits,
@@ -200,7 +202,7 @@ class Reconciler:
         for name, value in found.items():
             if name in self._totals:
                 expected = abs(self._totals[name])
-                yield Check(
+                yield ReconcileCheck(
                     name=name,
                     holds=value == expected,
                     expected=f"{expected:f}",
@@ -208,11 +210,11 @@ class Reconciler:
                     difference=f"{value - expected:f}",
                 )
 
-    def _dates(self) -> Iterable[Check]:
+    def _dates(self) -> Iterable[ReconcileCheck]:
         if self._period is not None and self._count:
             start, end = self._period
             found = ", ".join(day.isoformat() for day in self._outside)
-            yield Check(
+            yield ReconcileCheck(
                 name="period",
                 holds=not self._outside_count,
                 expected=f"{start.isoformat()} to {end.isoformat()}",
@@ -223,8 +225,8 @@ class Reconciler:
 class _Chain:
     """Running balances in one direction; rows without a balance are carried to the next that has one.
 
-    Forward, a row's balance is the one before plus its amount. Backward (newest first), the balance of a
-    row below is the one above less the amounts from there on.
+    Forward, the balance of a row is the one before plus its amount. Backward (newest first), the balance of a row below
+    is the one above less the amounts from there on.
     """
 
     def __init__(self, start: Decimal | None, *, is_backward: bool = False) -> None:
@@ -254,28 +256,28 @@ class _Chain:
         if len(self._broken) < BREAKS_SHOWN_MAX:
             self._broken.append(number)
 
-    def shown(self) -> str:
-        """How many links break, and where first."""
+    def summary(self) -> str:
+        """How many links break, and the first rows where they do."""
         if not self.breaks:
-            return f"{self.links} that do"
+            return f"{self.links} do"
         rows = ", ".join(map(str, self._broken))
-        return f"{self.breaks} that do not, first at row {rows}"
+        return f"{self.breaks} do not, first at row {rows}"
 
 
 def reconcile(
-    lines: Iterable[Line],
+    lines: Iterable[RowAmounts],
     *,
     opening: Decimal | None = None,
     closing: Decimal | None = None,
     totals: dict[str, Decimal] | None = None,
     period: tuple[date, date] | None = None,
-) -> Verdict:
-    """All lines at once: a reader's way to try a reading."""
-    book = Reconciler(opening=opening, closing=closing, totals=totals, period=period)
+) -> Reconciliation:
+    """Reconcile all rows at once, as readers do to test a reading."""
+    reconciler = Reconciler(opening=opening, closing=closing, totals=totals, period=period)
     for line in lines:
-        book.add(line.amount, line.balance, line.day)
-    return book.verdict()
+        reconciler.add(line.amount, line.balance, line.day)
+    return reconciler.result()
 
 
-def _shown(value: Decimal | None) -> str:
+def _text(value: Decimal | None) -> str:
     return "" if value is None else f"{value:f}"

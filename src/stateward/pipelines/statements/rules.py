@@ -1,4 +1,4 @@
-"""Cleaning and naming by rules, which are data with a version; one's own come before those that ship."""
+"""Cleaned descriptions and merchant names by rules, which are versioned data; own rules precede the shipped ones."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from stateward.core.errors import FatalFailure
 from stateward.core.model import Json
 
 TEXT_CHARS_MAX = 1000
-ROUNDS_MAX = 6
-SHORT_CHARS = 4
+ROUNDS_MAX = 6  # prefixes or suffixes that are removed one after the other
+SHORT_CHARS = 4  # names as short as IKEA stay in capitals
 CACHE_MAX = 1 << 16
 MERCHANT_CHARS_MAX = 60
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028\u2029\ufeff]+")
@@ -21,22 +21,22 @@ _WORDS = re.compile(r"[a-z0-9']{3,}")
 
 
 class Rewrite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pattern and what takes its place."""
+    """A pattern and its replacement."""
 
     match: str
     replace: str = ""
 
 
 class Merchant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A name, and what means it: phrases that begin with a whole word of the text, or a pattern."""
+    """A name, and the phrases (which start with a whole word of the text) or the pattern that mean it."""
 
     name: str
     match: str = ""
     words: list[str] = []
 
 
-class RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a file of rules may say."""
+class CleaningRuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a rules file."""
 
     version: int | str
     descriptions: list[Rewrite] = []
@@ -45,22 +45,22 @@ class RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     merchants: list[Merchant] = []
 
 
-class Rules:
-    """Rules, ready to be applied. The same text gives the same answer, which is remembered.
+class CleaningRules:
+    """Rules, compiled. Results are cached by text.
 
-    Patterns meet the text in small letters, all prefixes as one pattern and all suffixes as another: many rows
-    have a text of their own, and fifty thousand of them a second leave little time for each.
+    Patterns are applied to the text in lower case, all prefixes as one pattern and all suffixes as another: at fifty
+    thousand rows per second, many with a text of their own, there are a few microseconds for each.
     """
 
-    def __init__(self, layers: Sequence[RuleFile]) -> None:
+    def __init__(self, layers: Sequence[CleaningRuleFile]) -> None:
         self.version = "+".join(str(layer.version) for layer in layers)
         self._descriptions = [
-            (_compiled(rule.match), rule.replace) for layer in layers for rule in layer.descriptions
+            (_compile(rule.match), rule.replace) for layer in layers for rule in layer.descriptions
         ]
-        self._prefix = _joined([text for layer in layers for text in layer.prefixes])
-        self._suffix = _joined([text for layer in layers for text in layer.suffixes])
+        self._prefix = _join([text for layer in layers for text in layer.prefixes])
+        self._suffix = _join([text for layer in layers for text in layer.suffixes])
         merchants = [rule for layer in layers for rule in layer.merchants]
-        self._patterns = [(_compiled(rule.match), rule.name) for rule in merchants if rule.match]
+        self._patterns = [(_compile(rule.match), rule.name) for rule in merchants if rule.match]
         self._phrases: dict[str, list[tuple[str, str]]] = {}
         for rule in merchants:
             for phrase in rule.words:
@@ -70,7 +70,7 @@ class Rules:
         self.merchant = lru_cache(CACHE_MAX)(self._merchant)
 
     def _description(self, text: str) -> str:
-        """A description in one line, its blanks closed up, by the rules."""
+        """A description on one line with single blanks, rewritten by the rules."""
         text = text[:TEXT_CHARS_MAX]
         if not text.isprintable():
             text = _CONTROLS.sub(" ", text)
@@ -79,7 +79,7 @@ class Rules:
         return " ".join(text.split())
 
     def _merchant(self, text: str) -> str:
-        """Who it was: a known name, or what is left when the noise around it is taken off."""
+        """A known name, or the text without prefixes and suffixes."""
         text = text[:TEXT_CHARS_MAX]
         low = text.lower()
         for pattern, name in self._patterns:
@@ -89,12 +89,14 @@ class Rules:
             for phrase, name in self._phrases.get(word, ()):
                 if phrase in low:
                     return name
-        if len(low) == len(text):  # a few letters are longer when small; then nothing is taken off
-            text = self._bare(text, low)
+        if len(low) == len(
+            text
+        ):  # some letters change their length in lower case; then nothing is removed
+            text = self._without_affixes(text, low)
         text = " ".join(text.split()).strip(" -:;,.*")[:MERCHANT_CHARS_MAX]
         return text.title() if text.isupper() and len(text) > SHORT_CHARS else text
 
-    def _bare(self, text: str, low: str) -> str:
+    def _without_affixes(self, text: str, low: str) -> str:
         start, end = 0, len(low)
         for _ in range(ROUNDS_MAX):
             found = self._prefix.match(low, start) if self._prefix else None
@@ -110,40 +112,38 @@ class Rules:
 
 
 @cache
-def shipped() -> RuleFile:
+def shipped() -> CleaningRuleFile:
     """The rules that come with the package."""
     text = (files(__package__) / "rules.yaml").read_text("utf-8")
-    return msgspec.convert(yaml.safe_load(text), RuleFile)
+    return msgspec.convert(yaml.safe_load(text), CleaningRuleFile)
 
 
-def rules_of(own: Mapping[str, Json]) -> Rules:
-    """One's own rules (as the settings give them) over the shipped ones."""
+def rules_of(own: Mapping[str, Json]) -> CleaningRules:
+    """The rules of the settings, before the shipped ones."""
     if not own:
-        return _plain()
+        return _shipped_rules()
     try:
-        return Rules([msgspec.convert(dict(own), RuleFile), shipped()])
+        return CleaningRules([msgspec.convert(dict(own), CleaningRuleFile), shipped()])
     except msgspec.ValidationError as error:
-        raise FatalFailure(
-            f"the file of rules cannot be used: {error}", code="BAD_RULES"
-        ) from error
+        raise FatalFailure(f"invalid rules file: {error}", code="BAD_RULES") from error
 
 
 @cache
-def _plain() -> Rules:
-    return Rules([shipped()])
+def _shipped_rules() -> CleaningRules:
+    return CleaningRules([shipped()])
 
 
-def _joined(patterns: Sequence[str]) -> re.Pattern[str] | None:
-    """Patterns as one that matches where the first of them does."""
+def _join(patterns: Sequence[str]) -> re.Pattern[str] | None:
+    """One pattern that matches where the first of these does."""
     for text in patterns:
-        _compiled(text)  # says which one is wrong
+        _compile(text)  # so that an error names the pattern
     return re.compile("|".join(f"(?:{text})" for text in patterns)) if patterns else None
 
 
-def _compiled(text: str) -> re.Pattern[str]:
+def _compile(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text, re.IGNORECASE)
     except re.error as error:
         raise FatalFailure(
-            f"the rule {text!r} is no regular expression: {error}", code="BAD_RULES"
+            f"the rule {text!r} is not a regular expression: {error}", code="BAD_RULES"
         ) from error

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED, TEXT_TOO_LARGE, recode
 from stateward.pipelines.kit.spreadsheets import read_sheets
-from stateward.pipelines.statements.model import Reading, Section
+from stateward.pipelines.statements.model import StatementReading, StatementSection
 from stateward.pipelines.statements.source import Source
-from stateward.pipelines.statements.table import Line, Table
+from stateward.pipelines.statements.table import StatementTable
 
 CODES = {
     CORRUPT_FILE: "SHEET_CORRUPT",
@@ -16,10 +17,10 @@ CODES = {
 }
 
 
-def read(source: Source) -> Reading:
+def read(source: Source) -> StatementReading:
     """One section for each sheet with transactions; the others are named in the log."""
-    reading = Reading(format="xlsx", sections=(), problems=[], decisions=[], late={})
-    sections: list[Section] = []
+    reading = StatementReading(format="xlsx", sections=(), problems=[], decisions=[], late={})
+    sections: list[StatementSection] = []
     with recode(CODES):
         for name, rows in read_sheets(source.path):
             if not any(any(cells) for cells in rows):
@@ -39,21 +40,23 @@ def read(source: Source) -> Reading:
     return reading
 
 
-def _section(rows: list[list[str]], source: Source, reading: Reading) -> Section | None:
-    """A sheet as a table. Late facts go to its section at once: a sheet is no stream."""
+def _section(
+    rows: list[list[str]], source: Source, reading: StatementReading
+) -> StatementSection | None:
+    """A sheet as a table. Facts below the rows go to its section at once: a sheet is not streamed."""
 
-    def lines() -> Iterator[Line]:
+    def lines() -> Iterator[Record]:
         return ((number, list(cells)) for number, cells in enumerate(rows, start=1) if any(cells))
 
-    part = Reading(format="xlsx", sections=(), problems=[], decisions=[], late={})
+    part = StatementReading(format="xlsx", sections=(), problems=[], decisions=[], late={})
     try:
-        section = Table(lines, source, part).section()
+        section = StatementTable(lines, source, part).section()
     except FatalFailure:
         return None
     listed = list(section.rows)
     reading.problems += part.problems
     reading.decisions += part.decisions
-    return Section(
+    return StatementSection(
         account=section.account,
         currency=section.currency,
         opening=part.late.get("opening", section.opening),

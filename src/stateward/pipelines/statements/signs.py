@@ -1,23 +1,22 @@
-"""Whether money came or went: how a table says so, decided over its rows and proved by its balances where it can be."""
+"""How a table shows debits and credits: decided over its rows, and proved by its balances where possible."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
 import msgspec
 
 from stateward.pipelines.kit import money
 from stateward.pipelines.statements import headings, interpret
-from stateward.pipelines.statements.layout import Layout
-from stateward.pipelines.statements.model import Row, Terms
-from stateward.pipelines.statements.reconcile import Line, Verdict, reconcile
+from stateward.pipelines.statements.layout import ColumnLayout
+from stateward.pipelines.statements.model import ReadingTerms, StatementRow
+from stateward.pipelines.statements.reconcile import RowAmounts, reconcile
 from stateward.pipelines.statements.source import Hints
 
 Cells = Sequence[str]
 
 
-class Sign(NamedTuple):
-    """How signs are read, why, and what remains unproven ("" is nothing)."""
+class SignRule(NamedTuple):
+    """How signs are read (see `ReadingTerms`), why, and what remains unproven ("" is nothing)."""
 
     sign: str
     why: str
@@ -25,10 +24,12 @@ class Sign(NamedTuple):
     balances: str = "printed"
 
 
-def decide_sign(layout: Layout, rows: Sequence[Cells], terms: Terms, hints: Hints) -> Sign:
+def decide_sign(
+    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms, hints: Hints
+) -> SignRule:
     """The rule for the signs of a table."""
     if hints.sign:
-        return Sign(hints.sign, "the source type says so")
+        return SignRule(hints.sign, "the source type says so")
     if headings.is_card(layout.headings):
         hints = msgspec.structs.replace(hints, is_card=True)
     make = layout.maker()
@@ -40,92 +41,101 @@ def decide_sign(layout: Layout, rows: Sequence[Cells], terms: Terms, hints: Hint
     marks = {money.mark_sign(read.mark) for read in values if read.mark}
     if marks and not has_minus and any(not read.mark for read in values):
         if marks == {1}:
-            return Sign("marks_else_debit", "credits are marked, so what has no mark is a debit")
+            return SignRule(
+                "marks_else_debit", "credits are marked, so amounts without a mark are debits"
+            )
         if marks == {-1}:
-            return Sign("marks_else_credit", "debits are marked, so what has no mark is a credit")
+            return SignRule(
+                "marks_else_credit", "debits are marked, so amounts without a mark are credits"
+            )
     if layout.mark >= 0 and not has_minus:
-        return Sign("marks", f"the column {layout.headings[layout.mark]!r} says debit or credit")
+        return SignRule(
+            "marks", f"the column {layout.headings[layout.mark]!r} says debit or credit"
+        )
     return _printed(layout, body, terms, hints, has_minus=has_minus, is_marked=bool(marks))
 
 
-def _columns(layout: Layout, body: Sequence[Row], terms: Terms) -> Sign:
+def _columns(layout: ColumnLayout, body: Sequence[StatementRow], terms: ReadingTerms) -> SignRule:
     out = [v for row in body if (v := money.amount(row.debit, terms.decimal)) is not None and v]
     come = [v for row in body if (v := money.amount(row.credit, terms.decimal)) is not None and v]
     if out and all(value < 0 for value in out):
-        return Sign("columns_signed", "two columns; those of debits carry a minus themselves")
+        return SignRule("columns_signed", "two columns; debits carry a minus sign")
     if come and all(value < 0 for value in come):
-        return Sign("columns_signed", "two columns; the second carries a minus, so it is money out")
-    chosen = Sign("columns", "two columns: debits went, credits came")
+        return SignRule(
+            "columns_signed", "two columns; the second carries a minus sign, so it is debits"
+        )
+    chosen = SignRule("columns", "two columns: debits and credits")
     if layout.is_headed:
         return chosen
-    # Without headings nothing but the balances says which of the two columns is which.
-    given = _tried(body, terms, "columns")
-    if given.is_reconciled:
-        return Sign("columns", "two columns: with the first as debits the balances follow")
+    # Without headings only the balances show which of the two columns is which.
+    if _reconciled(body, terms, "columns"):
+        return SignRule("columns", "two columns: with the first as debits the statement adds up")
     swapped = [msgspec.structs.replace(row, debit=row.credit, credit=row.debit) for row in body]
-    if _tried(swapped, terms, "columns").is_reconciled:
-        return Sign("columns_swapped", "two columns: with the first as credits the balances follow")
-    problem = "no heading and no balance says which of two columns is debit; the first was taken"
-    return Sign("columns", chosen.why, problem)
+    if _reconciled(swapped, terms, "columns"):
+        return SignRule(
+            "columns_swapped", "two columns: with the first as credits the statement adds up"
+        )
+    problem = (
+        "neither a heading nor a balance shows which of two columns is debits; the first was taken"
+    )
+    return SignRule("columns", chosen.why, problem)
 
 
 def _printed(
-    layout: Layout,
-    body: Sequence[Row],
-    terms: Terms,
+    layout: ColumnLayout,
+    body: Sequence[StatementRow],
+    terms: ReadingTerms,
     hints: Hints,
     *,
     has_minus: bool,
     is_marked: bool,
-) -> Sign:
+) -> SignRule:
     if layout.balance >= 0:
-        if _tried(body, terms, "printed").is_reconciled:
+        if _reconciled(body, terms, "printed"):
             if hints.is_card and _is_owed(body, terms):
-                why = "balances grow with positive amounts: what is owed is printed"
-                return Sign("flipped", why, balances="owed")
-            return Sign("printed", "amounts carry their sign, and the balances follow from them")
-        if _tried(body, terms, "flipped").is_reconciled:
-            return Sign("flipped", "the balances follow only if a positive amount is money out")
+                why = "balances grow with positive amounts: the printed balance is a debt"
+                return SignRule("flipped", why, balances="owed")
+            return SignRule("printed", "amounts carry their sign, and the statement adds up")
+        if _reconciled(body, terms, "flipped"):
+            return SignRule("flipped", "the statement adds up only if positive amounts are debits")
     if has_minus or is_marked:
-        return _card(body, terms, hints) or Sign("printed", "amounts carry their sign")
+        return _card(body, terms, hints) or SignRule("printed", "amounts carry their sign")
     if hints.is_card:
         why = "charges of a card are printed without a sign"
-        return Sign("flipped", why, f"{why}; no balance proves that they went out")
+        return SignRule("flipped", why, f"{why}; no balance proves that they are debits")
     if layout.balance < 0 and len(body) > 1:
         why = "amounts carry no sign"
-        return Sign(
-            "printed", why, "no amount has a minus and nothing says whether it came or went"
+        return SignRule(
+            "printed",
+            why,
+            "no amount has a minus sign and nothing distinguishes debits from credits",
         )
-    return Sign("printed", "amounts carry their sign")
+    return SignRule("printed", "amounts carry their sign")
 
 
-def _card(body: Sequence[Row], terms: Terms, hints: Hints) -> Sign | None:
+def _card(body: Sequence[StatementRow], terms: ReadingTerms, hints: Hints) -> SignRule | None:
     """A card that prints both signs: purchases are many, payments few."""
-    if not hints.is_card:
-        return None
-    if not _is_owed(body, terms):
+    if not (hints.is_card and _is_owed(body, terms)):
         return None
     why = "most amounts of the card are positive, so they are purchases"
-    return Sign("flipped", why, f"{why}; no balance proves it")
+    return SignRule("flipped", why, f"{why}; no balance proves it")
 
 
-def _is_owed(body: Sequence[Row], terms: Terms) -> bool:
+def _is_owed(body: Sequence[StatementRow], terms: ReadingTerms) -> bool:
     """Whether most amounts are positive, as purchases of a card are where charges are printed so."""
     values = [v for row in body if (v := money.amount(row.amount, terms.decimal))]
     return sum(value > 0 for value in values) * 2 > len(values)
 
 
-def _tried(body: Sequence[Row], terms: Terms, sign: str) -> Verdict:
-    """Whether the balances follow if signs are read so; rows that cannot be read are left to others."""
+def _reconciled(body: Sequence[StatementRow], terms: ReadingTerms, sign: str) -> bool:
+    """Whether the rows add up if signs are read so; rows that cannot be read are ignored here."""
     trial = msgspec.structs.replace(terms, sign=sign)
-    lines: list[Line] = []
+    lines: list[RowAmounts] = []
     for row in body:
         try:
-            lines.append(Line(interpret.signed(row, trial), _balance(row, trial)))
-        except interpret.Unreadable:
+            lines.append(
+                RowAmounts(interpret.signed(row, trial), interpret.balance(row.balance, trial))
+            )
+        except interpret.UnreadableText:
             continue
-    return reconcile(lines)
-
-
-def _balance(row: Row, terms: Terms) -> Decimal | None:
-    return interpret.balance(row.balance, terms)
+    return reconcile(lines).is_reconciled

@@ -1,8 +1,8 @@
-"""A table of any bank: where its heading is, which column is what, and how its texts are to be read.
+"""A table of any bank: where its heading is, the roles of its columns, and how its texts are read.
 
-Rows come one by one, each with its line and its cells, from a text or a sheet. The first thousand decide; where they
-leave something open, all are looked at once more. Whatever contradicts a decision later cannot be read by
-it and so becomes a problem: nothing is re-interpreted on the way. A row that is no transaction is named in the log.
+Records come one by one, each with its line and its cells, from a text or a sheet. The first thousand decide; where they
+leave something open, all records are read once more. A later row that contradicts a decision becomes a problem: nothing
+is reinterpreted on the way. A row that is no transaction is logged.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,40 +12,42 @@ import msgspec
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
+from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import headings
 from stateward.pipelines.statements.columns import find_layout
-from stateward.pipelines.statements.layout import Layout
+from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
-    Place,
-    Problem,
-    Reading,
-    Row,
-    Section,
-    Terms,
+    ReadingTerms,
+    RowPlace,
+    StatementProblem,
+    StatementReading,
+    StatementRow,
+    StatementSection,
 )
 from stateward.pipelines.statements.signs import decide_sign
 from stateward.pipelines.statements.source import Source
 
 HEAD_ROWS = 1000
-SAID_MAX = 20
+LOGGED_ROWS_MAX = 20
 RAW_CHARS_MAX = 500
+CURRENCY_ROWS = 20  # rows that are searched for a currency beside an amount
+HEADING_CURRENCIES = "EUR USD GBP CHF INR CAD AUD SEK NOK DKK PLN JPY".split()
 
-Line = tuple[int, list[str]]
-Lines = Callable[[], Iterator[Line]]
+StartRecords = Callable[[], Iterator[Record]]
 
 
-class Table:
-    """One table while it is read. `lines` starts it anew: it is called three times at most."""
+class StatementTable:
+    """One table while it is read. `start` gives its records from the top; it is called three times at most."""
 
-    def __init__(self, lines: Lines, source: Source, reading: Reading) -> None:
-        self._lines = lines
+    def __init__(self, start: StartRecords, source: Source, reading: StatementReading) -> None:
+        self._start = start
         self._source = source
         self._reading = reading
-        self._said = 0
+        self._logged_rows = 0
 
-    def section(self) -> Section:
+    def section(self) -> StatementSection:
         """The section, with its rows as a stream."""
-        stream = self._lines()
+        stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
         layout = find_layout([cells for _, cells in head])
         if layout is None:
@@ -61,11 +63,11 @@ class Table:
         facts = self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
         facts = {**opening, **facts}
-        if facts.get("account"):  # then a column of accounts is that of the others
+        if facts.get("account"):  # then a column of accounts holds those of the counterparties
             layout = msgspec.structs.replace(layout, account=-1)
         rows = self._rows(layout, terms, chain(body, stream))
         hints = self._source.hints
-        return Section(
+        return StatementSection(
             account=hints.account or facts.get("account", ""),
             currency=facts.get("currency", "") or hints.currency or self._currency(layout, body),
             opening=facts.get("opening", ""),
@@ -76,48 +78,52 @@ class Table:
             rows=rows,
         )
 
-    # How it is read
-
-    def _terms(self, layout: Layout, body: Sequence[Line], *, is_whole: bool) -> Terms:
+    def _terms(
+        self, layout: ColumnLayout, body: Sequence[Record], *, is_whole: bool
+    ) -> ReadingTerms:
         hints = self._source.hints
         language = headings.day_first_language(layout.headings)
         usual = hints.date_order or ("dmy" if language else "")
         why_usual = (
             "day first: the source type says so"
             if hints.date_order
-            else f"day first: the headings are {language}"
+            else f"day first: the language of the headings is {language}"
         )
         order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
         decimal = money.vote_decimal(_column(body, layout.amounts), usual=hints.decimal or ".")
         if not is_whole and not order.order:
-            every = _column(self._lines(), layout.dates)
+            every = _column(self._start(), layout.dates)
             order = dates.vote_order(every, usual=usual, why_usual=why_usual)
         if not is_whole and not decimal.is_sure:
-            every = _column(self._lines(), layout.amounts)
+            every = _column(self._start(), layout.amounts)
             decimal = money.vote_decimal(every, usual=hints.decimal or ".")
         if not decimal.is_sure and not hints.decimal:
-            self._reading.problems.append(Problem(code="AMBIGUOUS_AMOUNTS", message=decimal.why))
-        terms = Terms(date_order=order.order, decimal=decimal.decimal, era=order.era)
+            self._reading.problems.append(
+                StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why)
+            )
+        terms = ReadingTerms(date_order=order.order, decimal=decimal.decimal, era=order.era)
         sign = decide_sign(layout, [cells for _, cells in body], terms, hints)
         if sign.problem:
-            self._reading.problems.append(Problem(code="SIGN_UNPROVEN", message=sign.problem))
+            self._reading.problems.append(
+                StatementProblem(code="SIGN_UNPROVEN", message=sign.problem)
+            )
         why = {"date_order": order.why, "decimal": decimal.why, "sign": sign.why}
         return msgspec.structs.replace(terms, sign=sign.sign, balances=sign.balances, why=why)
 
-    # What stands around the rows
-
-    def _facts_above(self, layout: Layout, before: Sequence[Line]) -> dict[str, str]:
+    def _facts_above(self, layout: ColumnLayout, before: Sequence[Record]) -> dict[str, str]:
         facts: dict[str, str] = {}
         for line, cells in before:
-            found = labelled(cells)
+            found = labelled_facts(cells)
             for name, text in found.items():
                 facts.setdefault(name, text)
             if any(cell.strip() for cell in cells) and not layout.is_heading(cells):
-                self._say(f"line {line} stands above the rows: {_raw(cells)}")
+                self._log_row(f"line {line} is above the rows: {_raw(cells)}")
         return facts
 
-    def _opening(self, layout: Layout, body: list[Line]) -> tuple[list[Line], dict[str, str]]:
-        """A first row that is no transaction but the balance to begin with."""
+    def _opening(
+        self, layout: ColumnLayout, body: list[Record]
+    ) -> tuple[list[Record], dict[str, str]]:
+        """The first row as the opening balance, if it is one."""
         if not body:
             return body, {}
         line, cells = body[0]
@@ -127,13 +133,13 @@ class Table:
         printed = [cells[i].strip() for i in (layout.balance, *layout.amounts) if i >= 0]
         texts = [text for text in printed if text and money.is_amount(text)]
         if "opening" in labels and texts:
-            self._say(f"line {line} is the opening balance {texts[0]}: {_raw(cells)}")
+            self._log_row(f"line {line} is the opening balance {texts[0]}: {_raw(cells)}")
             return body[1:], {"opening": texts[0]}
         return body, {}
 
-    def _currency(self, layout: Layout, body: Sequence[Line]) -> str:
-        """The currency that is glued to the amounts, or stands in their heading."""
-        for _, cells in body[:20]:
+    def _currency(self, layout: ColumnLayout, body: Sequence[Record]) -> str:
+        """The currency that is printed with the amounts, or in their heading."""
+        for _, cells in body[:CURRENCY_ROWS]:
             for index in layout.amounts:
                 read = (
                     money.read_amount(cells[index]) or money.read_amount(cells[index], ",")
@@ -144,35 +150,22 @@ class Table:
                     return read.currency
         for index in layout.amounts:
             heading = layout.headings[index].upper() if index < len(layout.headings) else ""
-            for code in (
-                "EUR",
-                "USD",
-                "GBP",
-                "CHF",
-                "INR",
-                "CAD",
-                "AUD",
-                "SEK",
-                "NOK",
-                "DKK",
-                "PLN",
-                "JPY",
-            ):
+            for code in HEADING_CURRENCIES:
                 if code in heading:
                     return code
         return ""
 
-    # The rows
-
-    def _rows(self, layout: Layout, terms: Terms, lines: Iterator[Line]) -> Iterator[Row]:
-        """Every row that is a transaction; the row before is held back, since the next may go on with it."""
-        held: Row | None = None
+    def _rows(
+        self, layout: ColumnLayout, terms: ReadingTerms, lines: Iterator[Record]
+    ) -> Iterator[StatementRow]:
+        """Every row that is a transaction; one row is held back, because the next may continue it."""
+        held: StatementRow | None = None
         known: set[str] = set()
         width, date, make = layout.width, layout.date, layout.maker()
         amount, debit, credit = layout.amount, layout.debit, layout.credit
         for line, cells in lines:
             if len(cells) == width:
-                cells.append("")  # a role that no column has reads this
+                cells.append("")  # what a role without a column reads
                 day = cells[date]
                 if day in known and (cells[amount] or cells[debit] or cells[credit]):
                     if held is not None:
@@ -186,7 +179,7 @@ class Table:
                     held = make(line, cells)
                     continue
                 cells.pop()
-            row = self._odd(layout, line, cells, held)
+            row = self._read_odd(layout, line, cells, held)
             if row is not None:
                 if held is not None and row.place.line != held.place.line:
                     yield held
@@ -194,12 +187,14 @@ class Table:
         if held is not None:
             yield held
 
-    def _odd(self, layout: Layout, line: int, cells: list[str], held: Row | None) -> Row | None:
-        """A row that does not look like the others: mended where nothing is guessed, else named."""
+    def _read_odd(
+        self, layout: ColumnLayout, line: int, cells: list[str], held: StatementRow | None
+    ) -> StatementRow | None:
+        """A row that does not look like the others: repaired where that needs no guess, else logged."""
         if not any(cell.strip() for cell in cells):
             return None
         if layout.is_heading(cells):
-            self._say(f"line {line} repeats the headings")
+            self._log_row(f"line {line} repeats the headings")
             return None
         fitted = layout.fit(cells)
         if fitted is None:
@@ -208,20 +203,19 @@ class Table:
         cells = [*cells, ""]
         is_filled = _is_filled(layout, cells)
         if is_filled and not cells[layout.date].strip() and dates.is_date(cells[layout.other_date]):
-            note = (
-                f"the date is that of {layout.headings[layout.other_date]!r}: no other is printed"
-            )
+            heading = layout.headings[layout.other_date]
+            note = f"the date is from the column {heading!r}: no other is printed"
             cells[layout.date] = cells[layout.other_date]
         is_dated = dates.is_date(cells[layout.date])
         if is_dated and is_filled:
             return msgspec.structs.replace(layout.maker()(line, cells), note=note)
-        if found := labelled(cells):
-            self._below(line, cells, found, layout)
+        if found := labelled_facts(cells):
+            self._add_late_facts(line, cells, found, layout)
             return None
         if is_filled and not cells[layout.date].strip() and held is not None:
             row = layout.maker()(line, cells)
-            said = "no date is printed: the one above holds"
-            return msgspec.structs.replace(row, date=held.date, note=said)
+            note = "no date is printed: the date of the row above was taken"
+            return msgspec.structs.replace(row, date=held.date, note=note)
         if held is not None and not is_filled and layout.is_description_only(cells):
             text = f"{held.description}\n{cells[layout.description]}"
             return msgspec.structs.replace(held, description=text)
@@ -229,55 +223,55 @@ class Table:
             what = "date" if is_filled else "amount"
             self._problem("ROW_UNREADABLE", f"the row has no {what} that can be read", line, cells)
             return None
-        self._say(f"line {line} is no transaction: {_raw(cells)}")
+        self._log_row(f"line {line} is no transaction: {_raw(cells)}")
         return None
 
-    def _ragged(self, layout: Layout, line: int, cells: list[str]) -> Row | None:
-        if found := labelled(cells):
-            self._below(line, cells, found, layout)
+    def _ragged(self, layout: ColumnLayout, line: int, cells: list[str]) -> StatementRow | None:
+        if found := labelled_facts(cells):
+            self._add_late_facts(line, cells, found, layout)
             return None
         if not layout.looks_like_data(cells):
-            self._say(f"line {line} is no transaction: {_raw(cells)}")
+            self._log_row(f"line {line} is no transaction: {_raw(cells)}")
             return None
-        said = f"the row has {len(cells)} cells where {layout.width} are expected"
-        self._problem("ROW_RAGGED", said, line, cells)
+        message = f"the row has {len(cells)} cells, expected {layout.width}"
+        self._problem("ROW_RAGGED", message, line, cells)
         if layout.is_headed or len(cells) < layout.width:
             return None
-        # Without headings the width is only a habit: the row is kept, and the statement is flagged.
-        kept = layout.maker()(line, [*cells[: layout.width], ""])
-        return msgspec.structs.replace(kept, note=said)
+        # Without headings the width is only the usual one: the row is kept, and the statement is flagged.
+        row = layout.maker()(line, [*cells[: layout.width], ""])
+        return msgspec.structs.replace(row, note=message)
 
-    def _below(
-        self, line: int, cells: Sequence[str], found: dict[str, str], layout: Layout
+    def _add_late_facts(
+        self, line: int, cells: Sequence[str], found: dict[str, str], layout: ColumnLayout
     ) -> None:
-        """A fact under the rows: a closing balance, a total."""
+        """Facts printed below the rows: a closing balance, a total."""
         for name, text in found.items():
             if name in ("closing", "opening", "debits", "credits"):
-                value = text or self._printed(layout, cells)
+                value = text or self._first_amount(layout, cells)
                 if value:
                     self._reading.late[name] = value
-        self._say(f"line {line} is {' and '.join(found)}, no transaction: {_raw(cells)}")
+        self._log_row(f"line {line} is {' and '.join(found)}, no transaction: {_raw(cells)}")
 
-    def _printed(self, layout: Layout, cells: Sequence[str]) -> str:
+    def _first_amount(self, layout: ColumnLayout, cells: Sequence[str]) -> str:
         order = (layout.balance, layout.amount, layout.credit, layout.debit)
         texts = [cells[i].strip() for i in order if 0 <= i < len(cells)]
         return next((text for text in texts if text and money.is_amount(text)), "")
 
     def _problem(self, code: str, message: str, line: int, cells: Sequence[str]) -> None:
         self._reading.problems.append(
-            Problem(code=code, message=message, place=Place(line=line), raw=_raw(cells))
+            StatementProblem(code=code, message=message, place=RowPlace(line=line), raw=_raw(cells))
         )
 
-    def _say(self, sentence: str) -> None:
-        self._said += 1
-        if self._said <= SAID_MAX:
+    def _log_row(self, sentence: str) -> None:
+        self._logged_rows += 1
+        if self._logged_rows <= LOGGED_ROWS_MAX:
             self._reading.decisions.append(sentence)
-        elif self._said == SAID_MAX + 1:
-            self._reading.decisions.append("more such lines are not named")
+        elif self._logged_rows == LOGGED_ROWS_MAX + 1:
+            self._reading.decisions.append("more such lines are not listed")
 
 
-def labelled(cells: Sequence[str]) -> dict[str, str]:
-    """The facts that a row of labels and values states; a value is "" where it is not beside its label."""
+def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
+    """The facts in a row of labels and values; a value is "" where it is not beside its label."""
     found: dict[str, str] = {}
     texts = [cell.strip() for cell in cells]
     for place, text in enumerate(texts):
@@ -285,7 +279,7 @@ def labelled(cells: Sequence[str]) -> dict[str, str]:
         if not name:
             continue
         after = next((each for each in texts[place + 1 :] if each), "")
-        value = _value(text.partition(":")[2].strip() or after, name)
+        value = _value_of(text.partition(":")[2].strip() or after, name)
         if name == "period":
             found |= _period(
                 text.partition(":")[2].strip() or " - ".join(t for t in texts[place + 1 :] if t)
@@ -295,8 +289,8 @@ def labelled(cells: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _value(text: str, name: str) -> str:
-    """The value of a label, if it is of the kind that the label needs."""
+def _value_of(text: str, name: str) -> str:
+    """The value of a label, if it is of the right kind."""
     text = text.strip("=\"' ")
     if name in ("opening", "closing", "debits", "credits", "total"):
         return text if money.is_amount(text) else ""
@@ -315,11 +309,11 @@ def _period(text: str) -> dict[str, str]:
     return {}
 
 
-def _is_filled(layout: Layout, cells: Sequence[str]) -> bool:
+def _is_filled(layout: ColumnLayout, cells: Sequence[str]) -> bool:
     return any(cells[i].strip() for i in (layout.amount, layout.debit, layout.credit))
 
 
-def _column(lines: Iterable[Line], indexes: Sequence[int]) -> Iterator[str]:
+def _column(lines: Iterable[Record], indexes: Sequence[int]) -> Iterator[str]:
     return (
         cells[index]
         for _, cells in lines

@@ -13,7 +13,7 @@ from stateward.pipelines.statements.ground_truth import TrueRow, Truth
 
 BANKS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("banks.yaml").read_text("utf-8"))
 
-Row = tuple[str, str, str]  # day, amount, description
+StatementRow = tuple[str, str, str]  # day, amount, description
 
 
 def judged(folder: Path, pdf: bytes, truth: Truth) -> Judged:
@@ -54,6 +54,6 @@ def sheet(*lines: list[tuple[float, str]], y: float = 100, step: float = 14) -> 
     return paper
 
 
-def known(*rows: Row) -> Truth:
+def known(*rows: StatementRow) -> Truth:
     true = tuple(TrueRow(date=d, amount=Decimal(a), description=text) for d, a, text in rows)
     return Truth(source="by hand", rows=true, count=len(true))

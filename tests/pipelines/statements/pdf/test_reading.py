@@ -159,7 +159,9 @@ def test_a_missing_row_is_flagged_with_the_difference(tmp_path: Path) -> None:
         known(("2025-03-03", "-10.00", "SHOP"), ("2025-03-05", "-5.00", "SHOP")),
     )
 
-    assert any(note.startswith("NOT_RECONCILED") and "15.00 apart" in note for note in found.notes)
+    assert any(
+        note.startswith("NOT_RECONCILED") and "difference 15.00" in note for note in found.notes
+    )
 
 
 def test_a_date_that_looks_like_a_page_number_stays_a_date(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""Headings of tables, and what stands under them.
+"""Headings of tables, and the amounts below them.
 
-A heading is one to three lines whose cells are names of columns, in any language that `vocabulary` knows. Its
-cells say what each column is; where the column is, the figures below it say better than the heading, since
-figures are set to the right and headings are not always.
+A heading is one to three lines whose cells are names of columns, in any language of `vocabulary`. Its cells give the
+roles of the columns; their positions come from the amounts below, because amounts are right-aligned and headings often
+are not.
 """
 
 from collections import Counter
@@ -12,11 +12,11 @@ import msgspec
 
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
 from stateward.pipelines.kit.pdf.pages import PdfWord
-from stateward.pipelines.statements.pdf import vocabulary as say
+from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
     StatementLine,
-    Token,
+    WordSpan,
     date_at,
     dates_in,
     has_cents,
@@ -28,103 +28,107 @@ from stateward.pipelines.statements.pdf.tokens import (
 
 HEADING_LINES_MAX = 3
 HEADING_GAP_MAX = 2.1  # of the height, between lines of one heading
-KNOWN_MIN = 0.55  # share of a heading's cells that must be known
+KNOWN_MIN = 0.55  # share of the cells of a heading that must be known names
 COLUMNS_MAX = 24
-SPLIT_GAP = 0.4  # of the height: where two names of one cell may be parted
-CENTS_MIN = 0.7  # share of figures with two decimals from which on others are no amounts
+SPLIT_GAP = 0.4  # of the height: the least gap between two names within one cell
+CENTS_MIN = 0.7  # share of numbers with two decimals above which other numbers are no amounts
 DATE_NEAR = 22.0  # points: how far from its heading a date may begin
-EDGE_NEAR = 3.0  # points: figures whose edges are this close are in one column
-REACH_MAX = 70.0  # points: a figure further than this from every heading is in none
-DATE_WORDS = 8  # words at the start of a line among which its dates are
+EDGE_NEAR = 3.0  # points: amounts whose edges are this close are in one column
+REACH_MAX = 70.0  # points: an amount further than this from every heading is in no column
+DATE_WORDS = 8  # words at the start of a line that may contain its dates
 MEASURED_MAX = 800  # lines of a table that are enough to measure it
-UNDER_MIN = 0.25  # share of what stands under a name that says what it means
-TEXT_GAP = 0.75  # of the height: a figure this close behind a word is part of the text
+UNDER_MIN = 0.25  # share of cells below an unknown name that must be dates or amounts
+TEXT_GAP = 0.75  # of the height: a number this close behind a word is part of the text
 
 
-NO_FIGURES = say.DATED | {say.MARK, say.CURRENCY}
+NO_FIGURES = vocab.DATE_ROLES | {vocab.MARK, vocab.CURRENCY}
 
 
-class Column(msgspec.Struct):
-    """One column: what it is, where its heading stands, and where its figures end (`edge`)."""
+class TableColumn(msgspec.Struct):
+    """One column: its role, where its heading is, and where its amounts end (`edge`)."""
 
     role: str
     x0: float
     x1: float
     text: str
-    edge: float = 0.0  # right edge of its figures, once it was measured
-    start: float = 0.0  # left edge of its figures, if they are set to the left
+    edge: float = 0.0  # right edge of its amounts, once measured
+    start: float = 0.0  # left edge of its amounts, if they are left-aligned
 
 
-class Heading(msgspec.Struct):
-    """A heading and the lines of its page that it takes up (from, to)."""
+class TableHeading(msgspec.Struct):
+    """A heading, and the lines of its page that it covers (`start` to `end`)."""
 
     page: int
     start: int
     end: int
-    columns: list[Column]
-    has_cents: bool = False  # nearly all of its figures print two decimals
-    has_day_months: bool = True  # dates under it may be written 02.10
-    is_guessed: bool = False  # what its columns of money are was not read but guessed
+    columns: list[TableColumn]
+    has_cents: bool = False  # nearly all amounts below it print two decimals
+    has_day_months: bool = True  # dates below it may be written 02.10
+    is_inferred: bool = False  # roles of its money columns are inferred, not read
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What its columns are, from left to right."""
+        """The roles of its columns, from left to right."""
         return tuple(column.role for column in self.columns)
 
     def has(self, roles: Iterable[str]) -> bool:
-        """Whether any column is one of these."""
+        """Whether any column has one of these roles."""
         return not set(roles).isdisjoint(self.roles)
 
 
-def heading_at(lines: Sequence[StatementLine], at: int) -> Heading | None:
-    """The heading that begins on a line, the one of most lines that is one."""
-    best: Heading | None = None
+def heading_at(lines: Sequence[StatementLine], at: int) -> TableHeading | None:
+    """The heading that starts on a line; of one to three lines, the one that says most."""
+    best: TableHeading | None = None
     cells: list[PdfCell] = []
     for end in range(at + 1, min(at + HEADING_LINES_MAX, len(lines)) + 1):
         line = lines[end - 1]
         if end > at + 1 and line.base - lines[end - 2].base > HEADING_GAP_MAX * line.height:
             break
-        added = _split(cells_of(line), line)
+        added = _split_cells(cells_of(line), line)
         if any(_is_data(cell.text) for cell in added):
             break
-        cells = _stacked(cells, added)
+        cells = _stack(cells, added)
         columns = _columns(cells)
-        if _is_heading(columns) and (best is None or worth(columns) > worth(best.columns)):
-            best = Heading(lines[at].page, at, end, columns)
+        if _is_heading(columns) and (
+            best is None or heading_worth(columns) > heading_worth(best.columns)
+        ):
+            best = TableHeading(lines[at].page, at, end, columns)
     return best
 
 
-def parts_of(heading: Heading) -> list[Heading]:
-    """A heading that repeats itself across the page (cheques in three columns) as the headings that it is."""
+def parts_of(heading: TableHeading) -> list[TableHeading]:
+    """A heading that repeats itself across the page (cheques in three columns) as separate headings."""
     roles = heading.roles
     for count in range(2, len(roles) // 2 + 1):
         size = len(roles) // count
         is_periodic = size * count == len(roles) and roles == roles[:size] * count
-        if is_periodic and not say.MOVES.isdisjoint(roles[:size]):
+        if is_periodic and not vocab.AMOUNT_ROLES.isdisjoint(roles[:size]):
             return [
-                Heading(
+                TableHeading(
                     heading.page,
                     heading.start,
                     heading.end,
                     heading.columns[part * size : (part + 1) * size],
                     heading.has_cents,
                     heading.has_day_months,
-                    heading.is_guessed,
+                    heading.is_inferred,
                 )
                 for part in range(count)
             ]
     return [heading]
 
 
-def measure(heading: Heading, lines: Sequence[StatementLine]) -> None:
-    """Find where the figures of each column end, from all lines below the heading."""
-    _settle(heading, lines)
+def measure_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Find where the amounts of each column end, from all lines below the heading."""
+    _resolve_unknown_columns(heading, lines)
     sample = lines[:: len(lines) // MEASURED_MAX + 1]
     found = _under_columns(heading, [line for line in sample if _is_dated(heading, line)])
     if any(
-        at not in found for at, column in enumerate(heading.columns) if column.role in say.MONEY
+        at not in found
+        for at, column in enumerate(heading.columns)
+        if column.role in vocab.MONEY_ROLES
     ):
-        # Dates may stand on lines of their own, or a column may be filled rarely.
+        # Dates may be on separate lines, or a column may be filled rarely.
         for at, tokens in _under_columns(heading, sample).items():
             found.setdefault(at, tokens)
     heading.has_cents = _mostly_cents(token for tokens in found.values() for token in tokens)
@@ -140,9 +144,11 @@ def measure(heading: Heading, lines: Sequence[StatementLine]) -> None:
             column.edge = sum(near) / len(near)
 
 
-def _under_columns(heading: Heading, lines: Iterable[StatementLine]) -> dict[int, list[Token]]:
-    """Figures by the number of the column whose heading they are nearest to."""
-    found: dict[int, list[Token]] = {}
+def _under_columns(
+    heading: TableHeading, lines: Iterable[StatementLine]
+) -> dict[int, list[WordSpan]]:
+    """Amounts by the index of the column that they are nearest to."""
+    found: dict[int, list[WordSpan]] = {}
     for line in lines:
         dated = {
             at
@@ -159,9 +165,9 @@ def _under_columns(heading: Heading, lines: Iterable[StatementLine]) -> dict[int
     return found
 
 
-def _is_dated(heading: Heading, line: StatementLine) -> bool:
-    """Whether a date stands where the heading has one, or at the start if it has none."""
-    places = [column.x0 for column in heading.columns if column.role in say.DATED]
+def _is_dated(heading: TableHeading, line: StatementLine) -> bool:
+    """Whether a date is below a heading of dates, or at the start of the line if there is none."""
+    places = [column.x0 for column in heading.columns if column.role in vocab.DATE_ROLES]
     if not places:
         return date_at(line.words, 0) is not None
     return any(
@@ -171,21 +177,21 @@ def _is_dated(heading: Heading, line: StatementLine) -> bool:
     )
 
 
-def _mostly_cents(tokens: Iterable[Token]) -> bool:
+def _mostly_cents(tokens: Iterable[WordSpan]) -> bool:
     shown = [has_cents(token.text) for token in tokens]
     return sum(shown) > CENTS_MIN * len(shown)
 
 
 def _mostly_day_months(lines: Sequence[StatementLine]) -> bool:
-    """Whether what begins lines and can be a date is mostly written 02.10, which can be an amount as well."""
+    """Whether the dates at the start of lines are mostly written 02.10, which can be an amount as well."""
     first = [line.words[0].text for line in lines]
     short = sum(DAY_MONTH.fullmatch(text) is not None for text in first)
     return short >= sum(is_date(text) for text in first) - short
 
 
-def _settle(heading: Heading, lines: Sequence[StatementLine]) -> None:
-    """A name that nobody knows, or that means two things, is what stands under it."""
-    unknown: list[Column] = []
+def _resolve_unknown_columns(heading: TableHeading, lines: Sequence[StatementLine]) -> None:
+    """Give columns with an unknown or ambiguous name a role by what is printed below them."""
+    unknown: list[TableColumn] = []
     for column in heading.columns:
         if column.role and not _is_doubtful(heading, column):
             continue
@@ -195,43 +201,48 @@ def _settle(heading: Heading, lines: Sequence[StatementLine]) -> None:
         if figures > days and figures >= UNDER_MIN * len(under):
             unknown.append(column)
         elif days and days >= UNDER_MIN * len(under):
-            column.role = say.VALUE_DATE if heading.has({say.DATE}) else say.DATE
-    if not heading.has(say.MOVES) and not unknown:
-        unknown = [column for column in heading.columns if say.is_maybe_amount(column.text)][:1]
-    for column, role in zip(unknown, _missing(heading, len(unknown)), strict=True):
+            column.role = vocab.VALUE_DATE if heading.has({vocab.DATE}) else vocab.DATE
+    if not heading.has(vocab.AMOUNT_ROLES) and not unknown:
+        unknown = [column for column in heading.columns if vocab.is_maybe_amount(column.text)][:1]
+    for column, role in zip(unknown, _missing_roles(heading, len(unknown)), strict=True):
         column.role = role
-        heading.is_guessed |= role in say.MOVES and len(unknown) > 1
+        heading.is_inferred |= role in vocab.AMOUNT_ROLES and len(unknown) > 1
 
 
-def _is_doubtful(heading: Heading, column: Column) -> bool:
-    """A name that can mean an amount; or a second column of text to the right of figures."""
-    if column.role == say.VALUE_DATE:
-        return say.is_maybe_amount(column.text)
+def _is_doubtful(heading: TableHeading, column: TableColumn) -> bool:
+    """Whether a name may mean an amount, or a second text column is to the right of amounts."""
+    if column.role == vocab.VALUE_DATE:
+        return vocab.is_maybe_amount(column.text)
     before = [other.role for other in heading.columns if other.x0 < column.x0]
     return (
-        column.role in (say.TEXT, say.KIND) and say.TEXT in before and bool(say.MOVES & set(before))
+        column.role in (vocab.TEXT, vocab.KIND)
+        and vocab.TEXT in before
+        and bool(vocab.AMOUNT_ROLES & set(before))
     )
 
 
-def _missing(heading: Heading, count: int) -> list[str]:
-    """What columns of figures with unknown names must be, given the ones that are known."""
+def _missing_roles(heading: TableHeading, count: int) -> list[str]:
+    """The roles of amount columns with unknown names, given those that are known."""
     roles = set(heading.roles)
-    if roles & {say.DEBIT, say.CREDIT} and not {say.DEBIT, say.CREDIT, say.AMOUNT} <= roles:
-        wanted = [role for role in (say.DEBIT, say.CREDIT) if role not in roles]
-    elif roles & say.MOVES:
+    if (
+        roles & {vocab.DEBIT, vocab.CREDIT}
+        and not {vocab.DEBIT, vocab.CREDIT, vocab.AMOUNT} <= roles
+    ):
+        wanted = [role for role in (vocab.DEBIT, vocab.CREDIT) if role not in roles]
+    elif roles & vocab.AMOUNT_ROLES:
         wanted = []
     else:
         wanted = (
-            [say.AMOUNT]
-            if count == 1 or (count == 2 and say.BALANCE not in roles)
-            else [say.DEBIT, say.CREDIT]
+            [vocab.AMOUNT]
+            if count == 1 or (count == 2 and vocab.BALANCE not in roles)
+            else [vocab.DEBIT, vocab.CREDIT]
         )
-    if say.BALANCE not in roles and len(wanted) < count:
-        wanted.append(say.BALANCE)
-    return (wanted + [say.OTHER] * count)[:count]
+    if vocab.BALANCE not in roles and len(wanted) < count:
+        wanted.append(vocab.BALANCE)
+    return (wanted + [vocab.OTHER] * count)[:count]
 
 
-def _is_under(cell: PdfCell, column: Column) -> bool:
+def _is_under(cell: PdfCell, column: TableColumn) -> bool:
     return min(cell.x1, column.x1) - max(cell.x0, column.x0) > 0
 
 
@@ -239,25 +250,27 @@ def _near(counts: Counter[int], value: int) -> int:
     return counts[value - 1] + counts[value] + counts[value + 1]
 
 
-def place(heading: Heading, line: StatementLine, dated: Set[int]) -> dict[int, Token]:
-    """The amounts of a line by the number of their column; what is no amount of a column stays text.
+def place_amounts(
+    heading: TableHeading, line: StatementLine, dated: Set[int]
+) -> dict[int, WordSpan]:
+    """The amounts of a line by the index of their column; other numbers stay text.
 
-    `dated` are the words of its dates, which are no amounts.
+    `dated` are the indexes of the words of its dates, which are no amounts.
     """
     words = line.words
-    placed: dict[int, tuple[float, Token]] = {}
-    marks = [column for column in heading.columns if column.role == say.MARK]
+    placed: dict[int, tuple[float, WordSpan]] = {}
+    marks = [column for column in heading.columns if column.role == vocab.MARK]
     for found in line.money:
         if heading.has_cents and not has_cents(found.text):
             continue
         if not dated.isdisjoint(range(found.start, found.end)):
             continue
-        token = _unmarked(found, words, marks) if marks else found
+        token = _without_mark(found, words, marks) if marks else found
         at = _nearest(heading.columns, token)
-        if at is None or heading.columns[at].role in say.WORDY | say.DATED:
+        if at is None or heading.columns[at].role in vocab.TEXT_ROLES | vocab.DATE_ROLES:
             continue
         column = heading.columns[at]
-        off = _off(column, token)
+        off = _distance(column, token)
         if off > EDGE_NEAR and is_in_text(token, words):
             continue
         if at not in placed or off < placed[at][0]:
@@ -265,8 +278,10 @@ def place(heading: Heading, line: StatementLine, dated: Set[int]) -> dict[int, T
     return {at: token for at, (_, token) in placed.items()}
 
 
-def _unmarked(token: Token, words: Sequence[PdfWord], marks: Sequence[Column]) -> Token:
-    """An amount without a mark that stands before it in a column of its own."""
+def _without_mark(
+    token: WordSpan, words: Sequence[PdfWord], marks: Sequence[TableColumn]
+) -> WordSpan:
+    """An amount without the mark before it, if marks have their own column."""
     first = words[token.start]
     is_mark = is_beside_money(first.text) and any(
         min(first.x1, column.x1 + 2) - max(first.x0, column.x0 - 2) > 0 for column in marks
@@ -275,11 +290,11 @@ def _unmarked(token: Token, words: Sequence[PdfWord], marks: Sequence[Column]) -
         return token
     rest = words[token.start + 1 : token.end]
     text = " ".join(word.text for word in rest)
-    return Token(text, rest[0].x0, token.x1, token.start + 1, token.end)
+    return WordSpan(text, rest[0].x0, token.x1, token.start + 1, token.end)
 
 
-def is_in_text(token: Token, words: Sequence[PdfWord]) -> bool:
-    """Whether a figure stands close behind a word, as part of a sentence."""
+def is_in_text(token: WordSpan, words: Sequence[PdfWord]) -> bool:
+    """Whether a number is close behind a word, as part of a sentence."""
     if not token.start:
         return False
     last = words[token.start - 1]
@@ -287,21 +302,23 @@ def is_in_text(token: Token, words: Sequence[PdfWord]) -> bool:
     return gap <= TEXT_GAP * (last.bottom - last.top) and not is_beside_money(last.text)
 
 
-def _nearest(columns: Sequence[Column], token: Token) -> int | None:
+def _nearest(columns: Sequence[TableColumn], token: WordSpan) -> int | None:
     best, at = REACH_MAX, None
     for number, column in enumerate(columns):
         if column.role in NO_FIGURES:
             continue
         off = (
-            _wordy_off(columns, number, token) if column.role in say.WORDY else _off(column, token)
+            _text_distance(columns, number, token)
+            if column.role in vocab.TEXT_ROLES
+            else _distance(column, token)
         )
         if off < best:
             best, at = off, number
     return at
 
 
-def _off(column: Column, token: Token) -> float:
-    """How far a figure is from where the figures of a column are."""
+def _distance(column: TableColumn, token: WordSpan) -> float:
+    """How far an amount is from the amounts of a column."""
     if column.edge:
         # A sign or a mark may hang over the edge that the figures share.
         return abs(token.x1 - column.edge)
@@ -311,35 +328,35 @@ def _off(column: Column, token: Token) -> float:
     return min(abs(token.x1 - column.x1), abs(token.x0 - column.x0), middle)
 
 
-def _wordy_off(columns: Sequence[Column], number: int, token: Token) -> float:
-    """Text goes from its heading up to the next one: a figure that ends before that is of the text."""
+def _text_distance(columns: Sequence[TableColumn], number: int, token: WordSpan) -> float:
+    """Text extends from its heading to the next one: a number that ends before that belongs to the text."""
     column = columns[number]
     nexts = [other.x0 for other in columns if other.x0 > column.x0]
     end = min(nexts, default=float("inf"))
     if token.x0 >= column.x0 - 3 and token.x1 < end - 2:
-        return 2.0 if column.role != say.REFERENCE else 0.5
+        return 2.0 if column.role != vocab.REFERENCE else 0.5
     return REACH_MAX
 
 
-def _split(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
-    """Cells whose words are names of several columns, parted; a narrow table sets them close."""
-    parted: list[PdfCell] = []
+def _split_cells(cells: list[PdfCell], line: StatementLine) -> list[PdfCell]:
+    """Cells that contain the names of several columns, split: narrow tables print names close together."""
+    split: list[PdfCell] = []
     for cell in cells:
         words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
-        if len(words) < 2 or say.is_exact_heading(cell.text):
-            parted.append(cell)
+        if len(words) < 2 or vocab.is_exact_heading(cell.text):
+            split.append(cell)
         else:
-            parted.extend(_parted(words) or [cell])
-    return parted
+            split.extend(_known_names(words) or [cell])
+    return split
 
 
-def _parted(words: Sequence[PdfWord]) -> list[PdfCell]:
-    """The fewest names that the words make, all of them known; none if they make no such names."""
+def _known_names(words: Sequence[PdfWord]) -> list[PdfCell]:
+    """The fewest known names that all the words form; none if they do not."""
     if not words:
         return []
     for size in range(len(words), 0, -1):
         text = " ".join(word.text for word in words[:size])
-        if not say.is_exact_heading(text):
+        if not vocab.is_exact_heading(text):
             continue
         cell = PdfCell(text, words[0].x0, words[size - 1].x1)
         if size == len(words):
@@ -347,14 +364,14 @@ def _parted(words: Sequence[PdfWord]) -> list[PdfCell]:
         last = words[size - 1]
         if words[size].x0 - last.x1 < SPLIT_GAP * (last.bottom - last.top):
             continue
-        rest = _parted(words[size:])
+        rest = _known_names(words[size:])
         if rest:
             return [cell, *rest]
     return []
 
 
-def _stacked(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
-    """Cells of two lines, one under the other put together; what spans several is no name of a column."""
+def _stack(upper: list[PdfCell], lower: list[PdfCell]) -> list[PdfCell]:
+    """Cells of two lines joined where one is above the other; a cell that spans several is no name of a column."""
     if not upper:
         return [PdfCell(cell.text, cell.x0, cell.x1) for cell in lower]
     under = [[cell for cell in lower if _overlap(top, cell)] for top in upper]
@@ -384,33 +401,37 @@ def _overlap(one: PdfCell, other: PdfCell) -> bool:
     return min(one.x1, other.x1) - max(one.x0, other.x0) > 0
 
 
-def _columns(cells: Iterable[PdfCell]) -> list[Column]:
-    columns: list[Column] = []
+def _columns(cells: Iterable[PdfCell]) -> list[TableColumn]:
+    columns: list[TableColumn] = []
     for cell in cells:
-        roles = say.heading_roles(cell.text)
+        roles = vocab.heading_roles(cell.text)
         taken = {column.role for column in columns}
-        # `Booking | Booking / purpose | Amount`: a second meaning, where the first is taken.
+        # `Booking | Booking / purpose | Amount`: a second meaning, where the first is already used.
         role = next((role for role in roles if role not in taken), "") or next(iter(roles), "")
-        columns.append(Column(role, cell.x0, cell.x1, cell.text))
+        columns.append(TableColumn(role, cell.x0, cell.x1, cell.text))
     found = [column.role for column in columns]
-    if found in ([say.DEBIT, say.AMOUNT], [say.CREDIT, say.AMOUNT]):
-        columns[0].role = say.TEXT  # `Payments | Amount`: the title stands where the text does
+    if found in ([vocab.DEBIT, vocab.AMOUNT], [vocab.CREDIT, vocab.AMOUNT]):
+        columns[0].role = vocab.TEXT  # `Payments | Amount`: a title above the column of texts
     return columns
 
 
-def _is_heading(columns: Sequence[Column]) -> bool:
+def _is_heading(columns: Sequence[TableColumn]) -> bool:
     known = [column for column in columns if column.role]
     roles = {column.role for column in known}
     if not 2 <= len(columns) <= COLUMNS_MAX or len(known) < KNOWN_MIN * len(columns):
         return False
-    is_told = bool(roles & (say.DATED | {say.TEXT, say.PARTY, say.CHECK, say.REFERENCE}))
-    has_moves = bool(roles & say.MOVES) or any(say.is_maybe_amount(c.text) for c in known)
-    # A table of balances alone is known as one, so that it can be left out.
-    return is_told and (has_moves or {say.DATE, say.BALANCE} <= roles) and len(roles) > 1
+    has_text = bool(
+        roles & (vocab.DATE_ROLES | {vocab.TEXT, vocab.PARTY, vocab.CHECK, vocab.REFERENCE})
+    )
+    has_amount = bool(roles & vocab.AMOUNT_ROLES) or any(
+        vocab.is_maybe_amount(c.text) for c in known
+    )
+    # A table of balances alone is recognised too, so that it can be skipped.
+    return has_text and (has_amount or {vocab.DATE, vocab.BALANCE} <= roles) and len(roles) > 1
 
 
-def worth(columns: Sequence[Column]) -> tuple[int, int]:
-    """How much a heading says: more kinds of columns are better, cells that nobody knows are worse."""
+def heading_worth(columns: Sequence[TableColumn]) -> tuple[int, int]:
+    """How much a heading says: more roles are better, unknown cells are worse."""
     known = [column.role for column in columns if column.role]
     return len(set(known)) * 2 - 3 * (len(columns) - len(known)), len(known)
 

@@ -1,7 +1,7 @@
-"""What a statement says of itself outside its rows: balances, totals, period, account, and whether it is a card.
+"""What a statement prints outside its rows: balances, totals, period, account, and whether it is of a card.
 
-A value stands behind its label on the same line, or under it. Nothing is chosen here: every balance found is kept,
-and the arithmetic of the rows says which one it was.
+A value is behind its label on the same line, or below it. Nothing is chosen here: every balance is kept, and the
+arithmetic of the rows decides which ones are opening and closing.
 """
 
 import re
@@ -13,23 +13,24 @@ import msgspec
 from stateward.pipelines.kit import dates
 from stateward.pipelines.kit.money import CURRENCY_CODES, SYMBOLS
 from stateward.pipelines.kit.pdf.lines import PdfCell, cells_of
-from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.rows import DATED, Fact, owed
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.rows import DATED, PrintedFact, as_debt
 from stateward.pipelines.statements.pdf.tokens import (
     StatementLine,
-    Token,
+    WordSpan,
     dates_in,
     has_decimals,
 )
 
-LABEL_WORDS_MAX = 12
+LABEL_WORDS_MAX = 12  # a line with more words is prose
 TITLE_WORDS_MAX = 8
 PERIOD_WORDS_MAX = 18
 UNDER_LINES_MAX = 3
-UNDER_GAP_MAX = 3.2  # of the height
-ACCOUNT_DIGITS_MIN = 5
+UNDER_GAP_MAX = 3.2  # of the height, between a label and the value below it
+ACCOUNT_DIGITS_MIN = 5  # fewer are the number of a branch or a page
 
-_LEAST = re.compile(
+# Amounts of a card statement that are no balances: minimum payment, limit, average.
+_NO_BALANCE = re.compile(
     r"\b(?:minimum|minimal\w*|mindest\w*|minimo|minima|min|asgari|limit|available|past|average|overdue)\b"
 )
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b")
@@ -38,22 +39,23 @@ _MONTH_YEAR = re.compile(r"([^\W\d_]{3,12})\.?,?\s(20[0-9]{2}|25[0-9]{2})\b")
 _FIGURES = re.compile(r"[0-9]+(?:[.,'’ ][0-9]+)*")
 _BESIDE_AMOUNT = re.compile(r"[A-Z]{3}|[^\w\s.,'()+-]")
 _IN_LINE = re.compile(r"\b[A-Z]{3}\b|[€£₹฿₩₽₺]")
+# Phrases that only card statements print: minimum payment, payment due date.
 STRONG_CARD = (
     "minim", "mindest", "asgari", "due date", "lagsta belopp", "pago para no generar", "最低", "到期", "ขั้นต่ำ",
 )  # fmt: skip
 
 
-class Period(msgspec.Struct):
+class PrintedPeriod(msgspec.Struct):
     """The first and the last day, as printed; either may be missing."""
 
     start: str = ""
     end: str = ""
-    is_told: bool = False  # labelled as the period
+    is_labelled: bool = False  # labelled as the period
 
 
-def facts_of(lines: Sequence[StatementLine], section: int) -> list[Fact]:
+def facts_of(lines: Sequence[StatementLine], section: int) -> list[PrintedFact]:
     """Balances, totals and counts that lines print with a label."""
-    found: list[Fact] = []
+    found: list[PrintedFact] = []
     for at, line in enumerate(lines):
         found.extend(_line_facts(lines, at, line, section))
     return found
@@ -61,7 +63,7 @@ def facts_of(lines: Sequence[StatementLine], section: int) -> list[Fact]:
 
 def _line_facts(
     lines: Sequence[StatementLine], at: int, line: StatementLine, section: int
-) -> Iterator[Fact]:
+) -> Iterator[PrintedFact]:
     cells = cells_of(line)
     money = [token for token in line.money if _is_value(token)]
     labels = [(cell, *_label(cell, line)) for cell in cells]
@@ -70,13 +72,17 @@ def _line_facts(
             continue
         ends = [other.x0 for other, other_kind, *_ in labels[number + 1 :] if other_kind]
         end = min(ends, default=float("inf"))
-        value = _behind(money, cell, end, kind) or _under(lines, at, cell, kind)
+        value = _value_behind(money, cell, end, kind) or _value_under(lines, at, cell, kind)
         if value:
-            value = owed(value, say.plain(cell.text)) if kind not in say.TOTAL_BOOKS else value
-            yield Fact(kind, value, phrase, line.page, line.number, date, section)
+            value = (
+                as_debt(value, vocab.simplify(cell.text))
+                if kind not in vocab.TOTAL_LABELS
+                else value
+            )
+            yield PrintedFact(kind, value, phrase, line.page, line.number, date, section)
 
 
-def _is_value(token: Token) -> bool:
+def _is_value(token: WordSpan) -> bool:
     return (
         has_decimals(token.text)
         or token.text.strip("-+()").isdigit()
@@ -87,28 +93,28 @@ def _is_value(token: Token) -> bool:
 
 
 def _label(cell: PdfCell, line: StatementLine) -> tuple[str, str, str]:
-    """The kind of fact that a cell is the label of, its phrase, and the date in it."""
+    """The kind of fact that a cell labels, the phrase, and the date in the cell."""
     words = [word for word in line.words if cell.x0 - 0.1 <= word.x0 <= cell.x1]
-    text = say.plain(cell.text)
+    text = vocab.simplify(cell.text)
     if len(words) > LABEL_WORDS_MAX:
         return "", "", ""
     found = dates_in(words)
     date = next((token.text for token in found if dates.has_year(token.text)), "")
-    if _LEAST.search(text) or say.NOT_BOOKED_BOOK.found(text):
+    if _NO_BALANCE.search(text) or vocab.NOT_BOOKED.find(text):
         return "", "", ""
-    for kind, book in say.TOTAL_BOOKS.items():
-        if phrase := book.found(text):
+    for kind, labels in vocab.TOTAL_LABELS.items():
+        if phrase := labels.find(text):
             return kind, phrase, date
-    for kind in (say.OPENING, say.CLOSING):
-        if phrase := say.BALANCE_BOOKS[kind].found(text):
+    for kind in (vocab.OPENING, vocab.CLOSING):
+        if phrase := vocab.BALANCE_LABELS[kind].find(text):
             return kind, phrase, date
-    if date and (phrase := say.DATED_BALANCE_BOOK.begins(text)):
+    if date and (phrase := vocab.DATED_BALANCES.prefix(text)):
         return DATED, phrase, date
     return "", "", ""
 
 
-def _behind(money: Iterable[Token], cell: PdfCell, end: float, kind: str) -> str:
-    """The first amount behind a label, before the next label; one with decimals before one without."""
+def _value_behind(money: Iterable[WordSpan], cell: PdfCell, end: float, kind: str) -> str:
+    """The first amount behind a label and before the next one; one with decimals if there is any."""
     found = [token for token in money if cell.x0 < token.x0 < end]
     if kind in _COUNTS:
         return next((token.text for token in found if token.text.isdigit()), "")
@@ -120,15 +126,15 @@ def _behind(money: Iterable[Token], cell: PdfCell, end: float, kind: str) -> str
     )
 
 
-_COUNTS = (say.COUNT, say.DEBIT_COUNT, say.CREDIT_COUNT)
+_COUNTS = (vocab.COUNT, vocab.DEBIT_COUNT, vocab.CREDIT_COUNT)
 
 
 def _is_year(text: str) -> bool:
     return len(text) == 4 and text.isdigit() and text[:2] in ("19", "20", "25")
 
 
-def _under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: str) -> str:
-    """The amount under a label, as summaries in boxes print it."""
+def _value_under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: str) -> str:
+    """The amount below a label, as summaries in boxes print it."""
     for line in lines[at + 1 : at + 1 + UNDER_LINES_MAX]:
         if line.page != lines[at].page or line.base - lines[at].base > UNDER_GAP_MAX * line.height:
             return ""
@@ -139,61 +145,61 @@ def _under(lines: Sequence[StatementLine], at: int, cell: PdfCell, kind: str) ->
     return ""
 
 
-def period_of(lines: Sequence[StatementLine]) -> Period:
-    """The period that lines tell; else the two dates of one line; else the date of the statement.
+def period_of(lines: Sequence[StatementLine]) -> PrintedPeriod:
+    """The labelled period; else two dates on one line; else the date of the statement.
 
-    The lines come in the order of trust: what stands above the first table before what stands below it.
+    The lines come in the order of trust: those above the first table before those below it.
     """
-    told = [pair for line in lines if (pair := _pair(line))]
-    labelled = [pair for pair in told if pair.is_told]
-    if labelled or told:
-        return (labelled or told)[0]
-    return _from_to(lines) or _month(lines) or Period("", _statement_date(lines))
+    periods = [period for line in lines if (period := _period_in(line))]
+    labelled = [period for period in periods if period.is_labelled]
+    if labelled or periods:
+        return (labelled or periods)[0]
+    return _from_to(lines) or _month(lines) or PrintedPeriod("", _statement_date(lines))
 
 
-def _pair(line: StatementLine) -> Period | None:
+def _period_in(line: StatementLine) -> PrintedPeriod | None:
     found = [token for token in dates_in(line.words) if _is_full(token.text)]
-    text = say.plain(line.text)
-    is_told = bool(say.PERIOD_BOOK.found(text))
+    text = vocab.simplify(line.text)
+    is_labelled = bool(vocab.PERIODS.find(text))
     if (
         len(found) == 2
         and found[1].start - found[0].end <= 3
         and len(line.words) <= PERIOD_WORDS_MAX
     ):
-        if found[0].end == found[1].start and not is_told:
-            return None  # two columns of dates
-        return Period(found[0].text, found[1].text, is_told)
-    if len(found) == 1 and is_told:
+        if found[0].end == found[1].start and not is_labelled:
+            return None  # a date and a value date
+        return PrintedPeriod(found[0].text, found[1].text, is_labelled)
+    if len(found) == 1 and is_labelled:
         return _half_year(line, found[0])
     return None
 
 
-def _half_year(line: StatementLine, last: Token) -> Period | None:
-    """`1 March to 31 March 2025`: the first date takes the year of the second."""
+def _half_year(line: StatementLine, last: WordSpan) -> PrintedPeriod | None:
+    """`1 March to 31 March 2025`: the first date has the year of the second."""
     before = [
         token for token in dates_in(line.words[: last.start]) if not dates.has_year(token.text)
     ]
     if not before:
         return None
-    return Period(before[-1].text, last.text, True)
+    return PrintedPeriod(before[-1].text, last.text, True)
 
 
-def _from_to(lines: Sequence[StatementLine]) -> Period | None:
-    """A first and a last day on lines of their own: `From: …` and `To: …`."""
+def _from_to(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
+    """First and last day on separate lines: `From: …` and `To: …`."""
     start = end = ""
     for line in lines:
         found = [token for token in dates_in(line.words) if _is_full(token.text)]
         if len(found) != 1 or len(line.words) > 8:
             continue
-        words = set(say.plain(line.text).split())
-        if not start and words & say.FROM:
+        words = set(vocab.simplify(line.text).split())
+        if not start and words & vocab.FROM_WORDS:
             start = found[0].text
-        elif start and not end and words & say.TO:
+        elif start and not end and words & vocab.TO_WORDS:
             end = found[0].text
-    return Period(start, end, True) if start and end else None
+    return PrintedPeriod(start, end, True) if start and end else None
 
 
-def _month(lines: Sequence[StatementLine]) -> Period | None:
+def _month(lines: Sequence[StatementLine]) -> PrintedPeriod | None:
     """`March 2025` as a title: the whole month."""
     for line in lines:
         found = _MONTH_YEAR.search(line.text)
@@ -204,18 +210,18 @@ def _month(lines: Sequence[StatementLine]) -> Period | None:
             year = int(found[2])
             year -= dates.BUDDHIST if year >= dates.BUDDHIST_FROM else 0
             last = 31 if month in (1, 3, 5, 7, 8, 10, 12) else 30 if month != 2 else 28
-            return Period(f"{year}-{month:02}-01", f"{year}-{month:02}-{last}", True)
+            return PrintedPeriod(f"{year}-{month:02}-01", f"{year}-{month:02}-{last}", True)
     return None
 
 
 def _statement_date(lines: Sequence[StatementLine]) -> str:
-    """The date of a statement: a labelled one first, then any full date that stands alone."""
+    """The date of the statement: a labelled one, else any full date on a short line."""
     alone = ""
     for line in lines:
         full = [token for token in dates_in(line.words) if _is_full(token.text)]
         if not full or len(line.words) > LABEL_WORDS_MAX:
             continue
-        if say.STATEMENT_DATE_BOOK.found(say.plain(line.text)):
+        if vocab.STATEMENT_DATES.find(vocab.simplify(line.text)):
             return full[0].text
         alone = alone or full[0].text
     return alone
@@ -226,7 +232,7 @@ def _is_full(text: str) -> bool:
 
 
 def account_of(lines: Iterable[StatementLine]) -> str:
-    """The number of the account that lines name last, or ""."""
+    """The account number that lines name last, or ""."""
     found = ""
     for line in lines:
         if number := _account(line):
@@ -235,7 +241,7 @@ def account_of(lines: Iterable[StatementLine]) -> str:
 
 
 def first_account(lines: Iterable[StatementLine]) -> str:
-    """The number of the account that lines name first, or ""."""
+    """The account number that lines name first, or ""."""
     return next((number for line in lines if (number := _account(line))), "")
 
 
@@ -244,7 +250,7 @@ def _account(line: StatementLine) -> str:
         return ""
     if iban := _IBAN.search(line.text):
         return _iban(iban[0])
-    if not say.ACCOUNT_BOOK.found(say.plain(line.text)):
+    if not vocab.ACCOUNTS.find(vocab.simplify(line.text)):
         return ""
     taken = {at for token in dates_in(line.words) for at in range(token.start, token.end)}
     text = " ".join(word.text for at, word in enumerate(line.words) if at not in taken)
@@ -258,7 +264,7 @@ def _account(line: StatementLine) -> str:
 
 
 def _iban(text: str) -> str:
-    """An IBAN without a currency that happens to follow it."""
+    """An IBAN without a currency code behind it."""
     parts = text.split()
     while len(parts) > 1 and parts[-1].isalpha():
         parts.pop()
@@ -266,19 +272,19 @@ def _iban(text: str) -> str:
 
 
 def account_key(number: str) -> str:
-    """An account number as it is compared: its letters and digits."""
+    """An account number for comparison: its letters and digits."""
     return "".join(c for c in number.upper() if c.isalnum())
 
 
 def card_strength(lines: Sequence[StatementLine]) -> int:
-    """How sure it is that this is a card: 0 no, 1 maybe (its name, a limit), 2 yes (a least payment, a due date).
+    """Whether this is a card: 0 no, 1 maybe (a name, a limit), 2 yes (a minimum payment, a due date).
 
-    Prose does not count: banks offer cards on the statements of accounts.
+    Prose does not count: banks advertise cards on account statements.
     """
     strength = 0
     for at, line in enumerate(lines):
-        text = say.plain(_FIGURES.sub(" ", line.text))
-        phrase = say.CARD_BOOK.found(text) if len(text.split()) <= TITLE_WORDS_MAX else ""
+        text = vocab.simplify(_FIGURES.sub(" ", line.text))
+        phrase = vocab.CARDS.find(text) if len(text.split()) <= TITLE_WORDS_MAX else ""
         if not phrase:
             continue
         below = lines[at + 1] if at + 1 < len(lines) else line
@@ -296,15 +302,15 @@ def _has_value(line: StatementLine) -> bool:
 
 
 def is_bank(lines: Iterable[StatementLine]) -> bool:
-    """Whether words of bank accounts are printed, in lines that are no prose."""
+    """Whether words that only bank accounts have are printed, outside of prose."""
     return any(
-        len(line.words) <= LABEL_WORDS_MAX and bool(say.BANK_BOOK.found(say.plain(line.text)))
+        len(line.words) <= LABEL_WORDS_MAX and bool(vocab.BANKS.find(vocab.simplify(line.text)))
         for line in lines
     )
 
 
 def currency_of(lines: Iterable[StatementLine], texts: Iterable[str]) -> str:
-    """The currency printed with the amounts, else the one that the lines name most."""
+    """The currency printed with the amounts, else the one named most often in the lines."""
     counts = Counter(code for text in texts for code in _currencies(_BESIDE_AMOUNT, text))
     if not counts:
         counts = Counter(code for line in lines for code in _currencies(_IN_LINE, line.text))

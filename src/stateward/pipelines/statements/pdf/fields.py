@@ -1,4 +1,4 @@
-"""One line of a table, its words each in the column that they stand in."""
+"""One line of a table, with its words in their columns."""
 
 import re
 from collections.abc import Sequence
@@ -6,25 +6,25 @@ from collections.abc import Sequence
 import msgspec
 
 from stateward.pipelines.kit.pdf.pages import PdfWord
-from stateward.pipelines.statements.pdf import vocabulary as say
-from stateward.pipelines.statements.pdf.columns import Column, Heading, place
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.columns import TableColumn, TableHeading, place_amounts
 from stateward.pipelines.statements.pdf.tokens import (
     DAY_MONTH,
     StatementLine,
-    Token,
+    WordSpan,
     date_at,
     has_decimals,
     is_beside_money,
 )
 
 DATE_REACH = 22.0  # points: how far left of its heading a date may begin
-DATE_REACH_INSIDE = 9.0  # the same, where another column stands before it
+DATE_REACH_INSIDE = 9.0  # the same, where another column is to its left
 TEXT_REACH = 4.0  # points: how far left of its heading a text may begin
 
 _YEAR = re.compile(r"(?:19|20|25)[0-9]{2}")
 
 
-class Parsed(msgspec.Struct, gc=False):
+class ParsedLine(msgspec.Struct, gc=False):
     """One line in its columns."""
 
     line: StatementLine
@@ -37,30 +37,30 @@ class Parsed(msgspec.Struct, gc=False):
     reference: str
     mark: str
     currency: str
-    x_text: float  # where its text begins
-    year: str = ""  # alone where dates stand: the year of the date above
+    x_text: float  # left edge of its text
+    year: str = ""  # printed alone in the column of dates: the year of the date above
 
     @property
-    def has_move(self) -> bool:
+    def has_amount(self) -> bool:
         """Whether it has an amount in a column of amounts."""
-        return not say.MOVES.isdisjoint(self.money)
+        return not vocab.AMOUNT_ROLES.isdisjoint(self.money)
 
 
-def parse_line(heading: Heading, line: StatementLine) -> Parsed:
-    """The words of a line, each in its column."""
+def parse_line(heading: TableHeading, line: StatementLine) -> ParsedLine:
+    """The words of a line in the columns of a heading."""
     words = line.words
     found = _dates(heading, words)
     used = {at for token in found.values() for at in range(token.start, token.end)}
-    placed = place(heading, line, used)
+    placed = place_amounts(heading, line, used)
     used |= {at for token in placed.values() for at in range(token.start, token.end)}
-    parsed = Parsed(line, "", "", {}, {}, "", "", "", "", "", 0.0)
-    parsed.date = found[say.DATE].text if say.DATE in found else ""
-    parsed.value_date = found[say.VALUE_DATE].text if say.VALUE_DATE in found else ""
+    parsed = ParsedLine(line, "", "", {}, {}, "", "", "", "", "", 0.0)
+    parsed.date = found[vocab.DATE].text if vocab.DATE in found else ""
+    parsed.value_date = found[vocab.VALUE_DATE].text if vocab.VALUE_DATE in found else ""
     if not parsed.date:
         used |= _years(heading, parsed)
     for at, token in placed.items():
         column = heading.columns[at]
-        if column.role in say.MONEY and column.role not in parsed.money:
+        if column.role in vocab.MONEY_ROLES and column.role not in parsed.money:
             parsed.money[column.role] = token.text
         else:
             parsed.more[column.text] = token.text
@@ -68,9 +68,9 @@ def parse_line(heading: Heading, line: StatementLine) -> Parsed:
     return parsed
 
 
-def _years(heading: Heading, parsed: Parsed) -> set[int]:
-    """Years that stand alone where dates do, under dates without one."""
-    places = [column.x0 for column in heading.columns if column.role in say.DATED]
+def _years(heading: TableHeading, parsed: ParsedLine) -> set[int]:
+    """Indexes of years that are alone in a column of dates, below dates without a year."""
+    places = [column.x0 for column in heading.columns if column.role in vocab.DATE_ROLES]
     found = {
         at
         for at, word in enumerate(parsed.line.words)
@@ -81,35 +81,35 @@ def _years(heading: Heading, parsed: Parsed) -> set[int]:
     return found
 
 
-def _dates(heading: Heading, words: Sequence[PdfWord]) -> dict[str, Token]:
+def _dates(heading: TableHeading, words: Sequence[PdfWord]) -> dict[str, WordSpan]:
     """The dates of a line by role; the first column of dates is the date unless it is a value date."""
-    columns = [column for column in heading.columns if column.role in say.DATED]
-    has_date = any(column.role == say.DATE for column in columns)
-    found: dict[str, Token] = {}
+    columns = [column for column in heading.columns if column.role in vocab.DATE_ROLES]
+    has_date = any(column.role == vocab.DATE for column in columns)
+    found: dict[str, WordSpan] = {}
     at = 0
     if not columns:
         token = date_at(words, 0) if words and words[0].x0 < text_start(heading) + 1 else None
-        return {say.DATE: token} if token else {}
+        return {vocab.DATE: token} if token else {}
     for column in columns:
-        role = column.role if has_date else say.DATE
+        role = column.role if has_date else vocab.DATE
         token = _date_under(heading, column, words, at)
-        role = say.VALUE_DATE if role in found else role
+        role = vocab.VALUE_DATE if role in found else role
         if token is not None and role not in found:
             found[role] = token
             at = token.end
-    if not has_date and say.DATE not in found and say.VALUE_DATE in found:
-        found[say.DATE] = found.pop(say.VALUE_DATE)
+    if not has_date and vocab.DATE not in found and vocab.VALUE_DATE in found:
+        found[vocab.DATE] = found.pop(vocab.VALUE_DATE)
     return found
 
 
 def _date_under(
-    heading: Heading, column: Column, words: Sequence[PdfWord], start: int
-) -> Token | None:
-    """The date that begins nearest to where its heading does, from a word on."""
-    nexts = [c.x0 for c in heading.columns if c.x0 > column.x0 and c.role not in say.DATED]
+    heading: TableHeading, column: TableColumn, words: Sequence[PdfWord], start: int
+) -> WordSpan | None:
+    """The date that starts nearest to the left edge of its heading, from a word on."""
+    nexts = [c.x0 for c in heading.columns if c.x0 > column.x0 and c.role not in vocab.DATE_ROLES]
     end = min([*nexts, max(column.x1 + 6, column.x0 + 30)])
     if column is heading.columns[0]:
-        # Nothing stands before the first column but a bullet or the like.
+        # Only a bullet or the like may precede the first column.
         first = next(
             (
                 at
@@ -133,70 +133,70 @@ def _date_under(
     return min(found, key=lambda token: abs(token.x0 - column.x0), default=None)
 
 
-def text_start(heading: Heading) -> float:
-    """Where the first column of text begins."""
-    return min((c.x0 for c in heading.columns if c.role in say.WORDY), default=0.0)
+def text_start(heading: TableHeading) -> float:
+    """The left edge of the first column of text."""
+    return min((c.x0 for c in heading.columns if c.role in vocab.TEXT_ROLES), default=0.0)
 
 
-def _put_text(heading: Heading, parsed: Parsed, words: list[tuple[int, PdfWord]]) -> None:
-    """Words that are neither date nor amount, into the columns of text that they stand in."""
-    has_text = any(column.role in (say.TEXT, say.PARTY) for column in heading.columns)
+def _put_text(heading: TableHeading, parsed: ParsedLine, words: list[tuple[int, PdfWord]]) -> None:
+    """Put words that are neither date nor amount into their text columns."""
+    has_text = any(column.role in (vocab.TEXT, vocab.PARTY) for column in heading.columns)
     texts: list[str] = []
     parties: list[str] = []
     last_role, last_x1 = "", -1.0
     for _, word in words:
         role, title = _text_role(heading, word)
-        # Text that runs on from its own column into the next is still the text of its own.
-        if last_role in (say.TEXT, say.PARTY) and word.x0 - last_x1 < 0.6 * (
+        # Text that extends into the next column still belongs to its own.
+        if last_role in (vocab.TEXT, vocab.PARTY) and word.x0 - last_x1 < 0.6 * (
             word.bottom - word.top
         ):
-            role = last_role if role not in (say.TEXT, say.PARTY) else role
-        if role in say.MONEY or role == say.OTHER:
+            role = last_role if role not in (vocab.TEXT, vocab.PARTY) else role
+        if role in vocab.MONEY_ROLES or role == vocab.OTHER:
             if is_beside_money(word.text):
                 continue
-            role = say.TEXT
+            role = vocab.TEXT
         last_role, last_x1 = role, word.x1
-        if role == say.MARK:
+        if role == vocab.MARK:
             parsed.mark = word.text
-        elif role == say.CURRENCY:
+        elif role == vocab.CURRENCY:
             parsed.currency = word.text
-        elif role in (say.REFERENCE, say.CHECK) and has_text:
+        elif role in (vocab.REFERENCE, vocab.CHECK) and has_text:
             parsed.reference = f"{parsed.reference} {word.text}".strip()
-        elif role == say.KIND and has_text:
+        elif role == vocab.KIND and has_text:
             parsed.more[title] = f"{parsed.more.get(title, '')} {word.text}".strip()
         else:
             if not texts:
                 parsed.x_text = word.x0
             texts.append(word.text)
-            if role == say.PARTY:
+            if role == vocab.PARTY:
                 parties.append(word.text)
     parsed.text, parsed.party = " ".join(texts), " ".join(parties)
 
 
-def _text_role(heading: Heading, word: PdfWord) -> tuple[str, str]:
-    """The column that a word begins in: the last one whose heading begins no further right."""
-    role, title = say.TEXT, ""
+def _text_role(heading: TableHeading, word: PdfWord) -> tuple[str, str]:
+    """The role and title of the column of a word: the last one whose heading starts no further right."""
+    role, title = vocab.TEXT, ""
     for column in heading.columns:
         if column.x0 <= word.x0 + TEXT_REACH or (
-            column.x0 < word.x1 and column.role in (say.MARK, say.CURRENCY, say.REFERENCE)
+            column.x0 < word.x1 and column.role in (vocab.MARK, vocab.CURRENCY, vocab.REFERENCE)
         ):
             role, title = column.role, column.text
-    if role in say.DATED or not role:
-        role = say.TEXT
+    if role in vocab.DATE_ROLES or not role:
+        role = vocab.TEXT
     return role, title
 
 
 def has_letters(text: str) -> bool:
-    """Whether any letter is in a text."""
+    """Whether a text contains a letter."""
     return any(letter.isalpha() for letter in text)
 
 
-def any_money(one: Parsed) -> str:
-    """The last amount of a line, wherever it stands; "" if it has none."""
+def any_money(one: ParsedLine) -> str:
+    """The last amount of a line, in whatever column; "" if it has none."""
     found = [token.text for token in one.line.money if has_decimals(token.text)]
     return found[-1] if found else next(iter(one.money.values()), "")
 
 
-def is_words(one: Parsed) -> bool:
-    """Whether a line has text and nothing else."""
+def is_words(one: ParsedLine) -> bool:
+    """Whether a line has only text."""
     return bool(one.text) and not one.date and not one.money

@@ -4,41 +4,41 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from stateward.pipelines.statements.pdf import vocabulary as say
+from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
-    Heading,
+    TableHeading,
     heading_at,
-    measure,
+    heading_worth,
+    measure_columns,
     parts_of,
-    worth,
 )
-from stateward.pipelines.statements.pdf.fields import Parsed, parse_line
-from stateward.pipelines.statements.pdf.guess import guess_heading
-from stateward.pipelines.statements.pdf.manner import Manner, manner_of
+from stateward.pipelines.statements.pdf.fields import ParsedLine, parse_line
+from stateward.pipelines.statements.pdf.inferred_heading import infer_heading
+from stateward.pipelines.statements.pdf.row_layout import RowLayout, row_layout_of
 from stateward.pipelines.statements.pdf.tokens import StatementLine
 
-SAME_PLACE = 4.0  # points: headings of one table on two pages stand so close
+SAME_PLACE = 4.0  # points: how much the headings of one table may differ from page to page
 
 
-class Table(msgspec.Struct):
+class PdfTable(msgspec.Struct):
     """A heading and the lines below it, up to the next heading."""
 
-    heading: Heading
+    heading: TableHeading
     lines: list[StatementLine]
     above: list[StatementLine]
-    parts: list[tuple[Heading, list[Parsed]]] = []  # side by side, if there are several
-    manner: Manner = Manner(False, 0.0)
+    parts: list[tuple[TableHeading, list[ParsedLine]]] = []  # several, if they are side by side
+    row_layout: RowLayout = RowLayout(False, 0.0)
 
 
-def tables_of(pages: list[list[StatementLine]]) -> list[Table]:
-    """Every table of a file, measured and in its columns; guessed from its rows if no heading is known."""
-    tables = _tables(pages) or _guessed([line for page in pages for line in page])
-    _share_measures(tables)
+def tables_of(pages: list[list[StatementLine]]) -> list[PdfTable]:
+    """Every table of a file with its lines in columns; inferred from rows if no heading is known."""
+    tables = _tables(pages) or _table_without_heading([line for page in pages for line in page])
+    _measure_alike(tables)
     return tables
 
 
-def _tables(pages: list[list[StatementLine]]) -> list[Table]:
-    tables: list[Table] = []
+def _tables(pages: list[list[StatementLine]]) -> list[PdfTable]:
+    tables: list[PdfTable] = []
     above: list[StatementLine] = []
     for lines in pages:
         at = 0
@@ -48,23 +48,23 @@ def _tables(pages: list[list[StatementLine]]) -> list[Table]:
                 (tables[-1].lines if tables else above).append(lines[at])
                 at += 1
                 continue
-            tables.append(Table(heading, [], above if not tables else []))
+            tables.append(PdfTable(heading, [], above if not tables else []))
             above = []
             at = heading.end
     return tables
 
 
-def _guessed(lines: list[StatementLine]) -> list[Table]:
-    """The one table of a file without any heading that is known, from its first row on."""
-    heading = guess_heading(lines)
+def _table_without_heading(lines: list[StatementLine]) -> list[PdfTable]:
+    """The one table of a file without a known heading, from its first row on."""
+    heading = infer_heading(lines)
     if heading is None:
         return []
     start = (heading.page, heading.start)
     at = next(number for number, line in enumerate(lines) if (line.page, line.number) > start)
-    return [Table(heading, lines[at:], lines[:at])]
+    return [PdfTable(heading, lines[at:], lines[:at])]
 
 
-def _heading(lines: list[StatementLine], at: int) -> Heading | None:
+def _heading(lines: list[StatementLine], at: int) -> TableHeading | None:
     """The heading at a line, with the lines that repeat it in another language."""
     heading = heading_at(lines, at)
     if heading is None:
@@ -72,27 +72,27 @@ def _heading(lines: list[StatementLine], at: int) -> Heading | None:
     if heading.end > at + 1:
         later = heading_at(lines, at + 1)
         if later is not None and _is_as_good(later, heading):
-            return None  # the first line was only above it
+            return None  # the first line does not belong to it
     while (again := heading_at(lines, heading.end)) is not None and again.roles == heading.roles:
         heading.end = again.end
     return heading
 
 
-def _is_as_good(later: Heading, heading: Heading) -> bool:
+def _is_as_good(later: TableHeading, heading: TableHeading) -> bool:
     """Whether a heading says as much without its first line."""
-    if worth(later.columns) < worth(heading.columns):
+    if heading_worth(later.columns) < heading_worth(heading.columns):
         return False
     names = {column.text for column in later.columns}
     return not any(
-        say.is_exact_heading(column.text) and column.text not in names
+        vocab.is_exact_heading(column.text) and column.text not in names
         for column in heading.columns
         if any(column.text.endswith(" " + name) for name in names)
     )
 
 
-def _share_measures(tables: Sequence[Table]) -> None:
-    """Measure the columns of tables that are set alike together: one page may have a single row."""
-    groups: list[list[Table]] = []
+def _measure_alike(tables: Sequence[PdfTable]) -> None:
+    """Measure the columns of similar tables together: one page may have a single row."""
+    groups: list[list[PdfTable]] = []
     for table in tables:
         for group in groups:
             if _is_alike(group[0].heading, table.heading):
@@ -102,10 +102,10 @@ def _share_measures(tables: Sequence[Table]) -> None:
             groups.append([table])
     for group in groups:
         heading = group[0].heading
-        measure(heading, [line for table in group for line in table.lines])
+        measure_columns(heading, [line for table in group for line in table.lines])
         for table in group:
             table.heading.columns = heading.columns
-            table.heading.is_guessed = heading.is_guessed
+            table.heading.is_inferred = heading.is_inferred
             table.heading.has_cents = heading.has_cents
             table.heading.has_day_months = heading.has_day_months
             table.parts = [
@@ -113,20 +113,20 @@ def _share_measures(tables: Sequence[Table]) -> None:
                 for part, lines in _side_by_side(table)
             ]
         everything = [one for table in group for _, parsed in table.parts for one in parsed]
-        manner = manner_of(everything)
+        row_layout = row_layout_of(everything)
         for table in group:
-            table.manner = manner
+            table.row_layout = row_layout
 
 
-def _is_alike(one: Heading, other: Heading) -> bool:
+def _is_alike(one: TableHeading, other: TableHeading) -> bool:
     return one.roles == other.roles and all(
         abs(a.x0 - b.x0) < SAME_PLACE and abs(a.x1 - b.x1) < SAME_PLACE
         for a, b in zip(one.columns, other.columns, strict=True)
     )
 
 
-def _side_by_side(table: Table) -> Iterator[tuple[Heading, list[StatementLine]]]:
-    """A table as it is, or each of the tables that stand side by side under one heading."""
+def _side_by_side(table: PdfTable) -> Iterator[tuple[TableHeading, list[StatementLine]]]:
+    """The table itself, or each of the tables that are side by side below one heading."""
     parts = parts_of(table.heading)
     if len(parts) == 1:
         yield table.heading, table.lines
@@ -134,12 +134,12 @@ def _side_by_side(table: Table) -> Iterator[tuple[Heading, list[StatementLine]]]
     starts = [part.columns[0].x0 - 6 for part in parts] + [float("inf")]
     for number, part in enumerate(parts):
         left = starts[number] if number else float("-inf")
-        yield part, list(_clipped(table.lines, left, starts[number + 1]))
+        yield part, list(_clip(table.lines, left, starts[number + 1]))
 
 
-def _clipped(lines: Sequence[StatementLine], left: float, right: float) -> Iterator[StatementLine]:
+def _clip(lines: Sequence[StatementLine], left: float, right: float) -> Iterator[StatementLine]:
     for line in lines:
         words = [word for word in line.words if left <= word.x0 < right]
-        if words and not say.SUM_BOOK.begins(say.plain(line.text)):
+        if words and not vocab.SUMS.prefix(vocab.simplify(line.text)):
             text = " ".join(word.text for word in words)
             yield StatementLine(line.page, line.number, line.base, line.height, words, text)

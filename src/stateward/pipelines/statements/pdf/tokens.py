@@ -1,4 +1,4 @@
-"""Dates and amounts among the words of a line, by their shape alone; where they stand is for `columns` to judge."""
+"""Dates and amounts among the words of a line, by their shape alone; `columns` decides which of them count."""
 
 import re
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from stateward.pipelines.kit.pdf.pages import PdfWord
 CACHE_MAX = 1 << 16
 DATE_WORDS_MAX = 5
 MONEY_WORDS_MAX = 5
-WORD_GAP = 0.85  # of the height: words of one amount or one date stand no further apart
-SIGN_GAP = 1.1  # a currency or a mark may stand a little further off
-MARK_CHARS_MAX = 3  # longer ones are words of a text that follows
+WORD_GAP = 0.85  # of the height: the widest gap within one date
+SIGN_GAP = 1.1  # the widest gap between an amount and its currency or mark
+MARK_CHARS_MAX = 3  # longer marks are words of the next text
 DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
 CHARS_MAX = 32
-FOOTNOTES = "*†‡"  # behind an amount they point to a note
+FOOTNOTES = "*†‡"  # behind an amount: marks of a footnote
 
 _DIGIT = re.compile(r"[0-9]")
 _DECIMALS = re.compile(r"[.,][0-9]{2,3}[^0-9]*$")
@@ -27,8 +27,8 @@ _CENTS = re.compile(r"[.,][0-9]{2}[^0-9]*$")
 _EDGES = money.MINUS + "+()"
 
 
-class Token(msgspec.Struct, gc=False):
-    """Words `start` up to `end` of a line, read together."""
+class WordSpan(msgspec.Struct, gc=False):
+    """The words from `start` up to `end` of a line, read as one date or amount."""
 
     text: str
     x0: float
@@ -40,11 +40,11 @@ class Token(msgspec.Struct, gc=False):
 class StatementLine(PdfLine):
     """A line of a statement, with its amounts."""
 
-    _money: list[Token] | None = None
+    _money: list[WordSpan] | None = None
 
     @property
-    def money(self) -> list[Token]:
-        """Every amount in it, looked for once."""
+    def money(self) -> list[WordSpan]:
+        """Every amount in it, found once."""
         if self._money is None:
             self._money = money_in(self.words)
         return self._money
@@ -52,7 +52,7 @@ class StatementLine(PdfLine):
 
 @lru_cache(maxsize=CACHE_MAX)
 def is_date(text: str) -> bool:
-    """Whether a text is a date where a date is expected: there, `12.05` is one."""
+    """Whether a text is a date in a place for dates: there, `12.05` is one."""
     return len(text) <= CHARS_MAX and (
         bool(dates.possible_orders(text))
         or (_is_day_month(text) and bool(dates.possible_orders(text + ".")))
@@ -67,19 +67,19 @@ def is_money(text: str) -> bool:
 
 @lru_cache(maxsize=CACHE_MAX)
 def has_decimals(text: str) -> bool:
-    """Whether an amount prints decimals: few numbers do that are not money."""
+    """Whether a number prints decimals, which few numbers other than amounts do."""
     return bool(_DECIMALS.search(text))
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def has_cents(text: str) -> bool:
-    """Whether an amount prints two decimals, which no mark of thousands can be taken for."""
+    """Whether a number prints two decimals, which cannot be a group of thousands."""
     return bool(_CENTS.search(text))
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def is_beside_money(text: str) -> bool:
-    """Whether a word can belong to an amount without being one: a sign, a currency, a mark."""
+    """Whether a word can be part of an amount without digits: a sign, a currency, a mark."""
     bare = text.strip(_EDGES)
     low = bare.casefold()
     return (
@@ -90,8 +90,8 @@ def is_beside_money(text: str) -> bool:
     )
 
 
-def date_at(words: Sequence[PdfWord], start: int) -> Token | None:
-    """The longest date that begins with a word."""
+def date_at(words: Sequence[PdfWord], start: int) -> WordSpan | None:
+    """The longest date that starts with a word."""
     first = words[start]
     if not (_DIGIT.search(first.text) or dates.fold(first.text.strip(".,")) in _DATE_NAMES):
         return None
@@ -112,15 +112,15 @@ def date_at(words: Sequence[PdfWord], start: int) -> Token | None:
         ):
             break  # more words, but not more of a date
         if is_date(bare):
-            best = Token(bare, first.x0, word.x1, start, end)
+            best = WordSpan(bare, first.x0, word.x1, start, end)
         if text[-1] in ":;)" and best is not None and best.end == end:
             break
     return best
 
 
-def dates_in(words: Sequence[PdfWord]) -> list[Token]:
+def dates_in(words: Sequence[PdfWord]) -> list[WordSpan]:
     """Every date of a line, from left to right."""
-    found: list[Token] = []
+    found: list[WordSpan] = []
     at = 0
     while at < len(words):
         token = date_at(words, at)
@@ -130,9 +130,9 @@ def dates_in(words: Sequence[PdfWord]) -> list[Token]:
     return found
 
 
-def money_in(words: Sequence[PdfWord], start: int = 0) -> list[Token]:
-    """Every amount of a line, the widest that its words make; numbers without decimals too."""
-    found: list[Token] = []
+def money_in(words: Sequence[PdfWord], start: int = 0) -> list[WordSpan]:
+    """Every amount of a line, each of as many words as possible; numbers without decimals too."""
+    found: list[WordSpan] = []
     at = start
     while at < len(words):
         token = _money_at(words, at)
@@ -142,7 +142,7 @@ def money_in(words: Sequence[PdfWord], start: int = 0) -> list[Token]:
     return found
 
 
-def _money_at(words: Sequence[PdfWord], start: int) -> Token | None:
+def _money_at(words: Sequence[PdfWord], start: int) -> WordSpan | None:
     first = words[start]
     is_figure = bool(_DIGIT.search(first.text))
     if not is_figure and not is_beside_money(first.text):
@@ -151,19 +151,19 @@ def _money_at(words: Sequence[PdfWord], start: int) -> Token | None:
     text = ""
     for end in range(start + 1, min(start + MONEY_WORDS_MAX, len(words)) + 1):
         word = words[end - 1]
-        if end > start + 1 and not _goes_on(words[end - 2], word):
+        if end > start + 1 and not _is_close(words[end - 2], word):
             break
         if not _DIGIT.search(word.text) and not _may_follow(text, word.text):
             break
         figure = word.text.rstrip(FOOTNOTES)
         text = f"{text} {figure}" if text else figure
-        if is_money(text) and _is_figured(text, words, start, end):
-            best = Token(text, first.x0, word.x1, start, end)
+        if is_money(text) and _is_one_number(text, words, start, end):
+            best = WordSpan(text, first.x0, word.x1, start, end)
     return best
 
 
 def _may_follow(text: str, word: str) -> bool:
-    """Whether a word without figures can go on an amount: one sign, one currency, one mark at most."""
+    """Whether a word without digits can continue an amount: at most one sign, one currency, one mark."""
     if not is_beside_money(word):
         return False
     if not _DIGIT.search(text):
@@ -177,13 +177,13 @@ def _may_follow(text: str, word: str) -> bool:
     return not (is_currency and (has_currency or word[0] in _EDGES))
 
 
-def _is_figured(text: str, words: Sequence[PdfWord], start: int, end: int) -> bool:
-    """Figures of several words are thousands: `1 234,56`, and not `4411 27.00`."""
+def _is_one_number(text: str, words: Sequence[PdfWord], start: int, end: int) -> bool:
+    """Whether digits in several words are groups of thousands: `1 234,56`, and not `4411 27.00`."""
     figures = [word.text for word in words[start:end] if _DIGIT.search(word.text)]
     return len(figures) == 1 or not (has_decimals(figures[0]) or len(figures[0].lstrip("-+(")) > 3)
 
 
-def _goes_on(last: PdfWord, word: PdfWord) -> bool:
+def _is_close(last: PdfWord, word: PdfWord) -> bool:
     gap = word.x0 - last.x1
     height = last.bottom - last.top
     if _DIGIT.search(last.text) and _DIGIT.search(word.text):

@@ -1,28 +1,28 @@
-"""Columns of a table that has no heading, or one in words that nobody knows: found from its rows alone.
+"""The columns of a table without a known heading, inferred from its rows alone.
 
-Rows begin with a date and end with figures whose right edges stand in line. What the columns of figures are is
-guessed from which of them are filled, and only believed if it adds up (`Heading.is_guessed`).
+Rows start with a date and end with amounts whose right edges are aligned. The roles of the amount columns are inferred
+from which of them are filled together, and accepted only if the statement adds up (`TableHeading.is_inferred`).
 """
 
 from collections import Counter
 from collections.abc import Sequence
 
-from stateward.pipelines.statements.pdf import vocabulary as say
+from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.columns import (
     EDGE_NEAR,
-    Column,
-    Heading,
+    TableColumn,
+    TableHeading,
     is_in_text,
 )
-from stateward.pipelines.statements.pdf.tokens import StatementLine, Token, date_at, has_decimals
+from stateward.pipelines.statements.pdf.tokens import StatementLine, WordSpan, date_at, has_decimals
 
 ROWS_MIN = 2
-SHARE_MIN = 0.08  # of the rows: an edge that fewer have is chance
+SHARE_MIN = 0.08  # of the rows: fewer share an edge by chance
 COLUMNS_MAX = 4
 
 
-def guess_heading(lines: Sequence[StatementLine]) -> Heading | None:
-    """A heading for all lines of a file that has none; it stands above the first line that looks like a row."""
+def infer_heading(lines: Sequence[StatementLine]) -> TableHeading | None:
+    """A heading for a file that has none, placed above the first line that looks like a row."""
     rows = [
         (line, token, _figures(line, token)) for line in lines if (token := date_at(line.words, 0))
     ]
@@ -38,16 +38,16 @@ def guess_heading(lines: Sequence[StatementLine]) -> Heading | None:
     )
     text_x0 = float(start.most_common(1)[0][0]) if start else edges[0] - 100
     columns = [
-        Column(say.DATE, rows[0][1].x0, rows[0][1].x1, ""),
-        Column(say.TEXT, text_x0, text_x0 + 1, ""),
+        TableColumn(vocab.DATE, rows[0][1].x0, rows[0][1].x1, ""),
+        TableColumn(vocab.TEXT, text_x0, text_x0 + 1, ""),
     ]
     for role, edge in zip(_roles(rows, edges), edges, strict=True):
-        columns.append(Column(role, edge - 20, edge, "", edge))
-    return Heading(first.page, first.number - 1, first.number - 1, columns, is_guessed=True)
+        columns.append(TableColumn(role, edge - 20, edge, "", edge))
+    return TableHeading(first.page, first.number - 1, first.number - 1, columns, is_inferred=True)
 
 
-def _figures(line: StatementLine, token: Token) -> list[Token]:
-    """Amounts with decimals behind the date of a line, and not within its text."""
+def _figures(line: StatementLine, token: WordSpan) -> list[WordSpan]:
+    """Amounts with decimals behind the date of a line, outside of its text."""
     return [
         found
         for found in line.money
@@ -57,7 +57,7 @@ def _figures(line: StatementLine, token: Token) -> list[Token]:
     ]
 
 
-def _edges(rows: Sequence[Sequence[Token]]) -> list[float]:
+def _edges(rows: Sequence[Sequence[WordSpan]]) -> list[float]:
     """Right edges that many rows share, from left to right."""
     count: Counter[int] = Counter(round(token.x1) for figures in rows for token in figures)
     edges: list[float] = []
@@ -70,17 +70,17 @@ def _edges(rows: Sequence[Sequence[Token]]) -> list[float]:
 
 
 def _roles(
-    rows: Sequence[tuple[StatementLine, Token, list[Token]]], edges: Sequence[float]
+    rows: Sequence[tuple[StatementLine, WordSpan, list[WordSpan]]], edges: Sequence[float]
 ) -> list[str]:
-    """What columns of figures are, by which of them are filled together."""
+    """The roles of amount columns, by which of them are filled together."""
     filled = [
         [any(abs(token.x1 - edge) <= EDGE_NEAR for token in figures) for edge in edges]
         for _, _, figures in rows
     ]
     if len(edges) == 1:
-        return [say.AMOUNT]
+        return [vocab.AMOUNT]
     both = sum(row[-1] and row[-2] for row in filled)
     if len(edges) == 2:
-        return [say.AMOUNT, say.BALANCE] if both else [say.DEBIT, say.CREDIT]
-    head = [say.OTHER] * (len(edges) - 3)
-    return [*head, say.DEBIT, say.CREDIT, say.BALANCE]
+        return [vocab.AMOUNT, vocab.BALANCE] if both else [vocab.DEBIT, vocab.CREDIT]
+    head = [vocab.OTHER] * (len(edges) - 3)
+    return [*head, vocab.DEBIT, vocab.CREDIT, vocab.BALANCE]

@@ -1,0 +1,68 @@
+"""Opening and closing balances that may belong together, among all that a statement prints."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from stateward.pipelines.kit import dates
+from stateward.pipelines.statements import interpret
+from stateward.pipelines.statements.model import ReadingTerms
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.rows import DATED, PrintedFact
+
+PAIRS_MAX = 64  # a statement prints a handful; more would be a table that is not one
+
+KnownBalance = tuple[PrintedFact, Decimal] | None
+BalancePair = tuple[KnownBalance, KnownBalance]
+
+
+def balance_pairs(facts: Sequence[PrintedFact], terms: ReadingTerms) -> list[BalancePair]:
+    """Openings and closings that may belong together: the first with the last, then all others."""
+    openings = _balances(facts, vocab.OPENING, terms)
+    closings = _balances(facts, vocab.CLOSING, terms)
+    first, last = _by_date(facts, terms)
+    openings += [first] if first else []
+    closings += [last] if last and (last is not first) else []
+    # A subtotal is the closing balance only if no other is printed.
+    closings = closings or _balances(facts, vocab.CARRIED, terms)[-1:]
+    lefts: list[KnownBalance] = [*openings] or [None]
+    rights: list[KnownBalance] = [*reversed(closings)] or [None]
+    return [(left, right) for left in lefts for right in rights][:PAIRS_MAX]
+
+
+def _balances(
+    facts: Sequence[PrintedFact], kind: str, terms: ReadingTerms
+) -> list[tuple[PrintedFact, Decimal]]:
+    values = [(fact, _balance(fact.value, terms)) for fact in facts if fact.kind == kind]
+    return [(fact, value) for fact, value in values if value is not None]
+
+
+def _by_date(facts: Sequence[PrintedFact], terms: ReadingTerms) -> BalancePair:
+    """Among balances with a date, the earliest and the latest."""
+    found = [
+        (day, (fact, value))
+        for fact in facts
+        if fact.kind == DATED
+        and (day := dates.read_date(fact.date, terms.date_order or "dmy", terms.era))
+        and (value := _balance(fact.value, terms)) is not None
+    ]
+    if not found:
+        return None, None
+    first, last = min(found, key=lambda one: one[0]), max(found, key=lambda one: one[0])
+    return (first[1], last[1]) if first[0] != last[0] else (None, last[1])
+
+
+def _balance(text: str, terms: ReadingTerms) -> Decimal | None:
+    try:
+        return interpret.balance(text, terms)
+    except interpret.UnreadableText:
+        return None
+
+
+def matching_pair(pairs: Sequence[BalancePair], total: Decimal) -> BalancePair | None:
+    """The pair between which the rows add up."""
+    return next((pair for pair in pairs if adds_up(*pair, total)), None)
+
+
+def adds_up(opening: KnownBalance, closing: KnownBalance, total: Decimal) -> bool:
+    """Whether opening balance and rows give the closing balance."""
+    return opening is not None and closing is not None and opening[1] + total == closing[1]

@@ -1,0 +1,226 @@
+"""How the strings of one section are read: decided over all its rows, and tested by arithmetic.
+
+Each possible reading of the signs is a `SignReading`. The first that makes the statement add up is taken; if none does,
+the most likely one is, and everything that was tried is logged, so that normalization can flag the section.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from decimal import Decimal
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements import interpret
+from stateward.pipelines.statements.model import ReadingTerms, StatementRow
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.balance_pairs import (
+    KnownBalance,
+    adds_up,
+    balance_pairs,
+    matching_pair,
+)
+from stateward.pipelines.statements.pdf.facts import PrintedPeriod
+from stateward.pipelines.statements.pdf.rows import DraftRow, PrintedFact
+from stateward.pipelines.statements.pdf.sign_readings import (
+    SectionDraft,
+    SignReading,
+    sign_readings,
+)
+from stateward.pipelines.statements.reconcile import RowAmounts, reconcile
+
+DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
+VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
+SEQUENCE_MIN = 4  # different days whose sequence shows the date order; fewer are in order by chance
+DAYS_LATE = 10  # how far outside of the printed period a booking may lie
+
+
+class TriedReading(msgspec.Struct):
+    """The rows that a reading of the signs gives, and how well they add up."""
+
+    sign_reading: SignReading
+    rows: list[StatementRow]
+    terms: ReadingTerms
+    opening: PrintedFact | None
+    closing: PrintedFact | None
+    score: int
+    is_sound: bool
+    result: str
+    drafts: list[DraftRow] = []  # what the rows were made of
+    doubt: str = ""  # why it may be wrong although it adds up
+
+
+def choose_reading(draft: SectionDraft) -> TriedReading:
+    """The reading that makes a section add up, else the most likely one."""
+    tried: list[TriedReading] = []
+    for rows in _row_choices(draft):
+        choice = replace(draft, rows=rows)
+        terms = _terms(choice)
+        for reading in sign_readings(choice, terms):
+            signed = replace(terms, sign=reading.sign, balances=reading.balances)
+            tried.append(_try(choice, reading, signed))
+            if tried[-1].is_sound:
+                break
+        if tried[-1].is_sound:
+            break
+    best = max(tried, key=lambda one: (one.is_sound, one.score))
+    why = {**best.terms.why, "sign": best.sign_reading.why}
+    if len(tried) > 1:
+        others = [one for one in tried if one is not best]
+        results = "; ".join(f"{one.sign_reading.why}: {one.result}" for one in others)
+        why["tried"] = f"also tried: {results}"
+    best.terms = replace(best.terms, why=why)
+    return best
+
+
+def _row_choices(draft: SectionDraft) -> Iterator[list[DraftRow]]:
+    """The rows without the doubtful ones, then all of them, then with some of the doubtful ones."""
+    doubtful = [at for at, entry in enumerate(draft.rows) if entry.doubt]
+
+    def without(dropped: Container[int]) -> list[DraftRow]:
+        return [entry for at, entry in enumerate(draft.rows) if at not in dropped]
+
+    yield without(frozenset(doubtful))
+    if not doubtful:
+        return
+    yield draft.rows
+    if 1 < len(doubtful) <= DOUBTS_MAX:
+        for bits in range(1, (1 << len(doubtful)) - 1):
+            yield without({at for bit, at in enumerate(doubtful) if not bits >> bit & 1})
+
+
+def _terms(draft: SectionDraft) -> ReadingTerms:
+    step = len(draft.rows) // VOTERS_MAX + 1
+    texts = [text for entry in draft.rows[::step] for text in entry.money.values()]
+    texts += [fact.value for fact in draft.facts + draft.shared]
+    decimal = money.vote_decimal(texts)
+    printed = [entry.date for entry in draft.rows]
+    printed = [text + "." if interpret.DAY_MONTH.fullmatch(text) else text for text in printed]
+    around = [draft.period.start, draft.period.end, *(fact.date for fact in draft.facts)]
+    order = dates.vote_order([*printed, *filter(None, around)])
+    date_order, why = order.order, order.why
+    era = order.era or (dates.BUDDHIST if draft.is_thai and _has_short_years(printed) else 0)
+    if not date_order or not _fits(printed, date_order, draft.period, era):
+        date_order, era, why = _order_by_period(printed, draft.period, order, era)
+    return ReadingTerms(
+        date_order=date_order,
+        decimal=decimal.decimal,
+        era=era,
+        why={"decimal": decimal.why, "date_order": why},
+    )
+
+
+def _has_short_years(printed: Iterable[str]) -> bool:
+    found = [
+        parts for text in printed if (parts := dates.split_date(text)) and len(parts.numbers) == 3
+    ]
+    return bool(found) and all(parts.year_digits == 2 for parts in found)
+
+
+def _order_by_period(
+    printed: Sequence[str], period: PrintedPeriod, vote: dates.OrderVote, era: int
+) -> tuple[str, int, str]:
+    """The one order (and era) in which all dates lie in the period; the vote if there is none."""
+    for tried in (era, dates.BUDDHIST) if not era else (era,):
+        fits = [order for order in dates.ORDERS if _fits(printed, order, period, tried)]
+        if len(fits) == 1:
+            name = dates.ORDER_NAMES[fits[0]]
+            return fits[0], tried, f"{name}: only then are the dates in sequence inside the period"
+    return vote.order, era, vote.why
+
+
+def _fits(printed: Sequence[str], order: str, period: PrintedPeriod, era: int) -> bool:
+    """Whether every date, read in this order, lies in the period; or is in sequence, where no period is known."""
+    ends = [dates.read_date(text, order, era) for text in (period.start, period.end) if text]
+    texts = list(printed)
+    days = [dates.read_date(text, order, era, dates.LEAP_YEAR) for text in texts]
+    if None in days or None in ends:
+        return False
+    end = ends[-1] if ends else None
+    start = ends[0] if len(ends) == 2 else end and end - interpret.YEAR
+    if start is None or end is None:
+        found = [day for day in days if day is not None]
+        is_enough = len(set(found)) >= SEQUENCE_MIN
+        return is_enough and found in (sorted(found), sorted(found, reverse=True))
+    full = [
+        day if dates.has_year(text) else dates.nearest_date(text, order, start=start, end=end)
+        for text, day in zip(texts, days, strict=True)
+    ]
+    return start <= end and all(
+        day is not None and dates.is_near(day, start, end, days=DAYS_LATE) for day in full
+    )
+
+
+def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> TriedReading:
+    rows = reading.make(draft.rows)
+    lines, unread = _values(rows, terms)
+    own = balance_pairs(draft.facts, terms)
+    shared = balance_pairs(draft.facts + draft.shared, terms)
+    total = sum((line.amount for line in lines), Decimal(0))
+    opening, closing = matching_pair(own, total) or matching_pair(shared, total) or own[0]
+    is_summed = adds_up(opening, closing, total)
+    result = reconcile(
+        lines,
+        opening=opening[1] if opening else None,
+        closing=closing[1] if closing else None,
+        totals=_printed_totals(draft.facts, terms),
+    )
+    chain = next((check for check in result.checks if check.name == "chain"), None)
+    doubt = _doubt(reading, draft, lines, opening, is_chained=chain is not None and chain.holds)
+    score = 2 * is_summed - 2 * (not is_summed and bool(opening and closing)) - unread
+    score += 0 if chain is None else (2 if chain.holds else -2)
+    return TriedReading(
+        reading,
+        rows,
+        terms,
+        opening[0] if opening else None,
+        closing[0] if closing else None,
+        score,
+        result.is_reconciled and not unread and not doubt,
+        str(result),
+        draft.rows,
+        doubt,
+    )
+
+
+def totals_of(facts: Sequence[PrintedFact]) -> dict[str, str]:
+    """Printed totals and counts, where each is printed once or always the same."""
+    totals: dict[str, set[str]] = {}
+    for fact in facts:
+        if fact.kind in vocab.TOTAL_LABELS:
+            totals.setdefault(fact.kind, set()).add(fact.value)
+    return {kind: values.pop() for kind, values in totals.items() if len(values) == 1}
+
+
+def _printed_totals(facts: Sequence[PrintedFact], terms: ReadingTerms) -> dict[str, Decimal]:
+    read = {name: money.amount(text, terms.decimal) for name, text in totals_of(facts).items()}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _doubt(
+    reading: SignReading,
+    draft: SectionDraft,
+    lines: Sequence[RowAmounts],
+    opening: KnownBalance,
+    *,
+    is_chained: bool,
+) -> str:
+    """A chain without an opening balance proves nothing about its first amount, unless that has its own sign."""
+    is_plain = reading.sign in ("printed", "flipped") and all(line.amount > 0 for line in lines)
+    if is_chained and is_plain and opening is None and not any(e.mark for e in draft.rows):
+        return "no amount has a sign and no opening balance is printed: the first may be a debit or a credit"
+    return ""
+
+
+def _values(rows: Sequence[StatementRow], terms: ReadingTerms) -> tuple[list[RowAmounts], int]:
+    """Rows as values, and how many could not be read."""
+    lines: list[RowAmounts] = []
+    unread = 0
+    for row in rows:
+        try:
+            lines.append(
+                RowAmounts(interpret.signed(row, terms), interpret.balance(row.balance, terms))
+            )
+        except interpret.UnreadableText:
+            unread += 1
+    return lines, unread

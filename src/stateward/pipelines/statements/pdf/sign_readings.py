@@ -1,0 +1,220 @@
+"""The possible readings of the signs of a section, the most likely first, and the rows that each gives."""
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+
+import msgspec
+
+from stateward.pipelines.kit import money
+from stateward.pipelines.statements.model import ReadingTerms, RowPlace, StatementRow
+from stateward.pipelines.statements.pdf import vocabulary as vocab
+from stateward.pipelines.statements.pdf.balance_pairs import balance_pairs
+from stateward.pipelines.statements.pdf.facts import PrintedPeriod
+from stateward.pipelines.statements.pdf.rows import DraftRow, PrintedFact
+
+
+class SectionDraft(msgspec.Struct):
+    """A section before it is decided how its strings are read."""
+
+    rows: list[DraftRow]
+    facts: list[PrintedFact]  # printed within the section
+    shared: list[PrintedFact]  # printed before the first section, for any of them
+    period: PrintedPeriod
+    card: int  # whether this is a card: 0 no, 1 maybe, 2 yes
+    is_bank: bool = False  # words that only bank accounts have are printed
+    is_thai: bool = False
+    is_inferred: bool = False  # the roles of the money columns are inferred, not read from headings
+
+
+class SignReading(msgspec.Struct):
+    """One reading of the signs of a section: values of `ReadingTerms.sign` and `.balances`, and how rows are made."""
+
+    why: str
+    sign: str
+    balances: str
+    make: Callable[[Sequence[DraftRow]], list[StatementRow]]
+
+
+def sign_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignReading]:
+    """Every possible reading of the signs, the most likely first."""
+    drafts = draft.rows
+    has_columns = any(vocab.DEBIT in e.money or vocab.CREDIT in e.money for e in drafts)
+    has_amount = any(vocab.AMOUNT in e.money for e in drafts)
+    if has_columns and not has_amount:
+        yield from _column_readings(draft, terms)
+    elif has_amount:
+        yield from _amount_readings(draft, terms)
+    else:
+        yield SignReading("no row has an amount", "printed", "printed", as_printed)
+
+
+def _column_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignReading]:
+    is_signed = any(
+        (read := money.read_amount(entry.money.get(vocab.DEBIT, ""), terms.decimal))
+        and read.value < 0
+        for entry in draft.rows
+    )
+    sign = "columns_signed" if is_signed else "columns"
+    why = "debits and credits have their own columns"
+    if draft.card:
+        yield SignReading(f"{why}; the balance of a card is a debt", sign, "owed", as_printed)
+        yield SignReading(why, sign, "printed", as_printed)
+        return
+    yield SignReading(why, sign, "printed", as_printed)
+    if draft.is_inferred:
+        yield SignReading(
+            "the first column is credits, the second debits", sign, "printed", swapped
+        )
+
+
+def _amount_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignReading]:
+    drafts = draft.rows
+    is_titled = any(entry.direction for entry in drafts)
+    is_marked = any(_is_marked(entry, terms.decimal) for entry in drafts)
+    is_mostly_positive = 2 * sum(_is_positive(e, terms.decimal) for e in drafts) >= len(drafts)
+    titled = SignReading(
+        "titles of tables say whether amounts are debits or credits", "columns", "printed", by_title
+    )
+    printed = SignReading("signs are as printed", "printed", "printed", as_printed)
+    card = SignReading(
+        "a card: charges are printed as positive, and the balance is a debt",
+        "flipped",
+        "owed",
+        as_printed,
+    )
+    negative = SignReading(
+        "charges are printed as negative, and the balance is a debt", "printed", "owed", as_printed
+    )
+    debt = SignReading(
+        "charges are printed as positive, debts as negative", "flipped", "printed", as_printed
+    )
+    chain = SignReading(
+        "amounts have no sign: the running balance shows debits and credits", "columns", "printed",
+        lambda given: by_balance(given, terms, draft.facts + draft.shared),
+    )  # fmt: skip
+    owed_titles = SignReading(
+        "titles of tables say whether amounts are debits or credits; the balance is a debt",
+        "columns",
+        "owed",
+        by_title,
+    )
+    if any(entry.mark for entry in drafts):
+        why = "a column of marks says whether amounts are debits or credits"
+        sign = "marks_else_debit" if draft.card else "marks"
+        yield SignReading(why, sign, "owed" if draft.card else "printed", as_printed)
+        if draft.card:
+            yield SignReading(why, "marks", "printed", as_printed)
+    is_card = draft.card == 2 or (draft.card == 1 and is_mostly_positive and not draft.is_bank)
+    if is_titled and not is_marked:
+        yield from (owed_titles, titled) if is_card else (titled,)
+    if is_card:
+        yield from (card, negative, printed, chain)
+        return
+    yield printed
+    if not is_marked:
+        yield chain
+    if is_titled and is_marked:
+        yield titled
+    # Only arithmetic distinguishes these, so they can win only where balances are printed.
+    yield negative if not is_mostly_positive else debt
+
+
+def _is_marked(entry: DraftRow, decimal: str) -> bool:
+    read = money.read_amount(entry.money.get(vocab.AMOUNT, ""), decimal)
+    return read is not None and (read.value < 0 or bool(read.mark or entry.mark))
+
+
+def _is_positive(entry: DraftRow, decimal: str) -> bool:
+    read = money.read_amount(entry.money.get(vocab.AMOUNT, ""), decimal)
+    return read is not None and read.value > 0 and not money.mark_sign(read.mark or entry.mark) > 0
+
+
+def as_printed(drafts: Sequence[DraftRow]) -> list[StatementRow]:
+    """Rows with every amount in the column in which it is printed."""
+    return [row_of(entry) for entry in drafts]
+
+
+def swapped(drafts: Sequence[DraftRow]) -> list[StatementRow]:
+    """Rows with debit and credit swapped."""
+    return [
+        msgspec.structs.replace(row, debit=row.credit, credit=row.debit)
+        for row in as_printed(drafts)
+    ]
+
+
+def by_title(drafts: Sequence[DraftRow]) -> list[StatementRow]:
+    """Rows whose amounts are debits or credits by the title of their table."""
+    return [_as_role(entry, entry.direction or vocab.DEBIT) for entry in drafts]
+
+
+def by_balance(
+    drafts: Sequence[DraftRow], terms: ReadingTerms, facts: Sequence[PrintedFact]
+) -> list[StatementRow]:
+    """Rows whose amounts are debits or credits by the change of the balance; as printed if it does not fit."""
+    decimal = terms.decimal
+    values = [money.amount(entry.money.get(vocab.AMOUNT, ""), decimal) for entry in drafts]
+    balances = [money.amount(entry.money.get(vocab.BALANCE, ""), decimal) for entry in drafts]
+    opening = [known[1] for known, _ in balance_pairs(facts, terms) if known]
+    for is_backward in (False, True):
+        roles = _directions(values, balances, opening, is_backward=is_backward)
+        if roles is not None:
+            return [_as_role(entry, role) for entry, role in zip(drafts, roles, strict=True)]
+    return as_printed(drafts)
+
+
+def _directions(
+    values: Sequence[Decimal | None],
+    balances: Sequence[Decimal | None],
+    opening: Sequence[Decimal],
+    *,
+    is_backward: bool,
+) -> list[str] | None:
+    order = range(len(values) - 1, -1, -1) if is_backward else range(len(values))
+    roles = [""] * len(values)
+    last: Decimal | None = None
+    for number, at in enumerate(order):
+        value, balance = values[at], balances[at]
+        if value is None or balance is None:
+            return None
+        if number == 0:
+            starts = [start for start in opening if abs(balance - start) == abs(value)]
+            if not starts:
+                return None
+            last = starts[0]
+        step = balance - (last or Decimal(0))
+        if abs(step) != abs(value):
+            return None
+        roles[at] = vocab.CREDIT if step >= 0 else vocab.DEBIT
+        last = balance
+    return roles
+
+
+def _as_role(entry: DraftRow, role: str) -> StatementRow:
+    """A row with its amount in the column of debits or credits."""
+    row = row_of(entry)
+    if not row.amount:
+        return row
+    if role == vocab.DEBIT:
+        return msgspec.structs.replace(row, amount="", debit=row.amount)
+    return msgspec.structs.replace(row, amount="", credit=row.amount)
+
+
+def row_of(entry: DraftRow) -> StatementRow:
+    """A draft as the row that the reader gives."""
+    box = tuple(round(side, 1) for side in entry.box)
+    return StatementRow(
+        place=RowPlace(entry.page, entry.line, (box[0], box[1], box[2], box[3])),
+        date=entry.date,
+        value_date=entry.value_date,
+        description="\n".join(entry.texts) or " ".join(entry.references),
+        amount=entry.money.get(vocab.AMOUNT, ""),
+        debit=entry.money.get(vocab.DEBIT, ""),
+        credit=entry.money.get(vocab.CREDIT, ""),
+        mark=entry.mark,
+        balance=entry.money.get(vocab.BALANCE, ""),
+        currency=entry.currency,
+        reference=" ".join(entry.references),
+        counterparty=" ".join(entry.parties),
+        more=entry.more,
+        note="" if entry.is_dated else "the date is that of the row above",
+    )
