@@ -104,8 +104,9 @@ bench-console: setup-dev ## measure the console's pages on a million records in 
 	@$(BIN)/python -m lab.bench.console docs/explanation/console-speed.md $(if $(RECORDS),--records $(RECORDS))
 
 .PHONY: screenshots
-screenshots: setup-dev ## draw every page of the console, light and dark, into docs/images
-	@$(BIN)/python -m tests.console.screenshots docs/images
+screenshots: setup-dev ## draw every page of the console, light and dark, into screenshots/; refresh those that the pages show
+	@$(BIN)/python -m tests.console.screenshots screenshots
+	@for picture in docs/images/console-*.png; do cp "screenshots/$$(basename $$picture)" docs/images/; done
 
 .PHONY: ledger-bench
 ledger-bench: setup-dev ## measure the ledger beside SQLite, LMDB and plain files, into docs/explanation/ledger-speed.md; LARGE=1 for 10 M documents

@@ -1,6 +1,6 @@
 """Pictures of every page of the console, light and dark, from a service that has worked for an hour.
 
-python -m tests.console.screenshots docs/images
+python -m tests.console.screenshots screenshots
 """
 
 import sys
