@@ -37,7 +37,7 @@ def test_counts_follow_every_move(app: App) -> None:
     cancelled(app, first)
     untallied = app.dashboard.counts()
 
-    app.monitor.follow()
+    app.monitor.update_counters()
 
     expected = {("upload", "queued_for_parse"): 2, ("upload", "error"): 1}
     assert untallied == app.dashboard.counts() == app.store.counts() == expected

@@ -137,7 +137,7 @@ def test_counts_are_exact_whether_tallied_or_not(tmp_path: Path) -> None:
         waiting = app.dashboard.counts()
         app.run_until_idle()
         before = app.dashboard.counts()
-        app.monitor.follow()
+        app.monitor.update_counters()
         after = app.dashboard.counts()
 
     assert waiting == {("upload", "queued_for_parse"): 3}

@@ -146,7 +146,7 @@ def series() -> dict[str, set[str]]:
     """Every series that can be asked for, with its labels."""
     found: dict[str, set[str]] = {}
     for metric in METRICS:
-        name, labels = metric.named("upload"), set(metric.labels)
+        name, labels = metric.name_for("upload"), set(metric.labels)
         if metric.kind == "histogram":
             found |= {
                 f"{name}_bucket": labels | {"le"},

@@ -14,8 +14,8 @@ from stateward.settings import Settings
 Maker = Callable[..., App]
 
 
-class Hands:
-    """A clock that goes on when it is told to."""
+class ManualClock:
+    """A clock that moves only by `tick`."""
 
     def __init__(self) -> None:
         self._at = wall_clock()
@@ -28,8 +28,8 @@ class Hands:
 
 
 @pytest.fixture
-def hands() -> Hands:
-    return Hands()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 LOOPBACK = "notifications: {webhook_allow: [127.0.0.1], webhook_timeout_seconds: 2, webhook_backoff_seconds: [0, 0]}"
@@ -66,18 +66,18 @@ def make_app(store_url: str, tmp_path: Path) -> Iterator[Maker]:
 
 @pytest.fixture
 def app(make_app: Maker) -> App:
-    """An app that may tell this machine."""
+    """An app that may send webhooks to this machine."""
     return make_app()
 
 
 def deliver(app: App, *, until: Callable[[], bool] | None = None, within_s: float = 10.0) -> None:
-    """Run a notifier alone until nothing is left to do, or until something is so."""
+    """Run a notifier alone until nothing is left to do, or until a condition holds."""
     deadline = time.monotonic() + within_s
     with app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node:
         if until is None:
             node.run(until_idle=True)
             return
         while not until():
-            assert time.monotonic() < deadline, "it never came true"
+            assert time.monotonic() < deadline, "the condition never held"
             node.turn()
             time.sleep(0.005)

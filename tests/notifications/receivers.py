@@ -1,4 +1,4 @@
-"""Real HTTP servers that take notices, and can be told to be bad at it."""
+"""Real HTTP servers that receive webhooks, and misbehave as they are told."""
 
 import socket
 import threading

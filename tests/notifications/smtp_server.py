@@ -1,4 +1,4 @@
-"""A real mail server that keeps what it is given, and can be told to be bad at it."""
+"""A real mail server that stores what it receives, and refuses as it is told."""
 
 import asyncio
 import ssl
@@ -12,15 +12,15 @@ from email.message import EmailMessage
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 
-class Postbox:
-    """Mails that came in; answers each with the next of `answers`, and then accepts."""
+class MailServer:
+    """Received mails; answers each with the next of `answers`, and then accepts."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
         self.mails: list[EmailMessage] = []
         self.recipients: list[str] = []
         self.logins: list[tuple[str, bool]] = []
-        self.was_secret: list[bool] = []
+        self.was_encrypted: list[bool] = []
         self.port = 0
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
@@ -34,7 +34,7 @@ class Postbox:
         self.recipients += envelope.rcpt_tos
         transport = server.transport
         assert transport is not None
-        self.was_secret.append(transport.get_extra_info("sslcontext") is not None)
+        self.was_encrypted.append(transport.get_extra_info("sslcontext") is not None)
         return "250 kept"
 
     def authenticate(
@@ -55,24 +55,24 @@ class Postbox:
 
 
 @contextmanager
-def taking_mail(
+def mail_server(
     *answers: str,
     tls: ssl.SSLContext | None = None,
     is_tls_from_the_start: bool = False,
     needs_login: bool = False,
-) -> Iterator[Postbox]:
+) -> Iterator[MailServer]:
     """A mail server at a port of its own; with `tls` it offers STARTTLS, or speaks it from the start."""
-    box = Postbox(*answers)
+    received = MailServer(*answers)
     loop = asyncio.new_event_loop()
 
     def protocol() -> SMTP:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it would rather not be asked for a login without TLS
             return SMTP(
-                box,
+                received,
                 hostname="mail.example.com",
                 tls_context=None if is_tls_from_the_start else tls,
-                authenticator=box.authenticate,
+                authenticator=received.authenticate,
                 auth_required=needs_login,
                 auth_require_tls=False,
                 loop=loop,
@@ -81,11 +81,11 @@ def taking_mail(
     server = loop.run_until_complete(
         loop.create_server(protocol, "127.0.0.1", 0, ssl=tls if is_tls_from_the_start else None)
     )
-    box.port = server.sockets[0].getsockname()[1]
+    received.port = server.sockets[0].getsockname()[1]
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
-        yield box
+        yield received
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

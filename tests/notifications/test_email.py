@@ -1,4 +1,4 @@
-"""Mail to the admin: one for each occurrence, gathered when there are many, over a real mail server."""
+"""Email to the administrator: one for each occurrence, a digest when there are many, over a real mail server."""
 
 import ssl
 from pathlib import Path
@@ -6,17 +6,22 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from stateward.core.model import SECOND, Applied, Event, event_id
+from stateward.core.model import (
+    SECOND,
+    Applied,
+    Event,
+    event_id,
+)
 from stateward.engine.coordinator import Submission
-from stateward.notifications.email import Email, planned
-from stateward.notifications.smtp import Mailbox, Mailer, composed
+from stateward.notifications.alerts import Alert, plan_emails
+from stateward.notifications.email import EmailAddresses, Mailer, compose
 from stateward.transport import WorkerInfo
 from tests.notifications.certificates import Authority
-from tests.notifications.conftest import Hands, Maker, deliver, on_each_store
+from tests.notifications.conftest import Maker, ManualClock, deliver, on_each_store
 from tests.notifications.receivers import receiving
-from tests.notifications.smtp_server import taking_mail
+from tests.notifications.smtp_server import mail_server
 
-BOX = Mailbox(
+ADDRESSES = EmailAddresses(
     sender="stateward@example.com",
     recipient="admin@example.com",
     public_url="https://docs.example.com",
@@ -62,8 +67,8 @@ def failed(
     return ids
 
 
-def a_letter(number: int = 1, *, topic: str = "exhausted", **facts: object) -> Email:
-    return Email(
+def an_alert(number: int = 1, *, topic: str = "exhausted", **facts: object) -> Alert:
+    return Alert(
         id=f"UL_{number}:3:{topic}",
         topic=topic,  # type: ignore[arg-type]
         record_id=f"UL_{number}",
@@ -75,18 +80,18 @@ def a_letter(number: int = 1, *, topic: str = "exhausted", **facts: object) -> E
 
 
 @on_each_store
-def test_a_record_that_is_given_up_is_mailed_once_with_a_link(make_app: Maker) -> None:
-    with taking_mail() as box:
-        app = make_app(mailing(box.port))
+def test_a_record_whose_retries_are_used_up_is_mailed_once_with_a_link(make_app: Maker) -> None:
+    with mail_server() as server:
+        app = make_app(mailing(server.port))
         (record_id,) = failed(app, is_retryable=True)
 
         deliver(app)
         deliver(app)
 
-    (mail,) = box.mails
-    assert box.recipients == ["admin@example.com"]
+    (mail,) = server.mails
+    assert server.recipients == ["admin@example.com"]
     assert mail["To"] == "admin@example.com"
-    assert mail["Subject"] == f"[Stateward] {record_id} given up: NOT_TEXT"
+    assert mail["Subject"] == f"[Stateward] {record_id} retries used up: NOT_TEXT"
     assert f"open:    https://docs.example.com/records/{record_id}" in mail.get_content()
     assert "error    NOT_TEXT: this is no text" in mail.get_content()
     assert app.database.rows("SELECT count(*) FROM effects WHERE settled_at IS NULL") == [(0,)]
@@ -99,130 +104,134 @@ def test_without_an_address_nothing_is_mailed_and_effects_are_settled(make_app: 
     deliver(app)
 
     assert app.database.rows("SELECT count(*) FROM effects WHERE settled_at IS NULL") == [(0,)]
-    assert app.database.rows("SELECT count(*) FROM letters") == [(0,)]
+    assert app.database.rows("SELECT count(*) FROM alerts") == [(0,)]
 
 
-def test_what_is_not_wanted_is_not_mailed(make_app: Maker) -> None:
-    with taking_mail() as box:
-        app = make_app(mailing(box.port, ", email_on: [stuck]"))
+def test_a_topic_that_is_not_chosen_is_not_mailed(make_app: Maker) -> None:
+    with mail_server() as server:
+        app = make_app(mailing(server.port, ", email_on: [stuck]"))
         failed(app)
 
         deliver(app)
 
-    assert box.mails == []
+    assert server.mails == []
 
 
-def test_a_timeout_is_mailed_as_stuck_once(make_app: Maker, hands: Hands) -> None:
+def test_a_timeout_is_mailed_as_stuck_once(make_app: Maker, clock: ManualClock) -> None:
     retries = "\nupload_record: {retry: {max_retries: 3, backoff_seconds: [60]}}"
-    with taking_mail() as box:
-        app = make_app(mailing(box.port) + retries, clock=hands)
+    with mail_server() as server:
+        app = make_app(mailing(server.port) + retries, clock=clock)
         failed(app, is_retryable=True, code="TIMEOUT")
 
         deliver(app)
 
-    (mail,) = box.mails
+    (mail,) = server.mails
     assert "stuck: TIMEOUT" in mail["Subject"]
 
 
-def test_the_last_timeout_is_mailed_once_as_given_up(make_app: Maker) -> None:
-    with taking_mail() as box:
-        app = make_app(mailing(box.port))
+def test_the_last_timeout_is_mailed_once_as_used_up_retries(make_app: Maker) -> None:
+    with mail_server() as server:
+        app = make_app(mailing(server.port))
         failed(app, is_retryable=True, code="TIMEOUT")
 
         deliver(app)
 
-    assert [subject.split()[2:] for subject in box.subjects] == [["given", "up:", "TIMEOUT"]]
+    assert [subject.split()[2:] for subject in server.subjects] == [
+        ["retries", "used", "up:", "TIMEOUT"]
+    ]
 
 
-def test_a_record_that_nobody_moves_on_is_mailed_as_stuck_once(
-    make_app: Maker, hands: Hands
+def test_a_record_that_no_coordinator_moves_is_mailed_as_stuck_once(
+    make_app: Maker, clock: ManualClock
 ) -> None:
     retries = "\nupload_record: {retry: {max_retries: 3, backoff_seconds: [60]}}"
-    with taking_mail() as box:
-        app = make_app(mailing(box.port) + retries, clock=hands)
+    with mail_server() as server:
+        app = make_app(mailing(server.port) + retries, clock=clock)
         failed(app, is_retryable=True)  # its retry is due in a minute, and no coordinator runs
         deliver(app)
-        assert box.mails == []
+        assert server.mails == []
 
-        hands.tick(60 + 31)
+        clock.tick(60 + 31)
         deliver(app)
-        hands.tick(60)
+        clock.tick(60)
         deliver(app)
 
-    assert len(box.mails) == 1
-    assert "see that a coordinator runs" in box.texts[0]
+    assert len(server.mails) == 1
+    assert "no coordinator has handled it" in server.texts[0]
 
 
 def test_many_are_one_mail(make_app: Maker) -> None:
-    with taking_mail() as box:
-        app = make_app(mailing(box.port))
+    with mail_server() as server:
+        app = make_app(mailing(server.port))
         ids = failed(app, count=20)
 
         deliver(app)
 
-    (mail,) = box.mails
+    (mail,) = server.mails
     assert mail["Subject"] == "[Stateward] 20 failed"
     assert "20 upload failed NOT_TEXT" in mail.get_content()
     assert all(each in mail.get_content() for each in ids)
 
 
-def test_after_many_mails_news_is_gathered_for_a_while(make_app: Maker, hands: Hands) -> None:
-    with taking_mail() as box:
-        app = make_app(mailing(box.port, ", digest_over: 2, digest_seconds: 900"), clock=hands)
+def test_after_many_emails_alerts_are_collected_for_a_while(
+    make_app: Maker, clock: ManualClock
+) -> None:
+    with mail_server() as server:
+        app = make_app(mailing(server.port, ", digest_over: 2, digest_seconds: 900"), clock=clock)
         for _ in range(5):
             failed(app)
-            hands.tick(10)
+            clock.tick(10)
             deliver(app)
-        assert len(box.mails) == 2
+        assert len(server.mails) == 2
 
-        hands.tick(900)
+        clock.tick(900)
         deliver(app)
 
-    assert len(box.mails) == 3
-    assert box.subjects[-1] == "[Stateward] 3 failed"
+    assert len(server.mails) == 3
+    assert server.subjects[-1] == "[Stateward] 3 failed"
 
 
 def test_a_mail_that_is_refused_is_sent_later_under_the_same_id(
-    make_app: Maker, hands: Hands
+    make_app: Maker, clock: ManualClock
 ) -> None:
-    with taking_mail("451 come back later", "451 come back later") as box:
-        app = make_app(mailing(box.port), clock=hands)
+    with mail_server("451 come back later", "451 come back later") as server:
+        app = make_app(mailing(server.port), clock=clock)
         failed(app)
         deliver(app)
-        assert box.mails == []
+        assert server.mails == []
 
-        hands.tick(60)
+        clock.tick(60)
         deliver(app)
-        hands.tick(300)
+        clock.tick(300)
         deliver(app)
 
-    assert len(box.mails) == 1
-    ((attempts, error),) = app.database.rows("SELECT attempts, error FROM letters")
+    assert len(server.mails) == 1
+    ((attempts, error),) = app.database.rows("SELECT attempts, error FROM alerts")
     assert (attempts, error) == (3, None)
 
 
 def test_a_mail_that_is_never_accepted_is_given_up_after_a_day(
-    make_app: Maker, hands: Hands
+    make_app: Maker, clock: ManualClock
 ) -> None:
-    with taking_mail(*["554 never"] * 100) as box:
-        app = make_app(mailing(box.port), clock=hands)
+    with mail_server(*["554 never"] * 100) as server:
+        app = make_app(mailing(server.port), clock=clock)
         failed(app)
-        began, error = hands(), None
+        began, error = clock(), None
         for _ in range(20):
             deliver(app)
-            ((due_at, error),) = app.database.rows("SELECT due_at, error FROM letters")
+            ((due_at, error),) = app.database.rows("SELECT due_at, error FROM alerts")
             if due_at is None:
                 break
-            hands.tick((int(due_at) - hands()) / SECOND)
+            clock.tick((int(due_at) - clock()) / SECOND)
 
-    assert box.mails == []
+    assert server.mails == []
     assert "554" in str(error)
-    assert 20 * 3600 < (hands() - began) / SECOND < 26 * 3600
+    assert 20 * 3600 < (clock() - began) / SECOND < 26 * 3600
 
 
-def test_a_question_to_a_person_can_be_mailed(make_app: Maker) -> None:
-    with taking_mail() as box:
-        app = make_app(mailing(box.port, ", email_on: [review]"))
+def test_an_open_review_can_be_mailed(make_app: Maker) -> None:
+    with mail_server() as server:
+        app = make_app(mailing(server.port, ", email_on: [review]"))
         app.database.run(
             "INSERT INTO effects (record_id, version, kind, payload, created_at) VALUES ('CO_1', 3, 'ask',"
             """ '{"type":"ask","record_id":"CO_1","version":3,"review":"approval","deadline":null}', 1)"""
@@ -230,8 +239,8 @@ def test_a_question_to_a_person_can_be_mailed(make_app: Maker) -> None:
 
         deliver(app)
 
-    assert box.subjects == ["[Stateward] CO_1 asks for a review"]
-    assert "review   approval" in box.texts[0]
+    assert server.subjects == ["[Stateward] CO_1 needs review"]
+    assert "review   approval" in server.texts[0]
 
 
 # Over the wire
@@ -247,83 +256,89 @@ def context(authority: Authority, name: str) -> ssl.SSLContext:
 def test_password_and_mail_travel_under_tls(tmp_path: Path, scheme: str) -> None:
     authority = Authority(tmp_path)
     tls = context(authority, "127.0.0.1")
-    with taking_mail(tls=tls, is_tls_from_the_start=scheme == "smtps", needs_login=True) as box:
+    with mail_server(tls=tls, is_tls_from_the_start=scheme == "smtps", needs_login=True) as server:
         mailer = Mailer(
-            f"{scheme}://ann:ge%25heim%40@127.0.0.1:{box.port}", ca_file=str(authority.file)
+            f"{scheme}://ann:ge%25heim%40@127.0.0.1:{server.port}", ca_file=str(authority.file)
         )
 
-        assert mailer.send(composed([a_letter()], BOX, now=NOW)) is None
+        assert mailer.send(compose([an_alert()], ADDRESSES, now=NOW)) is None
 
-    assert box.logins == [("ann", True)]
-    assert box.was_secret == [True]
+    assert server.logins == [("ann", True)]
+    assert server.was_encrypted == [True]
 
 
-def test_a_wrong_password_is_told_without_the_password(tmp_path: Path) -> None:
+def test_a_wrong_password_is_reported_without_the_password(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
-    with taking_mail(tls=context(authority, "127.0.0.1"), needs_login=True) as box:
-        mailer = Mailer(f"smtp://ann:geheimnis@127.0.0.1:{box.port}", ca_file=str(authority.file))
+    with mail_server(tls=context(authority, "127.0.0.1"), needs_login=True) as server:
+        mailer = Mailer(
+            f"smtp://ann:geheimnis@127.0.0.1:{server.port}", ca_file=str(authority.file)
+        )
 
-        said = mailer.send(composed([a_letter()], BOX, now=NOW))
+        error = mailer.send(compose([an_alert()], ADDRESSES, now=NOW))
 
-    assert said is not None
-    assert "535" in said
-    assert "geheimnis" not in said
-    assert box.mails == []
-
-
-def test_a_server_that_is_not_who_it_says_gets_nothing(tmp_path: Path) -> None:
-    with taking_mail(tls=context(Authority(tmp_path), "127.0.0.1")) as box:
-        said = Mailer(f"smtp://127.0.0.1:{box.port}").send(composed([a_letter()], BOX, now=NOW))
-
-    assert said is not None
-    assert "certificate" in said
-    assert box.mails == []
+    assert error is not None
+    assert "535" in error
+    assert "geheimnis" not in error
+    assert server.mails == []
 
 
-def test_a_password_is_not_sent_to_a_far_server_without_tls(
+def test_a_server_with_a_wrong_certificate_gets_nothing(tmp_path: Path) -> None:
+    with mail_server(tls=context(Authority(tmp_path), "127.0.0.1")) as server:
+        error = Mailer(f"smtp://127.0.0.1:{server.port}").send(
+            compose([an_alert()], ADDRESSES, now=NOW)
+        )
+
+    assert error is not None
+    assert "certificate" in error
+    assert server.mails == []
+
+
+def test_a_password_is_not_sent_to_a_remote_server_without_tls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with taking_mail() as box:
-        mailer = Mailer(f"smtp://ann:geheim@127.0.0.1:{box.port}")
-        monkeypatch.setattr("stateward.notifications.smtp._is_own", lambda _: False)
+    with mail_server() as server:
+        mailer = Mailer(f"smtp://ann:geheim@127.0.0.1:{server.port}")
+        monkeypatch.setattr("stateward.notifications.email._is_loopback", lambda _: False)
 
-        said = mailer.send(composed([a_letter()], BOX, now=NOW))
+        error = mailer.send(compose([an_alert()], ADDRESSES, now=NOW))
 
-    assert said is not None
-    assert "the password is not sent without" in said
-    assert box.logins == []
+    assert error is not None
+    assert "the password is not sent without" in error
+    assert server.logins == []
 
 
-def test_nobody_there_is_a_failure_with_a_sentence() -> None:
-    said = Mailer("smtp://127.0.0.1:9", timeout_s=1).send(composed([a_letter()], BOX, now=NOW))
+def test_a_server_that_does_not_listen_is_a_failure_with_a_reason() -> None:
+    error = Mailer("smtp://127.0.0.1:9", timeout_s=1).send(
+        compose([an_alert()], ADDRESSES, now=NOW)
+    )
 
-    assert said is not None
-    assert said.startswith("127.0.0.1:9: ")
+    assert error is not None
+    assert error.startswith("127.0.0.1:9: ")
 
 
 # What it says
 
 
-def test_what_a_stranger_wrote_cannot_forge_a_header() -> None:
-    letter = a_letter(error_code="X\r\nBcc: evil@example.com", error_message="a\nb")
+def test_text_from_a_document_cannot_forge_a_header() -> None:
+    alert = an_alert(error_code="X\r\nBcc: evil@example.com", error_message="a\nb")
 
-    mail = composed([letter], BOX, now=NOW)
+    mail = compose([alert], ADDRESSES, now=NOW)
 
     assert mail["Bcc"] is None
-    assert mail["Subject"] == "[Stateward] UL_1 given up: X Bcc: evil@example.com"
+    assert mail["Subject"] == "[Stateward] UL_1 retries used up: X Bcc: evil@example.com"
 
 
-def test_the_same_letters_have_the_same_message_id() -> None:
-    one, again = (composed([a_letter(1), a_letter(2)], BOX, now=NOW + n) for n in range(2))
+def test_the_same_alerts_have_the_same_message_id() -> None:
+    one, again = (compose([an_alert(1), an_alert(2)], ADDRESSES, now=NOW + n) for n in range(2))
 
     assert one["Message-ID"] == again["Message-ID"]
-    assert one["Message-ID"] != composed([a_letter(1)], BOX, now=NOW)["Message-ID"]
+    assert one["Message-ID"] != compose([an_alert(1)], ADDRESSES, now=NOW)["Message-ID"]
 
 
 def test_a_long_digest_says_how_much_it_leaves_out() -> None:
-    mail = composed([a_letter(n) for n in range(150)], BOX, now=NOW)
+    mail = compose([an_alert(n) for n in range(150)], ADDRESSES, now=NOW)
 
-    assert "150 things need a look." in mail.get_content()
+    assert "150 alerts." in mail.get_content()
     assert "… and 50 more" in mail.get_content()
 
 
@@ -340,31 +355,31 @@ def test_a_long_digest_says_how_much_it_leaves_out() -> None:
         (1, [900] * 5, [1], None),
     ],
 )
-def test_when_news_is_gathered(
+def test_when_alerts_are_collected(
     waiting: int, sent_ago_s: list[int], mails: list[int], later_s: int | None
 ) -> None:
     sent = [NOW - each * SECOND for each in sent_ago_s]
 
-    planned_mails, later = planned(
-        [a_letter(n) for n in range(waiting)], sent=sent, over=5, window_s=900, now=NOW
+    planned, later = plan_emails(
+        [an_alert(n) for n in range(waiting)], sent=sent, over=5, window_s=900, now=NOW
     )
 
-    assert [len(each) for each in planned_mails] == mails
+    assert [len(each) for each in planned] == mails
     assert later == (None if later_s is None else NOW + later_s * SECOND)
 
 
 def test_an_address_that_is_gone_is_mailed_without_its_path(
     make_app: Maker, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with taking_mail() as box, receiving(then=410) as receiver:
-        app = make_app(mailing(box.port, ", webhook_allow: [127.0.0.1]"))
+    with mail_server() as server, receiving(then=410) as receiver:
+        app = make_app(mailing(server.port, ", webhook_allow: [127.0.0.1]"))
         url = receiver.url + "?token=geheim"
         app.notifications.add(url, events=["*"], actor="person:ann")
         app.coordinator.submit([Submission(machine="upload", actor="person:ann")] * 3)
 
         deliver(app)
 
-    (mail,) = box.mails
-    assert "webhook trouble" in mail["Subject"]
+    (mail,) = server.mails
+    assert "webhook failing" in mail["Subject"]
     assert "it answered 410: gone" in mail.get_content()
     assert "geheim" not in mail.get_content() + capfd.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from stateward.app import App
 from stateward.core.errors import InvalidRequest, UnknownName
-from tests.notifications.conftest import LOOPBACK, Hands, Maker, deliver, on_each_store
+from tests.notifications.conftest import LOOPBACK, Maker, ManualClock, deliver, on_each_store
 from tests.notifications.deliveries import SLOWLY, opened
 from tests.notifications.receivers import Answer, receiving
 
@@ -63,14 +63,14 @@ def test_an_endpoint_that_is_added_while_a_notifier_runs_misses_nothing(
 
 @on_each_store
 def test_an_endpoint_that_is_gone_is_disabled_and_what_waited_for_it_is_dead(
-    make_app: Maker, hands: Hands
+    make_app: Maker, clock: ManualClock
 ) -> None:
-    app = make_app(SLOWLY, clock=hands)
+    app = make_app(SLOWLY, clock=clock)
     with receiving(500, 500, 500, 410) as receiver:
         webhook = app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app, 3)
         deliver(app)
-        hands.tick(1)
+        clock.tick(1)
         opened(app)
 
         deliver(app)
@@ -89,8 +89,8 @@ def test_an_endpoint_that_is_gone_is_disabled_and_what_waited_for_it_is_dead(
 
 
 @on_each_store
-def test_who_asks_for_a_pause_gets_one(make_app: Maker, hands: Hands) -> None:
-    app = make_app(SLOWLY, clock=hands)
+def test_who_asks_for_a_pause_gets_one(make_app: Maker, clock: ManualClock) -> None:
+    app = make_app(SLOWLY, clock=clock)
     busy = Answer(429, headers=(("Retry-After", "1000"),))
     with receiving(busy) as receiver:
         app.notifications.add(receiver.url, events=["*"], actor="person:ann")
@@ -98,11 +98,11 @@ def test_who_asks_for_a_pause_gets_one(make_app: Maker, hands: Hands) -> None:
         deliver(app)
         opened(app, 2)
 
-        hands.tick(990)
+        clock.tick(990)
         deliver(app)
         assert len(receiver.posts) == 1
 
-        hands.tick(20)
+        clock.tick(20)
         deliver(app)
 
     assert len(receiver.posts) == 4

@@ -3,7 +3,7 @@
 import time
 
 from stateward.app import App
-from tests.notifications.conftest import LOOPBACK, Hands, Maker, deliver, on_each_store
+from tests.notifications.conftest import LOOPBACK, Maker, ManualClock, deliver, on_each_store
 from tests.notifications.deliveries import only, opened
 from tests.notifications.receivers import Answer, receiving
 
@@ -30,9 +30,9 @@ def test_two_notifiers_share_the_work(make_app: Maker) -> None:
 
 @on_each_store
 def test_what_a_dead_notifier_had_under_way_is_delivered_by_the_next(
-    make_app: Maker, hands: Hands
+    make_app: Maker, clock: ManualClock
 ) -> None:
-    app = make_app(clock=hands)
+    app = make_app(clock=clock)
     with receiving(Answer(204, wait_s=0.3)) as receiver:
         app.notifications.add(receiver.url, events=["*"], actor="person:ann")
         opened(app)
@@ -42,7 +42,7 @@ def test_what_a_dead_notifier_had_under_way_is_delivered_by_the_next(
         node.close()  # the receiver has it, and nobody wrote that down
 
         deliver(app)
-        hands.tick(60)
+        clock.tick(60)
         deliver(app)
 
     assert len(receiver.posts) == 2

@@ -1,4 +1,4 @@
-"""What the settings say of notices: read from where they stand, refused where they cannot be."""
+"""Settings of notifications: paths are relative to the file, impossible values are refused."""
 
 from pathlib import Path
 

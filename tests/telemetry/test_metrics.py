@@ -23,7 +23,7 @@ from stateward.telemetry.metrics import (
     METRICS,
     Family,
     Histogram,
-    exposed,
+    exposition,
 )
 from stateward.transport import WorkerInfo
 from tests.telemetry.conftest import Maker, on_each_store
@@ -193,9 +193,9 @@ def test_depth_and_age_of_the_queue_are_told_by_priority(make_app: Maker) -> Non
 def test_a_machine_is_told_of_where_its_settings_say_so_with_the_labels_they_choose(
     make_app: Maker,
 ) -> None:
-    assert not make_app("profile: personal").monitor.is_wanted
+    assert not make_app("profile: personal").monitor.is_enabled
     app = make_app("profile: enterprise\nupload_record: {metrics: {labels: [status]}}")
-    assert app.monitor.is_wanted
+    assert app.monitor.is_enabled
     for kind in ("a", "b"):
         app.submit(STATEMENT + kind.encode(), labels={"source_type": kind})
     app.run_until_idle()
@@ -211,7 +211,7 @@ def test_source_types_that_people_make_up_do_not_make_series_without_end(app: Ap
         (record_id,) = opened(app, labels={"source_type": f"kind {number}"})
         app.actions.act("cancel", record_id, actor="person:ann", reason=None)
         if number % 40 == 0:
-            app.monitor.follow()
+            app.monitor.update_counters()
 
     told = scraped(app)["upload_processing_duration_seconds"]
     counts = samples(told, f"{told.name}_count", "source_type")
@@ -236,13 +236,13 @@ def test_every_declared_metric_is_told_and_nothing_else(app: App) -> None:
 
     kinds = {each.name: each.type for each in scraped(app).values()}
 
-    declared = {metric.named("upload").removesuffix("_total"): metric.kind for metric in METRICS}
+    declared = {metric.name_for("upload").removesuffix("_total"): metric.kind for metric in METRICS}
     assert kinds == declared
 
 
 def test_names_follow_the_rules_of_prometheus() -> None:
     for metric in METRICS:
-        name = metric.named("upload")
+        name = metric.name_for("upload")
         assert (metric.kind == "counter") == name.endswith("_total")
         if "duration" in name or "latency" in name or "oldest" in name:
             assert name.endswith("_seconds")
@@ -275,7 +275,7 @@ hostile = st.text(max_size=30)
 def test_no_label_can_forge_a_line(one: str, other: str) -> None:
     family = Family(metric=metrics.RECORDS, samples={(one, other): 3})
 
-    text = exposed([family])
+    text = exposition([family])
 
     (parsed,) = text_string_to_metric_families(text)
     (sample,) = parsed.samples
@@ -289,7 +289,7 @@ def test_a_histogram_is_read_back_as_it_was(found: list[tuple[int, int]]) -> Non
     for bucket, count in found:
         histogram.add(bucket, count=count, total=count / 4)
 
-    text = exposed([Family(metric=metrics.ATTEMPT_TIME, samples={(): histogram})])
+    text = exposition([Family(metric=metrics.ATTEMPT_TIME, samples={(): histogram})])
 
     (parsed,) = text_string_to_metric_families(text)
     values = {(each.name, each.labels.get("le")): each.value for each in parsed.samples}

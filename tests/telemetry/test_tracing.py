@@ -14,7 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from stateward import telemetry
 from stateward.app import App
 from stateward.telemetry.tracing import (
-    Attempt,
+    TracedAttempt,
     is_traceparent,
     new_traceparent,
     trace_id,
@@ -118,8 +118,8 @@ def test_what_a_traceparent_is(text: str, *, is_right: bool) -> None:
 
 
 def test_a_record_without_a_trace_has_one_of_its_own() -> None:
-    def attempt(record_id: str, trace: str | None) -> Attempt:
-        return Attempt(
+    def attempt(record_id: str, trace: str | None) -> TracedAttempt:
+        return TracedAttempt(
             name="a.b", record_id=record_id, began=0, ended=1, trace=trace, facts={}, error=None
         )
 

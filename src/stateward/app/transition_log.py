@@ -27,7 +27,7 @@ class TransitionLog:
             if level is None:
                 level = self._settings.machine(record.machine).logging.level
                 self._levels[record.machine] = level
-            if telemetry.is_heard("info", at=level):
+            if telemetry.is_written("info", at=level):
                 machine = self._registry.exactly(transition.machine, transition.machine_version)
                 self._log.info(sentence(machine, transition), **self._facts(transition, record))
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from stateward.app import App
     from stateward.core.model import Micros
     from stateward.notifications import (
-        Attempt,
         Delivery,
-        State,
+        DeliveryAttempt,
+        DeliveryState,
         Webhook,
     )
 
@@ -199,7 +199,7 @@ def log(
     *,
     webhook_id: str | None,
     record_id: str | None,
-    state: "State | None",
+    state: "DeliveryState | None",
     message_id: str | None,
     limit: int,
 ) -> None:
@@ -332,7 +332,9 @@ def _show(context: CliContext, each: "Webhook", *, secret: str | None = None) ->
             write(f"{key:12} {shown}")
 
 
-def _plain_delivery(each: "Delivery", attempts: "list[Attempt] | None" = None) -> dict[str, object]:
+def _plain_delivery(
+    each: "Delivery", attempts: "list[DeliveryAttempt] | None" = None
+) -> dict[str, object]:
     import msgspec
 
     from stateward.core.model import to_iso
@@ -376,7 +378,9 @@ def _list_deliveries(context: CliContext, found: "list[Delivery]") -> None:
     write_table(("at", "state", "tries", "answer", "event", "message", "webhook", "why"), rows)
 
 
-def _show_delivery(context: CliContext, delivery: "Delivery", attempts: "list[Attempt]") -> None:
+def _show_delivery(
+    context: CliContext, delivery: "Delivery", attempts: "list[DeliveryAttempt]"
+) -> None:
     if context.is_for_programs:
         context.emit(_plain_delivery(delivery, attempts))
         return

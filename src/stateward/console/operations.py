@@ -24,7 +24,7 @@ from stateward.core.model import (
     clean_text,
 )
 from stateward.engine.system import is_alive
-from stateward.notifications import Attempt, Delivery, Webhook
+from stateward.notifications import Delivery, DeliveryAttempt, Webhook
 from stateward.server import machines, webhooks
 from stateward.server.auth import (
     Asked,
@@ -190,7 +190,7 @@ async def delivery(
     """One message with everything that was sent and answered."""
     caller = caller_of(request)
 
-    def look_(app: App) -> tuple[Delivery, list[Attempt]]:
+    def look_(app: App) -> tuple[Delivery, list[DeliveryAttempt]]:
         webhooks.seen(app, caller, webhook_id)
         return app.notifications.delivery(webhook_id, message_id)
 

@@ -1,7 +1,7 @@
-"""What Prometheus is told: counts that follow from the log, and gauges read when somebody asks.
+"""The metrics that `GET /metrics` serves: counters that are derived from the history, and gauges read on request.
 
-All of it comes from the database, so that any process gives the same answer, and several may be asked. Machines are
-told of where their settings say so, with the labels that they choose. It writes nothing but the counters.
+All of it comes from the database, so that every process gives the same answer. A machine is included where its settings
+enable metrics, with the labels that they choose. Nothing is written but the counters.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,11 +28,11 @@ from stateward.storage.database import Database
 from stateward.telemetry import metrics
 from stateward.telemetry.metrics import Family, Histogram, Metric
 
-BATCHES_MAX = 40
+BATCHES_MAX = 40  # of 500 transitions: a scrape after a long pause stays within its timeout
 
 Samples = dict[tuple[str, ...], "float | Histogram"]
 
-# From the counters: metric, name there, and the labels there after the machine.
+# Metric, name among the counters, and the labels that are stored there after the machine.
 _OF_MACHINES: tuple[tuple[Metric, str, tuple[str, ...]], ...] = (
     (metrics.PROCESSING, DURATIONS, ("status", "source_type")),
     (metrics.WHOLE, WHOLE, ("status", "source_type")),
@@ -47,7 +47,7 @@ _OF_ALL: tuple[tuple[Metric, str], ...] = (
 
 
 class Monitor:
-    """The numbers of one installation."""
+    """The metrics of one installation."""
 
     def __init__(
         self,
@@ -66,34 +66,34 @@ class Monitor:
         self._counters = Counters(database)
 
     @property
-    def is_wanted(self) -> bool:
-        """Whether the settings of any machine want metrics."""
-        return any(self._wanted())
+    def is_enabled(self) -> bool:
+        """Whether the settings of any machine enable metrics."""
+        return any(self._enabled())
 
-    def _wanted(self) -> Iterator[Machine]:
+    def _enabled(self) -> Iterator[Machine]:
         return (
             each for each in self._machines() if self._settings.machine(each.name).metrics.enabled
         )
 
     def text(self) -> str:
-        """All numbers, as of now."""
-        self.follow()
-        wanted = list(self._wanted())
-        names = {each.name for each in wanted}
+        """All metrics, as of now."""
+        self.update_counters()
+        machines = list(self._enabled())
+        names = {each.name for each in machines}
         counters = self._counters.all()
         families = [
-            *(family for machine in wanted for family in self._of_machine(machine.name, counters)),
-            *(_of_all(metric, name, counters, names) for metric, name in _OF_ALL),
-            *self._of_records(wanted),
+            *(each for machine in machines for each in self._of_machine(machine.name, counters)),
+            *(_of_machines(metric, name, counters, names) for metric, name in _OF_ALL),
+            *self._of_records(machines),
             *self._of_service(),
-            *_of_notices(counters),
+            *_of_attempts(counters),
             *self._of_deliveries(),
             Family(metric=metrics.BUILD, samples={(self._version,): 1}),
         ]
-        return metrics.exposed(families)
+        return metrics.exposition(families)
 
-    def follow(self, *, batches_max: int = BATCHES_MAX) -> bool:
-        """Count what is new in the log, a batch a transaction; whether something may be left for the next time."""
+    def update_counters(self, *, batches_max: int = BATCHES_MAX) -> bool:
+        """Count the new transitions, each batch in its own transaction; whether some may be left."""
         ends = {
             (machine.name, state.name)
             for machine in self._machines()
@@ -102,24 +102,23 @@ class Monitor:
         }
         return all(self._counters.follow(ends=ends) for _ in range(batches_max))
 
-    # Of one machine
-
     def _of_machine(self, machine: str, counters: Sequence[CounterValue]) -> Iterator[Family]:
         chosen = self._settings.machine(machine).metrics.labels
         for metric, name, stored in _OF_MACHINES:
             labels = tuple(label for label in metric.labels if label in chosen)
             places = [stored.index(label) for label in labels]
             own = (each for each in counters if each.metric == name and each.labels[0] == machine)
-            samples = _summed(
+            samples = _sum_by_labels(
                 metric, ((tuple(each.labels[1 + n] for n in places), each) for each in own)
             )
             yield Family(metric=metric, samples=samples, machine=machine, labels=labels)
 
-    # Gauges
-
-    def _of_records(self, wanted: Sequence[Machine]) -> Iterator[Family]:
-        names = {each.name for each in wanted}
-        records: Samples = {(each.name, state.name): 0 for each in wanted for state in each.states}
+    def _of_records(self, machines: Sequence[Machine]) -> Iterator[Family]:
+        names = {each.name for each in machines}
+        # Every status, also with no record in it: a series that vanishes looks like a failed scrape.
+        records: Samples = {
+            (each.name, state.name): 0 for each in machines for state in each.states
+        }
         for machine, status, count in self._database.rows(
             "SELECT machine, status, count(*) FROM records GROUP BY machine, status"
         ):
@@ -142,6 +141,7 @@ class Monitor:
                 age[labels] = _seconds(now, oldest)
         yield Family(metric=metrics.QUEUE_DEPTH, samples=depth)
         yield Family(metric=metrics.QUEUE_AGE, samples=age)
+        # A record is due when its lease ends; only after another one is no coordinator about to act.
         overdue = now - round(2 * self._settings.worker.lease_seconds * SECOND)
         stuck: Samples = {(name,): 0 for name in names}
         for machine, count in self._database.rows(
@@ -155,7 +155,7 @@ class Monitor:
     def _of_service(self) -> Iterator[Family]:
         for metric, table in (
             (metrics.WORKERS, "workers"),
-            (metrics.UNDER_WAY, "work"),
+            (metrics.WORK_RUNNING, "work"),
             (metrics.EVENTS, "events"),
         ):
             yield _one(metric, self._count(table))
@@ -179,46 +179,50 @@ class Monitor:
         yield _one(metrics.DELIVERIES_PENDING, int(pending or 0))
         yield _one(metrics.DELIVERIES_AGE, _seconds(self._clock(), oldest))
         yield _one(metrics.DELIVERIES_DEAD, self._count("deliveries WHERE state = 'dead'"))
-        yield _one(metrics.LETTERS, self._count("letters WHERE due_at IS NOT NULL"))
+        yield _one(metrics.ALERTS_PENDING, self._count("alerts WHERE due_at IS NOT NULL"))
 
     def _count(self, rows: str) -> int:
         ((count,),) = self._database.rows(f"SELECT count(*) FROM {rows}")
         return int(count or 0)
 
 
-def _of_all(
+def _of_machines(
     metric: Metric, name: str, counters: Sequence[CounterValue], machines: set[str]
 ) -> Family:
     own = (each for each in counters if each.metric == name and each.labels[0] in machines)
-    return Family(metric=metric, samples=_summed(metric, ((each.labels, each) for each in own)))
+    return Family(
+        metric=metric, samples=_sum_by_labels(metric, ((each.labels, each) for each in own))
+    )
 
 
-def _of_notices(counters: Sequence[CounterValue]) -> Iterator[Family]:
+def _of_attempts(counters: Sequence[CounterValue]) -> Iterator[Family]:
     for metric, name, outcomes in (
         (metrics.ATTEMPTS, DELIVERIES, ("delivered", "failed", "dead")),
         (metrics.MAILS, MAILS, ("sent", "failed", "dead")),
     ):
         own = (each for each in counters if each.metric == name)
         none: Samples = {(outcome,): 0 for outcome in outcomes}
-        samples = none | _summed(metric, ((each.labels, each) for each in own))
+        samples = none | _sum_by_labels(metric, ((each.labels, each) for each in own))
         yield Family(metric=metric, samples=samples)
     own = (each for each in counters if each.metric == ATTEMPT_TIMES)
-    samples = _summed(metrics.ATTEMPT_TIME, ((each.labels, each) for each in own))
+    samples = _sum_by_labels(metrics.ATTEMPT_TIME, ((each.labels, each) for each in own))
     yield Family(metric=metrics.ATTEMPT_TIME, samples=samples)
 
 
-def _summed(metric: Metric, found: Iterable[tuple[tuple[str, ...], CounterValue]]) -> Samples:
-    """Counters by their labels; those that differ only in a label that is left out are one."""
+def _sum_by_labels(
+    metric: Metric, found: Iterable[tuple[tuple[str, ...], CounterValue]]
+) -> Samples:
+    """Counters by their labels; those that differ only in a label that is left out are added up."""
     samples: Samples = {}
-    for labels, tally in found:
+    for labels, counter in found:
         if metric.kind == "histogram":
             histogram = samples.setdefault(labels, Histogram(BUCKETS_S))
             assert isinstance(histogram, Histogram)  # noqa: S101 - all samples of a metric are alike
-            histogram.add(tally.bucket, count=tally.count, total=tally.total / SECOND)
+            histogram.add(counter.bucket, count=counter.count, total=counter.total / SECOND)
         else:
             before = samples.get(labels, 0)
             assert not isinstance(before, Histogram)  # noqa: S101 - the same
-            samples[labels] = before + tally.count
+            samples[labels] = before + counter.count
     return samples
 
 

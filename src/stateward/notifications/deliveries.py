@@ -1,4 +1,4 @@
-"""A delivery and its attempts: what they are, and how they stand in the database."""
+"""A delivery and its attempts: what they are, and how they are stored."""
 
 from typing import Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from stateward.notifications.endpoints import Webhook
 from stateward.notifications.sending import HIDDEN, WebhookResponse
 from stateward.storage.database import Row, Table
 
-State: TypeAlias = Literal["pending", "delivered", "dead"]
+DeliveryState: TypeAlias = Literal["pending", "delivered", "dead"]
 
 DELIVERIES = Table(
     "deliveries",
@@ -32,7 +32,7 @@ DELIVERIES = Table(
     },
     key=("webhook_id", "message_id"),
 )
-# What an attempt changes.
+# The key, and what an attempt changes.
 OUTCOMES = Table(
     "deliveries",
     {
@@ -61,30 +61,34 @@ ATTEMPTS = Table(
     },
     key=("webhook_id", "message_id", "attempt"),
 )
+ATTEMPT_COLUMNS = tuple(ATTEMPTS.columns)[2:]  # without the key of the delivery
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """One message on its way to one endpoint. `attempts` counts all, `tries` those since it was last replayed."""
+    """One message to one endpoint. `attempts` counts all of them, `tries` those since it was last replayed.
+
+    `due_at` is the time of the next attempt; None once the delivery has ended, as delivered or as a dead letter.
+    """
 
     webhook_id: str
     message_id: str
     type: str
-    record_id: str | None
-    version: int | None
+    record_id: str | None = None
+    version: int | None = None
     body: str
-    trace: str | None
+    trace: str | None = None
     created_at: Micros
-    state: State
-    attempts: int
-    tries: int
+    state: DeliveryState = "pending"
+    attempts: int = 0
+    tries: int = 0
     due_at: Micros | None
-    ended_at: Micros | None
-    status: int | None
-    error: str | None
+    ended_at: Micros | None = None
+    status: int | None = None
+    error: str | None = None
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """What was sent once, and what was answered."""
 
     attempt: int
@@ -99,52 +103,49 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     response_body: str
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery that was tried: with which headers, when, and what came of it."""
+class FinishedAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt that is over and not yet stored."""
 
     delivery: Delivery
     webhook: Webhook
     at: Micros
     headers: dict[str, str]
-    answer: WebhookResponse
+    response: WebhookResponse
 
 
 def delivery_row(delivery: Delivery) -> Row:
-    """As it is written."""
+    """A delivery as it is stored."""
     return tuple(getattr(delivery, name) for name in DELIVERIES.columns)
 
 
 def delivery_of(row: Row) -> Delivery:
-    """As it is read."""
+    """A delivery as it was stored."""
     return Delivery(**dict(zip(DELIVERIES.columns, row, strict=True)))  # type: ignore[arg-type]
 
 
-def attempt_row(sent: Sent) -> Row:
-    """An attempt as it is written: nobody who reads it can sign with it."""
-    shown = {
-        name: HIDDEN if name == "webhook-signature" else value
-        for name, value in sent.headers.items()
-    }
-    answer = sent.answer
+def attempt_row(attempt: FinishedAttempt) -> Row:
+    """An attempt as it is stored: without the signature, which is valid for some minutes yet."""
+    headers = attempt.headers | {"webhook-signature": HIDDEN}
+    response = attempt.response
     return (
-        sent.delivery.webhook_id,
-        sent.delivery.message_id,
-        sent.delivery.attempts,
-        sent.at,
-        answer.duration_ms,
-        sent.webhook.url,
-        answer.address,
-        msgspec.json.encode(shown).decode(),
-        answer.status,
-        answer.error,
-        msgspec.json.encode(answer.headers).decode(),
-        answer.body,
+        attempt.delivery.webhook_id,
+        attempt.delivery.message_id,
+        attempt.delivery.attempts,
+        attempt.at,
+        response.duration_ms,
+        attempt.webhook.url,
+        response.address,
+        msgspec.json.encode(headers).decode(),
+        response.status,
+        response.error,
+        msgspec.json.encode(response.headers).decode(),
+        response.body,
     )
 
 
-def attempt_of(row: Row) -> Attempt:
-    """An attempt as it is read, without the names of its delivery."""
-    values = dict(zip(list(ATTEMPTS.columns)[2:], row, strict=True))
+def attempt_of(row: Row) -> DeliveryAttempt:
+    """An attempt as it was stored, from `ATTEMPT_COLUMNS`."""
+    values = dict(zip(ATTEMPT_COLUMNS, row, strict=True))
     for name in ("request_headers", "response_headers"):
         values[name] = _decode_headers(str(values[name]))  # type: ignore[assignment]
-    return Attempt(**values)  # type: ignore[arg-type]
+    return DeliveryAttempt(**values)  # type: ignore[arg-type]

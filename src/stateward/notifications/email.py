@@ -1,171 +1,208 @@
-"""Mail that is to be written to the admin: one letter an occurrence, many of them together in one mail.
+"""Email to the administrator: the text of an alert or a digest, and its delivery by SMTP.
 
-A letter is written down in the transaction that settles the effect it follows from, and sent until it is accepted or a
-day of attempts is over. Sending is at least once; a mail that is sent twice has the same Message-ID both times.
+`smtps://` is TLS from the first byte. `smtp://` changes to TLS (STARTTLS) where the server offers it, and a password is
+never sent without it. An email holds ids, codes and error messages, never what a document says.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+import smtplib
+import ssl
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import default
+from email.utils import format_datetime
+from hashlib import sha256
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from stateward.core.model import SECOND, Fields, Micros
-from stateward.storage.database import Database, Row, Table
+from stateward.core.model import SECOND, Micros, clean_text, to_iso
+from stateward.notifications.alerts import Alert, Topic
 
-Topic: TypeAlias = Literal["exhausted", "failed", "stuck", "review", "webhook"]
-LETTERS_MAX = 200
-BACKOFF_S = (60.0, 300.0, 900.0, 3600.0, 10_800.0, 21_600.0, 43_200.0)
+TIMEOUT_S = 30.0
+ALERTS_LISTED_MAX = 100
+SUBJECT_CHARS_MAX = 150
+LINE_CHARS_MAX = 250  # longer than any subject, so that it is not folded before its first word
+MESSAGE_CHARS_MAX = 500
+ERROR_CHARS_MAX = 500
+PORTS = {"smtp": 25, "smtps": 465}
 
-LETTERS = Table(
-    "letters",
-    {
-        "id": "text",
-        "topic": "text",
-        "record_id": "text",
-        "machine": "text",
-        "facts": "json",
-        "created_at": "bigint",
-        "attempts": "bigint",
-        "due_at": "bigint",
-        "sent_at": "bigint",
-        "error": "text",
-    },
-    key=("id",),
-)
-OUTCOMES = Table(
-    "letters",
-    {name: LETTERS.columns[name] for name in ("id", "attempts", "due_at", "sent_at", "error")},
-    key=("id",),
-)
-_COLUMNS = ", ".join(LETTERS.columns)
-_decode_fields = msgspec.json.Decoder(Fields).decode
+# For each topic: the words of the subject, and the end of the first sentence.
+WORDING: dict[Topic, tuple[str, str]] = {
+    "exhausted": (
+        "retries used up",
+        "has used up its retries and stays failed until a person acts",
+    ),
+    "failed": ("failed", "failed with an error that a retry cannot mend, and waits for a person"),
+    "stuck": ("stuck", "did not finish in time"),
+    "review": ("needs review", "waits for a person to decide"),
+    "webhook": ("webhook failing", "does not accept webhooks"),
+}
 
 
-class Email(msgspec.Struct, frozen=True, kw_only=True):
-    """News for the admin. The id is made of what it is about, so that it is written once."""
+class EmailAddresses(msgspec.Struct, frozen=True, kw_only=True):
+    """Sender and recipient, and the public URL of the service for links."""
 
-    id: str
-    topic: Topic
-    record_id: str
-    machine: str
-    facts: Fields
-    created_at: Micros
-    attempts: int = 0
-    due_at: Micros | None = None
-    sent_at: Micros | None = None
-    error: str | None = None
+    sender: str
+    recipient: str
+    public_url: str | None = None
 
 
-def letter_id(record_id: str, version: int, topic: str) -> str:
-    """One occurrence, one id."""
-    return f"{record_id}:{version}:{topic}"
+class Mailer:
+    """Sends emails through one server."""
 
+    def __init__(
+        self, smtp_url: str, *, ca_file: str | None = None, timeout_s: float = TIMEOUT_S
+    ) -> None:
+        parts = urlsplit(smtp_url)
+        self._is_tls = parts.scheme == "smtps"
+        self._host = parts.hostname or ""
+        self._port = parts.port or PORTS[parts.scheme]
+        self._user, self._password = unquote(parts.username or ""), unquote(parts.password or "")
+        self._ca_file = ca_file
+        self._timeout_s = timeout_s
 
-class EmailQueue:
-    """The table of letters."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def add(self, letters: Iterable[Email], *, now: Micros) -> int:
-        """Keep letters until they are sent; how many are new."""
-        rows = [_row(msgspec.structs.replace(each, due_at=now)) for each in letters]
-        return sum(self._database.insert_new(LETTERS, rows)) if rows else 0
-
-    def next_at(self) -> Micros | None:
-        """When the next attempt is due."""
-        ((at,),) = self._database.rows("SELECT min(due_at) FROM letters WHERE due_at IS NOT NULL")
-        return None if at is None else int(at)
-
-    def take(self, *, now: Micros, until: Micros, limit: int = LETTERS_MAX) -> list[Email]:
-        """EmailQueue whose time has come, ours until then; oldest first."""
-        with self._database.transaction():
-            found = self._database.rows(
-                f"SELECT {_COLUMNS} FROM letters WHERE due_at <= :now ORDER BY due_at"
-                f" LIMIT :limit{self._database.skip_locked}",
-                now=now,
-                limit=limit,
-            )
-            taken = [
-                msgspec.structs.replace(each, attempts=each.attempts + 1, due_at=until)
-                for each in map(_letter, found)
-            ]
-            self._write(taken, [each.attempts - 1 for each in taken])
-            return sorted(taken, key=lambda each: (each.created_at, each.id))
-
-    def put_off(self, letters: Sequence[Email], *, until: Micros) -> None:
-        """Send these later, together with what comes meanwhile; that is no failure."""
-        later = [
-            msgspec.structs.replace(each, attempts=each.attempts - 1, due_at=until)
-            for each in letters
-        ]
-        self._write(later, [each.attempts for each in letters])
-
-    def settle(self, letters: Sequence[Email], *, error: str | None, now: Micros) -> bool:
-        """Write down what came of a mail; whether these letters are done with."""
-        if error is None:
-            settled = [
-                msgspec.structs.replace(each, due_at=None, sent_at=now, error=None)
-                for each in letters
-            ]
-        else:
-            settled = [
-                msgspec.structs.replace(each, due_at=_again_at(each, now), error=error)
-                for each in letters
-            ]
-        self._write(settled, [each.attempts for each in letters])
-        return all(each.due_at is None for each in settled)
-
-    def sent_since(self, since: Micros) -> list[Micros]:
-        """When letters were sent, of late; those of one mail count once."""
-        found = self._database.rows(
-            "SELECT DISTINCT sent_at FROM letters WHERE sent_at >= :since ORDER BY sent_at LIMIT 1000",
-            since=since,
-        )
-        return [int(at or 0) for (at,) in found]
-
-    def prune(self, *, before: Micros) -> int:
-        """Forget letters that were sent long ago."""
-        return self._database.run("DELETE FROM letters WHERE sent_at < :before", before=before)
-
-    def _write(self, letters: Sequence[Email], attempts: Sequence[int]) -> None:
-        rows: list[Row] = [
-            (each.id, each.attempts, each.due_at, each.sent_at, each.error) for each in letters
-        ]
-        if rows:
-            self._database.update(OUTCOMES, rows, expected="attempts", column=list(attempts))
-
-
-def planned(
-    letters: Sequence[Email], *, sent: Sequence[Micros], over: int, window_s: float, now: Micros
-) -> tuple[list[Sequence[Email]], Micros | None]:
-    """Which letters go together in one mail; or, when there were too many mails of late, when to look again.
-
-    Up to `over` mails within the window, each letter is a mail of its own. Beyond that they are gathered: one mail
-    with all of them, and the next one a window later.
-    """
-    if not letters:
-        return [], None
-    if len(sent) + len(letters) <= over:
-        return [[each] for each in letters], None
-    if len(sent) < over or now >= sent[-1] + round(window_s * SECOND):
-        return [letters], None
-    return [], sent[-1] + round(window_s * SECOND)
-
-
-def _again_at(letter: Email, now: Micros) -> Micros | None:
-    if letter.attempts > len(BACKOFF_S):
+    def send(self, message: EmailMessage) -> str | None:
+        """Send it; the reason why that failed, or None. No reason contains the password."""
+        try:
+            with self._connect() as server:
+                server.send_message(message)
+        except (OSError, smtplib.SMTPException, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            if self._password:
+                reason = reason.replace(self._password, "***")
+            return clean_text(f"{self._host}:{self._port}: {reason}", chars_max=ERROR_CHARS_MAX)
         return None
-    return now + round(BACKOFF_S[letter.attempts - 1] * SECOND)
+
+    def _connect(self) -> smtplib.SMTP:
+        context = ssl.create_default_context()
+        if self._ca_file is not None:
+            context.load_verify_locations(self._ca_file)
+        if self._is_tls:
+            server: smtplib.SMTP = smtplib.SMTP_SSL(
+                self._host, self._port, timeout=self._timeout_s, context=context
+            )
+        else:
+            server = smtplib.SMTP(self._host, self._port, timeout=self._timeout_s)
+        try:
+            self._log_in(server, context)
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+    def _log_in(self, server: smtplib.SMTP, context: ssl.SSLContext) -> None:
+        server.ehlo_or_helo_if_needed()
+        is_encrypted = self._is_tls
+        if not is_encrypted and server.has_extn("starttls"):
+            server.starttls(context=context)
+            server.ehlo()  # the server may offer other extensions, such as AUTH, under TLS
+            is_encrypted = True
+        if self._user:
+            if not is_encrypted and not _is_loopback(self._host):
+                raise OSError(
+                    f"{self._host} offers no TLS, and the password is not sent without it; use smtps://"
+                )
+            server.login(self._user, self._password)
 
 
-def _row(letter: Email) -> Row:
-    values = msgspec.structs.asdict(letter)
-    values["facts"] = msgspec.json.encode(letter.facts).decode()
-    return tuple(values[name] for name in LETTERS.columns)
+def compose(alerts: Sequence[Alert], addresses: EmailAddresses, *, now: Micros) -> EmailMessage:
+    """One email about one alert, or a digest of many."""
+    message = EmailMessage(policy=default.clone(max_line_length=LINE_CHARS_MAX))
+    message["From"] = _address(addresses.sender)
+    message["To"] = _address(addresses.recipient)
+    message["Date"] = format_datetime(datetime.fromtimestamp(now // SECOND, UTC))
+    # Derived from the alerts: a mail server can recognise a repetition.
+    digest = sha256("\n".join(each.id for each in alerts).encode()).hexdigest()[:32]
+    message["Message-ID"] = f"<{digest}@{addresses.sender.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office reply, please
+    message["Subject"] = clean_text(_subject(alerts), chars_max=SUBJECT_CHARS_MAX)
+    is_one = len(alerts) == 1
+    message.set_content(_text(alerts[0], addresses) if is_one else _digest(alerts, addresses))
+    return message
 
 
-def _letter(row: Row) -> Email:
-    values = dict(zip(LETTERS.columns, row, strict=True))
-    values["facts"] = _decode_fields(str(values["facts"]))  # type: ignore[assignment]
-    return Email(**values)  # type: ignore[arg-type]
+def _address(text: str) -> Address:
+    name, _, domain = text.rpartition("@")
+    return Address(username=name, domain=domain)
+
+
+def _subject(alerts: Sequence[Alert]) -> str:
+    if len(alerts) == 1:
+        (alert,) = alerts
+        code = alert.facts.get("error_code")
+        words = f"{alert.record_id} {WORDING[alert.topic][0]}" + (f": {code}" if code else "")
+    else:
+        counts = Counter(WORDING[each.topic][0] for each in alerts)
+        words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    return _one_line(f"[Stateward] {words}")
+
+
+def _text(alert: Alert, addresses: EmailAddresses) -> str:
+    facts = alert.facts
+    errors = [
+        _one_line(str(facts[key])) for key in ("error_code", "error_message") if facts.get(key)
+    ]
+    shown = {
+        "status": facts.get("status"),
+        "error": ": ".join(errors),
+        "retries": facts.get("retry_count"),
+        "review": facts.get("review"),
+        "host": facts.get("url"),
+        "since": to_iso(alert.created_at),
+    }
+    lines = [f"{alert.record_id} ({alert.machine}) {WORDING[alert.topic][1]}.", ""]
+    lines += [
+        f"{key:8} {clean_text(str(value), chars_max=MESSAGE_CHARS_MAX)}"
+        for key, value in shown.items()
+        if value not in (None, "")
+    ]
+    lines.append("")
+    if alert.topic == "webhook":
+        lines += [
+            f"look:    stateward webhook show {alert.record_id}",
+            "         stateward webhook dead",
+        ]
+    else:
+        if addresses.public_url:
+            lines.append(f"open:    {addresses.public_url}/records/{alert.record_id}")
+        lines += [
+            f"look:    stateward explain {alert.record_id}",
+            f"retry:   stateward retry {alert.record_id}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _digest(alerts: Sequence[Alert], addresses: EmailAddresses) -> str:
+    causes = Counter(
+        (each.machine, WORDING[each.topic][0], str(each.facts.get("error_code") or ""))
+        for each in alerts
+    )
+    lines = [f"{len(alerts)} alerts.", ""]
+    lines += [
+        f"{count:6} {machine} {word} {code}".rstrip()
+        for (machine, word, code), count in causes.most_common()
+    ]
+    lines.append("")
+    for each in alerts[:ALERTS_LISTED_MAX]:
+        link = f"  {addresses.public_url}/records/{each.record_id}" if addresses.public_url else ""
+        lines.append(f"{to_iso(each.created_at)}  {each.record_id}  {WORDING[each.topic][0]}{link}")
+    if len(alerts) > ALERTS_LISTED_MAX:
+        lines.append(f"… and {len(alerts) - ALERTS_LISTED_MAX} more")
+    lines += ["", "causes:  stateward errors"]
+    return "\n".join(lines) + "\n"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether what is sent there does not leave this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

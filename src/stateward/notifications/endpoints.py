@@ -1,7 +1,7 @@
-"""Who is told over HTTP: the endpoints that people added, and those that the settings name.
+"""The endpoints that receive webhooks: those that users added, and those that the settings name.
 
-An endpoint hears of what happens after it was made. Its secret stands in the database, because every attempt is
-signed with it; it is shown to nobody but who asks for it by name. This room decides nothing about deliveries.
+An endpoint receives what happens after it was added. Its secret is stored in plain text, because every attempt is
+signed with it; only the operations that are asked for it return it. This module decides nothing about deliveries.
 """
 
 from base64 import b32hexencode
@@ -17,11 +17,13 @@ from stateward.notifications.messages import Content
 from stateward.notifications.signing import key_of
 from stateward.storage.database import Database, Row, Table
 
-WEBHOOKS_MAX = 1000
+WEBHOOKS_MAX = 1000  # all are read into memory, once a second
 EVENTS_MAX = 100
+FOLLOWER = "notifications"
 PREFIX = "WH"
 FROM_SETTINGS = "settings"
-NOT_DECLARED = "the settings no longer name it"
+# Stored as the reason, and compared when the settings name the endpoint again: do not reword it.
+NOT_IN_SETTINGS = "the settings no longer name it"
 
 WEBHOOKS = Table(
     "webhooks",
@@ -47,7 +49,10 @@ _decode_events = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """An endpoint: where, of what, how, and with which secrets. `since` is the place in the log it hears from."""
+    """An endpoint: its URL, its events, the form of messages, and the secrets that sign them.
+
+    It receives transitions with a sequence number above `since`, and none before `rests_until`.
+    """
 
     id: str
     url: str
@@ -64,16 +69,16 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     rests_until: Micros
 
     def secrets(self, now: Micros) -> list[str]:
-        """What to sign with: while a secret is replaced, with the old one too."""
-        is_both = self.old_secret is not None and now < (self.old_until or 0)
-        return [self.secret, self.old_secret] if is_both and self.old_secret else [self.secret]
+        """What to sign with: for a while after a rotation, with the previous secret too."""
+        is_rotating = now < (self.old_until or 0)
+        return [self.secret, self.old_secret] if self.old_secret and is_rotating else [self.secret]
 
     def __repr__(self) -> str:
         """Without the secrets."""
         return f"Webhook({self.id!r}, {self.url!r}, {', '.join(self.events)})"
 
 
-class Declared(msgspec.Struct, frozen=True, kw_only=True):
+class ConfiguredEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """An endpoint as the settings name it."""
 
     machine: str
@@ -84,9 +89,15 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The same at every start."""
+        """The same at every start: derived from the machine and the URL."""
         digest = sha256(f"{self.machine} {self.url}".encode()).digest()[:20]
         return f"{PREFIX}_{b32hexencode(digest).decode().lower()}"
+
+
+def last_sequence(database: Database) -> int:
+    """The sequence number of the latest transition."""
+    ((count,),) = database.rows("SELECT count FROM anchor WHERE one = 1")
+    return int(count or 0)
 
 
 class Endpoints:
@@ -103,8 +114,8 @@ class Endpoints:
         )
         return [_webhook(row) for row in found]
 
-    def named(self, webhook_id: str) -> Webhook:
-        """One endpoint, or a clear refusal."""
+    def get(self, webhook_id: str) -> Webhook:
+        """One endpoint; raises `UnknownName`."""
         found = self._database.rows(
             f"SELECT {_COLUMNS} FROM webhooks WHERE id = :id", id=webhook_id
         )
@@ -123,7 +134,7 @@ class Endpoints:
         origin: str,
         now: Micros,
     ) -> Webhook:
-        """One more endpoint. What it may not be told at is refused now, and again before each connection."""
+        """Add an endpoint. Its address is checked now, and again before each connection."""
         check_target(parse_url(url), self._allowed)
         key_of(secret)
         if not events or len(events) > EVENTS_MAX:
@@ -131,9 +142,11 @@ class Endpoints:
                 f"name 1 to {EVENTS_MAX} events, such as upload.normalized or upload.*"
             )
         with self._database.transaction():
-            # Who follows the log waits for us meanwhile, so that nothing passes by between `since` and the commit.
+            # The notifier locks the same row while it reads transitions, so that it cannot pass `since` before
+            # this endpoint is committed and visible to it.
             self._database.rows(
-                f"SELECT seq FROM followers WHERE name = 'notices'{self._database.for_update}"
+                f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
+                name=FOLLOWER,
             )
             if len(self.all()) >= WEBHOOKS_MAX:
                 raise InvalidRequest(f"there are {WEBHOOKS_MAX} webhooks already; remove some")
@@ -149,52 +162,48 @@ class Endpoints:
                 disabled_reason=None,
                 origin=origin,
                 created_at=now,
-                since=self._head(),
+                since=last_sequence(self._database),
                 rests_until=0,
             )
             self._database.insert(WEBHOOKS, [_row(webhook)])
         return webhook
 
-    def _head(self) -> int:
-        ((count,),) = self._database.rows("SELECT count FROM anchor WHERE one = 1")
-        return int(count or 0)
-
     def remove(self, webhook_id: str) -> None:
-        """Forget an endpoint with all that was delivered to it."""
+        """Delete an endpoint with its deliveries."""
         with self._database.transaction():
-            self.named(webhook_id)
+            self.get(webhook_id)
             for table in ("delivery_attempts", "deliveries"):
                 self._database.run(f"DELETE FROM {table} WHERE webhook_id = :id", id=webhook_id)
             self._database.run("DELETE FROM webhooks WHERE id = :id", id=webhook_id)
 
     def rotate(self, webhook_id: str, *, secret: str, old_until: Micros) -> Webhook:
-        """Give an endpoint a new secret; until then the old one signs as well."""
+        """Give an endpoint a new secret; until `old_until` the previous one signs as well."""
         key_of(secret)
         with self._database.transaction():
-            self.named(webhook_id)
+            self.get(webhook_id)
             self._database.run(
                 "UPDATE webhooks SET old_secret = secret, old_until = :until, secret = :secret WHERE id = :id",
                 id=webhook_id,
                 secret=secret,
                 until=old_until,
             )
-            return self.named(webhook_id)
+            return self.get(webhook_id)
 
     def enable(self, webhook_id: str) -> Webhook:
-        """Tell an endpoint again, of what happens from now on."""
+        """Send to an endpoint again, from the next transition on."""
         with self._database.transaction():
-            if not self.named(webhook_id).is_enabled:
+            if not self.get(webhook_id).is_enabled:
                 self._database.run(
                     "UPDATE webhooks SET is_enabled = :yes, disabled_reason = NULL, rests_until = 0, since = :since"
                     " WHERE id = :id",
                     id=webhook_id,
                     yes=True,
-                    since=self._head(),
+                    since=last_sequence(self._database),
                 )
-            return self.named(webhook_id)
+            return self.get(webhook_id)
 
     def disable(self, webhook_id: str, reason: str) -> None:
-        """Tell an endpoint nothing more."""
+        """Send nothing to an endpoint any more."""
         self._database.run(
             "UPDATE webhooks SET is_enabled = :no, disabled_reason = :reason WHERE id = :id",
             id=webhook_id,
@@ -202,24 +211,28 @@ class Endpoints:
             reason=reason,
         )
 
-    def rest(self, webhook_id: str, until: Micros) -> None:
-        """Leave an endpoint alone until then, as it asked for."""
+    def pause(self, webhook_id: str, until: Micros) -> None:
+        """Send nothing to an endpoint until then, as it asked for."""
         self._database.run(
             "UPDATE webhooks SET rests_until = :until WHERE id = :id AND rests_until < :until",
             id=webhook_id,
             until=until,
         )
 
-    def declare(
-        self, declared: Iterable[Declared], *, new_secret: Callable[[], str], now: Micros
+    def configure(
+        self,
+        configured: Iterable[ConfiguredEndpoint],
+        *,
+        new_secret: Callable[[], str],
+        now: Micros,
     ) -> None:
-        """Make the endpoints of the settings the ones in force; those that they no longer name are disabled."""
-        wanted = {each.id: each for each in declared}
+        """Apply the endpoints of the settings; those that they no longer name are disabled."""
+        wanted = {each.id: each for each in configured}
         with self._database.transaction():
             known = {each.id: each for each in self.all() if each.origin == FROM_SETTINGS}
             for webhook_id, each in wanted.items():
                 if webhook_id in known:
-                    self._renew(known[webhook_id], each)
+                    self._update(known[webhook_id], each)
                 else:
                     self.add(
                         webhook_id,
@@ -232,9 +245,9 @@ class Endpoints:
                     )
             for webhook_id in known.keys() - wanted.keys():
                 if known[webhook_id].is_enabled:
-                    self.disable(webhook_id, NOT_DECLARED)
+                    self.disable(webhook_id, NOT_IN_SETTINGS)
 
-    def _renew(self, known: Webhook, each: Declared) -> None:
+    def _update(self, known: Webhook, each: ConfiguredEndpoint) -> None:
         self._database.run(
             "UPDATE webhooks SET events = :events, content = :content, secret = :secret WHERE id = :id",
             id=known.id,
@@ -242,7 +255,7 @@ class Endpoints:
             content=each.content,
             secret=each.secret or known.secret,
         )
-        if known.disabled_reason == NOT_DECLARED:
+        if known.disabled_reason == NOT_IN_SETTINGS:
             self.enable(known.id)
 
 

@@ -1,10 +1,9 @@
-"""What a notice says: thin by default, one message for one transition, the same bytes at every attempt.
+"""The body of a webhook: one message for one transition, the same bytes at every attempt.
 
-The id of a message is made of the record and the version that the transition gave it, so that a receiver that hears
-it twice can tell. A message names the record and says what happened to it; who wants to know more asks for it.
+The id of a message consists of the record and the version that the transition gave it, so that a receiver can
+recognise a repetition. A message names the record and what happened to it; the receiver asks the API for the rest.
 """
 
-from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -18,14 +17,14 @@ CONTENT_TYPES: dict[Content, str] = {
     "cloudevents": "application/cloudevents+json",
 }
 PING = "ping"
-# What of a transition's metadata a receiver may see; the rest is for auditors.
-_TOLD = ("count", "outcome", "error_code", "error_message", "failed_at_step", "retry_count", "rest")
+# What receivers get of a transition's metadata; the rest, such as reasons that people gave, is for auditors.
+_EXPOSED = (
+    "count", "outcome", "error_code", "error_message", "failed_at_step", "retry_count", "rest",
+)  # fmt: skip
 
-_encode = msgspec.json.encode
 
-
-class News(msgspec.Struct, frozen=True, kw_only=True):
-    """A transition as notices need it."""
+class StatusChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A transition as notifications need it."""
 
     seq: int
     record_id: str
@@ -41,74 +40,71 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def type(self) -> str:
-        """What receivers choose by: `upload.normalized`."""
+        """What receivers subscribe to: `upload.normalized`."""
         return f"{self.machine}.{self.target}"
 
     @property
     def message_id(self) -> str:
-        """One for each transition, and never another."""
+        """The same whenever this transition is sent."""
         return f"msg_{self.record_id}_{self.version}"
 
     @property
     def trace(self) -> str | None:
-        """The W3C traceparent that the change belongs to."""
+        """The W3C traceparent that the transition belongs to."""
         trace = self.metadata.get("trace")
         return trace if isinstance(trace, str) else None
 
 
-def wanted_by(events: tuple[str, ...], machine: str, status: str) -> bool:
-    """Whether a list like `upload.normalized`, `upload.*` or `*` means this status."""
+def is_subscribed(events: tuple[str, ...], machine: str, status: str) -> bool:
+    """Whether a list like `upload.normalized`, `upload.*` or `*` includes this status."""
     return not {f"{machine}.{status}", f"{machine}.*", "*"}.isdisjoint(events)
 
 
-def body_of(news: News, *, content: Content, public_url: str | None) -> bytes:
-    """The message in the envelope that an endpoint chose."""
-    link = f"{public_url}/records/{news.record_id}" if public_url else None
+def message_body(change: StatusChange, *, content: Content, public_url: str | None) -> bytes:
+    """The message in the form that an endpoint chose."""
     data: Fields = {
-        "id": news.record_id,
-        "machine": news.machine,
-        "status": news.target,
-        "previous_status": news.source,
-        "version": news.version,
-        "trigger": news.trigger,
-        **{key: news.metadata[key] for key in _TOLD if key in news.metadata},
+        "id": change.record_id,
+        "machine": change.machine,
+        "status": change.target,
+        "previous_status": change.source,
+        "version": change.version,
+        "trigger": change.trigger,
+        **{key: change.metadata[key] for key in _EXPOSED if key in change.metadata},
     }
-    if link is not None:
-        data["url"] = link
-    if news.review is not None:
-        data["review"] = news.review
-        data["deadline"] = None if news.deadline is None else to_iso(news.deadline)
-    return _enveloped(
-        news.type,
-        data,
-        message_id=news.message_id,
-        at=news.at,
-        content=content,
-        source=public_url,
-        extra={"traceparent": news.trace} if news.trace else {},
-    )
+    if public_url:
+        data["url"] = f"{public_url}/records/{change.record_id}"
+    if change.review is not None:
+        data["review"] = change.review
+        data["deadline"] = None if change.deadline is None else to_iso(change.deadline)
+    if content == "standard":
+        return _standard(change.type, data, at=change.at)
+    return _cloud_event(
+        change.type, data, message_id=change.message_id, at=change.at, source=public_url, trace=change.trace
+    )  # fmt: skip
 
 
-def ping_of(message_id: str, *, at: Micros, content: Content, public_url: str | None) -> bytes:
-    """A message that says nothing but that it arrived."""
+def ping_body(message_id: str, *, at: Micros, content: Content, public_url: str | None) -> bytes:
+    """A message for testing an endpoint."""
     data: Fields = {"message": "this is a test; nothing happened to any record"}
-    return _enveloped(
-        PING, data, message_id=message_id, at=at, content=content, source=public_url, extra={}
-    )
+    if content == "standard":
+        return _standard(PING, data, at=at)
+    return _cloud_event(PING, data, message_id=message_id, at=at, source=public_url)
 
 
-def _enveloped(
+def _standard(type_: str, data: Fields, *, at: Micros) -> bytes:
+    return msgspec.json.encode({"type": type_, "timestamp": to_iso(at), "data": data})
+
+
+def _cloud_event(
     type_: str,
     data: Fields,
     *,
     message_id: str,
     at: Micros,
-    content: Content,
     source: str | None,
-    extra: Mapping[str, str],
+    trace: str | None = None,
 ) -> bytes:
-    if content == "standard":
-        return _encode({"type": type_, "timestamp": to_iso(at), "data": data})
+    """CloudEvents 1.0 in structured mode, with the extension for distributed tracing."""
     event: Fields = {
         "specversion": "1.0",
         "id": message_id,
@@ -117,8 +113,9 @@ def _enveloped(
         "time": to_iso(at),
         "datacontenttype": "application/json",
         "data": data,
-        **extra,
     }
+    if trace is not None:
+        event["traceparent"] = trace
     if "id" in data:
         event["subject"] = data["id"]
-    return _encode(event)
+    return msgspec.json.encode(event)

@@ -1,28 +1,26 @@
-"""The notifier: follows the log, makes deliveries and letters of it, has them sent, and writes down what came of it.
+"""The notifier: reads the history, makes deliveries and alerts of it, has them sent, and stores the results.
 
-One thread drives it (`step`); posts and mails are made by a few threads of their own, which touch no database. Any
-number of notifiers may run side by side and any of them may die: what one had under way is tried again by another.
-Where nobody listens a step costs one look at a clock.
+One thread drives it (`step`); webhooks and emails are sent by the threads of a pool, which touch no database. Any
+number of notifiers may run side by side and any of them may die: what one had taken is tried again by another. While
+there is no receiver, a step costs one comparison of times.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from email.message import EmailMessage
 
 import msgspec
 
 from stateward.core.model import SECOND, Micros
-from stateward.notifications.alerts import Alerts
-from stateward.notifications.deliveries import Delivery, Sent
-from stateward.notifications.email import Email, EmailQueue, planned
-from stateward.notifications.endpoints import Endpoints, Webhook
+from stateward.notifications.alerts import Alert, AlertQueue, AlertWriter, plan_emails
+from stateward.notifications.deliveries import Delivery, FinishedAttempt
+from stateward.notifications.email import EmailAddresses, Mailer, compose
+from stateward.notifications.endpoints import Endpoints, Webhook, last_sequence
 from stateward.notifications.messages import CONTENT_TYPES
 from stateward.notifications.outbox import BATCH_MAX, Outbox
 from stateward.notifications.sending import Sender
 from stateward.notifications.signing import signed_headers
-from stateward.notifications.smtp import Mailbox, Mailer, composed
 from stateward.notifications.thread_pool import ThreadPool
-from stateward.notifications.tracing import ended_attempts
+from stateward.notifications.tracing import attempts_ended
 from stateward.storage.counters import (
     ATTEMPT_TIMES,
     DELIVERIES,
@@ -32,266 +30,270 @@ from stateward.storage.counters import (
 )
 from stateward.storage.database import Database
 from stateward.telemetry import Log
-from stateward.telemetry.tracing import Attempt as TracedAttempt
-from stateward.telemetry.tracing import Spans
+from stateward.telemetry.tracing import Spans, TracedAttempt
 
-LOOK_EVERY_S = 1.0
-PACE_S = 0.02  # one transaction serves all that happened meanwhile
+POLL_S = 1.0  # what no wake-up announces is noticed after that: new endpoints, overdue records
+PACE_S = 0.02  # between two transactions: one serves everything that happened meanwhile
 PRUNE_EVERY_S = 3600.0
-LEASE_S = 10.0  # beyond the timeout of a post: a process that died is overtaken after that
-SHARE = 0.75  # of the places are for those that wait, evenly; the rest is for who comes next
+# On top of the timeout of a post, for what comes before and after it; then a delivery counts as abandoned.
+LEASE_MARGIN_S = 10.0
+# Of the pool, shared evenly by the endpoints that have something due; the rest is for the next endpoint, so that
+# slow receivers cannot hold all threads.
+SHARE = 0.75
 USER_AGENT = "stateward-webhook/1"
 
 
-class Mailing(msgspec.Struct, frozen=True, kw_only=True):
-    """How mail is sent, of what, and when it is gathered."""
+class EmailOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How alerts are sent: by which server, to whom, about what, and when they are collected into a digest."""
 
     mailer: Mailer
-    box: Mailbox
+    addresses: EmailAddresses
     topics: frozenset[str]
     digest_over: int
     digest_s: float
 
 
-class Mailed(msgspec.Struct, frozen=True):
-    """EmailQueue that went out in one mail, or why they did not."""
+class NotifierOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits and intervals. `overdue_s` after its time a record is reported as stuck."""
 
-    letters: Sequence[Email]
+    concurrency: int
+    timeout_s: float
+    overdue_s: float
+    overdue_every_s: float
+    retention_s: float
+
+
+class FinishedEmail(msgspec.Struct, frozen=True):
+    """Alerts that were sent in one email, or the reason why they were not."""
+
+    alerts: Sequence[Alert]
     error: str | None
 
 
 class Notifier:
-    """Everything that leaves the house by itself."""
+    """Delivers webhooks, emails and spans about what has been committed."""
 
     def __init__(
         self,
+        options: NotifierOptions,
         *,
         database: Database,
         endpoints: Endpoints,
         outbox: Outbox,
         sender: Sender,
-        mailing: Mailing | None,
-        concurrency: int,
-        timeout_s: float,
-        overdue_s: float,
-        keep_s: float,
+        email: EmailOptions | None,
+        spans: Spans | None,
         clock: Callable[[], Micros],
         ticks: Callable[[], float],
         wake: Callable[[], None],
         log: Log,
-        overdue_every_s: float = LOOK_EVERY_S,
-        spans: Spans | None = None,
     ) -> None:
+        self._options = options
         self._database = database
         self._endpoints = endpoints
         self._outbox = outbox
-        self._letters = EmailQueue(database)
-        topics = frozenset() if mailing is None else mailing.topics
-        self._concerns = Alerts(database, self._letters, topics=topics)
-        self._counters = Counters(database)
         self._sender = sender
-        self._mailing = mailing
-        self._crew: ThreadPool[Sent | Mailed] = ThreadPool(concurrency, wake=wake)
-        self._concurrency = concurrency
-        self._lease_us = round((timeout_s + LEASE_S) * SECOND)
-        self._overdue_us = round(overdue_s * SECOND)
-        self._overdue_every_s = overdue_every_s
-        self._overdue_at = 0.0
+        self._email = email
         self._spans = spans
-        self._attempts: list[TracedAttempt] = []
-        self._keep_us = round(keep_s * SECOND)
         self._clock, self._ticks, self._log = clock, ticks, log
+        self._queue = AlertQueue(database)
+        topics = frozenset() if email is None else email.topics
+        self._alerts = AlertWriter(database, self._queue, topics=topics)
+        self._counters = Counters(database)
+        self._pool: ThreadPool[FinishedAttempt | FinishedEmail] = ThreadPool(
+            options.concurrency, wake=wake
+        )
+        self._lease_us = round((options.timeout_s + LEASE_MARGIN_S) * SECOND)
         self._webhooks: dict[str, Webhook] = {}
-        self._busy_with: Counter[str] = Counter()
-        self._mails_out = 0
+        self._running: Counter[str] = Counter()  # attempts in the pool, by endpoint
+        self._emails_running = 0
+        self._finished: list[FinishedAttempt | FinishedEmail] = []
         self._is_draining = False
-        self._look_at = 0.0
-        self._pace_at = 0.0
-        self._prune_at = 0.0
-        self._seen = -1
-        self._next_at: Micros | None = None
-        self._ended: list[Sent | Mailed] = []
-        self._is_held = False
+        # Ticks before which nothing happens: the next poll, transaction, check for overdue records and pruning.
+        self._poll_at = self._pace_at = self._overdue_at = self._prune_at = 0.0
+        self._is_paced = False
+        self._processed = -1  # the last transition that is known to be processed
+        self._next_at: Micros | None = None  # when the next attempt is due
+        # Something is due that this process cannot take now, because no thread is free or another process has it.
         self._is_stalled = False
 
-    # What the loop asks
+    # For the loop that drives it
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way."""
-        return not self._busy_with.total() and not self._mails_out and not self._ended
+        """Whether nothing is being sent or waits to be stored."""
+        return not self._running.total() and not self._emails_running and not self._finished
 
     def is_done(self) -> bool:
-        """Whether everything that is due now was tried."""
-        self._learn()
-        is_followed = not self._is_listening or self._seen >= self._outbox.head()
+        """Whether everything that is due now has been tried."""
+        self._load_webhooks()
+        is_caught_up = not self._has_receivers or self._processed >= last_sequence(self._database)
         is_tried = self._next_at is None or self._next_at > self._clock()
-        return self.is_idle and is_followed and is_tried
+        return self.is_idle and is_caught_up and is_tried
 
     @property
     def wakes_in(self) -> float:
-        """Seconds until there may be something to do without a ring."""
+        """Seconds until there may be something to do without a wake-up."""
         ticks = self._ticks()
-        waits = [self._look_at - ticks]
-        if self._is_held:
+        waits = [self._poll_at - ticks]
+        if self._is_paced:
             waits.append(self._pace_at - ticks)
-        if self._next_at is not None and self._has_room and not self._is_stalled:
+        if self._next_at is not None and self._has_free_thread and not self._is_stalled:
             waits.append((self._next_at - self._clock()) / SECOND)
         return max(0.0, min(waits))
 
     def drain(self) -> None:
-        """Begin nothing new."""
+        """Start nothing new."""
         self._is_draining = True
 
     def close(self) -> None:
-        """Leave; what is under way is tried again by another."""
-        self._crew.close()
+        """Stop; what is being sent is tried again by another process."""
+        self._pool.close()
         if self._spans is not None:
             self._spans.close()
 
     @property
-    def _is_listening(self) -> bool:
-        return bool(self._webhooks) or self._mailing is not None or self._spans is not None
+    def _has_receivers(self) -> bool:
+        return bool(self._webhooks) or self._email is not None or self._spans is not None
 
     @property
-    def _has_room(self) -> bool:
-        return self._busy_with.total() < self._concurrency
+    def _has_free_thread(self) -> bool:
+        return self._running.total() < self._options.concurrency
 
     # One step
 
     def step(self) -> bool:
         """Do what there is to do; whether there was anything."""
         ticks = self._ticks()
-        self._ended += self._crew.ended()
-        if ticks >= self._look_at:
-            self._look_at = ticks + LOOK_EVERY_S
-            self._look()
-        elif self._is_listening or self._ended:
-            self._is_held = ticks < self._pace_at
-            if self._is_held or not (self._ended or self._is_due()):
+        self._finished += self._pool.results()
+        if ticks >= self._poll_at:
+            self._poll_at = ticks + POLL_S
+            self._poll()
+        elif self._has_receivers or self._finished:
+            self._is_paced = ticks < self._pace_at
+            if self._is_paced or not (self._finished or self._is_due()):
                 return False
-        if not self._is_listening and not self._ended:
+        if not self._has_receivers and not self._finished:
             return False
         self._pace_at = ticks + PACE_S
-        return self._act()
+        return self._process()
 
     def _is_due(self) -> bool:
         is_time = self._next_at is not None and self._next_at <= self._clock()
-        if is_time and self._has_room and not self._is_stalled:
+        if is_time and self._has_free_thread and not self._is_stalled:
             return True
-        return self._outbox.head() > self._seen
+        return last_sequence(self._database) > self._processed
 
-    def _look(self) -> None:
-        """Once a second: who listens, and what is there without a ring."""
-        self._learn()
-        self._concerns.settle_effects(now=self._clock())
-        if not self._is_listening:
+    def _poll(self) -> None:
+        """Look for what no wake-up announces."""
+        now, ticks = self._clock(), self._ticks()
+        self._load_webhooks()
+        self._alerts.settle_effects(now=now)
+        if not self._has_receivers:
             self._skip_history()
-        if self._ticks() >= self._overdue_at:
-            self._overdue_at = self._ticks() + self._overdue_every_s
-            self._concerns.about_overdue(now=self._clock(), overdue_us=self._overdue_us)
+        if ticks >= self._overdue_at:
+            self._overdue_at = ticks + self._options.overdue_every_s
+            self._alerts.about_overdue(now=now, overdue_us=round(self._options.overdue_s * SECOND))
         self._is_stalled = False
-        self._refresh_next()
-        if self._ticks() >= self._prune_at:
-            self._prune_at = self._ticks() + PRUNE_EVERY_S
-            before = self._clock() - self._keep_us
+        self._find_next()
+        if ticks >= self._prune_at:
+            self._prune_at = ticks + PRUNE_EVERY_S
+            before = now - round(self._options.retention_s * SECOND)
             self._outbox.prune(before=before)
-            self._letters.prune(before=before)
+            self._queue.prune(before=before)
 
-    def _learn(self) -> None:
-        enabled = [each for each in self._endpoints.all() if each.is_enabled]
-        self._webhooks = {each.id: each for each in enabled}
+    def _load_webhooks(self) -> None:
+        self._webhooks = {each.id: each for each in self._endpoints.all() if each.is_enabled}
 
     def _skip_history(self) -> None:
-        """Nobody wants to hear of the past: who listens later begins there."""
-        if self._outbox.head() == self._seen:
+        """Without a receiver the cursor moves to the end: a later one gets nothing of the past anyway."""
+        if last_sequence(self._database) == self._processed:
             return
         with self._database.transaction():
-            self._outbox.place()  # so that nobody can begin to listen meanwhile
-            self._learn()
-            if not self._is_listening:
-                self._seen = self._outbox.head()
-                self._outbox.move_on(self._seen)
+            self._outbox.cursor()  # locked, so that no endpoint can be added meanwhile (Endpoints.add)
+            self._load_webhooks()
+            if not self._has_receivers:
+                self._processed = last_sequence(self._database)
+                self._outbox.move_cursor(self._processed)
 
-    def _act(self) -> bool:
-        """All that there is, in one transaction; then the threads are given what was taken."""
+    def _process(self) -> bool:
+        """Everything there is, in one transaction; afterwards the pool gets what was taken.
+
+        In this order: if the commit fails nothing was sent, and if the process dies after it the deliveries that it
+        took are due again when their lease ends.
+        """
         now = self._clock()
-        ended, taken, mails = self._ended, [], []
-        self._attempts = []
+        finished = self._finished
+        deliveries: list[tuple[Delivery, Webhook]] = []
+        emails: list[Sequence[Alert]] = []
         with self._database.transaction():
-            self._settle(ended, now=now)
-            followed = self._follow(now=now)
+            self._settle(finished, now=now)
+            count, traced = self._read_history(now=now)
             if not self._is_draining:
-                taken, mails = self._take(now=now), self._take_letters(now=now)
-            self._refresh_next()
-        self._forget(ended)
-        if self._spans is not None:
-            for attempt in self._attempts:
-                self._spans.tell(attempt)
-        for delivery, webhook in taken:
-            self._busy_with[webhook.id] += 1
-            self._crew.give(self._post(delivery, webhook))
-        for letters in mails:
-            self._mails_out += 1
-            self._crew.give(self._mail(letters))
-        # What is due but has no place now waits for one to end, or for the next look.
-        self._is_stalled = not (ended or taken or mails)
-        return bool(ended or followed or taken or mails)
-
-    def _forget(self, ended: Sequence[Sent | Mailed]) -> None:
-        """What is durable is no longer ours."""
-        self._ended = []
-        for each in ended:
-            if isinstance(each, Sent):
-                self._busy_with[each.webhook.id] -= 1
+                deliveries, emails = self._take_deliveries(now=now), self._take_alerts(now=now)
+            self._find_next()
+        # Only now that the results are durable.
+        self._finished = []
+        for each in finished:
+            if isinstance(each, FinishedAttempt):
+                self._running[each.webhook.id] -= 1
             else:
-                self._mails_out -= 1
-
-    def _refresh_next(self) -> None:
-        waits = [self._outbox.next_at()]
-        if self._mailing is not None:
-            waits.append(self._letters.next_at())
-        self._next_at = min((each for each in waits if each is not None), default=None)
-
-    # From the log and the effects
-
-    def _follow(self, *, now: Micros) -> int:
-        """Make deliveries and letters of what happened; how many transitions were looked at."""
-        place = self._outbox.place()
-        rows = self._outbox.news(after=place)
-        if not rows:
-            self._seen = max(self._seen, place)
-            return 0
-        self._learn()  # whoever was added before the cursor could be locked hears of it
-        self._outbox.fan_out(rows, list(self._webhooks.values()), now=now)
-        self._concerns.settle_effects(now=now)
-        self._concerns.about_timeouts(rows, now=now)
-        last = int(rows[-1][0] or 0)
+                self._emails_running -= 1
         if self._spans is not None:
-            self._attempts = ended_attempts(self._database, after=place, until=last)
-        self._outbox.move_on(last)
-        self._seen = last if len(rows) < BATCH_MAX else -1
-        return len(rows)
+            for attempt in traced:
+                self._spans.record(attempt)
+        for delivery, webhook in deliveries:
+            self._running[webhook.id] += 1
+            self._pool.submit(self._posting(delivery, webhook))
+        for alerts in emails:
+            self._emails_running += 1
+            self._pool.submit(self._emailing(alerts))
+        self._is_stalled = not (finished or deliveries or emails)
+        return bool(finished or count or deliveries or emails)
+
+    def _find_next(self) -> None:
+        times = [self._outbox.next_at()]
+        if self._email is not None:
+            times.append(self._queue.next_at())
+        self._next_at = min((each for each in times if each is not None), default=None)
+
+    def _read_history(self, *, now: Micros) -> tuple[int, list[TracedAttempt]]:
+        """Make deliveries and alerts of the next transitions; how many those were, and the attempts they ended."""
+        cursor = self._outbox.cursor()
+        rows = self._outbox.transitions(after=cursor)
+        if not rows:
+            self._processed = max(self._processed, cursor)
+            return 0, []
+        self._load_webhooks()  # after the cursor is locked: an endpoint that was added before gets these
+        self._outbox.fan_out(rows, list(self._webhooks.values()), now=now)
+        self._alerts.settle_effects(now=now)
+        self._alerts.about_timeouts(rows, now=now)
+        last = int(rows[-1][0] or 0)
+        self._outbox.move_cursor(last)
+        self._processed = last if len(rows) < BATCH_MAX else -1  # a full batch: there may be more
+        if self._spans is None:
+            return len(rows), []
+        return len(rows), attempts_ended(self._database, after=cursor, until=last)
 
     # Sending
 
-    def _take(self, *, now: Micros) -> list[tuple[Delivery, Webhook]]:
+    def _take_deliveries(self, *, now: Micros) -> list[tuple[Delivery, Webhook]]:
         taken: list[tuple[Delivery, Webhook]] = []
-        room = self._concurrency - self._busy_with.total()
-        waiting = self._outbox.waited_for(now)
-        share = max(1, int(self._concurrency * SHARE) // max(1, len(waiting)))
-        for webhook_id in sorted(waiting, key=lambda each: self._busy_with[each]):
+        free = self._options.concurrency - self._running.total()
+        due = self._outbox.endpoints_due(now)
+        share = max(1, int(self._options.concurrency * SHARE) // max(1, len(due)))
+        for webhook_id in sorted(due, key=lambda each: self._running[each]):
             webhook = self._webhooks.get(webhook_id)
             if webhook is None:
-                self._outbox.bury_all(webhook_id, "the webhook is disabled", now=now)
+                self._outbox.mark_dead(webhook_id, "the webhook is disabled", now=now)
                 continue
-            limit = min(room - len(taken), share - self._busy_with[webhook_id])
+            limit = min(free - len(taken), share - self._running[webhook_id])
             found = self._outbox.take(webhook, now=now, until=now + self._lease_us, limit=limit)
             taken += [(each, webhook) for each in found]
         return taken
 
-    def _post(self, delivery: Delivery, webhook: Webhook) -> Callable[[], Sent]:
-        def post() -> Sent:
+    def _posting(self, delivery: Delivery, webhook: Webhook) -> Callable[[], FinishedAttempt]:
+        def post() -> FinishedAttempt:
             at = self._clock()
             body = delivery.body.encode()
             headers = {
@@ -302,88 +304,78 @@ class Notifier:
                 ),
                 **({"traceparent": delivery.trace} if delivery.trace else {}),
             }
-            answer = self._sender.post(webhook.url, body, headers)
-            return Sent(delivery=delivery, webhook=webhook, at=at, headers=headers, answer=answer)
+            response = self._sender.post(webhook.url, body, headers)
+            return FinishedAttempt(
+                delivery=delivery, webhook=webhook, at=at, headers=headers, response=response
+            )
 
         return post
 
-    def _take_letters(self, *, now: Micros) -> list[Sequence[Email]]:
-        mailing = self._mailing
-        if mailing is None or self._mails_out:
+    def _take_alerts(self, *, now: Micros) -> list[Sequence[Alert]]:
+        email = self._email
+        if (
+            email is None or self._emails_running
+        ):  # one after the other: the digest counts those sent
             return []
-        due = self._letters.take(now=now, until=now + self._lease_us)
-        mails, later = planned(
+        due = self._queue.take(now=now, until=now + self._lease_us)
+        emails, later = plan_emails(
             due,
-            sent=self._letters.sent_since(now - round(mailing.digest_s * SECOND)),
-            over=mailing.digest_over,
-            window_s=mailing.digest_s,
+            sent=self._queue.sent_since(now - round(email.digest_s * SECOND)),
+            over=email.digest_over,
+            window_s=email.digest_s,
             now=now,
         )
         if later is not None:
-            self._letters.put_off(due, until=later)
-        return mails
+            self._queue.postpone(due, until=later)
+        return emails
 
-    def _mail(self, letters: Sequence[Email]) -> Callable[[], Mailed]:
-        mailing = self._mailing
-        message: EmailMessage | None = None
-        if mailing is not None:
-            message = composed(letters, mailing.box, now=self._clock())
+    def _emailing(self, alerts: Sequence[Alert]) -> Callable[[], FinishedEmail]:
+        email = self._email
+        if email is None:
+            return lambda: FinishedEmail(alerts, "no mail server is configured")
+        message = compose(alerts, email.addresses, now=self._clock())
+        return lambda: FinishedEmail(alerts, email.mailer.send(message))
 
-        def mail() -> Mailed:
-            if mailing is None or message is None:
-                return Mailed(letters, "no mail is set up")
-            return Mailed(letters, mailing.mailer.send(message))
+    # Results
 
-        return mail
-
-    # What came of it
-
-    def _settle(self, ended: Sequence[Sent | Mailed], *, now: Micros) -> None:
-        sent = [each for each in ended if isinstance(each, Sent)]
+    def _settle(self, finished: Sequence[FinishedAttempt | FinishedEmail], *, now: Micros) -> None:
+        attempts = [each for each in finished if isinstance(each, FinishedAttempt)]
         sums = Sums()
-        for each, state in zip(sent, self._outbox.settle(sent, now=now), strict=True):
-            outcome = "failed" if state == "pending" else state
-            sums.count(DELIVERIES, outcome)
-            sums.time(ATTEMPT_TIMES, micros=each.answer.duration_ms * 1000)
-            self._heed(each, state, now=now)
-        for each_mail in ended:
-            if isinstance(each_mail, Mailed):
-                self._settle_mail(each_mail, sums, now=now)
+        for attempt, state in zip(attempts, self._outbox.settle(attempts, now=now), strict=True):
+            sums.count(DELIVERIES, "failed" if state == "pending" else state)
+            sums.time(ATTEMPT_TIMES, micros=attempt.response.duration_ms * 1000)
+            self._react(attempt, state, now=now)
+        for each in finished:
+            if isinstance(each, FinishedEmail):
+                is_done = self._queue.settle(each.alerts, error=each.error, now=now)
+                sums.count(MAILS, "sent" if each.error is None else "dead" if is_done else "failed")
+                if each.error is not None:
+                    self._log.warning(
+                        f"an email could not be sent: {each.error}", alerts=len(each.alerts)
+                    )
         self._counters.add(sums)
 
-    def _heed(self, sent: Sent, state: str, *, now: Micros) -> None:
-        """What an answer means for the endpoint as a whole."""
-        answer, webhook = sent.answer, sent.webhook
-        if not answer.is_success:
+    def _react(self, attempt: FinishedAttempt, state: str, *, now: Micros) -> None:
+        """What a response means for the endpoint as a whole."""
+        response, webhook = attempt.response, attempt.webhook
+        if not response.is_success:
             self._log.warning(
-                f"{sent.delivery.message_id} to {webhook.id}: {answer.summary}",
+                f"{attempt.delivery.message_id} to {webhook.id}: {response.summary}",
                 webhook_id=webhook.id,
-                record_id=sent.delivery.record_id,
-                attempt=sent.delivery.attempts,
+                record_id=attempt.delivery.record_id,
+                attempt=attempt.delivery.attempts,
                 state=state,
             )
-        if answer.is_gone:
-            self._end(webhook, "it answered 410: gone", now=now)
-        elif answer.retry_after_s:
-            until = now + answer.retry_after_s * SECOND
-            self._endpoints.rest(webhook.id, until)
-            self._outbox.put_off(webhook.id, until=until)
+        if response.is_gone:
+            reason = "it answered 410: gone"
+            self._endpoints.disable(webhook.id, reason)
+            self._outbox.mark_dead(webhook.id, reason, now=now)
+            self._webhooks.pop(webhook.id, None)
+            self._alerts.about_webhook(webhook, reason, now=now)
+        elif response.retry_after_s:
+            until = now + response.retry_after_s * SECOND
+            self._endpoints.pause(webhook.id, until)
+            self._outbox.postpone(webhook.id, until=until)
         elif state == "dead":
-            self._concerns.about_webhook(
-                webhook, f"a delivery was given up: {answer.summary}", now=now
-            )
-
-    def _end(self, webhook: Webhook, reason: str, *, now: Micros) -> None:
-        self._endpoints.disable(webhook.id, reason)
-        self._outbox.bury_all(webhook.id, reason, now=now)
-        self._webhooks.pop(webhook.id, None)
-        self._concerns.about_webhook(webhook, reason, now=now)
-
-    def _settle_mail(self, mailed: Mailed, sums: Sums, *, now: Micros) -> None:
-        is_done = self._letters.settle(mailed.letters, error=mailed.error, now=now)
-        outcome = "sent" if mailed.error is None else "dead" if is_done else "failed"
-        sums.count(MAILS, outcome)
-        if mailed.error is not None:
-            self._log.warning(
-                f"a mail could not be sent: {mailed.error}", letters=len(mailed.letters)
-            )
+            reason = f"a delivery was given up: {response.summary}"
+            self._alerts.about_webhook(webhook, reason, now=now)

@@ -1,9 +1,9 @@
-"""What is to be delivered, to whom, when; what was; and what cannot be.
+"""The outbox: which message goes to which endpoint and when, what was delivered, and what became a dead letter.
 
-Deliveries are made from the committed log of transitions, by a cursor that moves in the same transaction: what was
-committed is delivered at least once or stands on the list of the dead, and nothing is delivered that was not
-committed. A delivery under way is taken by moving its next attempt past the longest time that one can take; if the
-process dies meanwhile, it is simply tried again then. Nothing here talks to the network.
+Deliveries are made from the committed history by a cursor that moves in the same transaction: every committed
+transition is delivered at least once or ends as a dead letter, and nothing is delivered that was not committed. To take
+a delivery means to move its next attempt beyond the longest time that one can last; if the process dies meanwhile, it
+is tried again then. Nothing here uses the network.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,31 +14,35 @@ from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Fields, Micros
 from stateward.core.retry import spread
 from stateward.notifications.deliveries import (
+    ATTEMPT_COLUMNS,
     ATTEMPTS,
     DELIVERIES,
     OUTCOMES,
-    Attempt,
     Delivery,
-    Sent,
-    State,
+    DeliveryAttempt,
+    DeliveryState,
+    FinishedAttempt,
     attempt_of,
     attempt_row,
     delivery_of,
     delivery_row,
 )
-from stateward.notifications.endpoints import Webhook
-from stateward.notifications.messages import News, body_of, wanted_by
+from stateward.notifications.endpoints import FOLLOWER, Webhook
+from stateward.notifications.messages import StatusChange, is_subscribed, message_body
 from stateward.notifications.sending import WebhookResponse
 from stateward.storage.database import Database, Row
 
-FOLLOWER = "notices"
-BATCH_MAX = 1000
+BATCH_MAX = (
+    1000  # transitions of one transaction: some milliseconds of work under the lock of the cursor
+)
 PAGE_MAX = 1000
 REPLAY_MAX = 10_000
+PRUNE_MAX = 1000
+ATTEMPTS_SHOWN_MAX = 1000
 JITTER = 0.2  # of each wait, so that what failed together does not come back together
 
 _COLUMNS = ", ".join(DELIVERIES.columns)
-_NEWS = "seq, record_id, version, machine, source, target, at, trigger, metadata"
+_CHANGE = "seq, record_id, version, machine, source, target, at, trigger, metadata"
 
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
@@ -53,48 +57,44 @@ class Outbox:
         self._backoff_s = tuple(backoff_s)
         self._public_url = public_url
 
-    # From the log to deliveries
+    # From the history to deliveries
 
-    def head(self) -> int:
-        """How many transitions there are."""
-        ((count,),) = self._database.rows("SELECT count FROM anchor WHERE one = 1")
-        return int(count or 0)
-
-    def place(self) -> int:
-        """How far the log was followed; inside a unit nobody else follows it meanwhile."""
+    def cursor(self) -> int:
+        """The last transition that was processed; inside a transaction it is locked for other notifiers."""
         ((seq,),) = self._database.rows(
             f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
             name=FOLLOWER,
         )
         return int(seq or 0)
 
-    def move_on(self, seq: int) -> None:
-        """The log was followed up to here."""
+    def move_cursor(self, seq: int) -> None:
+        """All transitions up to this one have been processed."""
         self._database.run(
             "UPDATE followers SET seq = :seq WHERE name = :name", seq=seq, name=FOLLOWER
         )
 
-    def news(self, *, after: int, limit: int = BATCH_MAX) -> list[Row]:
-        """What happened since, as rows: most of it concerns nobody, and is not looked at any closer."""
+    def transitions(self, *, after: int, limit: int = BATCH_MAX) -> list[Row]:
+        """The next transitions as rows: most of them have no subscriber, and are not decoded."""
         return self._database.rows(
-            f"SELECT {_NEWS} FROM transitions WHERE seq > :after ORDER BY seq LIMIT :limit",
+            f"SELECT {_CHANGE} FROM transitions WHERE seq > :after ORDER BY seq LIMIT :limit",
             after=after,
             limit=limit,
         )
 
     def fan_out(self, rows: Sequence[Row], webhooks: Sequence[Webhook], *, now: Micros) -> int:
-        """Make the deliveries that follow from these transitions; how many."""
-        matched = list(_matched(rows, [each for each in webhooks if each.is_enabled]))
-        if not matched:
+        """Create the deliveries of these transitions; how many."""
+        matches = list(_matches(rows, [each for each in webhooks if each.is_enabled]))
+        if not matches:
             return 0
-        asked = self._asked(sorted({news.record_id for news, _ in matched}))
+        reviews = self._reviews(sorted({change.record_id for change, _ in matches}))
         made = [
-            self._delivery(_with_review(news, asked), webhook, now=now) for news, webhook in matched
+            self._delivery(_with_review(change, reviews), webhook, now=now)
+            for change, webhook in matches
         ]
         return sum(self._database.insert_new(DELIVERIES, [delivery_row(each) for each in made]))
 
-    def _asked(self, record_ids: Sequence[str]) -> dict[tuple[str, int], Fields]:
-        """The questions that went with these transitions."""
+    def _reviews(self, record_ids: Sequence[str]) -> dict[tuple[str, int], Fields]:
+        """The reviews that transitions of these records opened, by record and version."""
         condition, params = self._database.among("record_id", record_ids)
         found = self._database.rows(
             f"SELECT record_id, version, payload FROM effects WHERE {condition} AND kind = 'ask'",
@@ -105,24 +105,18 @@ class Outbox:
             for record_id, version, payload in found
         }
 
-    def _delivery(self, news: News, webhook: Webhook, *, now: Micros) -> Delivery:
-        body = body_of(news, content=webhook.content, public_url=self._public_url)
+    def _delivery(self, change: StatusChange, webhook: Webhook, *, now: Micros) -> Delivery:
+        body = message_body(change, content=webhook.content, public_url=self._public_url)
         return Delivery(
             webhook_id=webhook.id,
-            message_id=news.message_id,
-            type=news.type,
-            record_id=news.record_id,
-            version=news.version,
+            message_id=change.message_id,
+            type=change.type,
+            record_id=change.record_id,
+            version=change.version,
             body=body.decode(),
-            trace=news.trace,
+            trace=change.trace,
             created_at=now,
-            state="pending",
-            attempts=0,
-            tries=0,
             due_at=max(now, webhook.rests_until),
-            ended_at=None,
-            status=None,
-            error=None,
         )
 
     # Attempts
@@ -134,8 +128,8 @@ class Outbox:
         )
         return None if at is None else int(at)
 
-    def waited_for(self, now: Micros) -> set[str]:
-        """The endpoints that something is due for."""
+    def endpoints_due(self, now: Micros) -> set[str]:
+        """The endpoints for which an attempt is due."""
         found = self._database.rows(
             "SELECT id FROM webhooks w WHERE EXISTS (SELECT 1 FROM deliveries d"
             " WHERE d.webhook_id = w.id AND d.due_at <= :now)",
@@ -144,7 +138,7 @@ class Outbox:
         return {str(each) for (each,) in found}
 
     def take(self, webhook: Webhook, *, now: Micros, until: Micros, limit: int) -> list[Delivery]:
-        """Deliveries whose time has come, ours until then."""
+        """Deliveries that are due, reserved for this process until then."""
         if limit <= 0:
             return []
         with self._database.transaction():
@@ -164,43 +158,39 @@ class Outbox:
             self._write(taken, [each.attempts - 1 for each in taken])
             return taken
 
-    def settle(self, sent: Sequence[Sent], *, now: Micros) -> list[State]:
-        """Write down what came of these attempts; for each, what the delivery is now."""
-        outcomes = [self._outcome(each, now=now) for each in sent]
-        self._database.insert_new(ATTEMPTS, [attempt_row(each) for each in sent])
+    def settle(self, attempts: Sequence[FinishedAttempt], *, now: Micros) -> list[DeliveryState]:
+        """Store the results of these attempts; the state of each delivery afterwards."""
+        outcomes = [self._outcome(each, now=now) for each in attempts]
+        self._database.insert_new(ATTEMPTS, [attempt_row(each) for each in attempts])
         self._write(outcomes, [each.attempts for each in outcomes])
         return [each.state for each in outcomes]
 
-    def _outcome(self, sent: Sent, *, now: Micros) -> Delivery:
-        delivery, answer = sent.delivery, sent.answer
-        error = None if answer.is_success else answer.summary
-        if answer.is_success:
-            state, due_at = "delivered", None
-        else:
-            due_at = None if answer.is_gone else self._again_at(delivery, answer, now=now)
-            state = "dead" if due_at is None else "pending"
+    def _outcome(self, attempt: FinishedAttempt, *, now: Micros) -> Delivery:
+        response = attempt.response
+        is_final = response.is_success or response.is_gone
+        due_at = None if is_final else self._retry_at(attempt.delivery, response, now=now)
+        ended: DeliveryState = "delivered" if response.is_success else "dead"
         return msgspec.structs.replace(
-            delivery,
-            state=state,
+            attempt.delivery,
+            state=ended if due_at is None else "pending",
             due_at=due_at,
             ended_at=now if due_at is None else None,
-            status=answer.status,
-            error=error,
+            status=response.status,
+            error=None if response.is_success else response.summary,
         )
 
-    def _again_at(
-        self, delivery: Delivery, answer: WebhookResponse, *, now: Micros
+    def _retry_at(
+        self, delivery: Delivery, response: WebhookResponse, *, now: Micros
     ) -> Micros | None:
         if delivery.tries > len(self._backoff_s):
             return None
-        wait_s = self._backoff_s[delivery.tries - 1]
-        wait_s *= 1 + JITTER * spread(
-            f"{delivery.message_id} {delivery.webhook_id} {delivery.tries}"
-        )
-        return now + round(max(wait_s, answer.retry_after_s or 0) * SECOND)
+        # The jitter is derived from the delivery, not drawn: a repeated computation gives the same time.
+        share = spread(f"{delivery.message_id} {delivery.webhook_id} {delivery.tries}")
+        wait_s = self._backoff_s[delivery.tries - 1] * (1 + JITTER * share)
+        return now + round(max(wait_s, response.retry_after_s or 0) * SECOND)
 
     def _write(self, deliveries: Sequence[Delivery], attempts: Sequence[int]) -> None:
-        """Only where nobody else has tried it since."""
+        """Only where `attempts` is unchanged: otherwise another process has taken the delivery meanwhile."""
         rows: list[Row] = [
             (each.webhook_id, each.message_id, each.state, each.attempts, each.tries, each.due_at,
              each.ended_at, each.status, each.error)
@@ -209,7 +199,7 @@ class Outbox:
         if rows:
             self._database.update(OUTCOMES, rows, expected="attempts", column=list(attempts))
 
-    def put_off(self, webhook_id: str, *, until: Micros) -> None:
+    def postpone(self, webhook_id: str, *, until: Micros) -> None:
         """Try nothing at an endpoint before then."""
         self._database.run(
             "UPDATE deliveries SET due_at = :until WHERE webhook_id = :id AND due_at < :until",
@@ -217,8 +207,8 @@ class Outbox:
             until=until,
         )
 
-    def bury_all(self, webhook_id: str, reason: str, *, now: Micros) -> int:
-        """What still waited for an endpoint that hears nothing any more; it can be replayed."""
+    def mark_dead(self, webhook_id: str, reason: str, *, now: Micros) -> int:
+        """End what is pending for an endpoint that receives nothing any more; it can be replayed."""
         return self._database.run(
             "UPDATE deliveries SET state = 'dead', due_at = NULL, ended_at = :now, error = :reason"
             " WHERE webhook_id = :id AND due_at IS NOT NULL",
@@ -227,25 +217,19 @@ class Outbox:
             reason=reason,
         )
 
-    # What people ask and do
+    # For people and programs
 
-    def listed(
+    def find(
         self,
         *,
         webhook_id: str | None = None,
         record_id: str | None = None,
-        state: State | None = None,
+        state: DeliveryState | None = None,
         after: tuple[Micros, str, str] | None = None,
         limit: int = 100,
     ) -> list[Delivery]:
-        """Deliveries, newest first; `after` is the last one seen, as (created_at, message, webhook)."""
-        wanted: dict[str, object] = {
-            "webhook_id": webhook_id,
-            "record_id": record_id,
-            "state": state,
-        }
-        params = {name: value for name, value in wanted.items() if value is not None}
-        conditions = [f"{name} = :{name}" for name in params]
+        """Deliveries, newest first; `after` is the last one of the page before, as (created_at, message, webhook)."""
+        conditions, params = _equal(webhook_id=webhook_id, record_id=record_id, state=state)
         if after is not None:
             params |= {"at": after[0], "message": after[1], "webhook": after[2]}
             conditions.append("(created_at, message_id, webhook_id) < (:at, :message, :webhook)")
@@ -258,8 +242,8 @@ class Outbox:
         )
         return [delivery_of(row) for row in found]
 
-    def named(self, webhook_id: str, message_id: str) -> Delivery:
-        """One delivery, or a clear refusal."""
+    def get(self, webhook_id: str, message_id: str) -> Delivery:
+        """One delivery; raises `UnknownName`."""
         found = self._database.rows(
             f"SELECT {_COLUMNS} FROM deliveries WHERE webhook_id = :webhook AND message_id = :message",
             webhook=webhook_id,
@@ -269,18 +253,19 @@ class Outbox:
             raise UnknownName("delivery", f"{message_id[:80]} to {webhook_id[:80]}")
         return delivery_of(found[0])
 
-    def attempts(self, webhook_id: str, message_id: str) -> list[Attempt]:
+    def attempts(self, webhook_id: str, message_id: str) -> list[DeliveryAttempt]:
         """What was sent and answered, oldest first."""
         found = self._database.rows(
-            f"SELECT {', '.join(list(ATTEMPTS.columns)[2:])} FROM delivery_attempts"
-            " WHERE webhook_id = :webhook AND message_id = :message ORDER BY attempt LIMIT 1000",
+            f"SELECT {', '.join(ATTEMPT_COLUMNS)} FROM delivery_attempts"
+            " WHERE webhook_id = :webhook AND message_id = :message ORDER BY attempt LIMIT :limit",
             webhook=webhook_id,
             message=message_id,
+            limit=ATTEMPTS_SHOWN_MAX,
         )
         return [attempt_of(row) for row in found]
 
     def add(self, delivery: Delivery) -> None:
-        """A delivery that follows from no transition: a test."""
+        """Add a delivery without a transition: a ping."""
         self._database.insert(DELIVERIES, [delivery_row(delivery)])
 
     def replay(
@@ -289,21 +274,17 @@ class Outbox:
         now: Micros,
         webhook_id: str | None = None,
         message_id: str | None = None,
-        state: State | None = None,
+        state: DeliveryState | None = None,
         since: Micros | None = None,
     ) -> int:
-        """Deliver again, under the same ids, with the secrets of now; how many. At least one thing must be named."""
-        wanted = {"webhook_id": webhook_id, "message_id": message_id, "state": state}
-        params: dict[str, object] = {
-            key: value for key, value in wanted.items() if value is not None
-        }
-        conditions = [f"{name} = :{name}" for name in params]
+        """Deliver again, under the same ids, with the present secrets; how many. At least one filter is required."""
+        conditions, params = _equal(webhook_id=webhook_id, message_id=message_id, state=state)
         if since is not None:
             params["since"] = since
             conditions.append("created_at >= :since")
         if not conditions:
             raise InvalidRequest(
-                "name a webhook, a message or the dead; replaying everything is never meant"
+                "say what to replay (a webhook, a message, a state or a time), not everything"
             )
         chosen = (
             f"SELECT webhook_id, message_id FROM deliveries WHERE {' AND '.join(conditions)}"
@@ -318,8 +299,8 @@ class Outbox:
             yes=True,
         )
 
-    def prune(self, *, before: Micros, limit: int = 1000) -> int:
-        """Forget deliveries that ended long ago; how many."""
+    def prune(self, *, before: Micros, limit: int = PRUNE_MAX) -> int:
+        """Delete deliveries that ended before then; how many."""
         with self._database.transaction():
             found = self._database.rows(
                 "SELECT webhook_id, message_id FROM deliveries WHERE ended_at < :before"
@@ -334,24 +315,10 @@ class Outbox:
             return len(found)
 
 
-def _matched(rows: Sequence[Row], webhooks: Sequence[Webhook]) -> Iterator[tuple[News, Webhook]]:
-    wants: dict[tuple[str, str], list[Webhook]] = {}
-    for row in rows:
-        seq, machine, target = int(row[0] or 0), str(row[3]), str(row[5])
-        listening = wants.get((machine, target))
-        if listening is None:
-            listening = [each for each in webhooks if wanted_by(each.events, machine, target)]
-            wants[machine, target] = listening
-        hearing = [each for each in listening if each.since < seq]
-        if hearing:
-            news = news_of(row)
-            yield from ((news, each) for each in hearing)
-
-
-def news_of(row: Row) -> News:
-    """A row of the log, read."""
+def change_of(row: Row) -> StatusChange:
+    """A row of `Outbox.transitions`, decoded."""
     seq, record_id, version, machine, source, target, at, trigger, metadata = row
-    return News(
+    return StatusChange(
         seq=int(seq or 0),
         record_id=str(record_id),
         version=int(version or 0),
@@ -364,13 +331,35 @@ def news_of(row: Row) -> News:
     )
 
 
-def _with_review(news: News, asked: dict[tuple[str, int], Fields]) -> News:
-    ask = asked.get((news.record_id, news.version))
-    if ask is None:
-        return news
-    deadline = ask.get("deadline")
+def _equal(**wanted: str | None) -> tuple[list[str], dict[str, object]]:
+    """Conditions and parameters for the columns that are asked for."""
+    params: dict[str, object] = {name: each for name, each in wanted.items() if each is not None}
+    return [f"{name} = :{name}" for name in params], params
+
+
+def _matches(
+    rows: Sequence[Row], webhooks: Sequence[Webhook]
+) -> Iterator[tuple[StatusChange, Webhook]]:
+    subscribers: dict[tuple[str, str], list[Webhook]] = {}
+    for row in rows:
+        seq, machine, target = int(row[0] or 0), str(row[3]), str(row[5])
+        if (machine, target) not in subscribers:
+            subscribers[machine, target] = [
+                each for each in webhooks if is_subscribed(each.events, machine, target)
+            ]
+        receivers = [each for each in subscribers[machine, target] if each.since < seq]
+        if receivers:
+            change = change_of(row)
+            yield from ((change, each) for each in receivers)
+
+
+def _with_review(change: StatusChange, reviews: dict[tuple[str, int], Fields]) -> StatusChange:
+    review = reviews.get((change.record_id, change.version))
+    if review is None:
+        return change
+    deadline = review.get("deadline")
     return msgspec.structs.replace(
-        news,
-        review=str(ask.get("review")),
+        change,
+        review=str(review.get("review")),
         deadline=deadline if isinstance(deadline, int) else None,
     )

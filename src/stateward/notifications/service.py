@@ -1,4 +1,4 @@
-"""The desk: what doors ask of notices, and how a notifier is put together from the settings."""
+"""The operations on webhooks and deliveries for CLI, API and console, and the notifier that the settings describe."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Micros
 from stateward.notifications.addresses import AllowedHosts, Lookup, look_up
-from stateward.notifications.deliveries import Attempt, Delivery, State
+from stateward.notifications.deliveries import Delivery, DeliveryAttempt, DeliveryState
+from stateward.notifications.email import EmailAddresses, Mailer
 from stateward.notifications.endpoints import (
     PREFIX,
-    Declared,
+    ConfiguredEndpoint,
     Endpoints,
     Webhook,
 )
@@ -17,12 +18,11 @@ from stateward.notifications.messages import (
     CONTENTS,
     PING,
     Content,
-    ping_of,
+    ping_body,
 )
-from stateward.notifications.notifier import Mailing, Notifier
+from stateward.notifications.notifier import EmailOptions, Notifier, NotifierOptions
 from stateward.notifications.outbox import Outbox
 from stateward.notifications.sending import Sender
-from stateward.notifications.smtp import Mailbox, Mailer
 from stateward.settings import NotificationSettings, Settings
 from stateward.storage.database import Database
 from stateward.telemetry import Log
@@ -32,7 +32,7 @@ DAY_S = 86_400
 
 
 class NotificationService:
-    """Webhooks and their deliveries, for people and programs."""
+    """Webhooks and their deliveries: list, add, change, test, replay."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class NotificationService:
 
     def webhook(self, webhook_id: str) -> Webhook:
         """One endpoint."""
-        return self._endpoints.named(webhook_id)
+        return self._endpoints.get(webhook_id)
 
     def add(
         self,
@@ -78,7 +78,7 @@ class NotificationService:
         content: str = "standard",
         secret: str | None = None,
     ) -> Webhook:
-        """Tell one more address of what happens from now on; its secret is in the answer."""
+        """Send what happens from now on to one more address; the result holds its secret."""
         return self._endpoints.add(
             self._new_id(PREFIX),
             url=url,
@@ -95,11 +95,11 @@ class NotificationService:
         if text == "*" or (dot and machine in self._statuses and status == "*"):
             return text
         if dot:
-            of = self._statuses if machine not in self._statuses else [machine]
-            if machine not in self._statuses or status not in self._statuses[machine]:
-                known = [f"{name}.{each}" for name in of for each in self._statuses[name]]
-                raise UnknownName("event", text[:80], known)
-            return text
+            if status in self._statuses.get(machine, ()):
+                return text
+            machines = [machine] if machine in self._statuses else self._statuses
+            known = [f"{name}.{each}" for name in machines for each in self._statuses[name]]
+            raise UnknownName("event", text[:80], known)
         having = [name for name, statuses in self._statuses.items() if text in statuses]
         if len(having) == 1:
             return f"{having[0]}.{text}"
@@ -110,27 +110,27 @@ class NotificationService:
         raise UnknownName("event", text[:80], known)
 
     def remove(self, webhook_id: str) -> None:
-        """Forget an endpoint, with what was delivered to it."""
+        """Delete an endpoint with its deliveries."""
         self._endpoints.remove(webhook_id)
 
     def rotate(self, webhook_id: str, *, secret: str | None = None) -> Webhook:
-        """A new secret; the old one signs too for a while."""
+        """Generate a new secret; the previous one also signs for `rotation_seconds`."""
         until = self._clock() + round(self._own.rotation_seconds * SECOND)
         return self._endpoints.rotate(
             webhook_id, secret=secret or self._new_secret(), old_until=until
         )
 
     def enable(self, webhook_id: str) -> Webhook:
-        """Tell an endpoint again that was disabled."""
+        """Send to a disabled endpoint again."""
         return self._endpoints.enable(webhook_id)
 
     def disable(self, webhook_id: str, *, reason: str) -> Webhook:
-        """Tell an endpoint nothing for now; what waits for it is dead, and can be replayed."""
+        """Send nothing to an endpoint for now; what is pending becomes dead letters, which can be replayed."""
         with self._database.transaction():
-            self._endpoints.named(webhook_id)
+            self._endpoints.get(webhook_id)
             self._endpoints.disable(webhook_id, reason)
-            self._outbox.bury_all(webhook_id, reason, now=self._clock())
-            return self._endpoints.named(webhook_id)
+            self._outbox.mark_dead(webhook_id, reason, now=self._clock())
+            return self._endpoints.get(webhook_id)
 
     # Deliveries
 
@@ -139,46 +139,37 @@ class NotificationService:
         *,
         webhook_id: str | None = None,
         record_id: str | None = None,
-        state: State | None = None,
+        state: DeliveryState | None = None,
         after: tuple[Micros, str, str] | None = None,
         limit: int = 100,
     ) -> list[Delivery]:
         """Deliveries, newest first."""
-        return self._outbox.listed(
+        return self._outbox.find(
             webhook_id=webhook_id, record_id=record_id, state=state, after=after, limit=limit
         )
 
-    def delivery(self, webhook_id: str, message_id: str) -> tuple[Delivery, list[Attempt]]:
-        """One delivery with all that was sent and answered."""
-        found = self._outbox.named(webhook_id, message_id)
+    def delivery(self, webhook_id: str, message_id: str) -> tuple[Delivery, list[DeliveryAttempt]]:
+        """One delivery with its attempts."""
+        found = self._outbox.get(webhook_id, message_id)
         return found, self._outbox.attempts(webhook_id, message_id)
 
     def ping(self, webhook_id: str) -> Delivery:
-        """Send a test to an endpoint; it is delivered like everything else."""
-        webhook = self._endpoints.named(webhook_id)
+        """Send a test message to an endpoint; it is delivered like any other."""
+        webhook = self._endpoints.get(webhook_id)
         if not webhook.is_enabled:
             raise InvalidRequest(
                 f"{webhook_id} is disabled ({webhook.disabled_reason}); enable it first"
             )
         now = self._clock()
         message_id = self._new_id("ping")
-        body = ping_of(message_id, at=now, content=webhook.content, public_url=self._public_url)
+        body = ping_body(message_id, at=now, content=webhook.content, public_url=self._public_url)
         delivery = Delivery(
             webhook_id=webhook_id,
             message_id=message_id,
             type=PING,
-            record_id=None,
-            version=None,
             body=body.decode(),
-            trace=None,
             created_at=now,
-            state="pending",
-            attempts=0,
-            tries=0,
             due_at=now,
-            ended_at=None,
-            status=None,
-            error=None,
         )
         self._outbox.add(delivery)
         return delivery
@@ -188,12 +179,12 @@ class NotificationService:
         *,
         webhook_id: str | None = None,
         message_id: str | None = None,
-        state: State | None = None,
+        state: DeliveryState | None = None,
         since: Micros | None = None,
     ) -> int:
         """Deliver again, under the same ids; how many."""
         if webhook_id is not None:
-            self._endpoints.named(webhook_id)
+            self._endpoints.get(webhook_id)
         return self._outbox.replay(
             now=self._clock(),
             webhook_id=webhook_id,
@@ -212,9 +203,11 @@ class NotificationService:
         log: Log,
         spans: Spans | None = None,
     ) -> Notifier:
-        """What delivers; the endpoints of the settings are the ones in force from here on."""
+        """A notifier; the endpoints of the settings are applied now."""
         own = self._own
-        self._endpoints.declare(self._declared(), new_secret=self._new_secret, now=self._clock())
+        self._endpoints.configure(
+            self._configured(), new_secret=self._new_secret, now=self._clock()
+        )
         sender = Sender(
             allowed=self._allowed,
             timeout_s=own.webhook_timeout_seconds,
@@ -223,29 +216,32 @@ class NotificationService:
             lookup=self._lookup,
             ca_file=own.ca_file,
         )
+        intervals = [self._settings.machine(name).check_interval_s for name in self._statuses]
+        options = NotifierOptions(
+            concurrency=own.webhook_concurrency,
+            timeout_s=own.webhook_timeout_seconds,
+            # A record is due when its lease ends; only after another one is no coordinator about to act.
+            overdue_s=2 * self._settings.worker.lease_seconds,
+            overdue_every_s=min(intervals),
+            retention_s=own.retention_days * DAY_S,
+        )
         return Notifier(
+            options,
             database=self._database,
             endpoints=self._endpoints,
             outbox=self._outbox,
             sender=sender,
-            mailing=mailing_of(own),
-            concurrency=own.webhook_concurrency,
-            timeout_s=own.webhook_timeout_seconds,
-            overdue_s=2 * self._settings.worker.lease_seconds,
-            keep_s=own.retention_days * DAY_S,
+            email=_email_options(own),
+            spans=spans,
             clock=self._clock,
             ticks=ticks,
             wake=wake,
             log=log,
-            overdue_every_s=min(
-                self._settings.machine(machine).check_interval_s for machine in self._statuses
-            ),
-            spans=spans,
         )
 
-    def _declared(self) -> list[Declared]:
+    def _configured(self) -> list[ConfiguredEndpoint]:
         return [
-            Declared(
+            ConfiguredEndpoint(
                 machine=machine,
                 url=each.url,
                 events=tuple(f"{machine}.{status}" for status in each.events),
@@ -257,14 +253,14 @@ class NotificationService:
         ]
 
 
-def mailing_of(own: NotificationSettings) -> Mailing | None:
-    """How mail is sent, if the settings say to whom."""
+def _email_options(own: NotificationSettings) -> EmailOptions | None:
+    """How email is sent, if the settings name a server and a recipient."""
     if own.admin_email is None or own.smtp_url is None:
         return None
     public_url = None if own.public_url is None else own.public_url.rstrip("/")
-    return Mailing(
+    return EmailOptions(
         mailer=Mailer(own.smtp_url, ca_file=own.ca_file),
-        box=Mailbox(
+        addresses=EmailAddresses(
             sender=own.email_from or own.admin_email,
             recipient=own.admin_email,
             public_url=public_url,

@@ -1,7 +1,7 @@
-"""Signatures by the rules of Standard Webhooks 1.0: `v1`, HMAC-SHA256 over `{id}.{timestamp}.{body}`.
+"""Signatures of Standard Webhooks 1.0: `v1`, HMAC-SHA256 over `{id}.{timestamp}.{body}`.
 
-A secret is written `whsec_` and 24 to 64 bytes in base64, one for each endpoint. While a secret is replaced, notices
-are signed with the new and the old one, so that no receiver has to change at the same moment as we do.
+A secret is `whsec_` and 24 to 64 bytes in base64, one for each endpoint. After a rotation messages are signed with the
+new and the previous secret for a while, so that a receiver need not change at the same moment as we do.
 """
 
 import base64
@@ -12,8 +12,9 @@ from hashlib import sha256
 from stateward.core.errors import InvalidRequest
 
 SECRET_START = "whsec_"  # noqa: S105 - the form of a secret, not one
-KEY_BYTES = 32
-KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
+KEY_BYTES = 32  # of a generated secret: as long as the digest, beyond which HMAC gains nothing
+KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64  # as the specification says
+SLACK_S = 300  # the clocks of sender and receiver may differ by that, as in the reference libraries
 
 
 def secret_of(key: bytes) -> str:
@@ -22,7 +23,7 @@ def secret_of(key: bytes) -> str:
 
 
 def key_of(secret: str) -> bytes:
-    """The bytes of a secret; what is no secret is refused, and not repeated."""
+    """The bytes of a secret; an invalid one is refused, and not repeated in the message."""
     start, text = secret[: len(SECRET_START)], secret[len(SECRET_START) :]
     try:
         key = base64.b64decode(text, validate=True)
@@ -30,8 +31,8 @@ def key_of(secret: str) -> bytes:
         key = b""
     if start != SECRET_START or not KEY_BYTES_MIN <= len(key) <= KEY_BYTES_MAX:
         raise InvalidRequest(
-            f"a webhook secret is {SECRET_START} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64; this is "
-            "none: leave it out, and one is made"
+            f"a webhook secret is {SECRET_START} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64, and this is "
+            "not; leave it out to have one generated"
         )
     return key
 
@@ -39,7 +40,7 @@ def key_of(secret: str) -> bytes:
 def signed_headers(
     message_id: str, *, second: int, body: bytes, secrets: Sequence[str]
 ) -> dict[str, str]:
-    """The three headers by which a receiver knows us: the id, the time of this attempt, a signature for each secret."""
+    """The three headers that a receiver verifies: the id, the time of this attempt, a signature for each secret."""
     text = f"{message_id}.{second}.".encode() + body
     signatures = [
         base64.b64encode(hmac.new(key_of(secret), text, sha256).digest()).decode()
@@ -53,14 +54,14 @@ def signed_headers(
 
 
 def is_signed(
-    headers: dict[str, str], body: bytes, *, secret: str, now_s: int, slack_s: int = 300
+    headers: dict[str, str], body: bytes, *, secret: str, now_s: int, slack_s: int = SLACK_S
 ) -> bool:
-    """Whether a receiver that has the secret may believe a notice; its time may be off by `slack_s`."""
+    """Whether a message is signed with the secret, and recently: an old one may be a replay."""
     second = headers.get("webhook-timestamp", "")
     if not (second.isascii() and second.isdecimal()) or abs(now_s - int(second)) > slack_s:
         return False
-    right = signed_headers(
+    expected = signed_headers(
         headers.get("webhook-id", ""), second=int(second), body=body, secrets=[secret]
     )["webhook-signature"]
     given = headers.get("webhook-signature", "").split()
-    return any(hmac.compare_digest(each.encode(), right.encode()) for each in given)
+    return any(hmac.compare_digest(each.encode(), expected.encode()) for each in given)

@@ -1,7 +1,7 @@
-"""A few threads that wait for the network, so that nobody else has to.
+"""Threads that wait for the network, so that the notifier's own thread never does.
 
-Jobs touch no database and never raise; what they return is fetched by the thread that drives the notifier. The
-threads start with the first job and end with the process: one that hangs in a socket keeps nobody from leaving.
+Not `concurrent.futures`: its threads are joined when the process ends, and one that hangs in a socket would hold up
+the end of the service. These are daemons; what they had not finished is tried again by another process.
 """
 
 import threading
@@ -13,57 +13,60 @@ T = TypeVar("T")
 
 
 class ThreadPool(Generic[T]):
-    """At most `most` jobs at once."""
+    """Runs up to `size` jobs at once; threads start when they are first needed. Jobs touch no database.
 
-    def __init__(self, most: int, *, wake: Callable[[], None]) -> None:
-        self._most = most
+    One thread calls `submit`, `results` and `close`; `wake` is called from the pool's threads after each job.
+    """
+
+    def __init__(self, size: int, *, wake: Callable[[], None]) -> None:
+        self._size = size
         self._wake = wake
         self._jobs: SimpleQueue[Callable[[], T] | None] = SimpleQueue()
-        self._ended: SimpleQueue[T | BaseException] = SimpleQueue()
+        self._results: SimpleQueue[T | BaseException] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._out = 0
+        self._unfinished = 0
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def give(self, job: Callable[[], T]) -> None:
-        """Have a job done."""
-        self._out += 1
-        if len(self._threads) < min(self._out, self._most):
+    def submit(self, job: Callable[[], T]) -> None:
+        """Run a job when a thread is free."""
+        self._unfinished += 1
+        if len(self._threads) < min(self._unfinished, self._size):
             thread = threading.Thread(
-                target=self._work, name=f"notices-{len(self._threads)}", daemon=True
+                target=self._run_jobs, name=f"notifications-{len(self._threads)}", daemon=True
             )
             self._threads.append(thread)
             thread.start()
         self._jobs.put(job)
 
-    def ended(self) -> list[T]:
-        """What came of the jobs that ended since; a job that raised is a fault of ours, and is raised here."""
+    def results(self) -> list[T]:
+        """The results of jobs that ended since the last call; what a job raised is raised here."""
         found: list[T] = []
         while True:
             try:
-                each = self._ended.get_nowait()
+                each = self._results.get_nowait()
             except Empty:
                 return found
-            self._out -= 1
+            self._unfinished -= 1
             if isinstance(each, BaseException):
                 raise each
             found.append(each)
 
     def close(self) -> None:
-        """Let the threads go; who is under way is not waited for."""
-        with (
-            self._lock
-        ):  # whom they woke is gone then, and what it was woken by may be somebody else's
+        """Let the threads end after their present job, without waiting for them."""
+        # Under the lock, so that no thread calls `wake` once this has returned: the file descriptor behind it is
+        # closed next, and its number may soon belong to something else.
+        with self._lock:
             self._is_closed = True
         for _ in self._threads:
             self._jobs.put(None)
 
-    def _work(self) -> None:
+    def _run_jobs(self) -> None:
         while (job := self._jobs.get()) is not None:
             try:
-                self._ended.put(job())
-            except BaseException as error:  # noqa: BLE001 - it is raised again where it can be acted on
-                self._ended.put(error)
+                self._results.put(job())
+            except BaseException as error:  # noqa: BLE001 - raised again by `results`
+                self._results.put(error)
             with self._lock:
                 if not self._is_closed:
                     self._wake()

@@ -23,7 +23,7 @@ async def metrics(request: Asked) -> Response[str]:
     """In the text format. Every process gives the same numbers: they come from the database."""
 
     def look(app: App) -> Answer:
-        if not app.monitor.is_wanted:
+        if not app.monitor.is_enabled:
             raise Refusal(
                 "not-found",
                 "metrics are off: set metrics.enabled in the section of a machine, or take the profile enterprise",

@@ -144,7 +144,9 @@ class Service:
         try:
             is_behind = True
             while is_behind:
-                is_behind = await self.broad.ask(lambda app: app.monitor.follow(batches_max=1))
+                is_behind = await self.broad.ask(
+                    lambda app: app.monitor.update_counters(batches_max=1)
+                )
                 await asyncio.sleep(FOLLOW_PAUSE_S)
         except StatewardError as error:
             self.log.warning(f"the counts wait: {error}")

@@ -23,9 +23,9 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.notifications import (
-    Attempt,
     Delivery,
-    State,
+    DeliveryAttempt,
+    DeliveryState,
     Webhook,
 )
 from stateward.server import views
@@ -448,7 +448,7 @@ async def replay(
             seen(app, caller, data.webhook_id)
         elif caller.machines:
             raise Refusal("forbidden", "name the webhook: the key does not cover all machines")
-        state: State | None = data.state
+        state: DeliveryState | None = data.state
         return app.notifications.replay(
             webhook_id=None if data.webhook_id is None else _clean(data.webhook_id),
             message_id=None if data.message_id is None else _clean(data.message_id),
@@ -505,7 +505,9 @@ def _view(each: Webhook, *, secret: str | UnsetType = UNSET) -> WebhookDocument:
     )
 
 
-def _delivery_view(each: Delivery, attempts: list[Attempt] | None = None) -> DeliveryDocument:
+def _delivery_view(
+    each: Delivery, attempts: list[DeliveryAttempt] | None = None
+) -> DeliveryDocument:
     return DeliveryDocument(
         webhook_id=each.webhook_id,
         message_id=each.message_id,
@@ -524,7 +526,7 @@ def _delivery_view(each: Delivery, attempts: list[Attempt] | None = None) -> Del
     )
 
 
-def _attempt_view(each: Attempt) -> AttemptDocument:
+def _attempt_view(each: DeliveryAttempt) -> AttemptDocument:
     return AttemptDocument(
         attempt=each.attempt,
         at=to_iso(each.at),

@@ -1,8 +1,8 @@
-"""Every log line of the service: its shape, and where it goes. Words go to stderr, never to stdout.
+"""The log lines of the service: their format and where they go, which is stderr and never stdout.
 
-A line is JSON or text, as the settings say. What a document says is never logged; control characters are
-escaped by the renderers, so that a file name cannot forge a line. The logging library is loaded with the first
-line that is written: a command that logs nothing does not pay for it.
+A line is JSON or text, as the settings say. The content of documents is never logged; control characters are escaped by
+the renderers, so that a file name cannot forge a line. structlog is imported with the first line that is written: a
+command that logs nothing does not pay for it.
 """
 
 import sys
@@ -19,8 +19,8 @@ LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 Format = Literal["text", "json"]
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """How lines look, which are written, and where; without a stream, to stderr."""
+class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """The format of lines, the lowest level that is written, and the stream; None is stderr."""
 
     format: Format = "text"
     level: str = "warning"
@@ -28,8 +28,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     is_structured: bool = True
 
 
-# A program that uses Stateward as a library hears warnings, unless it chose otherwise.
-_choices: list[Choice] = [Choice()]
+# One for the process. Warnings until `set_up` is called, for programs that use Stateward as a library.
+_configs: list[LogConfig] = [LogConfig()]
 
 
 def set_up(
@@ -39,8 +39,10 @@ def set_up(
     stream: TextIO | None = None,
     is_structured: bool = True,
 ) -> None:
-    """Make all log lines of this process look the same from now on; text that is not structured is a sentence."""
-    _choices[:] = [Choice(format=format, level=level, stream=stream, is_structured=is_structured)]
+    """Configure all log lines of this process; text that is not structured is a sentence without the named values."""
+    _configs[:] = [
+        LogConfig(format=format, level=level, stream=stream, is_structured=is_structured)
+    ]
 
 
 def log(role: str) -> "Log":
@@ -48,9 +50,9 @@ def log(role: str) -> "Log":
     return Log(role)
 
 
-def is_heard(level: str, *, at: str) -> bool:
-    """Whether a line of `level` is written, where a machine's settings say `at` and the process agrees."""
-    return LEVELS[level] >= max(LEVELS[at], LEVELS[_choices[0].level])
+def is_written(level: str, *, at: str) -> bool:
+    """Whether a line of `level` is written: both a machine's level `at` and that of the process must allow it."""
+    return LEVELS[level] >= max(LEVELS[at], LEVELS[_configs[0].level])
 
 
 class Log:
@@ -58,30 +60,30 @@ class Log:
 
     def __init__(self, role: str) -> None:
         self._role = role
-        self._choice: Choice | None = None
+        self._config: LogConfig | None = None
 
     def debug(self, event: str, **facts: object) -> None:
-        """For those who look for a fault."""
+        """Details for finding a fault."""
         self._write("debug", event, facts)
 
     def info(self, event: str, **facts: object) -> None:
-        """The ordinary course of things."""
+        """Normal operation."""
         self._write("info", event, facts)
 
     def warning(self, event: str, **facts: object) -> None:
-        """Something that somebody may want to look at."""
+        """Something that a person may want to look at."""
         self._write("warning", event, facts)
 
     def error(self, event: str, **facts: object) -> None:
-        """Something that somebody must look at."""
+        """Something that a person must look at."""
         self._write("error", event, facts)
 
     def _write(self, level: str, event: str, facts: dict[str, object]) -> None:
-        choice = _choices[0]
-        if LEVELS[level] < LEVELS[choice.level]:
+        config = _configs[0]
+        if LEVELS[level] < LEVELS[config.level]:
             return
-        if choice is not self._choice:
-            self._choice = choice
+        if config is not self._config:
+            self._config = config
             self.__dict__.pop("_logger", None)
         getattr(self._logger, level)(event, **facts)
 
@@ -89,18 +91,18 @@ class Log:
     def _logger(self) -> "FilteringBoundLogger":
         import structlog
 
-        choice = self._choice or Choice()
+        config = self._config or LogConfig()
         renderer: Processor
-        if choice.format == "json":
+        if config.format == "json":
             renderer = structlog.processors.JSONRenderer(sort_keys=True)
-        elif choice.is_structured:
+        elif config.is_structured:
             renderer = structlog.processors.KeyValueRenderer(
                 key_order=["at", "level", "event"], repr_native_str=True
             )
         else:
             renderer = _sentence
         bound: FilteringBoundLogger = structlog.wrap_logger(
-            structlog.WriteLogger(choice.stream or sys.stderr),
+            structlog.WriteLogger(config.stream or sys.stderr),
             processors=[
                 structlog.contextvars.merge_contextvars,
                 structlog.processors.add_log_level,
@@ -115,11 +117,13 @@ class Log:
 
 
 def _sentence(_: "WrappedLogger", __: str, line: "EventDict") -> str:
-    """A line for people: when, how important, who, and what; the facts behind it stay away."""
-    said = f"{line['at']} {line['level']} {line['role']}: {line['event']}"
+    """A line for people: time, level, role and message, without the named values."""
+    text = f"{line['at']} {line['level']} {line['role']}: {line['event']}"
     trouble = line.get("exception")
-    return "".join(_visible(each) for each in (said if trouble is None else f"{said} | {trouble}"))
-
-
-def _visible(char: str) -> str:
-    return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+    if trouble is not None:
+        text += f" | {trouble}"
+    # KeyValueRenderer and JSONRenderer escape; here nothing else would.
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )

@@ -1,8 +1,8 @@
 """Traces: the W3C `traceparent`, and spans for OpenTelemetry where the settings name a collector.
 
-A document's whole way is one trace: that of the request that brought it, or one of its own. A span is one attempt at
-one stage; it is made from the transitions that began and ended it, so work is not slowed down by being watched. The
-library is loaded only where spans are wanted (the extra `otel`).
+All that happens to a record is one trace: that of the request that submitted it, or one of its own. A span is one
+attempt at one stage; it is made afterwards, from the transitions that began and ended the attempt, so that tracing does
+not slow down the work. OpenTelemetry is imported only where spans are sent (the extra `otel`).
 """
 
 import re
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider
 
+# Version, trace id, parent id, flags; `ff` and all zeros are invalid by https://www.w3.org/TR/trace-context/.
 TRACEPARENT = re.compile(
     r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
 )
 TRACE_BYTES, SPAN_BYTES = 16, 8
-FLUSH_S = 5.0
+FLUSH_S = 5.0  # the service must end in reasonable time, with or without its last spans
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class TracedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """A stage of a record, from the transition that began it to the one that ended it."""
 
     name: str
@@ -38,23 +39,23 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_traceparent(text: str) -> bool:
-    """Whether a header is one that we may pass on."""
+    """Whether a header is valid and may be passed on."""
     return TRACEPARENT.fullmatch(text) is not None
 
 
-def new_traceparent(dice: bytes) -> str:
-    """A trace of one's own, made of 24 random bytes."""
-    trace, span = dice[:TRACE_BYTES], dice[TRACE_BYTES : TRACE_BYTES + SPAN_BYTES]
+def new_traceparent(random: bytes) -> str:
+    """A new trace, from 24 random bytes."""
+    trace, span = random[:TRACE_BYTES], random[TRACE_BYTES : TRACE_BYTES + SPAN_BYTES]
     return f"00-{trace.hex()}-{span.hex()}-01"
 
 
 def trace_id(traceparent: str) -> str:
-    """The part of it that names the trace."""
+    """The trace id in it."""
     return traceparent.split("-")[1]
 
 
-def trace_of(attempt: Attempt) -> tuple[int, int]:
-    """The trace and the parent of a span; records without one have a trace that follows from their id."""
+def trace_of(attempt: TracedAttempt) -> tuple[int, int]:
+    """Trace id and parent id of a span; a record without a trace has one that is derived from its id."""
     if attempt.trace is not None and is_traceparent(attempt.trace):
         _, trace, span, _ = attempt.trace.split("-")
         return int(trace, 16), int(span, 16)
@@ -66,20 +67,20 @@ def trace_of(attempt: Attempt) -> tuple[int, int]:
 
 
 class Spans:
-    """Sends spans to a collector, in the background; what it does not take is lost, and nothing waits for it."""
+    """Sends spans to a collector in the background; what it does not accept is lost, and nothing waits for it."""
 
     def __init__(self, endpoint: str, *, service_name: str, version: str) -> None:
         self._provider = _provider(endpoint, service_name, version)
         self._tracer = self._provider.get_tracer("stateward", version)
 
-    def tell(self, attempt: Attempt) -> None:
-        """One attempt, as a span."""
+    def record(self, attempt: TracedAttempt) -> None:
+        """Send one attempt as a span."""
         from opentelemetry.trace import Status, StatusCode
 
         span = self._tracer.start_span(
             attempt.name,
             context=_context(attempt),
-            start_time=attempt.began * 1000,
+            start_time=attempt.began * 1000,  # nanoseconds
             attributes={"stateward.record_id": attempt.record_id, **attempt.facts},
         )
         if attempt.error is not None:
@@ -87,12 +88,12 @@ class Spans:
         span.end(end_time=attempt.ended * 1000)
 
     def close(self) -> None:
-        """Send what is left, for a moment."""
+        """Send what is left, for at most `FLUSH_S`."""
         self._provider.force_flush(round(FLUSH_S * 1000))
         self._provider.shutdown()
 
 
-def _context(attempt: Attempt) -> "Context":
+def _context(attempt: TracedAttempt) -> "Context":
     from opentelemetry.trace import (
         NonRecordingSpan,
         SpanContext,
