@@ -35,12 +35,12 @@ def cancelled(app: App, record_id: str, reason: str = "by mistake") -> None:
 def test_counts_follow_every_move(app: App) -> None:
     first, *_ = opened(app, b"1", b"2", b"3")
     cancelled(app, first)
-    untallied = app.dashboard.counts()
+    uncounted = app.dashboard.counts()
 
     app.monitor.update_counters()
 
     expected = {("upload", "queued_for_parse"): 2, ("upload", "error"): 1}
-    assert untallied == app.dashboard.counts() == app.store.counts() == expected
+    assert uncounted == app.dashboard.counts() == app.store.counts() == expected
 
 
 def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> None:
@@ -49,7 +49,9 @@ def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> N
 
     def matching(text: str, most: int = 100) -> int:
         words = app.registry.query_names
-        return sum(app.dashboard.matching(app.records.query(text), names=words, most=most).values())
+        return sum(
+            app.dashboard.count_matching(app.records.query(text), names=words, most=most).values()
+        )
 
     assert [matching(text) for text in ("", "status:error", "-status:error")] == [3, 1, 2]
     assert [matching(text) for text in ("machine:contract", "is:failed", "x.csv")] == [0, 1, 3]
@@ -113,14 +115,14 @@ def test_the_log_is_searched_by_who_and_what(app: App) -> None:
     assert of_none.transitions == []
 
 
-def test_the_pulse_counts_each_end_once(app: App) -> None:
+def test_activity_counts_each_end_once(app: App) -> None:
     (record_id,) = opened(app, b"1")
     cancelled(app, record_id)
 
-    first, _ = app.dashboard.pulse()
-    again, _ = app.dashboard.pulse()
+    first, _ = app.dashboard.activity()
+    again, _ = app.dashboard.activity()
 
-    assert sum(beat.failed for beat in first["upload"]) == 1
+    assert sum(minute.failed for minute in first["upload"]) == 1
     assert again == first
 
 

@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, expect
 
 from stateward.console.errors import query_of
-from stateward.monitoring.dashboard import Cause, cause_of
+from stateward.monitoring.dashboard import ErrorCause, cause_of
 from tests.console.scene import BROKEN, Scene
 
 
@@ -15,7 +15,7 @@ def test_messages_that_differ_in_numbers_and_names_are_one_cause() -> None:
 
 
 def test_the_query_of_a_cause_holds_what_its_messages_share() -> None:
-    cause = Cause(
+    cause = ErrorCause(
         machine="upload",
         error_code="ROW_BAD",
         cause="row # of … has no date",

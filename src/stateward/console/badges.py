@@ -3,7 +3,7 @@
 import msgspec
 
 from stateward.app import App
-from stateward.monitoring.dashboard import Cause
+from stateward.monitoring.dashboard import ErrorCause
 from stateward.server.auth import Caller
 from stateward.storage.audit import Acknowledgement
 
@@ -20,12 +20,12 @@ def badges(app: App, caller: Caller) -> Badges:
     return Badges(errors=len(open_causes(app, caller)), reviews=open_reviews(app, caller))
 
 
-def key_of(cause: Cause) -> str:
+def key_of(cause: ErrorCause) -> str:
     """What an acknowledgement names."""
     return f"{cause.error_code} {cause.cause}"
 
 
-def open_causes(app: App, caller: Caller) -> list[Cause]:
+def open_causes(app: App, caller: Caller) -> list[ErrorCause]:
     """Causes that nobody has acknowledged, or that struck again since."""
     seen = app.audit.acknowledgements()
     return [
@@ -35,7 +35,7 @@ def open_causes(app: App, caller: Caller) -> list[Cause]:
     ]
 
 
-def is_open(cause: Cause, seen: Acknowledgement | None) -> bool:
+def is_open(cause: ErrorCause, seen: Acknowledgement | None) -> bool:
     """Whether a cause waits for somebody to look at it."""
     return seen is None or cause.last_at > seen.at
 

@@ -10,7 +10,7 @@ from stateward.app import App
 from stateward.console.layout import fragment, page
 from stateward.core.machine import Machine
 from stateward.core.model import Micros, Record
-from stateward.monitoring.dashboard import Beat, Queue
+from stateward.monitoring.dashboard import MinuteActivity, QueueLength
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -45,7 +45,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     chips: list[Chip]
     total: int
     live: int
-    queues: list[Queue]
+    queues: list[QueueLength]
     points: str
     ended: int
     p95_s: float | None
@@ -72,7 +72,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     cards: list[Card]
     newest: list[Row]
     now: Micros
-    pulse_since: Micros
+    activity_since: Micros
     workers: int
 
 
@@ -97,7 +97,7 @@ async def _looked(request: Asked) -> Board:
 def look(app: App, caller: Caller) -> Board:
     """The board as it is now; its cost does not grow with what has ended."""
     counts = app.dashboard.counts()
-    beats, since = app.dashboard.pulse()
+    minutes, since = app.dashboard.activity()
     queues = app.dashboard.queues()
     paused = [(each.machine, each.stage) for each in app.store.pauses()]
     machines = [each for each in app.registry.newest.values() if caller.covers(each.name)]
@@ -106,7 +106,7 @@ def look(app: App, caller: Caller) -> Board:
             app,
             machine,
             counts=counts,
-            beats=beats.get(machine.name, []),
+            minutes=minutes.get(machine.name, []),
             queues=[each for each in queues if each.machine == machine.name],
             paused=[stage for name, stage in paused if name == machine.name],
         )
@@ -118,7 +118,7 @@ def look(app: App, caller: Caller) -> Board:
         cards=sorted(cards, key=lambda card: (not card.takes_files, not card.total)),
         newest=[row_of(app, found[each]) for each in ids if each in found],
         now=app.clock(),
-        pulse_since=since,
+        activity_since=since,
         workers=sum(not each.is_draining for each in app.bus.workers()),
     )
 
@@ -128,8 +128,8 @@ def _card(
     machine: Machine,
     *,
     counts: Mapping[tuple[str, str], int],
-    beats: list[Beat],
-    queues: list[Queue],
+    minutes: list[MinuteActivity],
+    queues: list[QueueLength],
     paused: list[str],
 ) -> Card:
     chips = [
@@ -137,12 +137,12 @@ def _card(
         for state in machine.states
         if not state.is_imported or counts.get((machine.name, state.name))
     ]
-    took = [beat.p95_s for beat in beats if beat.p95_s is not None]
+    took = [minute.p95_s for minute in minutes if minute.p95_s is not None]
     points = {
-        "at": [beat.at // 1_000_000 for beat in beats],
-        "all": [beat.ended + beat.failed for beat in beats],
-        "failed": [beat.failed for beat in beats],
-        "p95": [beat.p95_s for beat in beats],
+        "at": [minute.at // 1_000_000 for minute in minutes],
+        "all": [minute.ended + minute.failed for minute in minutes],
+        "failed": [minute.failed for minute in minutes],
+        "p95": [minute.p95_s for minute in minutes],
     }
     return Card(
         name=machine.name,
@@ -155,7 +155,7 @@ def _card(
         live=sum(chip.count for chip in chips if chip.kind in ("ready", "running")),
         queues=queues,
         points=msgspec.json.encode(points).decode(),
-        ended=sum(beat.ended for beat in beats),
+        ended=sum(minute.ended for minute in minutes),
         p95_s=took[-1] if took else None,
         paused=paused,
     )

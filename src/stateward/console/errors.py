@@ -17,7 +17,7 @@ from stateward.console.layout import (
 )
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import clean_text
-from stateward.monitoring.dashboard import Cause
+from stateward.monitoring.dashboard import ErrorCause
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -35,7 +35,7 @@ _GAPS = re.compile(r"[#…]+")
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A cause on the page."""
 
-    cause: Cause
+    cause: ErrorCause
     query: str
     examples: list[Row]
     seen: Acknowledgement | None
@@ -109,7 +109,7 @@ def look(app: App, caller: Caller) -> list[Shown]:
     return sorted(shown, key=lambda each: not each.is_open)
 
 
-def _shown(app: App, cause: Cause, seen: Acknowledgement | None) -> Shown:
+def _shown(app: App, cause: ErrorCause, seen: Acknowledgement | None) -> Shown:
     query = query_of(cause)
     found = app.records.find(app.records.query(query), limit=EXAMPLES)
     machine = app.registry.newest.get(cause.machine)
@@ -124,7 +124,7 @@ def _shown(app: App, cause: Cause, seen: Acknowledgement | None) -> Shown:
     )
 
 
-def query_of(cause: Cause) -> str:
+def query_of(cause: ErrorCause) -> str:
     """A query for the records of a cause: its code, and the longest piece of the message that is always the same."""
     terms = [f"machine:{quoted(cause.machine)}", f"error:{quoted(cause.error_code)}"]
     literal = max(_GAPS.split(cause.cause), key=len, default="").strip()

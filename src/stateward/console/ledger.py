@@ -25,7 +25,7 @@ from stateward.core.model import Micros, Transition, clean_text
 from stateward.engine.history import transition_line
 from stateward.engine.mirror import MirrorState, mirror_state
 from stateward.ledger import Ledger, SnapshotPart
-from stateward.monitoring.dashboard import Found
+from stateward.monitoring.dashboard import HistoryPage
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -85,7 +85,7 @@ async def ledger(
     """The whole page, with a search in the history."""
     service, caller = service_of(request), caller_of(request)
 
-    def look_(app: App) -> tuple[Ledgers, Found]:
+    def look_(app: App) -> tuple[Ledgers, HistoryPage]:
         found = app.dashboard.search(
             record_id=record.strip(),
             actor=actor.strip(),

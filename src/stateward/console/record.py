@@ -35,7 +35,7 @@ from stateward.core.model import (
 )
 from stateward.core.view import Explanation
 from stateward.definition.draw import to_svg
-from stateward.monitoring.dashboard import Span
+from stateward.monitoring.dashboard import AttemptSummary
 from stateward.pipelines.statements.export import csv_lines
 from stateward.server import operations
 from stateward.server.auth import (
@@ -94,7 +94,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     drawing: str
     entries: list[Entry]
     older: int | None
-    attempts: list[Span]
+    attempts: list[AttemptSummary]
     acts: list[AuditEntry]
     can_retry: bool
     can_cancel: bool

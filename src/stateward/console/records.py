@@ -144,7 +144,9 @@ def _cells(machine: Machine, record: Record, columns: list[str]) -> list[str]:
 
 def counted(app: App, query: Query) -> Counted:
     """How many match, by status in the order of the machines."""
-    found = app.dashboard.matching(query, names=app.registry.query_names, most=COUNTED_MAX + 1)
+    found = app.dashboard.count_matching(
+        query, names=app.registry.query_names, most=COUNTED_MAX + 1
+    )
     total = sum(found.values())
     is_capped = total == COUNTED_MAX + 1 and any(
         term.key not in ("machine", "status") for term in query.terms

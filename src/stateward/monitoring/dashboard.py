@@ -1,7 +1,8 @@
-"""What people look at: counts, queues, causes, the newest and the past, at a cost that does not grow with history.
+"""Queries for the console: counts, queues, causes of errors, recent activity and search, at bounded cost.
 
-Counts follow from the counters and the end of the log, read in one statement, so they are exact without counting
-records. Everything else follows an index and takes a page. It writes nothing.
+The cost does not grow with the history. Counts are derived from the counters and the transitions after them, read in
+one statement, so that they are exact without counting records; every other query follows an index and returns a page.
+Nothing is written.
 """
 
 import re
@@ -21,15 +22,16 @@ from stateward.storage.store import (
     transition_of_row,
 )
 
-TAIL_MAX = 20_000
-"""So many transitions after the counters are counted one by one; more, and the records are counted instead."""
+# Transitions after the counters that are counted one by one. If there are more (nobody has asked for metrics in a
+# while), counting the records is quicker.
+UNCOUNTED_MAX = 20_000
 CAUSES_MAX = 1000
-RECENT_LOG = 400
-PULSE_LOG_MAX = 20_000
-PULSE_BINS = 60
-PULSE_BIN: Micros = 60 * SECOND
+RECENT_TRANSITIONS = 400
+ACTIVITY_TRANSITIONS_MAX = 20_000
+ACTIVITY_MINUTES = 60
+MINUTE: Micros = 60 * SECOND
+# Transitions that one search reads, since no index serves its text; the page says where to continue.
 SEARCH_SPAN = 50_000
-"""So many entries of the log one search looks through; it says so, and can be carried on from there."""
 PATH_MAX = 400
 CAUSE_CHARS_MAX = 200
 
@@ -47,8 +49,8 @@ WHERE seq > (SELECT seq FROM followers WHERE name = 'metrics') GROUP BY machine,
 """
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """Records that rest with one kind of error: the same code, and the same message but for its numbers and names."""
+class ErrorCause(msgspec.Struct, frozen=True, kw_only=True):
+    """Failed records with the same code and the same message, numbers and quoted names aside."""
 
     machine: str
     error_code: str
@@ -60,8 +62,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[str, ...] = ()
 
 
-class Queue(msgspec.Struct, frozen=True, kw_only=True):
-    """Records of one priority that wait."""
+class QueueLength(msgspec.Struct, frozen=True, kw_only=True):
+    """Records of one priority that wait for a worker."""
 
     machine: str
     priority: int
@@ -69,8 +71,8 @@ class Queue(msgspec.Struct, frozen=True, kw_only=True):
     oldest_at: Micros
 
 
-class Beat(msgspec.Struct, frozen=True, kw_only=True):
-    """One minute of a machine: how many records ended, how many failed, and how long those that ended took."""
+class MinuteActivity(msgspec.Struct, frozen=True, kw_only=True):
+    """One minute of a machine: records that ended, records that failed, and the time those that ended took."""
 
     at: Micros
     ended: int
@@ -78,16 +80,16 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
     p95_s: float | None
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of a search in the log, and the place to go on from; None where the log begins."""
+class HistoryPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of a search, down to sequence number `searched_to`; `next` continues it, None at the beginning."""
 
     transitions: list[Transition]
-    looked_to: int
+    searched_to: int
     next: int | None
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt at a stage without its log: which, how it ended, and when."""
+class AttemptSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt at a stage without its log."""
 
     version: int
     stage: str
@@ -101,7 +103,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dashboard:
-    """Questions of people, answered from one database."""
+    """The queries, on one database. Not for several threads: `activity` remembers what it has read."""
 
     def __init__(
         self,
@@ -115,27 +117,27 @@ class Dashboard:
         self._store = store
         self._clock = clock
         self._kinds = kinds
-        self._pulse = _Pulse(seq=0)
-
-    # How many
+        self._activity = _Activity(seq=0)
 
     def counts(self) -> dict[tuple[str, str], int]:
         """How many records are in each status of each machine."""
-        ((place,),) = self._database.rows("SELECT seq FROM followers WHERE name = 'metrics'")
-        if self._store.anchor().count - int(place or 0) > TAIL_MAX:
+        ((counted,),) = self._database.rows("SELECT seq FROM followers WHERE name = 'metrics'")
+        if self._store.anchor().count - int(counted or 0) > UNCOUNTED_MAX:
             return self._store.counts()
         counts: Counter[tuple[str, str]] = Counter()
         for machine, source, target, n in self._database.rows(_COUNTS):
-            name, left, to = _labels(machine, source, target)
+            name, left, to = _machine_and_statuses(machine, source, target)
             if left:
                 counts[name, left] -= int(n or 0)
             counts[name, to] += int(n or 0)
         return {pair: n for pair, n in counts.items() if n > 0}
 
-    def matching(self, query: Query, *, names: QueryNames, most: int) -> dict[tuple[str, str], int]:
-        """How many records match, by machine and status, counting no more than so many.
+    def count_matching(
+        self, query: Query, *, names: QueryNames, most: int
+    ) -> dict[tuple[str, str], int]:
+        """How many records match, by machine and status, counting no more than `most`.
 
-        What asks for machines and statuses alone is answered from the counts, however many there are.
+        A query about machines and statuses alone is answered from the counts, whatever their number.
         """
         if all(term.key in ("machine", "status") and term.op == ":" for term in query.terms):
             return {
@@ -156,14 +158,14 @@ class Dashboard:
         )
         return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
 
-    def queues(self) -> list[Queue]:
-        """What waits for a worker, by machine and priority, the most urgent first."""
+    def queues(self) -> list[QueueLength]:
+        """How many records wait for a worker, by machine and priority, the most urgent first."""
         found = self._database.rows(
             "SELECT machine, priority, count(*), min(entered_at) FROM records WHERE waiting IS NOT NULL"
             " GROUP BY machine, priority ORDER BY machine, priority DESC"
         )
         return [
-            Queue(
+            QueueLength(
                 machine=str(machine),
                 priority=int(priority or 0),
                 count=int(count or 0),
@@ -172,54 +174,50 @@ class Dashboard:
             for machine, priority, count, oldest in found
         ]
 
-    def causes(self) -> list[Cause]:
-        """Why records rest with an error: one entry for each cause, the newest first."""
+    def causes(self) -> list[ErrorCause]:
+        """Why records have failed: one entry for each cause, the newest first."""
         found = self._database.rows(
             "SELECT machine, error_code, error_message, count(*), min(entered_at), max(entered_at)"
             " FROM records WHERE error_code IS NOT NULL"
             " GROUP BY machine, error_code, error_message"
             f" ORDER BY count(*) DESC LIMIT {CAUSES_MAX}"
         )
-        return sorted(_merged(found), key=lambda cause: -cause.last_at)
-
-    # What moves
+        return sorted(_merge_causes(found), key=lambda cause: -cause.last_at)
 
     def recent(self, *, machines: Sequence[str], limit: int) -> list[str]:
-        """The ids of the records that moved last, the latest first."""
+        """The ids of the records with the latest transitions, newest first."""
         found = self._database.rows(
-            f"SELECT record_id, machine FROM transitions ORDER BY seq DESC LIMIT {RECENT_LOG}"
+            f"SELECT record_id, machine FROM transitions ORDER BY seq DESC LIMIT {RECENT_TRANSITIONS}"
         )
         ids = dict.fromkeys(
             str(record_id) for record_id, machine in found if not machines or machine in machines
         )
         return list(ids)[:limit]
 
-    def pulse(self) -> tuple[dict[str, list[Beat]], Micros]:
-        """The last hour minute by minute, by machine, and since when it is whole.
+    def activity(self) -> tuple[dict[str, list[MinuteActivity]], Micros]:
+        """The last hour minute by minute, by machine, and the time from which on it is complete.
 
-        Only what is new since the last time is read, and at most `PULSE_LOG_MAX` entries of the log; where more
-        happened meanwhile, it begins anew.
+        Only the transitions since the last call are read, and at most `ACTIVITY_TRANSITIONS_MAX`; if there were more,
+        it starts again with the latest.
         """
         now = self._clock()
-        first = now - now % PULSE_BIN - (PULSE_BINS - 1) * PULSE_BIN
+        first = now - now % MINUTE - (ACTIVITY_MINUTES - 1) * MINUTE
         last = self._store.anchor().count
-        if last - self._pulse.seq > PULSE_LOG_MAX:
-            self._pulse = _Pulse(seq=max(0, last - PULSE_LOG_MAX))
+        if last - self._activity.seq > ACTIVITY_TRANSITIONS_MAX:
+            self._activity = _Activity(seq=max(0, last - ACTIVITY_TRANSITIONS_MAX))
         found = self._database.rows(
             "SELECT t.seq, t.machine, t.target, t.at, r.created_at FROM transitions t"
             " LEFT JOIN records r ON r.id = t.record_id"
             " WHERE t.seq > :after ORDER BY t.seq LIMIT :limit",
-            after=self._pulse.seq,
-            limit=PULSE_LOG_MAX,
+            after=self._activity.seq,
+            limit=ACTIVITY_TRANSITIONS_MAX,
         )
-        self._pulse.take(found, self._kinds())
-        self._pulse.forget(before=first)
-        return self._pulse.beats(self._kinds(), first=first), max(first, self._pulse.since)
-
-    # One record
+        self._activity.add(found, self._kinds())
+        self._activity.forget(before=first)
+        return self._activity.minutes(self._kinds(), first=first), max(first, self._activity.since)
 
     def timeline(self, record_id: str, *, before: int | None, limit: int) -> list[Transition]:
-        """What happened to a record, newest first, from a version on backwards."""
+        """The transitions of a record, newest first, below a version."""
         cursor = "" if before is None else " AND version < :before"
         found = self._database.rows(
             f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE record_id = :record_id{cursor}"
@@ -231,7 +229,7 @@ class Dashboard:
         return [transition_of_row(row) for row in found]
 
     def path(self, record_id: str) -> list[str]:
-        """The statuses that a record went through last, in order."""
+        """The latest statuses of a record, in order."""
         found = self._database.rows(
             "SELECT source, target FROM transitions WHERE record_id = :record_id"
             f" ORDER BY version DESC LIMIT {PATH_MAX}",
@@ -242,8 +240,8 @@ class Dashboard:
         source = found[-1][0]
         return [*([] if source is None else [str(source)]), *(str(to) for _, to in reversed(found))]
 
-    def attempts(self, record_id: str, *, limit: int) -> list[Span]:
-        """The last attempts at stages of a record, newest first, without their logs."""
+    def attempts(self, record_id: str, *, limit: int) -> list[AttemptSummary]:
+        """The latest attempts at stages of a record, newest first, without their logs."""
         found = self._database.rows(
             "SELECT version, stage, outcome, count, error_code, error_message, worker, at, length(log)"
             " FROM outputs WHERE record_id = :record_id AND version >= 0 ORDER BY version DESC LIMIT :limit",
@@ -253,9 +251,7 @@ class Dashboard:
         names = (
             "version", "stage", "outcome", "count", "error_code", "error_message", "worker", "at", "log_chars",
         )  # fmt: skip
-        return [Span(**dict(zip(names, row, strict=True))) for row in found]  # type: ignore[arg-type]
-
-    # The past
+        return [AttemptSummary(**dict(zip(names, row, strict=True))) for row in found]  # type: ignore[arg-type]
 
     def search(
         self,
@@ -266,8 +262,8 @@ class Dashboard:
         machines: Sequence[str] = (),
         before: int | None = None,
         limit: int = 100,
-    ) -> Found:
-        """Entries of the log that match, newest first; of one record, or of a span of the log."""
+    ) -> HistoryPage:
+        """Transitions that match, newest first: of one record, or of `SEARCH_SPAN` transitions."""
         top = self._store.anchor().count + 1 if before is None else before
         bottom = 0 if record_id else max(0, top - 1 - SEARCH_SPAN)
         conditions, params = ["seq < :top", "seq > :bottom"], {"top": top, "bottom": bottom}
@@ -291,19 +287,21 @@ class Dashboard:
             **texts,
         )
         found = [transition_of_row(row) for row in rows]
-        looked_to = found[-1].seq if len(found) == limit else bottom + 1
-        is_over = looked_to <= 1 or (bool(record_id) and len(found) < limit)
-        return Found(transitions=found, looked_to=looked_to, next=None if is_over else looked_to)
+        searched_to = found[-1].seq if len(found) == limit else bottom + 1
+        is_over = searched_to <= 1 or (bool(record_id) and len(found) < limit)
+        return HistoryPage(
+            transitions=found, searched_to=searched_to, next=None if is_over else searched_to
+        )
 
 
 def cause_of(message: str | None) -> str:
-    """What is the same in the messages of one cause: numbers and quoted names left out."""
+    """What the messages of one cause have in common: numbers and quoted names are replaced."""
     text = _NUMBERS.sub("#", _QUOTED.sub("…", message or ""))
     return text[:CAUSE_CHARS_MAX]
 
 
-def _labels(machine: object, source: object, target: object) -> tuple[str, str, str]:
-    """Machine, source and target of a row of `_COUNTS`; those of counters stand in one JSON text."""
+def _machine_and_statuses(machine: object, source: object, target: object) -> tuple[str, str, str]:
+    """Machine, source and target of a row of `_COUNTS`; counters have all three in one JSON text."""
     text = str(machine)
     if not target and text.startswith("["):
         name, left, to = _decode_names(text)
@@ -311,12 +309,12 @@ def _labels(machine: object, source: object, target: object) -> tuple[str, str, 
     return text, str(source or ""), str(target)
 
 
-def _merged(rows: Iterable[Row]) -> list[Cause]:
-    merged: dict[tuple[str, str, str], Cause] = {}
+def _merge_causes(rows: Iterable[Row]) -> list[ErrorCause]:
+    merged: dict[tuple[str, str, str], ErrorCause] = {}
     for machine, code, message, count, first, last in rows:
         said = "" if message is None else str(message)
         key = str(machine), str(code), cause_of(said)
-        one = Cause(
+        one = ErrorCause(
             machine=key[0],
             error_code=key[1],
             cause=key[2],
@@ -327,22 +325,20 @@ def _merged(rows: Iterable[Row]) -> list[Cause]:
             messages=(said,),
         )
         other = merged.get(key)
-        merged[key] = one if other is None else _joined(other, one)
+        if other is not None:
+            one = msgspec.structs.replace(
+                other,
+                count=other.count + one.count,
+                first_at=min(other.first_at, one.first_at),
+                last_at=max(other.last_at, one.last_at),
+                messages=(*other.messages, said),
+            )
+        merged[key] = one
     return list(merged.values())
 
 
-def _joined(one: Cause, other: Cause) -> Cause:
-    return msgspec.structs.replace(
-        one,
-        count=one.count + other.count,
-        first_at=min(one.first_at, other.first_at),
-        last_at=max(one.last_at, other.last_at),
-        messages=(*one.messages, *other.messages),
-    )
-
-
-class _Pulse:
-    """What ended and failed in each minute, as far as the log was read; minutes that are over keep their p95."""
+class _Activity:
+    """What ended and failed in each minute, up to transition `seq`; the p95 of a minute is computed once."""
 
     def __init__(self, *, seq: int) -> None:
         self.seq = seq
@@ -351,13 +347,13 @@ class _Pulse:
         self._failed: Counter[tuple[str, Micros]] = Counter()
         self._p95: dict[tuple[str, Micros], float | None] = {}
 
-    def take(self, rows: Sequence[Row], kinds: Mapping[str, Mapping[str, str]]) -> None:
-        """Count more of the log."""
+    def add(self, rows: Sequence[Row], kinds: Mapping[str, Mapping[str, str]]) -> None:
+        """Count more transitions."""
         if rows and self.seq and not self.since:
             self.since = int(rows[0][3] or 0)
         for seq, machine, target, at, created_at in rows:
             self.seq, when = int(seq or 0), int(at or 0)
-            key = str(machine), when - when % PULSE_BIN
+            key = str(machine), when - when % MINUTE
             kind = kinds.get(key[0], {}).get(str(target))
             if kind == "terminal":
                 took = (when - int(created_at if created_at is not None else when)) / SECOND
@@ -367,28 +363,28 @@ class _Pulse:
                 self._failed[key] += 1
 
     def forget(self, *, before: Micros) -> None:
-        """Drop the minutes that nobody looks at any more."""
+        """Drop the minutes before a time."""
         for counted in (self._ended, self._failed, self._p95):
             for key in [key for key in counted if key[1] < before]:
                 del counted[key]
 
-    def beats(self, machines: Iterable[str], *, first: Micros) -> dict[str, list[Beat]]:
-        """Every minute from this one on, by machine."""
-        minutes = [first + place * PULSE_BIN for place in range(PULSE_BINS)]
+    def minutes(self, machines: Iterable[str], *, first: Micros) -> dict[str, list[MinuteActivity]]:
+        """Every minute from `first` on, by machine."""
+        minutes = [first + place * MINUTE for place in range(ACTIVITY_MINUTES)]
         return {
             name: [
-                Beat(
+                MinuteActivity(
                     at=at,
                     ended=len(self._ended.get((name, at), ())),
                     failed=self._failed.get((name, at), 0),
-                    p95_s=self._slow((name, at)),
+                    p95_s=self._p95_of((name, at)),
                 )
                 for at in minutes
             ]
             for name in machines
         }
 
-    def _slow(self, key: tuple[str, Micros]) -> float | None:
+    def _p95_of(self, key: tuple[str, Micros]) -> float | None:
         if key not in self._ended:
             return None
         if key not in self._p95:
@@ -397,7 +393,7 @@ class _Pulse:
 
 
 def p95(values: Sequence[float]) -> float | None:
-    """The value that 95 of 100 do not exceed; None where there is none."""
+    """The 95th percentile by nearest rank; None for no values."""
     if not values:
         return None
     ordered = sorted(values)
