@@ -8,6 +8,7 @@ import pytest
 
 from stateward import App, DeclarationError, Pipeline
 from stateward.pipelines import load
+from stateward.workers import sdk
 
 SCRIPT = """\
 from collections.abc import Iterable, Iterator
@@ -53,6 +54,11 @@ if __name__ == "__main__":
 PRINTED = "completed {'text': 'TO BE OR NOT'}\ntoo_short\n"
 
 
+@pytest.fixture(autouse=True)
+def _own_runners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdk, "_RUNNERS", {})
+
+
 def run(script: Path) -> str:
     done = subprocess.run(
         [sys.executable, script.name],
@@ -92,3 +98,26 @@ def test_the_settings_can_name_the_file_of_a_pipeline(tmp_path: Path) -> None:
 def test_an_app_with_a_wrong_pipeline_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match="letters: a pipeline has at least one stage"):
         App.embedded(tmp_path, pipelines=[Pipeline("letters")])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("after=splitt", "NameError: name 'splitt' is not defined"),
+        ("after=split, timeout_s=", "SyntaxError"),
+    ],
+)
+def test_whoever_loads_a_file_is_told_the_line_of_the_mistake(
+    tmp_path: Path, wrong: str, reason: str
+) -> None:
+    file = tmp_path / "misspelt_words.py"
+    text = SCRIPT.replace("after=split", wrong)
+    file.write_text(text)
+    line = text[: text.index(wrong)].count("\n") + 1
+
+    for _ in range(2):  # a file that was refused is not taken for loaded
+        with pytest.raises(DeclarationError) as refused:
+            load([str(file)])
+        assert str(refused.value).startswith(
+            f"{file}:{line}: pipelines: cannot be loaded: {reason}"
+        )

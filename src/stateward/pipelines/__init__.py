@@ -7,6 +7,7 @@ declares a machine. Which ones are loaded stands in the settings, never in data.
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -96,12 +97,22 @@ def _file_module(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except DeclarationError:
+        del sys.modules[name]
         raise
     except Exception as error:  # foreign code: whatever it raises is a fault of that file
         del sys.modules[name]
-        raise _refused(str(path), f"cannot be loaded: {type(error).__name__}: {error}") from error
+        what = f"cannot be loaded: {type(error).__name__}: {error}"
+        raise _refused(str(path), what, line=_line_of(error, f"{spec.origin}")) from error
     return module
 
 
-def _refused(source: str, sentence: str) -> DeclarationError:
-    return DeclarationError([Fault(source=source, line=0, path="pipelines", sentence=sentence)])
+def _line_of(error: Exception, file: str) -> int:
+    """The line of a file that an error comes from; 0 if it comes from elsewhere."""
+    if isinstance(error, SyntaxError):
+        return error.lineno or 0
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == file), 0)
+
+
+def _refused(source: str, sentence: str, *, line: int = 0) -> DeclarationError:
+    return DeclarationError([Fault(source=source, line=line, path="pipelines", sentence=sentence)])

@@ -151,12 +151,14 @@ class Node:
         status: str,
         place: Place,
         after: Iterable[Exit[Any]],
+        doc: str = "",
     ) -> None:
         self.pipeline = pipeline
         self.name = name
         self.status = status
         self.place = place
         self.after = tuple(after)
+        self.doc = doc
         self.followers: dict[tuple[str, Guard | None], Node] = {}
 
     @property
@@ -166,7 +168,7 @@ class Node:
 
     def statuses(self) -> dict[str, Json]:
         """The statuses that it adds, as a declaration has them."""
-        return {self.status: {"kind": "terminal"}}
+        return {self.status: {"kind": "terminal", "doc": self.doc}}
 
     def loose_ends(self) -> Iterator[Fault]:
         """Exits that lead nowhere."""
@@ -525,11 +527,11 @@ class Pipeline:
         self._add(review)
         return review
 
-    def end(self, status: str, *, after: After[object]) -> None:
+    def end(self, status: str, *, after: After[object], doc: str = "") -> None:
         """Declare a status that records end in."""
         place = Place.of(sys._getframe(1))
         exits = self._exits(status, after, place)
-        self._add(Node(self, status, status=status, place=place, after=exits))
+        self._add(Node(self, status, status=status, place=place, after=exits, doc=doc))
 
     @property
     def exhausted(self) -> Exit[Any]:
@@ -707,12 +709,13 @@ class Pipeline:
         # Ends that go without saying: of the last stages before, of reviews after those that are declared.
         targets = [stage.target(outcome) for stage in stages for outcome in stage.outcomes]
         if self.completed in targets and self.completed not in declared:
-            states[self.completed] = {"kind": "terminal"}
+            states[self.completed] = {"kind": "terminal", "doc": "Every stage is done"}
         for node in ends:
             states |= node.statuses()
         for review in reviews:
             for label in (*review.answers, TIMED_OUT):
-                states.setdefault(review.target(label), {"kind": "terminal"})
+                doc = f"Ended by {review.name}: {label}"
+                states.setdefault(review.target(label), {"kind": "terminal", "doc": doc})
         return {**states, self.failed: {"kind": "failed", "doc": "An attempt failed"}}
 
     def _at_its_line(self, fault: Fault) -> Fault:
