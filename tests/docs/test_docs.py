@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 from typing import get_args
 
@@ -19,12 +20,18 @@ from stateward.core import (
 from stateward.core.machine import Machine
 from stateward.definition import declare
 from stateward.pipelines import BUNDLED, load
+from stateward.workers import pipeline
+from stateward.workers.pipeline import Pipeline
 from tests.docs.pages import DOCS, ROOT, Session, anchors, blocks, fenced, links, pages
 
 SOURCES = ROOT / "src" / "stateward"
 README = ROOT / "README.md"
 ALL_PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-WORKED = [page for page in pages("tutorial", "how-to") if list(blocks(page.read_text("utf-8")))]
+WORKED = [
+    page
+    for page in pages("tutorial", "how-to", "reference")
+    if list(blocks(page.read_text("utf-8")))
+]
 SERVICE = "run-as-a-service"
 
 # Packages whose codes a record can carry. A code is written as a whole text in capitals; so are these few others.
@@ -317,6 +324,30 @@ def sentences() -> Iterator[list[str]]:
 
 def longest_words(pieces: list[str]) -> str:
     return " ".join(max(pieces, key=len).split())
+
+
+def test_every_option_and_every_refusal_of_a_pipeline_is_explained() -> None:
+    page = reference("pipelines")
+    options = [*pipeline.StageOptions.__annotations__, *signature(Pipeline).parameters]
+    files = [SOURCES / "workers" / f"{name}.py" for name in ("pipeline", "signature", "items")]
+    told = [sentence for file in files for sentence in raised(file)]
+
+    assert [name for name in options if name != "name" and named(name) not in page] == []
+    assert len(told) > 20
+    assert [sentence for sentence in told if longest_words(sentence) not in page] == []
+
+
+def raised(file: Path) -> Iterator[list[str]]:
+    """The sentences that a module refuses a pipeline with, each as the pieces between what is filled in."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func).rpartition(".")[2]
+        if called in ("error", "fault", "refuse", "TypeError"):
+            sentence = node.args[-1]
+            if isinstance(sentence, ast.Constant | ast.JoinedStr):
+                constants = (each for each in ast.walk(sentence) if isinstance(each, ast.Constant))
+                yield [str(piece.value) for piece in constants]
 
 
 def test_every_word_of_a_query_is_explained() -> None:
