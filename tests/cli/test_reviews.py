@@ -149,7 +149,7 @@ def test_what_is_held_is_let_through_by_hand(shell: Shell, app: App) -> None:
     (opened,) = app.submissions.create([opening])
     held = opened.record
 
-    assert "is sequenced from outside" in shell("explain", held.id).stdout
+    assert "is driven externally" in shell("explain", held.id).stdout
     assert shell.ids("is:held") == [held.id]
     assert "goes on with parse" in said(shell("release", held.id), Exit.OK)
     assert "is not held" in said(shell("release", held.id), Exit.REFUSED)

@@ -28,7 +28,7 @@ def test_a_record_says_where_it_is_and_how_it_came_there(
 ) -> None:
     page.goto(scene.page(f"/records/{pdf}"))
 
-    expect(page.locator("#why")).to_contain_text("It ended in normalized")
+    expect(page.locator("#why")).to_contain_text("Finished: normalized")
     expect(page.locator("#timeline > li")).to_have_count(5)
     expect(page.locator(".sw-machine .sw-present .sw-name")).to_have_text("normalized")
     expect(page.locator(".sw-machine .sw-taken")).to_have_count(5)  # with its place in the legend

@@ -137,7 +137,9 @@ def test_an_event_that_was_applied_changes_nothing_the_second_time() -> None:
 
     decision = story.hear(event)
 
-    assert decision == Ignored(reason="stale", detail="UL_1 is at version 2, the event speaks of 1")
+    assert decision == Ignored(
+        reason="stale", detail="UL_1 is at version 2, the event is about version 1"
+    )
 
 
 def test_the_result_of_an_attempt_that_timed_out_is_not_taken_for_the_next_one() -> None:
@@ -154,14 +156,16 @@ def test_the_result_of_an_attempt_that_timed_out_is_not_taken_for_the_next_one()
 def test_an_event_about_a_version_that_is_not_there_yet_is_ahead() -> None:
     decision = an_upload("parsing").happens("parse.completed", version=9)
 
-    assert decision == Ignored(reason="ahead", detail="UL_1 is at version 1, the event speaks of 9")
+    assert decision == Ignored(
+        reason="ahead", detail="UL_1 is at version 1, the event is about version 9"
+    )
 
 
 def test_an_event_that_means_nothing_here_is_impossible() -> None:
     decision = an_upload("parsing").happens("normalize.completed")
 
     assert decision == Ignored(
-        reason="impossible", detail="normalize.completed means nothing in 'parsing'"
+        reason="impossible", detail="normalize.completed has no effect in 'parsing'"
     )
 
 
@@ -169,7 +173,7 @@ def test_an_event_that_the_machine_never_heard_of_is_unknown() -> None:
     decision = an_upload("parsing").happens("parse.exploded")
 
     assert decision == Ignored(
-        reason="unknown_event", detail="upload knows no event 'parse.exploded'"
+        reason="unknown_event", detail="upload has no event 'parse.exploded'"
     )
 
 

@@ -230,7 +230,7 @@ def test_why_it_is_held_is_explained() -> None:
     why = explain(CONTRACT, story.record, WaitContext(now=story.now))
 
     assert why.code == "held"
-    assert "until stage parse is asked for" in why.sentence
+    assert "until stage parse is requested" in why.sentence
     assert "stateward" in why.advice
     assert view(CONTRACT, story.record)["rest"] == HELD
 
@@ -243,15 +243,15 @@ def test_a_failure_that_waits_for_its_sequencer_says_so() -> None:
     why = explain(CONTRACT, story.record, WaitContext(now=story.now))
 
     assert why.code == "failed_outside"
-    assert "whoever sequences it" in why.sentence
+    assert "its external driver decides" in why.sentence
 
 
 def test_the_log_says_what_it_is_held_for_and_who_asked() -> None:
     story = outside()
     runs(story, "parse")
 
-    assert "held: until its next stage is asked for" in sentence(CONTRACT, story.last)
-    assert f"asked for by {WINDMILL}" in sentence(CONTRACT, story.history[1])
+    assert "held: until its next stage is requested" in sentence(CONTRACT, story.last)
+    assert f"requested by {WINDMILL}" in sentence(CONTRACT, story.history[1])
 
 
 # What it discloses

@@ -234,7 +234,7 @@ def test_the_graph_is_the_law_whatever_a_record_says() -> None:
     decision = decide(LITERATURE, odd, an_event(odd, "retry.requested", actor=ADA), now=NOW)
 
     assert decision == Ignored(
-        reason="impossible", detail="literature has no way from 'retrying' to 'indexed'"
+        reason="impossible", detail="literature has no transition from 'retrying' to 'indexed'"
     )
 
 
@@ -356,7 +356,7 @@ def test_cancelling_is_refused_where_the_graph_has_no_such_edge(tell: StoryTo, s
     decision = story.asks("cancel.requested")
 
     assert decision == Ignored(
-        reason="impossible", detail=f"cancel.requested means nothing in {story.status!r}"
+        reason="impossible", detail=f"cancel.requested has no effect in {story.status!r}"
     )
 
 

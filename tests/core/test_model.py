@@ -170,8 +170,8 @@ def test_a_conflict_says_what_to_do() -> None:
 
     assert (error.record_id, error.expected) == ("UL_1", 7)
     assert str(error) == (
-        "UL_1 is no longer at version 7: somebody else changed it; "
-        "look at it again and repeat the request if it still makes sense"
+        "UL_1 is no longer at version 7: it was changed meanwhile; "
+        "read it again and repeat the request if it still makes sense"
     )
 
 

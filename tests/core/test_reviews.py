@@ -58,7 +58,9 @@ def test_nobody_else_may_answer_a_review(actor: str) -> None:
 
     decision = story.asks("review.approved", by=actor)
 
-    assert decision == Ignored(reason="not_allowed", detail=f"review.approved is not for {actor}")
+    assert decision == Ignored(
+        reason="not_allowed", detail=f"{actor} is not allowed to send review.approved"
+    )
 
 
 def test_a_second_answer_to_the_same_question_is_refused() -> None:

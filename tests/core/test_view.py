@@ -177,7 +177,7 @@ def test_a_waiting_record_is_about_to_start_when_there_is_room() -> None:
     why = explained(an_upload(), workers_able=1, workers_free=1)
 
     assert why == Explanation(
-        code="about_to_start", sentence="it is about to be handed to a worker for stage parse"
+        code="about_to_start", sentence="it is about to be dispatched to a worker for stage parse"
     )
 
 
@@ -218,7 +218,7 @@ def test_a_record_behind_others_says_how_many() -> None:
 
     assert (why.code, why.sentence) == (
         "queued",
-        "every worker for stage parse is busy; 17 records are before it",
+        "every worker for stage parse is busy; 17 records are ahead of it",
     )
 
 
@@ -226,7 +226,7 @@ def test_a_record_that_nobody_dispatches_says_so() -> None:
     why = explained(an_upload(), workers_able=1, workers_free=1, is_coordinated=False)
 
     assert why.code == "no_coordinator"
-    assert "was not dispatched yet" in why.sentence
+    assert "has not been dispatched" in why.sentence
 
 
 def test_a_stage_that_is_no_longer_declared_is_still_explained() -> None:
@@ -247,7 +247,7 @@ def test_a_record_with_nothing_in_it_rests() -> None:
 
     assert (why.code, why.sentence) == (
         "skipped",
-        "the last stage found nothing, so the next one was skipped; it rests in parsed",
+        "the last stage produced nothing, so the next one was skipped; it stays in parsed",
     )
 
 
@@ -272,7 +272,7 @@ def test_a_record_that_no_stage_takes_waits_for_an_event(kind: str) -> None:
 
     assert (why.code, why.sentence) == (
         "waiting_for_event",
-        "no stage moves it on from draft; it waits for note.dropped or note.sent",
+        "no stage processes it in draft; it waits for note.dropped or note.sent",
     )
 
 
@@ -288,7 +288,7 @@ def test_a_running_record_says_who_has_it_for_how_long_and_until_when() -> None:
     until = to_iso(story.record.due_at)
     assert why == Explanation(
         code="running",
-        sentence=f"worker w1 has had it for 12 s; its timeout is at {until}",
+        sentence=f"worker w1 has been running it for 12 s; its timeout is at {until}",
         until=until,
     )
 
@@ -298,7 +298,7 @@ def test_a_record_whose_worker_is_gone_says_that_another_will_take_it() -> None:
 
     assert (why.code, why.sentence) == (
         "worker_lost",
-        "worker w1, which had it for 30 s, is gone; another will take it",
+        "worker w1, which ran it for 30 s, is gone; another worker will run it",
     )
 
 
@@ -310,8 +310,8 @@ def test_an_overdue_record_says_so() -> None:
 
     assert why == Explanation(
         code="overdue",
-        sentence="worker w1 has had it for 4000 s, past its timeout",
-        advice="see that a coordinator runs: it moves overdue records on",
+        sentence="worker w1 has been running it for 4000 s, past its timeout",
+        advice="check that a coordinator runs: it ends overdue attempts",
         until=to_iso(story.record.due_at),
     )
 
@@ -325,7 +325,7 @@ def test_a_suspended_record_waits_for_a_person() -> None:
     assert why == Explanation(
         code="waiting_for_person",
         sentence=f"it waits for a person's decision until {until}",
-        advice="look at it and decide: stateward review show CW_1",
+        advice="decide it: stateward review show CW_1",
         until=until,
     )
 
@@ -348,7 +348,7 @@ def test_a_failed_record_says_when_it_is_retried_and_how_to_be_faster() -> None:
     assert why == Explanation(
         code="waiting_for_retry",
         sentence=f"it failed (BROKEN: it broke); retry 1 of 3 is due at {until}",
-        advice="stateward retry UL_1 tries it at once",
+        advice="stateward retry UL_1 retries it at once",
         until=until,
     )
 
@@ -358,8 +358,8 @@ def test_a_retry_that_is_due_moves_on_as_soon_as_a_coordinator_runs() -> None:
 
     assert why == Explanation(
         code="retry_due",
-        sentence="it failed (BROKEN: it broke) and is due to move on",
-        advice="if this lasts, see that a coordinator runs",
+        sentence="it failed (BROKEN: it broke) and is due to be moved on",
+        advice="if this lasts, check that a coordinator runs",
         until=to_iso(NOW + 60 * SECOND),
     )
 
@@ -373,7 +373,7 @@ def test_a_failed_record_with_no_retry_left_needs_a_person() -> None:
     assert why == Explanation(
         code="failed",
         sentence="it failed and no automatic retry is left: BROKEN: it broke",
-        advice="mend the cause, then: stateward retry UL_1",
+        advice="fix the cause, then: stateward retry UL_1",
     )
 
 
@@ -396,4 +396,4 @@ def test_a_reopened_record_says_who_reopened_it_and_where_it_resumes() -> None:
 def test_what_has_ended_says_where(machine: Machine, status: str) -> None:
     why = because(machine, a_record(machine, status=status))
 
-    assert why == Explanation(code="ended", sentence=f"it ended in {status}")
+    assert why == Explanation(code="ended", sentence=f"finished: {status}")

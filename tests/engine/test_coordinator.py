@@ -155,7 +155,7 @@ def test_an_event_handled_twice_counts_once_and_is_noted(rig: Rig) -> None:
     (decision,) = rig.coordinator.handle([event])
 
     assert decision == Ignored(
-        reason="stale", detail=f"{record.id} is at version 3, the event speaks of 1"
+        reason="stale", detail=f"{record.id} is at version 3, the event is about version 1"
     )
     ((_, note),) = rig.store.dispositions()
     assert (note.event_id, note.reason) == (event.id, "stale")

@@ -154,7 +154,7 @@ def test_a_record_of_any_machine_is_seen_as_a_record(worked: ApiClient) -> None:
 
     assert (record["id"], record["machine"], record["is_at_rest"]) == (upload_id, "upload", True)
     assert record["disclosed"]["canonicals_count"] == 3
-    assert (why["code"], why["sentence"]) == ("ended", "it ended in normalized")
+    assert (why["code"], why["sentence"]) == ("ended", "finished: normalized")
 
 
 def test_counts_and_errors_are_grouped(worked: ApiClient) -> None:

@@ -1,4 +1,5 @@
-"""The pure heart: what may happen and what does happen.
+"""The pure core: what may happen (`machine`) and what does happen (`decide`).
 
-Nothing in here knows a clock, a disk, a network, a log or a die: time and identities are arguments.
+Nothing here reads a clock, a disk, a network, a log or a source of randomness: time and identities are arguments.
+That makes every decision repeatable, in a test, in the simulation and when a history is verified years later.
 """

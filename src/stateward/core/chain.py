@@ -1,4 +1,4 @@
-"""The hash chain: how a transition is sealed, and how anyone can check the seal.
+"""The hash chain: how a transition is sealed, and how anyone can verify it.
 
 Per record, every transition carries the hash of the one before it. The text that is hashed is a
 compact JSON array, UTF-8, keys of objects sorted, of these values in this order:
@@ -6,15 +6,15 @@ compact JSON array, UTF-8, keys of objects sorted, of these values in this order
     [prev_hash, record_id, machine, machine_version, source, target, version, event_id, at, actor,
      authority, epoch, attempt, trigger, metadata, record_hash]
 
-Text is written as it is, only quotes, backslashes and control characters are escaped, and numbers
-stand as Python's `json` writes them: `json.dumps(values, separators=(",", ":"), sort_keys=True,
-ensure_ascii=False)` makes the same text. `at` is RFC 3339 with microseconds; `prev_hash` of the
-first transition is 64 zeros; the hash is the SHA-256 of that text in lower-case hex. `record_hash`
-is the SHA-256 of the record as the transition left it (see `record_hash`), so that the last
-transition of a record also seals its present row.
-`seq`, the place in the whole log, is sealed by the anchor: digest_n = SHA-256(digest_(n-1) ‖ hash_n),
-both in hex, starting from 64 zeros. The anchor keeps the number of entries, the last hash, and that
-digest, so that a cut or a rewrite of the tail is seen.
+Only quotes, backslashes and control characters are escaped, and numbers are written as Python's `json` writes them:
+`json.dumps(values, separators=(",", ":"), sort_keys=True, ensure_ascii=False)` gives the same text, so that an
+auditor needs no code of ours. `at` is RFC 3339 with microseconds; `prev_hash` of the first transition is 64 zeros;
+the hash is the SHA-256 of that text in lower-case hex. `record_hash` is the SHA-256 of the record as the transition
+left it (see `record_hash`), so that the last transition of a record also seals its present row.
+
+The chain of a record says nothing about its position in the whole log (`seq`). The anchor seals that: digest_n =
+SHA-256(digest_(n-1) ‖ hash_n), both in hex, starting from 64 zeros. It holds the number of entries, the last hash and
+that digest, so that entries cut off or rewritten at the end of the log are noticed too.
 """
 
 import json
@@ -32,8 +32,9 @@ from stateward.core.model import (
     to_iso,
 )
 
-GENESIS = "0" * 64
+GENESIS = "0" * 64  # stands for the hash before the first one
 
+# msgspec sorts keys and writes compact UTF-8 several times as fast as `json`, on a path that every transition takes.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _encode_slowly = json.JSONEncoder(
     separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
@@ -42,7 +43,7 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
-    """The length of the whole log, the hash of its last entry, and the digest of all in order."""
+    """The length of the whole log, the hash of its last entry, and the digest over all entries in order."""
 
     count: int = 0
     head: str = GENESIS
@@ -96,10 +97,10 @@ def _hash(t: Transition, *, epoch: int, prev_hash: str, record_hash: str) -> str
 
 
 def record_hash(record: Record) -> str:
-    """The seal of what only transitions may change in a record.
+    """The hash of everything in a record that only a transition may change.
 
-    Left out: what dispatch and operators move without a change of status (priority, rank, waiting,
-    due_at, worker, asked_by) and `head`, which follows from the transition itself.
+    Left out is what dispatch and operators change without a transition (priority, rank, waiting, due_at, worker,
+    asked_by), and `head`, which is the hash of the transition that contains this one.
     """
     r = record
     text = _encode(
@@ -129,8 +130,9 @@ def record_hash(record: Record) -> str:
 
 
 def _as_json_writes(values: Fields) -> Fields | msgspec.Raw:
-    # The fast encoder and Python's differ in fractions alone: here 1e16 and 0.00001, there 1e+16 and 1e-05.
-    if _PLAIN.issuperset(map(type, values.values())):  # nearly always, and quickly seen
+    # msgspec and `json` differ in one thing, how they write floats (1e16 and 0.00001, but 1e+16 and 1e-05), and the
+    # documented format is that of `json`. Floats are rare, so only values that hold one take the slow encoder.
+    if _PLAIN.issuperset(map(type, values.values())):  # nearly always true, and quick to test
         return values
     return msgspec.Raw(_encode_slowly(values).encode()) if _has_fraction(values) else values
 

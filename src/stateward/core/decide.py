@@ -1,8 +1,12 @@
 """What does happen: pure functions from a machine, a record and an event to a decision.
 
-`begin` opens a record, `start` hands it to a worker, `decide` answers an event, `upgrade` carries a
-record over to a newer machine. None of them reads a clock or writes anything; the coordinator commits
-what they return. An event that cannot count is `Ignored`, with the reason; it is never an error.
+`begin` creates a record, `start` dispatches it to a worker, `decide` applies an event, `upgrade` moves a record to a
+newer version of its machine. None of them reads a clock or writes anything: the coordinator commits what they return.
+That is what lets the simulation replay any history, and lets a coordinator decide hundreds of events in one
+transaction.
+
+An event that cannot apply is `Ignored` with a reason; it is never an error. Events are delivered at least once, so
+stale and repeated ones are part of normal operation.
 """
 
 from msgspec.structs import replace
@@ -49,7 +53,8 @@ from stateward.core.model import (
 
 CANCELLED = "CANCELLED"
 TIMEOUT = "TIMEOUT"
-# A worker ends an overrun itself, and knows what it was about; the clock is for those that cannot.
+# A worker ends an attempt that runs too long by itself, and its report says what the attempt was doing. The timer of
+# the coordinator is the second line, for workers that hang or are gone, so it comes a little later.
 GRACE_S = 5.0
 
 
@@ -70,6 +75,12 @@ def begin(
     trace: str | None = None,
 ) -> Applied:
     """A new record at version 0, in the machine's initial state."""
+    # Log references that are exposed from the first state on exist before any stage has run.
+    first_logs: Fields = {
+        field: log_ref(record_id, field.removesuffix("_log_ref"))
+        for field, since in machine.expose.items()
+        if since == machine.initial and field.endswith("_log_ref")
+    }
     record = Record(
         id=record_id,
         machine=machine.name,
@@ -83,7 +94,7 @@ def begin(
         artifact=artifact,
         dedupe=dedupe,
         labels=labels or {},
-        fields=_first_logs(machine, record_id) | (fields or {}) | _traced(trace),
+        fields=first_logs | (fields or {}) | _trace(trace),
         replaces=replaces,
     )
     record, effects = _arrive(machine, record, now)
@@ -92,7 +103,7 @@ def begin(
         metadata["replaces"] = replaces
     if record.rest is not None:
         metadata["rest"] = record.rest
-    metadata |= _traced(trace)
+    metadata |= _trace(trace)
     transition = Transition(
         record_id=record_id,
         machine=machine.name,
@@ -110,23 +121,23 @@ def begin(
 
 
 def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Applied:
-    """Hand a waiting record to a worker.
+    """Dispatch a waiting record to a worker.
 
-    From the state it waits in it moves to the running state. Where it is in the running state already
-    (the stage has no state of its own for waiting, or its worker was lost) only its clock starts anew.
+    It moves from the state it waits in to the running state. If it is in the running state already (the stage has no
+    separate waiting state, or its worker was lost), nothing changes but the worker and the deadline: the version
+    stays, because it identifies the attempt, and a second worker continues the same attempt.
     """
-    now = _onwards(record, now)
+    now = _not_before(record, now)
     stage = (
         machine.stage[record.waiting] if record.waiting else machine.stage_running_in[record.status]
     )
     due_at = now + round((stage.timeout_s + GRACE_S) * SECOND)
     if record.status == stage.running:
-        handed = replace(record, waiting=None, worker=worker, due_at=due_at)
-        return Applied(Change(record=handed, expected=record.version, transition=None))
+        dispatched = replace(record, waiting=None, worker=worker, due_at=due_at)
+        return Applied(Change(record=dispatched, expected=record.version, transition=None))
     trigger = f"{stage.name}.started"
-    moved = _moved(record, to=stage.running, now=now)
     moved = replace(
-        moved,
+        _move(record, to=stage.running, now=now),
         machine_version=machine.version,
         worker=worker,
         due_at=due_at,
@@ -147,8 +158,8 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
         metadata={
             "worker": worker,
             "retry_count": record.retry_count,
-            **_asked(record),
-            **_traced(record.fields.get(TRACE)),
+            **_asked_by(record),
+            **_trace(record.fields.get(TRACE)),
         },
     )
     return Applied(Change(record=moved, expected=record.version, transition=transition))
@@ -156,20 +167,69 @@ def start(machine: Machine, record: Record, *, worker: str, now: Micros) -> Appl
 
 def decide(machine: Machine, record: Record, event: Event, *, now: Micros) -> Decision:
     """What `event` does to `record`: the change to write, or why there is none."""
-    decision = _decide(machine, _renamed(machine, record), event, _onwards(record, now))
+    decision = _decide(
+        machine, _with_current_step(machine, record), event, _not_before(record, now)
+    )
     if isinstance(decision, Applied) and decision.change.transition is not None:
         to = decision.change.record.status
-        if (record.status, to) not in machine.pairs:  # the graph is the law, whatever the rules say
-            detail = f"{machine.name} has no way from {record.status!r} to {to!r}"
+        # The declared graph has the last word, so that a mistake in a rule cannot write an undeclared transition.
+        if (record.status, to) not in machine.pairs:
+            detail = f"{machine.name} has no transition from {record.status!r} to {to!r}"
             return Ignored(reason="impossible", detail=detail)
     return decision
 
 
+def can_continue(machine: Machine, record: Record) -> bool:
+    """Whether `machine` can process the record as it is: it has this version, or one that is upgraded in place."""
+    if record.machine_version == machine.version:
+        return True
+    if record.machine_version not in machine.upgrades or record.status not in machine.kind:
+        return False
+    failed_from = _with_current_step(machine, record).failed_from
+    is_resumable = failed_from is None or machine.stage_of(failed_from) is not None
+    return is_resumable and machine.current_name(record.status, record) == record.status
+
+
+def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
+    """Move a record into the state that `machine` maps its old one to; None if the state keeps its name."""
+    to = machine.current_name(record.status, record)
+    if to == record.status:
+        return None
+    now = _not_before(record, now)
+    event = Event(
+        id=event_id(record.id, makes=record.version + 1, type_=UPGRADED),
+        type=UPGRADED,
+        record_id=record.id,
+        version=record.version,
+        at=now,
+        actor=COORDINATOR,
+        facts={"from_machine_version": record.machine_version},
+    )
+    # A held record is held anew by `_arrive`, if its stage is external in this version too.
+    rest = None if record.rest == HELD else record.rest
+    moved = replace(_move(_with_current_step(machine, record), to=to, now=now), rest=rest)
+    change = _apply(machine, moved, record, event, now).change
+    # Only the name is new: a failed record keeps the time of its next retry, and no notification goes out twice.
+    if machine.kind[to] == "failed":
+        change = replace(change, record=replace(change.record, due_at=record.due_at))
+    questions = tuple(effect for effect in change.effects if isinstance(effect, Ask))
+    return Applied(replace(change, effects=questions))
+
+
+def rank_of(*, created_at: Micros, priority: int, ageing_s: float) -> int:
+    """The position in the queue, lowest first: each point of priority counts as `ageing_s` of waiting.
+
+    It does not change while a record waits, so an index can hold it; and because time passes for all records alike, a
+    low priority that has waited long enough comes before a high one that is new.
+    """
+    return created_at - round(priority * ageing_s * SECOND)
+
+
 def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Decision:
     rule = machine.rules.get((record.status, event.type))
-    refused = _refused(machine, record, event, rule, now)
-    if rule is None or refused is not None:
-        return refused or _no_rule(machine, record, event)
+    refusal = _refusal(machine, record, event, rule, now)
+    if rule is None or refusal is not None:
+        return refusal or _no_rule(machine, record, event)
     match rule.verb:
         case "complete":
             return _complete(machine, record, event, _stage(rule), now)
@@ -187,104 +247,53 @@ def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Deci
             return Ignored(reason="impossible", detail=f"{record.id} has retries left")
         case "move" if machine.kind[rule.to] == "failed":
             return _reopen(machine, record, event, rule, now)
-    return _applied(machine, _moved(record, to=rule.to, now=now), record, event, now)
+    return _apply(machine, _move(record, to=rule.to, now=now), record, event, now)
 
 
-def _refused(
+def _refusal(
     machine: Machine, record: Record, event: Event, rule: Rule | None, now: Micros
 ) -> Ignored | None:
-    """Why the event cannot count whatever its rule says, if it cannot."""
+    """Why the event cannot apply whatever its rule says; None if it can."""
+    # The version comes first: it is the fencing token. A report of an attempt that was given up speaks of a version
+    # that is past, and must be called stale even where its type would also fit the present state.
     if event.version is not None and event.version != record.version:
-        return _out_of_step(record, event)
+        detail = f"{event.record_id} is at version {record.version}, the event is about version {event.version}"
+        is_past = event.version < record.version
+        return Ignored(reason="stale" if is_past else "ahead", detail=detail)
     if rule is None:
         return _no_rule(machine, record, event)
-    if not _may(rule, event, machine.is_externally_driven(record)):
-        return Ignored(reason="not_allowed", detail=f"{event.type} is not for {event.actor}")
+    if not _is_permitted(rule, event, machine.is_externally_driven(record)):
+        return Ignored(
+            reason="not_allowed", detail=f"{event.actor} is not allowed to send {event.type}"
+        )
+    # A scheduler whose clock is fast, or that read the record before its deadline moved, must not end it early.
     if event.actor == CLOCK and (record.due_at is None or record.due_at > now):
         return Ignored(reason="ahead", detail=f"{event.type} is not due yet in {record.status!r}")
     return None
 
 
-def can_continue(machine: Machine, record: Record) -> bool:
-    """Whether `machine` can go on with the record as it stands: its own version, or one it takes over."""
-    if record.machine_version == machine.version:
-        return True
-    if record.machine_version not in machine.upgrades or record.status not in machine.kind:
-        return False
-    failed_from = _renamed(machine, record).failed_from
-    is_resumable = failed_from is None or machine.stage_of(failed_from) is not None
-    return is_resumable and machine.current_name(record.status, record) == record.status
-
-
-def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
-    """Carry a record over into the state that `machine` maps its old one to, if it renames it."""
-    to = machine.current_name(record.status, record)
-    if to == record.status:
-        return None
-    now = _onwards(record, now)
-    event = Event(
-        id=event_id(record.id, makes=record.version + 1, type_=UPGRADED),
-        type=UPGRADED,
-        record_id=record.id,
-        version=record.version,
-        at=now,
-        actor=COORDINATOR,
-        facts={"from_machine_version": record.machine_version},
-    )
-    rest = None if record.rest == HELD else record.rest  # before a gate it is held anew
-    moved = replace(_moved(_renamed(machine, record), to=to, now=now), rest=rest)
-    change = _applied(machine, moved, record, event, now).change
-    # Only the name is new: what was failed rests or is retried as before, and nobody is told twice.
-    if machine.kind[to] == "failed":
-        change = replace(change, record=replace(change.record, due_at=record.due_at))
-    asked = tuple(effect for effect in change.effects if isinstance(effect, Ask))
-    return Applied(replace(change, effects=asked))
-
-
-def _was_let_through(event: Event, record: Record) -> bool:
-    """Whether a record that is carried over to a newer machine was past its gate already."""
-    return event.type == UPGRADED and not is_held(record)
-
-
-def rank_of(*, created_at: Micros, priority: int, ageing_s: float) -> int:
-    """The place in the queue, lowest first: each point of priority counts as `ageing_s` of waiting.
-
-    It never changes while a record waits, so an index can keep it; and since time passes for all
-    alike, a low priority that waited long enough comes before a high one that is new.
-    """
-    return created_at - round(priority * ageing_s * SECOND)
-
-
-def _out_of_step(record: Record, event: Event) -> Ignored:
-    found = f"{event.record_id} is at version {record.version}, the event speaks of {event.version}"
-    is_past = event.version is not None and event.version < record.version
-    return Ignored(reason="stale" if is_past else "ahead", detail=found)
-
-
 def _no_rule(machine: Machine, record: Record, event: Event) -> Ignored:
     if event.type not in machine.event_types:
-        return Ignored(
-            reason="unknown_event", detail=f"{machine.name} knows no event {event.type!r}"
-        )
-    return Ignored(reason="impossible", detail=f"{event.type} means nothing in {record.status!r}")
+        return Ignored(reason="unknown_event", detail=f"{machine.name} has no event {event.type!r}")
+    return Ignored(reason="impossible", detail=f"{event.type} has no effect in {record.status!r}")
 
 
-def _may(rule: Rule, event: Event, is_externally_driven: bool) -> bool:
-    """Runners report on their stage, the clock rings, and people and sequencers ask for the rest.
+def _is_permitted(rule: Rule, event: Event, is_externally_driven: bool) -> bool:
+    """Runners report on their stage, the clock sends what is due, people and external drivers request the rest.
 
-    Who reports must say of which version; only who asks may mean whatever is there now. A sequencer
-    may bring a person's answer to a review, or that there was none in the time that it gave, but may
-    not take a person's place in a move.
+    A report must name its version; only a request may mean whatever is there now. An external driver may deliver a
+    person's answer to a review, or say that there was none in the time it allowed, but may not make a move that is
+    reserved for people.
     """
-    is_asking = event.actor.startswith((PERSON, SEQUENCER))
-    if event.version is None and not is_asking:
+    is_request = event.actor.startswith((PERSON, SEQUENCER))
+    if event.version is None and not is_request:
         return False
     if rule.is_by_person:
-        return is_asking if rule.verb == "answer" else event.actor.startswith(PERSON)
+        return is_request if rule.verb == "answer" else event.actor.startswith(PERSON)
     if rule.verb in ("complete", "fail"):
         return event.actor.startswith((RUNNER, SEQUENCER)) or event.actor in (CLOCK, COORDINATOR)
     if event.type in (RETRY_REQUESTED, CANCEL_REQUESTED) or rule.verb in ("move", "release"):
-        return is_asking
+        return is_request
     if rule.verb == "answer" and is_externally_driven and event.actor.startswith(SEQUENCER):
         return True
     return event.actor == CLOCK
@@ -312,12 +321,14 @@ def _complete(
     fields |= {name: event.facts[name] for name in machine.exposed_facts if name in event.facts}
     is_empty = stage.produces is not None and count == 0
     moved = replace(
-        _moved(record, to=to, now=now),
+        _move(record, to=to, now=now),
         fields=fields,
+        # The attempt whose items count. A later attempt at the same stage replaces it; older items stay stored.
         outputs=record.outputs | {stage.name: record.version},
+        # Nothing was produced, so the next stage has nothing to do: it is skipped, and the record rests.
         rest=SKIPPED if is_empty and machine.kind[to] == "ready" else None,
     )
-    return _applied(machine, moved, record, event, now)
+    return _apply(machine, moved, record, event, now)
 
 
 def _fail(machine: Machine, record: Record, event: Event, stage: Stage, now: Micros) -> Applied:
@@ -326,25 +337,26 @@ def _fail(machine: Machine, record: Record, event: Event, stage: Stage, now: Mic
     message = event.error_message or (
         timeout_message(stage.running, stage.timeout_s) if is_timeout else code
     )
-    has_more = event.is_retryable and record.retry_count < machine.retry.max_retries
+    has_retries = event.is_retryable and record.retry_count < machine.retry.max_retries
     moved = replace(
-        _moved(record, to=stage.on_error if has_more else stage.on_fatal, now=now),
+        _move(record, to=stage.on_error if has_retries else stage.on_fatal, now=now),
         fields=_with_log(record, stage),
         failed_from=record.status,
         error_code=code,
         error_message=message,
     )
-    return _applied(machine, moved, record, event, now)
+    return _apply(machine, moved, record, event, now)
 
 
 def _cancel(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
     moved = replace(
-        _moved(record, to=rule.to, now=now),
+        _move(record, to=rule.to, now=now),
+        # A record that is cancelled after it failed still shows where it failed.
         failed_from=record.status if rule.stage else record.failed_from,
         error_code=CANCELLED,
         error_message=event.reason or f"Cancelled by {event.actor}",
     )
-    return _applied(machine, moved, record, replace(event, is_retryable=False), now)
+    return _apply(machine, moved, record, replace(event, is_retryable=False), now)
 
 
 def _retry(machine: Machine, record: Record, event: Event, now: Micros) -> Decision:
@@ -356,35 +368,33 @@ def _retry(machine: Machine, record: Record, event: Event, now: Micros) -> Decis
         detail = f"{record.id} was retried {record.retry_count} times, and moves to {machine.on_exhausted!r}"
         return Ignored(reason="impossible", detail=detail)
     moved = replace(
-        _moved(record, to=stage.resume, now=now),
+        _move(record, to=stage.resume, now=now),
         retry_count=record.retry_count + 1,
         last_retry_at=now,
         failed_from=None,
         error_code=None,
         error_message=None,
     )
-    return _applied(machine, moved, record, event, now)
+    return _apply(machine, moved, record, event, now)
 
 
 def _release(machine: Machine, record: Record, event: Event, stage: Stage) -> Decision:
-    """Let a held record through its gate. It stays where it is, so there is no transition."""
+    """Let a held record start its external stage. Its status stays the same, so there is no transition."""
     if not is_held(record):
-        word = "is not sequenced from outside"
         if machine.is_externally_driven(record):
-            return Ignored(reason="duplicate", detail=f"{stage.name} was asked for already")
-        return Ignored(
-            reason="impossible", detail=f"{record.id} {word}: {stage.name} runs by itself"
-        )
-    asked = replace(record, waiting=stage.name, asked_by=event.actor)
-    return Applied(Change(record=asked, expected=record.version, transition=None))
+            return Ignored(reason="duplicate", detail=f"{stage.name} was requested already")
+        detail = f"{record.id} is not driven externally: {stage.name} runs by itself"
+        return Ignored(reason="impossible", detail=detail)
+    requested = replace(record, waiting=stage.name, asked_by=event.actor)
+    return Applied(Change(record=requested, expected=record.version, transition=None))
 
 
 def _answer(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
-    """What was answered. Items that it brings stand beside those of the stages, for what comes after."""
-    moved = _moved(record, to=rule.to, now=now)
+    """Apply the answer to a review. Corrected items count as the output of the review, for the stages after it."""
+    moved = _move(record, to=rule.to, now=now)
     if event.count is not None and rule.review is not None:
         moved = replace(moved, outputs=record.outputs | {rule.review.name: record.version})
-    return _applied(machine, moved, record, event, now)
+    return _apply(machine, moved, record, event, now)
 
 
 def _reopen(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Decision:
@@ -392,23 +402,24 @@ def _reopen(machine: Machine, record: Record, event: Event, rule: Rule, now: Mic
     if stage is None or (rule.to, stage.resume) not in machine.pairs:
         detail = f"{record.id} has no step to resume at; submit its document as a new record"
         return Ignored(reason="impossible", detail=detail)
-    reopened = replace(_moved(record, to=rule.to, now=now), error_code=None, error_message=None)
-    return _applied(machine, reopened, record, event, now)
+    reopened = replace(_move(record, to=rule.to, now=now), error_code=None, error_message=None)
+    return _apply(machine, reopened, record, event, now)
 
 
-def _onwards(record: Record, now: Micros) -> Micros:
-    """The present, as this record sees it: time does not run backwards, whatever the clock says."""
+def _not_before(record: Record, now: Micros) -> Micros:
+    """`now`, but never before the record's last transition: clocks of several machines differ, a history must not."""
     return max(now, record.entered_at)
 
 
-def _renamed(machine: Machine, record: Record) -> Record:
-    """The record with the step it failed at under the name that this version of the machine has for it."""
+def _with_current_step(machine: Machine, record: Record) -> Record:
+    """The record with the step that it failed at under the name that this version of the machine gives it."""
     if record.failed_from is None or record.machine_version == machine.version:
         return record
     return replace(record, failed_from=machine.current_name(record.failed_from, record))
 
 
-def _moved(record: Record, *, to: str, now: Micros) -> Record:
+def _move(record: Record, *, to: str, now: Micros) -> Record:
+    """The record in another status, with everything cleared that belonged to the old one."""
     return replace(
         record,
         status=to,
@@ -422,13 +433,16 @@ def _moved(record: Record, *, to: str, now: Micros) -> Record:
     )
 
 
-def _applied(machine: Machine, moved: Record, record: Record, event: Event, now: Micros) -> Applied:
+def _apply(machine: Machine, moved: Record, record: Record, event: Event, now: Micros) -> Applied:
+    """The change that takes `record` to `moved`, with its transition and effects."""
     arrived, effects = _arrive(
         machine,
         moved,
         now,
         is_retryable=event.is_retryable,
-        is_asked_for=event.type in (RETRY_REQUESTED, RETRY_DUE) or _was_let_through(event, record),
+        # A retry, and an upgrade of a record that was not held, do not wait for the external driver once more.
+        is_requested=event.type in (RETRY_REQUESTED, RETRY_DUE)
+        or (event.type == UPGRADED and not is_held(record)),
     )
     transition = Transition(
         record_id=record.id,
@@ -442,7 +456,7 @@ def _applied(machine: Machine, moved: Record, record: Record, event: Event, now:
         actor=event.actor,
         trigger=event.type,
         attempt=record.version if record.status in machine.stage_running_in else None,
-        metadata=_metadata(event, arrived) | _asked(record),
+        metadata=_metadata(event, arrived) | _asked_by(record),
     )
     arrived = replace(arrived, machine_version=machine.version)
     return Applied(
@@ -451,7 +465,10 @@ def _applied(machine: Machine, moved: Record, record: Record, event: Event, now:
 
 
 def _metadata(event: Event, arrived: Record) -> Fields:
-    """What an auditor wants beside the move itself; only what there is."""
+    """What an auditor needs beside the move itself.
+
+    Absent facts are left out: metadata is hashed and stored for ever.
+    """
     metadata: Fields = dict(event.facts)
     if event.count is not None:
         metadata["count"] = event.count
@@ -467,16 +484,14 @@ def _metadata(event: Event, arrived: Record) -> Fields:
         metadata["rest"] = arrived.rest
     if event.reason is not None:
         metadata["reason"] = event.reason
-    return metadata | _traced(event.trace or arrived.fields.get(TRACE))
+    return metadata | _trace(event.trace or arrived.fields.get(TRACE))
 
 
-def _asked(record: Record) -> Fields:
-    """Who asked for the stage that the record was in or waited for, where somebody had to."""
+def _asked_by(record: Record) -> Fields:
     return {} if record.asked_by is None else {"asked_by": record.asked_by}
 
 
-def _traced(trace: Json) -> Fields:
-    """The trace that something belongs to, where it belongs to one."""
+def _trace(trace: Json) -> Fields:
     return {} if trace is None else {TRACE: trace}
 
 
@@ -486,58 +501,54 @@ def _arrive(
     now: Micros,
     *,
     is_retryable: bool = True,
-    is_asked_for: bool = False,
+    is_requested: bool = False,
 ) -> tuple[Record, tuple[Effect, ...]]:
-    """What being in the new state means: what it waits for, until when, and whom to tell."""
+    """What being in the new state means: what the record waits for, until when, and which effects follow."""
     kind = machine.kind[record.status]
     if kind == "terminal":
         is_news = record.error_code is not None and record.error_code != CANCELLED
-        return record, _tell(record, "exhausted" if is_retryable else "failed") if is_news else ()
+        return record, _notify(record, "exhausted" if is_retryable else "failed") if is_news else ()
     if kind == "suspended":
-        return _suspended(machine, record, now)
+        review = machine.review_in.get(record.status)
+        if review is None:
+            return record, ()
+        deadline = now + round(review.timeout_s * SECOND)
+        ask = Ask(
+            record_id=record.id, version=record.version, review=review.name, deadline=deadline
+        )
+        return replace(record, due_at=deadline), (ask,)
     if kind == "failed":
-        return _failed(machine, record, now, is_retryable=is_retryable)
+        return _arrive_failed(machine, record, now, is_retryable=is_retryable)
     stage = machine.stage_of(record.status)
     if stage is None or record.rest is not None:
         return record, ()
-    if record.status == stage.running:  # its log can be asked for from here on
+    if record.status == stage.running:  # its log can be read from here on
         record = replace(record, fields=_with_log(record, stage))
-    if stage.is_external and not is_asked_for and machine.is_externally_driven(record):
+    if stage.is_external and not is_requested and machine.is_externally_driven(record):
         return replace(record, rest=HELD), ()
     return replace(record, waiting=stage.name), ()
 
 
-def _suspended(machine: Machine, record: Record, now: Micros) -> tuple[Record, tuple[Effect, ...]]:
-    review = machine.review_in.get(record.status)
-    if review is None:
-        return record, ()
-    deadline = now + round(review.timeout_s * SECOND)
-    ask = Ask(record_id=record.id, version=record.version, review=review.name, deadline=deadline)
-    return replace(record, due_at=deadline), (ask,)
-
-
-def _failed(
+def _arrive_failed(
     machine: Machine, record: Record, now: Micros, *, is_retryable: bool
 ) -> tuple[Record, tuple[Effect, ...]]:
-    if record.error_code is None:  # a person reopened it: try at once
-        return replace(record, due_at=now), ()
-    if machine.is_exhausted(record):  # the admin hears of it once, when it gets to its end
+    # Reopened by a person, or out of retries: the scheduler moves it on at once. In the second case the notification
+    # waits for the state that it ends in, so that people hear of one failure once.
+    if record.error_code is None or machine.is_exhausted(record):
         return replace(record, due_at=now), ()
     if not is_retryable:
-        return record, () if record.error_code == CANCELLED else _tell(record, "failed")
-    if machine.is_externally_driven(
-        record
-    ):  # whoever sequences it was told, and tries it again or not
+        return record, () if record.error_code == CANCELLED else _notify(record, "failed")
+    if machine.is_externally_driven(record):  # its driver decides whether to retry
         return record, ()
     due_at = machine.retry.next_at(
         retry_count=record.retry_count, token=f"{record.id}:{record.version}", now=now
     )
     if due_at is not None:
         return replace(record, due_at=due_at), ()
-    return record, _tell(record, "exhausted")
+    return record, _notify(record, "exhausted")
 
 
-def _tell(record: Record, topic: str) -> tuple[Effect, ...]:
+def _notify(record: Record, topic: str) -> tuple[Effect, ...]:
     facts: Fields = {
         "status": record.status,
         "error_code": record.error_code,
@@ -545,15 +556,6 @@ def _tell(record: Record, topic: str) -> tuple[Effect, ...]:
         "retry_count": record.retry_count,
     }
     return (Notify(record_id=record.id, version=record.version, topic=topic, facts=facts),)
-
-
-def _first_logs(machine: Machine, record_id: str) -> Fields:
-    """References that are disclosed from the first state on, before any stage has run."""
-    return {
-        field: log_ref(record_id, field.removesuffix("_log_ref"))
-        for field, since in machine.expose.items()
-        if since == machine.initial and field.endswith("_log_ref")
-    }
 
 
 def _with_log(record: Record, stage: Stage) -> Fields:

@@ -2,31 +2,31 @@
 
     StatewardError
     ├── DeclarationError         a machine or a settings file is wrong; holds every fault found
-    ├── UnknownName              a machine, record, state, stage, priority or event type nobody declared
-    ├── InvalidRequest           a value at a door that cannot be right
-    ├── InvalidTransition        the machine has no such move from here; nothing was written
-    ├── ConcurrentModification   somebody else moved the record first; nothing was written
-    ├── ReviewTaken              somebody else has taken a review up, or has decided it
-    ├── ReviewRefused            this person may not give this answer to a review
+    ├── UnknownName              a machine, record, state, stage, priority or event type that does not exist
+    ├── InvalidRequest           a value given to the API, CLI or Python interface that cannot be right
+    ├── InvalidTransition        the machine has no such transition from here; nothing was written
+    ├── ConcurrentModification   another writer changed the record first; nothing was written
+    ├── ReviewTaken              another person has claimed the review, or has decided it
+    ├── ReviewRefused            this person may not give this answer to the review
     ├── InvalidCorrection        a reviewer's values that cannot be right; holds a sentence for each field
     ├── StoreError               the database cannot be used
-    │   ├── StoreUnreachable     no answer, or no way to open it
-    │   ├── StoreFull            no room on the disk; nothing half-written, and it may pass
-    │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until it is opened anew
-    │   └── StoreMismatch        a newer Stateward made it, or it is not one of ours
+    │   ├── StoreUnreachable     it does not answer, or cannot be opened
+    │   ├── StoreFull            the disk is full; nothing half-written, and waiting may help
+    │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until the store is reopened
+    │   └── StoreMismatch        a newer Stateward made it, or another program did
     ├── MissingExtra             an optional dependency is not installed; names the command that installs it
-    ├── ArtifactError            bytes that cannot be kept or found
+    ├── ArtifactError            bytes that cannot be stored or found
     ├── LedgerError              the ledger cannot be used as it is
     │   ├── LedgerLocked         another process writes to it; holds its pid
     │   ├── LedgerDamaged        acknowledged bytes are gone or changed; holds every finding
     │   ├── LedgerMismatch       not a ledger, one of a newer version, or one of another machine
-    │   └── LedgerPoisoned       a write or a sync failed; close it and open it again
+    │   └── LedgerPoisoned       a write or a sync failed; close it and reopen it
     └── StageFailure             raised by runners: the attempt failed
         ├── TransientFailure     worth another try right away (I/O, network, 429, 5xx)
         └── FatalFailure         no retry can cure it
 
-Expected outcomes are values (`Applied`, `Ignored`), never exceptions. A message says what is wrong,
-with which thing, and what to do next.
+Expected outcomes are values (`Applied`, `Ignored`), never exceptions. A message says what is wrong, with which thing,
+and what to do next.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ import msgspec
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing wrong in a declaration: where it stands and what must be true of it."""
+    """One mistake in a declaration: where it is and what must be true there."""
 
     source: str
     line: int
@@ -44,7 +44,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
 
     def __str__(self) -> str:
-        """As compilers write it; line 0 is a value that stands in no file."""
+        """`file:line: path: sentence`, as compilers print it; line 0 is a value that comes from no file."""
         place = f"{self.source}:{self.line}" if self.line else self.source
         return ": ".join(part for part in (place, self.path, self.sentence) if part)
 
@@ -66,7 +66,7 @@ class DeclarationError(StatewardError):
 
 
 class UnknownName(StatewardError):
-    """Nobody declared a thing of this name; the message lists what exists."""
+    """Nothing has this name; the message lists what exists."""
 
     def __init__(self, what: str, name: str, known: Iterable[str] = ()) -> None:
         self.what = what
@@ -79,11 +79,11 @@ class UnknownName(StatewardError):
 
 
 class InvalidRequest(StatewardError):
-    """A door was given a value that cannot be right."""
+    """A request holds a value that cannot be right."""
 
 
 class InvalidTransition(StatewardError):
-    """The machine allows no such move from where the record is; nothing was written."""
+    """The machine has no such transition from where the record is; nothing was written."""
 
     def __init__(
         self, record_id: str, *, expected: str, found: str, allowed: Iterable[str]
@@ -99,19 +99,19 @@ class InvalidTransition(StatewardError):
 
 
 class ConcurrentModification(StatewardError):
-    """Another writer moved the record first; nothing was written. Read it again and retry."""
+    """Another writer changed the record first; nothing was written. Read it again and retry."""
 
     def __init__(self, record_id: str, *, expected: int | None) -> None:
         self.record_id = record_id
         self.expected = expected
         super().__init__(
-            f"{record_id} is no longer at version {expected}: somebody else changed it; "
-            "look at it again and repeat the request if it still makes sense"
+            f"{record_id} is no longer at version {expected}: it was changed meanwhile; "
+            "read it again and repeat the request if it still makes sense"
         )
 
 
 class ReviewTaken(StatewardError):
-    """A review is somebody else's: taken up until then (`until`), or decided (`until` is None)."""
+    """Another person has claimed the review (until `until`) or decided it (`until` is None)."""
 
     def __init__(self, record_id: str, *, by: str, sentence: str, until: str | None) -> None:
         self.record_id = record_id
@@ -121,7 +121,7 @@ class ReviewTaken(StatewardError):
 
 
 class ReviewRefused(StatewardError):
-    """Whoever asks may not give this answer to a review."""
+    """This person may not give this answer to the review."""
 
 
 class InvalidCorrection(StatewardError):
@@ -156,11 +156,15 @@ class StoreUnreachable(StoreError):
 
 
 class StoreFull(StoreError):
-    """There is no room on the disk; what was not acknowledged is not written."""
+    """The disk is full; what was not acknowledged is not written."""
 
 
 class StoreBroken(StoreFull):
-    """The disk failed under a write or a sync. Going on is a gamble: end, and open the store anew."""
+    """The disk failed during a write or a sync.
+
+    After a failed fsync the kernel may have dropped the dirty pages, so a later success proves nothing: the process
+    must end, and the next one finds out what the disk really holds.
+    """
 
 
 class StoreMismatch(StoreError):
@@ -168,7 +172,7 @@ class StoreMismatch(StoreError):
 
 
 class ArtifactError(StatewardError):
-    """Bytes that cannot be kept, or are not where they should be."""
+    """Bytes that cannot be stored, or are not where they should be."""
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +184,7 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     seq: int | None = None
 
     def __str__(self) -> str:
-        """As `delta-2025-10-04.jsonl, byte 812, seq 4: the line does not match its hash`."""
+        """Like `delta-2025-10-04.jsonl, byte 812, seq 4: the line does not match its hash`."""
         place = [self.file]
         if self.byte is not None:
             place.append(f"byte {self.byte}")
@@ -203,7 +207,7 @@ class LedgerLocked(LedgerError):
         super().__init__(f"{path} is being written by {who}; open it with read_only=True to read")
 
     def __reduce__(self) -> tuple[object, ...]:
-        """So that it crosses from one process to another as it is."""
+        """Pickle by arguments: an exception with keyword arguments is otherwise lost between processes."""
         path, pid, host = self._said
         return partial(LedgerLocked, pid=pid, host=host), (path,)
 
@@ -217,16 +221,16 @@ class LedgerDamaged(LedgerError):
         super().__init__(f"{said}. Nothing was changed; `ledger repair` shows what can be done")
 
     def __reduce__(self) -> tuple[object, ...]:
-        """So that it crosses from one process to another as it is."""
+        """Pickle by arguments: an exception with keyword arguments is otherwise lost between processes."""
         return type(self), (self.findings,)
 
 
 class LedgerMismatch(LedgerError):
-    """The directory is no ledger that this version, opened this way, can use."""
+    """The directory is not a ledger that this version can use, opened in this way."""
 
 
 class LedgerPoisoned(LedgerError):
-    """A write or a sync failed, so what the disk holds is unknown until the ledger is opened again."""
+    """A write or a sync failed, so what the disk holds is unknown until the ledger is reopened."""
 
 
 class StageFailure(StatewardError):

@@ -1,8 +1,8 @@
-"""A machine: the declared graph of states, and the tables compiled from it.
+"""A state machine: the declared graph of states, and the tables compiled from it.
 
-A machine says what *may* happen. It is a value: it can be printed, compared, stored and drawn; it
-never runs anything. `core.declare` builds machines from YAML or Python and refuses wrong ones;
-`core.decide` walks the tables.
+A machine says what *may* happen. It is a value: it can be printed, compared, stored and drawn; it never runs
+anything. `stateward.definition` builds machines from YAML or Python and refuses wrong ones; `core.decide` reads the
+tables.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,18 +23,21 @@ from stateward.core.retry import Retry
 
 Kind: TypeAlias = Literal["ready", "running", "suspended", "failed", "terminal"]
 KINDS: tuple[Kind, ...] = ("ready", "running", "suspended", "failed", "terminal")
-TIMEOUT_DEFAULT_S = 3600.0
+TIMEOUT_DEFAULT_S = (
+    3600.0  # long enough for a slow stage, short enough that a hung one is noticed the same day
+)
 
 RETRY_REQUESTED = "retry.requested"
 RETRY_DUE = "retry.due"
 RETRIES_EXHAUSTED = "retries.exhausted"
 CANCEL_REQUESTED = "cancel.requested"
 UPGRADED = "machine.upgraded"
+# The first words of the events above: a stage or review of such a name would have events that mean two things.
 RESERVED_WORDS = frozenset({"retry", "retries", "cancel", "machine"})
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where a record can be. `is_imported`: entered by migration alone."""
+    """A status that a record can have. `is_imported`: only records imported from elsewhere start in it."""
 
     name: str
     kind: Kind
@@ -62,6 +65,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
                 return (
                     self.field in facts and type(found) is type(self.value) and found == self.value
                 )
+        # bool is an int in Python, but `true` is not a number that could reach a threshold.
         return _is_number(found) and _is_number(self.value) and found >= self.value  # type: ignore[operator]
 
 
@@ -120,7 +124,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "fr
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to a person: the state it waits in, where each answer and silence lead.
+    """A question to a person: the state it waits in, and where each answer and the timeout lead.
 
     `of` is the stage whose items are looked at, and which a correction stands for.
     """
@@ -134,7 +138,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """A named step that belongs to no stage. `is_by_person`: only a person may ask for it."""
+    """A transition that belongs to no stage. `is_by_person`: only a person may request it."""
 
     on: str
     source: str
@@ -161,7 +165,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A declared, checked graph. Build one with `declare` or `from_yaml`, never by hand."""
+    """A declared and checked graph. Build one with `Pipeline`, `declare` or `from_yaml`, never by hand.
+
+    `dict=True` gives the frozen struct a place for the cached tables below.
+    """
 
     name: str
     version: int
@@ -196,12 +203,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def stage_entered_at(self) -> dict[str, Stage]:
-        """The stage that takes records from a state."""
+        """The stage that records of a state wait for."""
         return {stage.from_state: stage for stage in self.stages}
 
     @cached_property
     def stage_running_in(self) -> dict[str, Stage]:
-        """The stage whose runner has the record in a state."""
+        """The stage that is running in a state."""
         return {stage.running: stage for stage in self.stages}
 
     @cached_property
@@ -227,7 +234,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def created_by(self) -> str:
-        """The event that opens a record."""
+        """The event that creates a record."""
         return f"{self.name}.created"
 
     @cached_property
@@ -237,7 +244,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def event_types(self) -> frozenset[str]:
-        """Every event that some state of this machine understands."""
+        """Every event type that has an effect in some state."""
         return frozenset(event for _, event in self.rules)
 
     @cached_property
@@ -252,11 +259,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """The place of each state in the declaration: the order in which records meet them."""
+        """The position of each state in the declaration, which is the order in which records reach them."""
         return {state.name: place for place, state in enumerate(self.states)}
 
     def allowed_from(self, status: str) -> tuple[str, ...]:
-        """The states that may follow, in the machine's own order."""
+        """The states that may follow, in the order of the declaration."""
         return tuple(edge.to for edge in self.edges if edge.source == status)
 
     def stage_of(self, status: str) -> Stage | None:
@@ -266,7 +273,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def tuned(
         self, *, retry: Retry | None = None, timeouts_s: Mapping[str, float] | None = None
     ) -> "Machine":
-        """The same graph with other waits: what a profile may change."""
+        """The same graph with other timeouts and retries: all that a profile may change."""
         waits = timeouts_s or {}
         stages = tuple(
             replace(stage, timeout_s=waits.get(stage.running, stage.timeout_s))
@@ -279,7 +286,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(self, stages=stages, reviews=reviews, retry=retry or self.retry)
 
     def current_name(self, status: str, record: Record) -> str:
-        """What this version calls a state that the record knows from its own version."""
+        """The name that this version gives to a state of the record's own version."""
         return self.upgrades.get(record.machine_version, {}).get(status, status)
 
     def is_externally_driven(self, record: Record) -> bool:
@@ -287,25 +294,26 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.has_external_stages and record.labels.get(SEQUENCING) == OUTSIDE
 
     def is_exhausted(self, record: Record) -> bool:
-        """Whether the record failed with its retries used up, and the machine says where it goes then."""
+        """Whether the record failed with no retry left, and the machine has a state for that."""
         is_over = record.error_code is not None and record.retry_count >= self.retry.max_retries
         return is_over and (record.status, RETRIES_EXHAUSTED) in self.rules
 
     def exposed(self, record: Record) -> Fields:
-        """The fields that are due at the record's status and that it came by on its way there.
+        """The fields that are declared for the record's status or an earlier one, and that it has.
 
-        A failed record shows what it had reached; one that does not say where it failed, all there are.
+        A failed record shows what it had when it failed. Where it failed is unknown of imported records: they show
+        every field, null where it has no value.
         """
         is_failed = self.kind[record.status] == "failed"
         reached = record.status
         if is_failed and record.failed_from is not None:
             reached = self.current_name(record.failed_from, record)
-        is_vague = is_failed and record.failed_from is None
+        is_unknown = is_failed and record.failed_from is None
         limit = self.order[reached]
         return {
             field: record.fields.get(field)
             for field, since in self.expose.items()
-            if self.order[since] <= limit and (is_vague or field in record.fields)
+            if self.order[since] <= limit and (is_unknown or field in record.fields)
         }
 
 

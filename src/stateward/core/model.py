@@ -1,7 +1,10 @@
-"""The values everything else passes around: record, event, transition, work.
+"""The values that everything else passes around: record, event, transition, work.
 
-All are frozen. Times are whole microseconds of UTC since 1970 (`Micros`): exact, the same in every
-engine, and cheap; doors turn them into RFC 3339 with `to_iso`. Nothing here decides anything.
+All are frozen. Times are whole microseconds of UTC since 1970 (`Micros`): exact, the same in both databases, and
+cheap to compare; the API and the CLI turn them into RFC 3339 with `to_iso`. Nothing here decides anything.
+
+The structs are declared with `gc=False`: none can be part of a reference cycle, and the garbage collector then need
+not visit the thousands of them that a batch creates.
 """
 
 from datetime import UTC, datetime
@@ -13,23 +16,25 @@ import msgspec
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 else:
-    Json = Any  # the decoder knows no recursive types, and needs none for these
+    Json = Any  # msgspec cannot decode recursive type aliases
 
 Micros: TypeAlias = int
 Fields: TypeAlias = dict[str, Json]
 
 SECOND: Micros = 1_000_000
 PRIORITY_MIN, PRIORITY_MAX, PRIORITY_NORMAL = 1, 10, 5
+# Written into every transition: who was allowed to write it. Verification refuses any other value.
 AUTHORITY = "coordinator"
 SKIPPED = "skipped"
-HELD = "held"  # rests before a gate until somebody outside asks for its next stage
+HELD = "held"  # waits before an external stage until its driver requests the stage
 # A label that is stored with records and set over HTTP: who says when a stage runs.
 SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"
-TRACE = (
-    "trace"  # the W3C traceparent of whoever opened a record; it goes with everything that follows
+TRACE = "trace"  # the W3C traceparent of the request that created a record
+NOTES = (
+    "notes"  # the fact by which a stage says what a person should look at; the record exposes it
 )
-NOTES = "notes"  # the fact by which a stage tells a person what to look at; the record shows it
 
+# Actors. Those with a colon are prefixes: a person, a worker or an external driver has a name after it.
 COORDINATOR = "coordinator"
 CLOCK = "clock"
 PERSON = "person:"
@@ -40,11 +45,11 @@ SEQUENCER = "sequencer:"
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One document's place in one machine.
 
-    `version` is the only lock and the fencing token of the attempt under way. `waiting` names the
-    stage that the record waits to be dispatched for; `due_at` is when time itself becomes an event
-    (timeout, next retry or review deadline, as the kind of state says). `outputs` says, per stage,
-    which attempt's items are the valid ones. `asked_by` is who asked for the stage that it waits for
-    or is in, where it was held before it. `head` is the hash of the last transition.
+    `version` counts transitions. It is the optimistic lock of the record, and the fencing token of its attempt: a
+    result that names another version comes from an attempt that was given up. `waiting` names the stage that the
+    record waits to be dispatched for; `due_at` is when the scheduler sends an event for it (timeout, next retry or
+    review deadline, depending on the kind of state). `outputs` maps each stage to the attempt whose items are valid.
+    `asked_by` is who requested an external stage. `head` is the hash of the last transition.
     """
 
     id: str
@@ -76,7 +81,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A fact from outside the coordinator. `version` is the attempt (or the sight) it speaks of."""
+    """A fact reported to the coordinator. `version` is the version of the record that it is about."""
 
     id: str
     type: str
@@ -96,7 +101,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One change of status, for ever. `record_hash` seals the record as it was just after it."""
+    """One change of status; append-only. `record_hash` seals the record as it was just after it."""
 
     record_id: str
     machine: str
@@ -119,7 +124,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag="ask"):
-    """A question to a person, until its deadline."""
+    """A question to a person, with its deadline."""
 
     record_id: str
     version: int
@@ -128,7 +133,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag="ask"):
 
 
 class Notify(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag="notify"):
-    """Something that somebody outside wants to hear of; `topic` says what kind of news."""
+    """Something to notify people of; `topic` says what kind of news it is."""
 
     record_id: str
     version: int
@@ -140,7 +145,7 @@ Effect: TypeAlias = Ask | Notify
 
 
 class Disposition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of an event that changed nothing, and why."""
+    """Why an event made no transition."""
 
     event_id: str
     event_type: str
@@ -153,7 +158,10 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one decision writes. No `transition`: the same status, asked for or handed to a worker."""
+    """What one decision writes. Without a `transition` the status stays: a stage was requested, or a worker assigned.
+
+    `expected` is the version that the record must still have when this is written; None for a new record.
+    """
 
     record: Record
     expected: int | None
@@ -168,7 +176,7 @@ Reason: TypeAlias = Literal[
 
 
 class Applied(msgspec.Struct, frozen=True, gc=False):
-    """The event counts: this is what to write."""
+    """The event applies: this is what to write."""
 
     change: Change
 
@@ -184,7 +192,7 @@ Decision: TypeAlias = Applied | Ignored
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One attempt at one stage, for one worker. (record_id, version) is the fencing token."""
+    """One attempt at one stage, assigned to one worker. (record_id, version) is the fencing token."""
 
     record_id: str
     version: int
@@ -207,42 +215,46 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def is_held(record: Record) -> bool:
-    """Whether it rests before a gate, and nobody has asked for its stage yet."""
+    """Whether it waits before an external stage that has not been requested yet."""
     return record.rest == HELD and record.waiting is None and record.due_at is None
 
 
 def rest_reason(record: Record) -> str | None:
-    """Why the record rests, if it does. What was held goes on saying so until its next transition."""
+    """Why the record rests, if it does.
+
+    `rest` itself stays `held` until the next transition, because it is hashed.
+    """
     return None if record.rest == HELD and not is_held(record) else record.rest
 
 
 def event_id(record_id: str, *, makes: int, type_: str) -> str:
-    """The id of an event that only one fact can have: the record, the version it makes, the kind.
+    """The id of an event that follows from what it is about: the record, the version it makes, the type.
 
-    Ten clocks that ring for one deadline, or a worker that reports twice, make the same id.
+    Ten schedulers that see one deadline, or a worker that reports twice, make the same id, so it is applied once.
     """
     return f"{record_id}:{makes}:{type_}"
 
 
 def timeout_message(running: str, timeout_s: float) -> str:
-    """What an overrun of a state is called, like `Parsing timeout (120s)`."""
+    """The error message of a timeout, like `Parsing timeout (120s)`."""
     return f"{running.replace('_', ' ').capitalize()} timeout ({timeout_s:g}s)"
 
 
 def log_ref(record_id: str, stage: str) -> str:
-    """The opaque name under which a stage's log of a record can be asked for."""
+    """The opaque reference by which the log of a stage can be fetched."""
     return f"/logs/{stage}/{record_id}"
 
 
+# A batch writes many records at the same instant, so the text of an instant is needed again and again.
 @lru_cache(maxsize=4096)
 def to_iso(at: Micros) -> str:
-    """RFC 3339 in UTC with microseconds: one fixed width, so that text sorts as time does."""
+    """RFC 3339 in UTC with microseconds: of fixed width, so that text sorts as time does."""
     seconds, micros = divmod(at, SECOND)
-    return f"{_to_the_second(seconds)}.{micros:06d}Z"
+    return f"{_iso_seconds(seconds)}.{micros:06d}Z"
 
 
 @lru_cache(maxsize=4096)
-def _to_the_second(seconds: int) -> str:
+def _iso_seconds(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
 
 
@@ -251,11 +263,12 @@ def from_iso(text: str) -> Micros:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; end it with Z for UTC")
+    # timestamp() is a float, which is too coarse for microseconds: only the whole seconds go through it.
     whole = int(moment.replace(microsecond=0).timestamp())
     return whole * SECOND + moment.microsecond
 
 
 def clean_text(text: str, *, chars_max: int) -> str:
-    """Text that every engine can keep: no NUL, no lone surrogates, bounded."""
+    """Text that both databases can store: without NUL and lone surrogates, and bounded."""
     safe = text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
     return safe if len(safe) <= chars_max else safe[: chars_max - 1] + "…"

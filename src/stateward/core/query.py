@@ -1,14 +1,14 @@
-"""The one query grammar, for page, API and command line: a line of text becomes a frozen `Query`.
+"""The query language of the console, the API and the command line: a line of text becomes a frozen `Query`.
 
     status:error,parsing  -source:bank_csv  error:PDF_*  age>2h  meta.client=42  "annual report"
 
-Terms stand side by side and all must hold. Values after a comma, and the same key written again,
-widen a term (any of them); a leading `-` or `not:` turns it round. A word without a key is the
-beginning of an id, or a part of the label `filename`. Spans (`age>2h`) become moments when they are
-read, so a query means the same however long it is kept, and `str(query)` is its one spelling.
+All terms must match. Values after a comma, and the same key written again, widen a term (any of them matches); a
+leading `-` or `not:` negates it. A word without a key is the beginning of an id, or a part of the label `filename`.
+Relative times (`age>2h`) become absolute when they are parsed, so a stored query keeps its meaning, and `str(query)`
+is its one canonical spelling: two queries are equal when their texts are.
 
-This module must never guess: what it does not understand is refused with a sentence. It knows no
-database; `store.search` turns a query into SQL.
+The parser never guesses: what it does not understand is refused with a sentence, because bulk actions run on whatever
+a query matches. It knows no database; `storage.search` turns a query into SQL.
 """
 
 import re
@@ -29,11 +29,11 @@ from stateward.core.model import (
     to_iso,
 )
 
-TEXT_MAX = 8_000
+TEXT_MAX = 8_000  # fits into the URL that a browser and a proxy still accept
 TERMS_MAX = 40
-VALUES_MAX = 200
-NUMBER_DIGITS_MAX = 9
-SHOWN_CHARS_MAX = 60
+VALUES_MAX = 200  # each is a parameter of one SQL statement, and SQLite allows a limited number
+NUMBER_DIGITS_MAX = 9  # fits into 32 bits
+SHOWN_CHARS_MAX = 60  # of the user's text in an error message
 
 Op: TypeAlias = Literal[":", ">", ">=", "<", "<="]
 WORD = ""
@@ -45,7 +45,7 @@ UNITS: dict[str, Micros] = {
     "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND, "w": 604_800 * SECOND,
 }  # fmt: skip
 
-# What people write who know other tools; spelling alone would not lead them to our word.
+# Keys of other tools; a comparison of spelling would not suggest our word for them.
 ELSEWHERE = {
     "state": "status", "pipeline": "machine", "workflow": "machine", "step": "stage",
     "code": "error", "text": "message", "prio": "priority", "attempts": "retries",
@@ -69,7 +69,7 @@ _HEX = re.compile(r"[0-9a-f]{4,64}")
 class Term(msgspec.Struct, frozen=True, kw_only=True):
     """One condition: any of the values, or one comparison. Times are `Micros`, numbers are numbers.
 
-    `key` is one of `KEYS`, `meta.<label>`, or `WORD`. A comparison is never negated: it is turned.
+    `key` is one of `KEYS`, `meta.<label>`, or `WORD`. A comparison is never negated: its operator is reversed.
     """
 
     key: str
@@ -83,47 +83,47 @@ class Term(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(str(value) for value in self.values)
 
     def __str__(self) -> str:
-        """As the grammar writes it."""
+        """The canonical text of the term."""
         key = "source" if self.key == SOURCE_LABEL else self.key
         head = f"{key}{self.op}" if key else ""
-        shown = (_shown(self.key, value) for value in self.values)
-        return f"{'-' if self.is_negated else ''}{head}{','.join(shown)}"
+        values = (_value_text(self.key, value) for value in self.values)
+        return f"{'-' if self.is_negated else ''}{head}{','.join(values)}"
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """What is looked for. `now` is the moment it was asked at: `is:overdue` means overdue then."""
+    """A parsed query. `now` is when it was parsed: `is:overdue` means overdue then."""
 
     now: Micros
     terms: tuple[Term, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether it asks for nothing in particular, so that every record matches."""
+        """Whether it has no condition, so that every record matches."""
         return not self.terms
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """The statuses asked for."""
-        return self._asked("status")
+        """The statuses to match."""
+        return self._texts_of("status")
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """The machines asked for."""
-        return self._asked("machine")
+        """The machines to match."""
+        return self._texts_of("machine")
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The stages asked for; the machines know in which states they wait and run."""
-        return self._asked("stage")
+        """The stages to match; machines know in which states they wait and run."""
+        return self._texts_of("stage")
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """What the record is said to be with `is:`."""
-        return self._asked("is")
+        """The values of `is:`."""
+        return self._texts_of("is")
 
-    def _asked(self, key: str) -> tuple[str, ...]:
-        asked = (term.texts for term in self.terms if term.key == key and not term.is_negated)
-        return next(asked, ())
+    def _texts_of(self, key: str) -> tuple[str, ...]:
+        found = (term.texts for term in self.terms if term.key == key and not term.is_negated)
+        return next(found, ())
 
     def __str__(self) -> str:
         """The canonical text: it parses, at the same moment, to this same query."""
@@ -131,12 +131,17 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_query(text: str, *, now: Micros) -> Query:
-    """The query that `text` spells; InvalidRequest with a sentence when it spells none."""
-    _check_text(text)
+    """Parse a query; `InvalidRequest` says what is wrong with it and how to write it."""
+    if len(text) > TEXT_MAX:
+        raise InvalidRequest(
+            f"a query may have at most {TEXT_MAX} characters; this has {len(text)}"
+        )
+    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidRequest("the query contains a NUL or half of a surrogate pair; remove it")
     terms = [_term(raw) for raw in _scan(text, now)]
-    query = Query(now=now, terms=tuple(sorted(_merged(terms), key=_place)))
+    query = Query(now=now, terms=tuple(sorted(_merge(terms), key=_order)))
     if max((len(term.values) for term in query.terms), default=0) > VALUES_MAX:
-        raise InvalidRequest(f"a term may have at most {VALUES_MAX} values; ask in several queries")
+        raise InvalidRequest(f"a term may have at most {VALUES_MAX} values; use several queries")
     if len(str(query)) > TEXT_MAX:
         raise InvalidRequest(f"written out, the query has more than {TEXT_MAX} characters")
     return query
@@ -145,10 +150,10 @@ def parse_query(text: str, *, now: Micros) -> Query:
 def check_names(
     query: Query, *, kinds: Mapping[str, Mapping[str, str]], stages: Collection[str]
 ) -> None:
-    """Refuse machines, statuses and stages that nobody declared.
+    """Refuse machines, statuses and stages that do not exist.
 
-    A misspelt name finds nothing; but a misspelt name with a `-` before it finds everything. So ask
-    this before acting on all that a query matches. `kinds` is machine → state → kind of state.
+    A misspelt name matches nothing, but a negated misspelt name matches everything. So call this before acting on all
+    that a query matches. `kinds` is machine → state → kind of state.
     """
     states = {state for known in kinds.values() for state in known}
     for key, known in (("machine", set(kinds)), ("status", states), ("stage", set(stages))):
@@ -163,7 +168,7 @@ def check_names(
 
 
 class _Raw(msgspec.Struct, frozen=True, kw_only=True):
-    """A term as it was written at the moment `now`; `text` is shown in refusals."""
+    """A term as it was written; `text` is what error messages show of it."""
 
     now: Micros
     text: str
@@ -173,30 +178,18 @@ class _Raw(msgspec.Struct, frozen=True, kw_only=True):
     is_negated: bool
 
 
-def _check_text(text: str) -> None:
-    if len(text) > TEXT_MAX:
-        raise InvalidRequest(
-            f"a query may have at most {TEXT_MAX} characters; this has {len(text)}"
-        )
-    if "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text):
-        raise InvalidRequest("the query holds a NUL or half of a character, which no text may")
-
-
 def _scan(text: str, now: Micros) -> Iterator[_Raw]:
-    position, count = _after_spaces(text, 0), 0
-    while position < len(text):
+    position = count = 0
+    while True:
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if position == len(text):
+            return
         count += 1
         if count > TERMS_MAX:
             raise InvalidRequest(f"a query may have at most {TERMS_MAX} terms")
-        raw, end = _raw(text, position, now)
+        raw, position = _raw(text, position, now)
         yield raw
-        position = _after_spaces(text, end)
-
-
-def _after_spaces(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
 
 
 def _raw(text: str, start: int, now: Micros) -> tuple[_Raw, int]:
@@ -207,7 +200,7 @@ def _raw(text: str, start: int, now: Micros) -> tuple[_Raw, int]:
     if op == "!=":
         _refuse(written, f"write -{key}:{','.join(values)} for 'not'")
     if head["sign"] and key == WORD and text.startswith(("-", "not:"), head.end()):
-        _refuse(written, "it is turned round twice; a word that begins with '-' needs quotes")
+        _refuse(written, "it is negated twice; a word that begins with '-' needs quotes")
     raw = _Raw(
         now=now,
         text=written,
@@ -225,26 +218,21 @@ def _values(text: str, start: int, position: int) -> tuple[tuple[str, ...], int]
         found = _VALUE.match(text, position)
         if found is None:
             _refuse_value(text, start, position)
-        values.append(_unquoted(found))
+        quoted = found["quoted"]
+        values.append(found["plain"] if quoted is None else re.sub(r'\\(["\\])', r"\1", quoted))
         position = found.end()
         if not text.startswith(",", position):
             break
         position += 1
     if position < len(text) and not text[position].isspace():
-        _refuse(text[start : position + 1], 'a quote stands around a whole value: message:"a b"')
+        _refuse(text[start : position + 1], 'quotes must enclose the whole value: message:"a b"')
     return tuple(values), position
-
-
-def _unquoted(found: re.Match[str]) -> str:
-    if found["quoted"] is None:
-        return found["plain"]
-    return re.sub(r'\\(["\\])', r"\1", found["quoted"])
 
 
 def _refuse_value(text: str, start: int, position: int) -> NoReturn:
     written = text[start:position] or text[start : start + SHOWN_CHARS_MAX]
     if text.startswith('"', position):
-        _refuse(text[start:], 'its quote is never closed (inside quotes, write \\" for a quote)')
+        _refuse(text[start:], 'its quote is not closed (inside quotes, write \\" for a quote)')
     if written.endswith(","):
         _refuse(written, "a comma must be followed by another value, without a space")
     _refuse(written, "it needs a value, without a space before it, like status:error")
@@ -274,7 +262,7 @@ def _key(raw: _Raw) -> str:
     meant = ELSEWHERE.get(folded)
     near = f"; did you mean {meant}?" if meant else _near(folded, KEYS)
     raise InvalidRequest(
-        f"nothing is called {_cut(raw.key)!r} here{near or ';'} "
+        f"there is no key {_cut(raw.key)!r}{near or ';'} "
         f"the keys are: {', '.join(KEYS)}; to look for the text itself, put it in quotes"
     )
 
@@ -282,14 +270,14 @@ def _key(raw: _Raw) -> str:
 def _texts(raw: _Raw, key: str) -> Term:
     """Any of these texts; only a label may be empty."""
     if raw.op != ":":
-        _refuse(raw.text, f"{raw.key} is not a number: it takes a ':'")
+        _refuse(raw.text, f"{raw.key} is not a number: use ':'")
     if not key.startswith(META) and "" in raw.values:
         _refuse(raw.text, "a value cannot be empty")
     return Term(key=key, values=raw.values, is_negated=raw.is_negated)
 
 
 def _read_names(raw: _Raw, key: str) -> Term:
-    """Names that are always declared in small letters."""
+    """Names that are always declared in lower case."""
     term = _texts(raw, key)
     return replace(term, values=tuple(text.lower() for text in term.texts))
 
@@ -305,14 +293,16 @@ def _read_claims(raw: _Raw, key: str) -> Term:
     for claim in term.texts:
         if claim not in CLAIMS:
             near = _near(claim, CLAIMS)
-            _refuse(raw.text, f"nothing is {claim!r}{near or ';'} a record is {', '.join(CLAIMS)}")
+            _refuse(raw.text, f"{claim!r} is unknown{near or ';'} is: takes {', '.join(CLAIMS)}")
     return term
 
 
 def _read_hashes(raw: _Raw, key: str) -> Term:
     term = _read_names(raw, key)
     if not all(_HEX.fullmatch(text) for text in term.texts):
-        _refuse(raw.text, "an artifact is named by 4 to 64 first digits (0-9, a-f) of its SHA-256")
+        _refuse(
+            raw.text, "an artifact is given by the first 4 to 64 digits (0-9, a-f) of its SHA-256"
+        )
     return term
 
 
@@ -344,13 +334,13 @@ def _numbers(raw: _Raw, key: str, number: Callable[[str], int]) -> Term:
     if raw.op == ":":
         found = tuple(number(value) for value in raw.values)
         return Term(key=key, values=found, is_negated=raw.is_negated)
-    return _compared(raw, key, raw.op, number(_only(raw)))
+    return _comparison(raw, key, raw.op, number(_only(raw)))
 
 
 def _read_moment(raw: _Raw, key: str) -> Term:
     if raw.op == ":":
-        _refuse(raw.text, f"say before or after: {key}>=2026-01-01 {key}<2026-02-01")
-    return _compared(raw, key, raw.op, _moment(raw, _only(raw)))
+        _refuse(raw.text, f"compare it: {key}>=2026-01-01 {key}<2026-02-01")
+    return _comparison(raw, key, raw.op, _moment(raw, _only(raw)))
 
 
 def _moment(raw: _Raw, value: str) -> Micros:
@@ -359,23 +349,23 @@ def _moment(raw: _Raw, value: str) -> Micros:
         to_iso(at)
     except (ValueError, OverflowError, OSError):
         at = -1
-    if at < 0:
+    if at < 0:  # all times are stored as microseconds since 1970
         form = "2026-01-31 (midnight in UTC) or 2026-01-31T10:00:00Z, from 1970 on"
-        _refuse(raw.text, f"{_cut(value)!r} is not a moment: write {form}")
+        _refuse(raw.text, f"{_cut(value)!r} is not a time: write {form}")
     return at
 
 
 def _read_span(raw: _Raw, key: str) -> Term:
-    """`age>2h`: created before two hours ago. What is long ago is small."""
+    """`age>2h` means created before two hours ago: a greater age is an earlier time, so the operator is mirrored."""
     value = _only(raw) if raw.op != ":" else ""
     found = _SPAN.fullmatch(value)
     if found is None:
         _refuse(raw.text, f"write {key}>2h or {key}<10m; the units are {', '.join(UNITS)}")
     ago = round(float(found[1]) * UNITS[found[2]])
-    return _compared(raw, SPANS[key], MIRRORED[raw.op], max(raw.now - ago, 0))
+    return _comparison(raw, SPANS[key], MIRRORED[raw.op], max(raw.now - ago, 0))
 
 
-def _compared(raw: _Raw, key: str, op: Op, value: int) -> Term:
+def _comparison(raw: _Raw, key: str, op: Op, value: int) -> Term:
     return Term(key=key, op=NEGATED[op] if raw.is_negated else op, values=(value,))
 
 
@@ -417,21 +407,21 @@ KEYS = (*_READERS, "source", "meta.<label>")
 # One spelling
 
 
-def _merged(terms: Iterable[Term]) -> set[Term]:
-    """The same key again widens the term (hatchet#4943); words and comparisons stay apart."""
+def _merge(terms: Iterable[Term]) -> set[Term]:
+    """One term per key: the same key again widens it. Words and comparisons stay apart, they all must match."""
     merged: set[Term] = set()
     widened: dict[tuple[str, bool], set[str | int]] = {}
     for term in terms:
         if term.key == WORD or term.op != ":":
-            merged.add(_tidied(term, term.values))
+            merged.add(_sorted_values(term, term.values))
         else:
             widened.setdefault((term.key, term.is_negated), set()).update(term.values)
     for (key, is_negated), values in widened.items():
-        merged.add(_tidied(Term(key=key, values=(), is_negated=is_negated), values))
+        merged.add(_sorted_values(Term(key=key, values=(), is_negated=is_negated), values))
     return merged
 
 
-def _tidied(term: Term, values: Iterable[str | int]) -> Term:
+def _sorted_values(term: Term, values: Iterable[str | int]) -> Term:
     return replace(term, values=tuple(sorted(set(values), key=_by_type)))
 
 
@@ -439,12 +429,13 @@ def _by_type(value: str | int) -> tuple[bool, int, str]:
     return (isinstance(value, str), *((0, value) if isinstance(value, str) else (value, "")))
 
 
-def _place(term: Term) -> tuple[int, str, bool, str, list[tuple[bool, int, str]]]:
-    place = KEYS.index(term.key) if term.key in KEYS else len(KEYS) + (term.key == WORD)
-    return place, term.key, term.is_negated, term.op, [_by_type(value) for value in term.values]
+def _order(term: Term) -> tuple[int, str, bool, str, list[tuple[bool, int, str]]]:
+    # As the keys are documented, then labels, then words.
+    order = KEYS.index(term.key) if term.key in KEYS else len(KEYS) + (term.key == WORD)
+    return order, term.key, term.is_negated, term.op, [_by_type(value) for value in term.values]
 
 
-def _shown(key: str, value: str | int) -> str:
+def _value_text(key: str, value: str | int) -> str:
     if isinstance(value, int):
         return to_iso(value) if key in SPANS.values() else str(value)
     plain = _VALUE.fullmatch(value)

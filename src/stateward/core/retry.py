@@ -1,4 +1,7 @@
-"""Retry arithmetic: whether there is another try, and when. No dice: the jitter comes from the id."""
+"""Whether there is another retry, and when.
+
+Jitter is derived from the record, not random: a decision is repeatable.
+"""
 
 from zlib import crc32
 

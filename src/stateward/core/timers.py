@@ -1,4 +1,4 @@
-"""Time as a source of events: what a record's `due_at` means when it comes. Pure; the clock is elsewhere."""
+"""Which event a record's `due_at` stands for. Pure: the scheduler, which has the clock, calls it."""
 
 from stateward.core.machine import RETRIES_EXHAUSTED, RETRY_DUE, Machine
 from stateward.core.model import (
@@ -11,7 +11,7 @@ from stateward.core.model import (
 
 
 def due_event(machine: Machine, record: Record, *, now: Micros) -> Event | None:
-    """What time itself has to say of a record whose `due_at` has come."""
+    """The event of a record whose `due_at` has come; None where its state has nothing that could be due."""
     type_ = _due_type(machine, record)
     if type_ is None:
         return None

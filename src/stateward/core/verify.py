@@ -1,7 +1,8 @@
-"""Whether a history is sound: replay it, and compare. Pure; it is fed transitions and records.
+"""Whether a history is intact: replay it and compare. Pure: the caller feeds it transitions and records.
 
-It trusts nothing but the machines: every hash is computed anew, every move looked up in the graph, every
-record rebuilt from its transitions. A change of any single field of either is found.
+It trusts nothing but the machines: every hash is recomputed, every transition looked up in the graph, every record
+compared with its last transition. A change of any single field of either is found. A finding is returned, never
+raised, because an auditor needs all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,26 +31,26 @@ T = TypeVar("T")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is not as it must be."""
+    """One thing that is not as it must be: which check found it, where, and what it means."""
 
     check: str
     where: str
     sentence: str
 
     def __str__(self) -> str:
-        """As `verify` prints it."""
+        """As the command `verify` prints it."""
         return f"{self.where}: {self.check}: {self.sentence}"
 
 
 class LogCheck:
-    """The whole log in order: numbered without gaps, no epoch falling back, ending at the anchor."""
+    """Checks the whole log in order: numbered without gaps, epochs never decreasing, ending at the anchor."""
 
     def __init__(self) -> None:
         self._running = Anchor()
         self._epoch = 0
 
     def feed(self, transitions: Sequence[Transition]) -> Iterator[Finding]:
-        """The next entries in the order of `seq`."""
+        """Check the next entries, in the order of `seq`."""
         for place, transition in enumerate(transitions, self._running.count + 1):
             where = f"entry {transition.seq}"
             if transition.seq != place:
@@ -60,7 +61,7 @@ class LogCheck:
         self._running = advance(self._running, (each.hash for each in transitions))
 
     def end(self, anchor: Anchor) -> Iterator[Finding]:
-        """Compare with the anchor."""
+        """Compare the entries that were fed with the anchor."""
         found = self._running
         if found.count != anchor.count:
             yield _finding(
@@ -123,7 +124,9 @@ def _check_move(
         if target not in machine.kind:
             yield _finding("graph", where, f"{machine.name} has no state {target!r}")
     elif (source, target) not in machine.pairs:
-        yield _finding("graph", where, f"{machine.name} has no way from {source!r} to {target!r}")
+        yield _finding(
+            "graph", where, f"{machine.name} has no transition from {source!r} to {target!r}"
+        )
 
 
 def _check_end(record: Record, last: Transition, machines: Machines) -> Iterator[Finding]:
@@ -143,20 +146,24 @@ def _check_end(record: Record, last: Transition, machines: Machines) -> Iterator
 
 
 def _check_live(machine: Machine, record: Record) -> Iterator[Finding]:
-    """What dispatch moves without a transition must still make sense for the state."""
+    """Columns that change without a transition are not hashed, but they must make sense for the state."""
     if not PRIORITY_MIN <= record.priority <= PRIORITY_MAX:
         yield _finding("priority", record.id, f"priority {record.priority} is not 1 to 10")
     kind = machine.kind[record.status]
     is_moving = record.waiting is not None or record.due_at is not None
     if kind == "terminal" and is_moving:
-        yield _finding("stuck", record.id, "ended, but marked as waiting")
+        yield _finding(
+            "stuck", record.id, "it is in a final state, but waits for a stage or a time"
+        )
     if (
         kind in ("ready", "running")
         and not is_moving
         and record.rest is None
         and machine.stage_of(record.status)
     ):
-        yield _finding("stuck", record.id, f"in {record.status!r} with nothing to move it on")
+        yield _finding(
+            "stuck", record.id, f"in {record.status!r} with nothing that would move it on"
+        )
     stage = machine.stage_of(record.status)
     if record.waiting is not None and (stage is None or stage.name != record.waiting):
         yield _finding(
@@ -167,7 +174,7 @@ def _check_live(machine: Machine, record: Record) -> Iterator[Finding]:
 
 
 def by_record(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:
-    """Runs of transitions of one record, from a stream ordered by record and version."""
+    """The transitions of each record, from a stream that is ordered by record and version."""
     run: list[Transition] = []
     for transition in transitions:
         if run and run[-1].record_id != transition.record_id:
@@ -179,7 +186,7 @@ def by_record(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:
 
 
 def _computed(hash_of: Callable[[T], str], value: T) -> str | None:
-    """The hash of a value, or None where it is so wrong that it has none, like a time in year 40000."""
+    """The hash of a value; None where a damaged value has none, like a time in the year 40000."""
     try:
         return hash_of(value)
     except (ValueError, OverflowError, OSError):

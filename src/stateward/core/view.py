@@ -1,4 +1,4 @@
-"""What outsiders see of a record: the disclosed fields, and in one sentence why it is where it is. Pure."""
+"""What users see of a record: its exposed fields, and in one sentence why it is where it is. Pure."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ from stateward.core.model import (
 
 
 class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What must be known beside the record itself to say why it waits."""
+    """What must be known beside the record itself to explain why it waits."""
 
     now: Micros
     paused_by: str | None = None
@@ -32,7 +32,7 @@ class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a record is where it is: a code for programs, a sentence for people, and what to do."""
+    """Why a record is where it is: a code for programs, a sentence for people, and what to do about it."""
 
     code: str
     sentence: str
@@ -41,7 +41,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view(machine: Machine, record: Record) -> Fields:
-    """A record as the doors show it: progressive disclosure, no internal ids."""
+    """A record as the API and the CLI show it: only fields that its status exposes, no internal ids."""
     return {
         "id": record.id,
         "machine": record.machine,
@@ -79,11 +79,11 @@ def sentence(machine: Machine, transition: Transition) -> str:
         facts.append(f"{metadata['error_code']}: {metadata.get('error_message')}")
     if notes := metadata.get(NOTES):
         codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
-        facts.append(f"noted: {', '.join(codes)}")
+        facts.append(f"notes: {', '.join(codes)}")
     if "asked_by" in metadata:
-        facts.append(f"asked for by {metadata['asked_by']}")
+        facts.append(f"requested by {metadata['asked_by']}")
     if metadata.get("rest") == HELD:
-        facts.append(f"{HELD}: until its next stage is asked for")
+        facts.append(f"{HELD}: until its next stage is requested")
     elif "rest" in metadata:
         facts.append(f"{metadata['rest']}: nothing for the next stage to do")
     if "reason" in metadata:
@@ -99,7 +99,7 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
     if rest_reason(record) is not None:
         return Explanation(
             code="skipped",
-            sentence=f"the last stage found nothing, so the next one was skipped; it rests in {record.status}",
+            sentence=f"the last stage produced nothing, so the next one was skipped; it stays in {record.status}",
             advice="look at its log; submit a corrected document as a new record",
         )
     if record.waiting is not None:
@@ -109,7 +109,7 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
             events = sorted(type_ for status, type_ in machine.rules if status == record.status)
             return Explanation(
                 code="waiting_for_event",
-                sentence=f"no stage moves it on from {record.status}; it waits for {' or '.join(events)}",
+                sentence=f"no stage processes it in {record.status}; it waits for {' or '.join(events)}",
             )
         case "running":
             return _running(record, around)
@@ -117,13 +117,13 @@ def explain(machine: Machine, record: Record, around: WaitContext) -> Explanatio
             return Explanation(
                 code="waiting_for_person",
                 sentence=f"it waits for a person's decision{_at(record, 'until')}",
-                advice=f"look at it and decide: stateward review show {record.id}",
+                advice=f"decide it: stateward review show {record.id}",
                 until=_iso(record.due_at),
             )
         case "failed":
             return _failed(machine, record, around)
         case _:
-            return Explanation(code="ended", sentence=f"it ended in {record.status}")
+            return Explanation(code="ended", sentence=f"finished: {record.status}")
 
 
 def _held(machine: Machine, record: Record) -> Explanation:
@@ -131,8 +131,8 @@ def _held(machine: Machine, record: Record) -> Explanation:
     name = "its next stage" if stage is None else f"stage {stage.name}"
     return Explanation(
         code="held",
-        sentence=f"it is sequenced from outside and held in {record.status} until {name} is asked for",
-        advice=f"see that its sequencer runs; stateward release {record.id} lets it through by hand",
+        sentence=f"it is driven externally and held in {record.status} until {name} is requested",
+        advice=f"check that its external driver runs; stateward release {record.id} advances it by hand",
     )
 
 
@@ -156,17 +156,17 @@ def _waiting(machine: Machine, record: Record, around: WaitContext) -> Explanati
     if around.workers_free == 0:
         return Explanation(
             code="queued",
-            sentence=f"every worker for {name} is busy; {around.ahead} records are before it",
+            sentence=f"every worker for {name} is busy; {around.ahead} records are ahead of it",
             advice="wait, or start another worker",
         )
     if not around.is_coordinated:
         return Explanation(
             code="no_coordinator",
-            sentence=f"workers for {name} have room, but it was not dispatched yet",
-            advice="if this lasts, see that a coordinator runs: stateward up, or stateward coordinator",
+            sentence=f"workers for {name} have free slots, but it has not been dispatched",
+            advice="if this lasts, check that a coordinator runs: stateward up, or stateward coordinator",
         )
     return Explanation(
-        code="about_to_start", sentence=f"it is about to be handed to a worker for {name}"
+        code="about_to_start", sentence=f"it is about to be dispatched to a worker for {name}"
     )
 
 
@@ -179,20 +179,20 @@ def _running(record: Record, around: WaitContext) -> Explanation:
     if around.is_worker_lost:
         return Explanation(
             code="worker_lost",
-            sentence=f"worker {record.worker}, which had it for {since:.0f} s, is gone; another will take it",
-            advice="see that a coordinator and a worker run: stateward up",
+            sentence=f"worker {record.worker}, which ran it for {since:.0f} s, is gone; another worker will run it",
+            advice="check that a coordinator and a worker run: stateward up",
             until=_iso(record.due_at),
         )
     if record.due_at is not None and record.due_at < around.now:
         return Explanation(
             code="overdue",
-            sentence=f"worker {record.worker} has had it for {since:.0f} s, past its timeout",
-            advice="see that a coordinator runs: it moves overdue records on",
+            sentence=f"worker {record.worker} has been running it for {since:.0f} s, past its timeout",
+            advice="check that a coordinator runs: it ends overdue attempts",
             until=_iso(record.due_at),
         )
     return Explanation(
         code="running",
-        sentence=f"worker {record.worker} has had it for {since:.0f} s; its timeout is{_at(record)}",
+        sentence=f"worker {record.worker} has been running it for {since:.0f} s; its timeout is{_at(record)}",
         until=_iso(record.due_at),
     )
 
@@ -202,7 +202,7 @@ def _failed(machine: Machine, record: Record, around: WaitContext) -> Explanatio
         return Explanation(
             code="reopened",
             sentence=f"a person reopened it; it resumes from {record.failed_from}",
-            advice="if this lasts, see that a coordinator runs",
+            advice="if this lasts, check that a coordinator runs",
             until=_iso(record.due_at),
         )
     error = f"{record.error_code}: {record.error_message}"
@@ -214,26 +214,26 @@ def _failed(machine: Machine, record: Record, around: WaitContext) -> Explanatio
                 f"it failed ({error}); retry {number} of {machine.retry.max_retries} is due"
                 f"{_at(record)}"
             ),
-            advice=f"stateward retry {record.id} tries it at once",
+            advice=f"stateward retry {record.id} retries it at once",
             until=_iso(record.due_at),
         )
     if record.due_at is not None:
         return Explanation(
             code="retry_due",
-            sentence=f"it failed ({error}) and is due to move on",
-            advice="if this lasts, see that a coordinator runs",
+            sentence=f"it failed ({error}) and is due to be moved on",
+            advice="if this lasts, check that a coordinator runs",
             until=_iso(record.due_at),
         )
     if machine.is_externally_driven(record):
         return Explanation(
             code="failed_outside",
-            sentence=f"it failed ({error}); whoever sequences it from outside says whether it is retried",
-            advice=f"stateward retry {record.id} tries it at once",
+            sentence=f"it failed ({error}); its external driver decides whether it is retried",
+            advice=f"stateward retry {record.id} retries it at once",
         )
     return Explanation(
         code="failed",
         sentence=f"it failed and no automatic retry is left: {error}",
-        advice=f"mend the cause, then: stateward retry {record.id}",
+        advice=f"fix the cause, then: stateward retry {record.id}",
     )
 
 

@@ -43,11 +43,11 @@ def stale_events_count(patch: pytest.MonkeyPatch) -> None:
 
 
 def anybody_may_do_anything(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(decide, "_may", lambda *_: True)
+    patch.setattr(decide, "_is_permitted", lambda *_: True)
 
 
 def time_runs_backwards(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(decide, "_onwards", lambda _, now: now)
+    patch.setattr(decide, "_not_before", lambda _, now: now)
 
 
 def retries_have_no_bound(patch: pytest.MonkeyPatch) -> None:

@@ -81,11 +81,11 @@ def test_a_crash_is_asked_for_by_name_and_count(text: str, asked: CrashAt) -> No
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("commit", "there is no point 'commit'; there are: commit_before"),
-        ("work_sent:", "must stand a count from 1 up, not ''"),
-        ("work_sent:0", "must stand a count from 1 up, not '0'"),
-        ("work_sent:-1", "must stand a count from 1 up, not '-1'"),
-        ("work_sent:１", "must stand a count from 1 up"),  # noqa: RUF001
+        ("commit", "there is no failpoint 'commit'; there are: commit_before"),
+        ("work_sent:", "must be followed by a count from 1 up, not ''"),
+        ("work_sent:0", "must be followed by a count from 1 up, not '0'"),
+        ("work_sent:-1", "must be followed by a count from 1 up, not '-1'"),
+        ("work_sent:１", "must be followed by a count from 1 up"),  # noqa: RUF001
     ],
 )
 def test_a_crash_that_cannot_be_meant_is_refused(text: str, sentence: str) -> None:

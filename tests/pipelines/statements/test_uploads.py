@@ -67,5 +67,5 @@ def test_what_does_not_add_up_is_seen_in_the_record_its_history_and_its_log(tmp_
     notes = view["notes"]
     assert isinstance(notes, list)
     assert str(notes[0]).startswith("NOT_RECONCILED: section 1: the chain of balances fails")
-    assert "noted: NOT_RECONCILED" in story[-1]
+    assert "notes: NOT_RECONCILED" in story[-1]
     assert "-88.50" in log
