@@ -78,7 +78,7 @@ def _shape(
 
 
 _UPLOAD = _declared(
-    "stateward.pipelines.statements",
+    "stateward.pipelines.uploads",
     "machine.yaml",
     {"parsed": "observed", "normalizing": "cleaning"},
 )

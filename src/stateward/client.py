@@ -3,8 +3,8 @@
     from stateward.client import Client
 
     with Client("http://127.0.0.1:8420") as client:
-        sent = client.upload("january.csv", source_type="bank_csv")
-        print(client.wait(sent.upload_id).status)
+        sent = client.submit("january.pdf", machine="invoices")
+        print(client.wait(sent.record.id).status)
 
 Lists are iterators that fetch page after page. What may be repeated is repeated: a server that is busy or away is
 asked again after the time it names, or after a growing one; a POST carries an `Idempotency-Key`, so it is done once
@@ -103,26 +103,6 @@ class Client:
 
     # Sending
 
-    def upload(
-        self,
-        source: Source,
-        *,
-        source_type: str = "auto",
-        name: str | None = None,
-        priority: int | str | None = None,
-        labels: Mapping[str, str] | None = None,
-        reason: str | None = None,
-        on_duplicate: Literal["refuse", "return"] = "return",
-        idempotency_key: str | None = None,
-    ) -> schemas.Submitted:
-        """Send a statement. Bytes that are there already give their upload, unless they are to be refused."""
-        fields = _fields(
-            source_type=source_type, name=name, priority=priority, reason=reason, labels=labels
-        )
-        return self._send(
-            "/uploads", source, fields, on_duplicate, idempotency_key, schemas.Submitted
-        )
-
     def submit(
         self,
         source: Source,
@@ -136,7 +116,7 @@ class Client:
         on_duplicate: Literal["refuse", "return"] = "return",
         idempotency_key: str | None = None,
     ) -> schemas.RecordOpened:
-        """Send a document to any machine."""
+        """Submit a document to a machine. Bytes that are there already give their record, unless they are refused."""
         fields = _fields(
             pipeline=machine,
             source_type=source_type,
@@ -177,31 +157,20 @@ class Client:
 
     # Looking
 
-    def get_upload(self, upload_id: str) -> schemas.Upload:
-        """One upload."""
-        return self._get(f"/uploads/{_part(upload_id)}", schemas.Upload)
+    def record(self, record_id: str) -> schemas.Record:
+        """One record."""
+        return self._get(f"/records/{_part(record_id)}", schemas.Record)
 
-    def uploads(
+    def records(
         self,
         q: str | None = None,
         *,
         status: Iterable[str] = (),
         source_type: Iterable[str] = (),
         limit: int = 200,
-    ) -> Iterator[schemas.Upload]:
-        """Uploads that match, newest first."""
-        params = _params(q=q, status=list(status), source_type=list(source_type), limit=limit)
-        return self._pages("/uploads", params, schemas.UploadPage, lambda page: page.items)
-
-    def record(self, record_id: str) -> schemas.Record:
-        """One record."""
-        return self._get(f"/records/{_part(record_id)}", schemas.Record)
-
-    def records(
-        self, q: str | None = None, *, status: Iterable[str] = (), limit: int = 200
     ) -> Iterator[schemas.Record]:
         """Records that match, newest first."""
-        params = _params(q=q, status=list(status), limit=limit)
+        params = _params(q=q, status=list(status), source_type=list(source_type), limit=limit)
         return self._pages("/records", params, schemas.RecordPage, lambda page: page.items)
 
     def wait(self, record_id: str, *, timeout_s: float = 300.0) -> schemas.Record:
@@ -414,46 +383,6 @@ class Client:
         headers = {} if version is None else {"If-Match": f'"{version}"'}
         path = f"/records/{_part(record_id)}/review"
         return self._post(path, asked, schemas.Record, headers=headers, key=idempotency_key)
-
-    # Workflows, step by step
-
-    def ingest(
-        self,
-        source: Source,
-        *,
-        vertical: str | None = None,
-        name: str | None = None,
-        sequencing: schemas.Sequencing = "outside",
-    ) -> schemas.Workflow:
-        """Take a contract in and have its text read; with `auto` all steps run by themselves."""
-        fields = {"verticalSlug": vertical, "filename": name}
-        given = {key: value for key, value in fields.items() if value is not None}
-        path = f"/workflows/ingest?sequencing={sequencing}"
-        return self._send(path, source, given, None, None, schemas.Workflow)
-
-    def workflow(self, workflow_id: str) -> schemas.Workflow:
-        """Where a contract is, and what may be called next."""
-        return self._get(f"/workflows/{_part(workflow_id)}", schemas.Workflow)
-
-    def step(
-        self, workflow_id: str, call: Literal["extract", "compare", "retry", "reprocess"]
-    ) -> schemas.Workflow:
-        """Have a step run and wait for it. What may pass is called again, as with every 503."""
-        return self._post(f"/workflows/{_part(workflow_id)}/{call}", None, schemas.Workflow)
-
-    def review_workflow(
-        self,
-        workflow_id: str,
-        action: Literal["approve", "correct", "reject", "timeout"],
-        *,
-        corrected: Mapping[str, str | Sequence[str] | None] | None = None,
-        notes: str | None = None,
-        reviewer: str | None = None,
-    ) -> schemas.Workflow:
-        """Bring a person's answer to a review of a contract that is driven from here."""
-        asked = {"action": action, "notes": notes, "reviewer": reviewer}
-        document = {**asked, "correctedData": dict(corrected or {})}
-        return self._post(f"/workflows/{_part(workflow_id)}/review", document, schemas.Workflow)
 
     # Carrying
 

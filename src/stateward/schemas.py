@@ -54,7 +54,6 @@ class Problem(Document, frozen=True, kw_only=True):
     expected: list[str] | UnsetType = UNSET
     found: str | UnsetType = UNSET
     limit: int | UnsetType = UNSET
-    upload_id: str | UnsetType = UNSET
     record_id: str | UnsetType = UNSET
     version: int | UnsetType = UNSET
     by: str | UnsetType = UNSET
@@ -97,60 +96,11 @@ class Record(Document, frozen=True, kw_only=True):
     status_metadata: StatusMetadata
 
 
-class Upload(Document, frozen=True, kw_only=True):
-    """An uploaded statement. What is not due at its status is absent."""
-
-    upload_id: str
-    status: str
-    version: Count
-    source_type: str | None
-    filename: str | None
-    size: Count | None
-    error_code: str | None
-    error_message: str | None
-    upload_log_ref: str | UnsetType = UNSET
-    parse_log_ref: str | UnsetType | None = UNSET
-    observations_count: Count | UnsetType | None = UNSET
-    normalizer_log_ref: str | UnsetType | None = UNSET
-    canonicals_count: Count | UnsetType | None = UNSET
-    further: Annotated[
-        Fields | UnsetType,
-        Meta(description="What stages disclose that were added to the machine since."),
-    ] = UNSET
-    priority: Annotated[int, Meta(ge=1, le=10)]
-    retry_count: Count
-    max_retries: Count
-    last_retry_at: Time | None
-    rest: str | None
-    is_at_rest: bool
-    notes: Json
-    created_at: Time
-    updated_at: Time
-    status_metadata: StatusMetadata
-
-
-class Submitted(Document, frozen=True, kw_only=True):
-    """What became of a document that was sent: its record, which may have been there."""
-
-    upload_id: str
-    status: str
-    version: Count
-    upload_log_ref: str | None
-    is_duplicate: bool
-
-
 class RecordOpened(Document, frozen=True, kw_only=True):
     """The record of a document that was sent to any machine."""
 
     record: Record
     is_duplicate: bool
-
-
-class UploadPage(Document, frozen=True, kw_only=True):
-    """Some uploads, newest first; `next` leads on, or is null."""
-
-    items: list[Upload]
-    next: str | None
 
 
 class RecordPage(Document, frozen=True, kw_only=True):
@@ -327,8 +277,40 @@ class BatchPage(Document, frozen=True, kw_only=True):
     next: str | None
 
 
+class SourceType(Document, frozen=True, kw_only=True):
+    """A kind of document that a machine takes. `format` is what its content must be; empty: any that is read."""
+
+    name: str
+    title: str
+    format: str
+    suffixes: list[str]
+
+
+class ItemColumn(Document, frozen=True, kw_only=True):
+    """A column of items. `path` leads to the value inside an item."""
+
+    name: str
+    title: str
+    format: str
+    align: str
+    path: list[str]
+
+
+class ItemView(Document, frozen=True, kw_only=True):
+    """How the items of a stage are shown; without columns, as they are.
+
+    `where` is the key of an item with its place in the document: `page` and `box`, `line`, `row`, or `start` and `end`.
+    """
+
+    stage: str
+    title: str
+    columns: list[ItemColumn]
+    where: str
+    source_types: list[str]
+
+
 class MachineSummary(Document, frozen=True, kw_only=True):
-    """A machine in short."""
+    """A machine in short. `title` and `accepts` say what documents it takes; `is_default`: those that name none."""
 
     name: str
     version: int
@@ -336,15 +318,20 @@ class MachineSummary(Document, frozen=True, kw_only=True):
     doc: str
     states: list[str]
     stages: list[str]
+    title: str = ""
+    accepts: str = ""
+    is_default: bool = False
 
 
 class MachineDetail(Document, frozen=True, kw_only=True):
-    """A machine: as it is drawn (`graph`), and as it is declared (`declaration`)."""
+    """A machine as it is drawn (`graph`) and declared (`declaration`), what it takes, and how its items are shown."""
 
     name: str
     version: int
     graph: Fields
     declaration: Fields
+    source_types: list[SourceType] = msgspec.field(default_factory=list)
+    items: list[ItemView] = msgspec.field(default_factory=list)
 
 
 class Machines(Document, frozen=True, kw_only=True):
@@ -477,9 +464,16 @@ class ReviewTask(Document, frozen=True, kw_only=True, rename="camel"):
     claim: ReviewClaim | None
     decision: ReviewDecision | None
     filename: str | None
-    vertical: str | None
-    provider: str | None
-    final_confidence: int | None
+    facts: Annotated[
+        dict[str, str | None],
+        Meta(
+            description="What its pipeline says that a reviewer should know of it. Each stands under its own name, in "
+            "camelCase, beside this too.",
+        ),
+    ] = msgspec.field(default_factory=dict)
+    confidence: Annotated[
+        int | None, Meta(description="How sure the values are, 0 to 100; null if nothing says so.")
+    ] = None
     submitted_at: Time
     retry_count: Count
     replaces: str | None
@@ -501,68 +495,3 @@ class ReviewPage(Document, frozen=True, kw_only=True, rename="camel"):
 
 
 Sequencing: TypeAlias = Literal["outside", "auto"]
-
-
-class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
-    """A contract to take in, as JSON."""
-
-    pdf_base64: Annotated[
-        str, Meta(min_length=1, description="The document (PDF, DOCX or text) in base64.")
-    ] = msgspec.field(name="pdfBase64")
-    vertical_slug: Annotated[
-        Annotated[str, Meta(max_length=40)] | None,
-        Meta(description="Its vertical, such as `energy`; if null it is found out."),
-    ] = None
-    filename: Annotated[str, Meta(max_length=1000)] | None = None
-
-
-class WorkflowReview(Request, frozen=True, kw_only=True, rename="camel"):
-    """A person's answer, as whoever drives the workflow brings it."""
-
-    action: Literal["approve", "correct", "reject", "timeout"]
-    corrected_data: Corrected = {}
-    notes: Notes = None
-    reviewer: Annotated[
-        Annotated[str, Meta(max_length=200)] | None, Meta(description="Who decided it.")
-    ] = None
-
-
-class WorkflowError(Document, frozen=True, kw_only=True, rename="camel"):
-    """Why the last step failed."""
-
-    code: str
-    message: str | None
-    failed_at_step: str | None
-
-
-class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
-    """A contract on its way, and what whoever drives it needs to know."""
-
-    workflow_id: str
-    status: str
-    version: Count
-    sequencing: Sequencing
-    needs_review: bool
-    review_task_id: str | None
-    review_deadline: Time | None
-    final_confidence: int | None
-    vertical: str | None
-    provider: str | None
-    retryable: Annotated[bool, Meta(description="Whether the same call may cure its failure.")]
-    retry_count: Count
-    error: WorkflowError | None
-    next_calls: Annotated[
-        list[str], Meta(description="What may be called now; the last call again changes nothing.")
-    ]
-    fields: Annotated[
-        list[Fields], Meta(description="What was found, as it stands after a correction.")
-    ]
-    problems: Annotated[list[Fields], Meta(description="What the checks say of each field.")]
-    comparison: Annotated[
-        Fields | None, Meta(description="The ranked offers and what was assumed; null until then.")
-    ]
-    filename: str | None
-    document: Annotated[str | None, Meta(description="The SHA-256 of the document.")]
-    replaces: str | None
-    created_at: Time
-    updated_at: Time

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateward.app import App
-from stateward.app.domains import Domains
+from stateward.app.plugins import Plugins
 from stateward.workers import child_main as inside
 from tests.app.conftest import Maker
 
@@ -52,12 +52,12 @@ def test_what_was_paid_for_is_not_asked_for_again_by_the_attempt_after_a_kill(
     reason="this kernel confines no network",
 )
 def test_a_runner_that_has_nobody_to_ask_may_not_connect_either(make_app: Maker) -> None:
-    class Offline(Domains):
+    class Offline(Plugins):
         offline_runners = ("paying.ask",)
 
     settings = make_app(f"pipelines: ['{PAYING}']\n").settings
     with socket.create_server(("127.0.0.1", 0)) as seller, App(settings) as app:
-        app.domains = Offline(settings, clock=app.clock)
+        app.plugins = Offline(settings, clock=app.clock)
         record = app.submit(str(seller.getsockname()[1]).encode(), machine="paying").record
         app.run_until_idle()
 
@@ -68,5 +68,5 @@ def test_a_runner_that_has_nobody_to_ask_may_not_connect_either(make_app: Maker)
 def test_contracts_are_read_without_a_network_unless_there_is_a_model(make_app: Maker) -> None:
     model = "model: {base_url: 'http://127.0.0.1:1/v1', name: any}"
 
-    assert make_app().domains.offline_runners == ("contract.extract",)
-    assert make_app(f"contracts: {{extractor: both, {model}}}\n").domains.offline_runners == ()
+    assert make_app().plugins.offline_runners == ("contract.extract",)
+    assert make_app(f"contracts: {{extractor: both, {model}}}\n").plugins.offline_runners == ()

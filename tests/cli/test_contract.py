@@ -73,7 +73,6 @@ CALLS: dict[str, str] = {
     "bench": "bench --records 5",
     "eval statements": "eval statements {inbox}",
     "eval contracts": "eval contracts {inbox}",
-    "extractors eval": "extractors eval {gold}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",
@@ -183,7 +182,7 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
     """A call with everything in braces filled in."""
     file = tmp_path / "new.csv"
     file.write_text("a,b\n1,2\n")
-    machine = ROOT / "src" / "stateward" / "pipelines" / "statements" / "machine.yaml"
+    machine = ROOT / "src" / "stateward" / "pipelines" / "uploads" / "machine.yaml"
     names = {
         "ok": demo.ids("status:normalized")[0],
         "bad": demo.ids("status:error")[0],

@@ -1,4 +1,4 @@
-"""`stateward review`, `release` and `extractors`: what waits is listed, taken up, decided, exported and measured."""
+"""`stateward review`, `release` and `eval contracts`: what waits is listed, claimed, decided, exported, measured."""
 
 import json
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def test_what_waits_is_listed_and_shown(shell: Shell, app: App) -> None:
     (row,) = shell.json("review", "list")
     shown = shell("review", "show", record.id)
 
-    assert (row["id"], row["final_confidence"], row["vertical"]) == (record.id, 40, "energy")
+    assert (row["id"], row["confidence"], row["vertical"]) == (record.id, 40, "energy")
     assert row["actions"] == ["approve", "correct", "reject"]
     assert shown.exit_code == 0
     assert "monthly_rate" in shown.stdout
@@ -194,7 +194,7 @@ def test_the_present_extractor_is_measured_by_gold_data(
     file = tmp_path / "gold.jsonl"
     file.write_text(f"{json.dumps(line)}\n\n{json.dumps(gone)}\n")
 
-    found = shell.json("extractors", "eval", str(file))
+    found = shell.json("eval", "contracts", str(file))
 
     fields = found["fields"]["energy"]
     assert (fields["provider"]["right"], fields["provider"]["true"]) == (1, 1)
@@ -202,12 +202,21 @@ def test_the_present_extractor_is_measured_by_gold_data(
     assert fields["kwh_price"]["true"] == 0
     assert sum(band["found"] for band in fields["provider"]["calibration"]) == 1
     assert found["no_truth"] == ["gone.txt"]
-    assert "energy.provider" in shell("extractors", "eval", str(file)).stdout
+    assert "energy.provider" in shell("eval", "contracts", str(file)).stdout
 
 
 def test_a_file_that_is_no_gold_data_is_refused_with_its_line(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "gold.jsonl"
     file.write_text('{"document": 7}\n')
 
-    assert "gold.jsonl:1" in said(shell("extractors", "eval", str(file)), Exit.REFUSED)
-    assert "cannot read" in said(shell("extractors", "eval", "nowhere"), Exit.REFUSED)
+    assert "gold.jsonl:1" in said(shell("eval", "contracts", str(file)), Exit.REFUSED)
+    assert "no file of decisions" in said(shell("eval", "contracts", "nowhere"), Exit.REFUSED)
+
+
+def test_the_former_spelling_works_and_names_the_present_one(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text("")
+
+    former = shell("extractors", "eval", str(tmp_path / "gold.jsonl"))
+
+    assert "write `eval contracts`" in said(former, Exit.OK)
+    assert "extractors" not in shell("--help").stdout

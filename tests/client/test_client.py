@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stateward.client import ApiProblem, Client, ServerUnreachable
+from stateward.pipelines.contracts.client import WorkflowClient
 from tests.server.api_client import STATEMENT, ApiClient, serving, settings_at, statement
 from tests.server.contracts import DOUBTFUL, Fail, playing, waiting
 
@@ -31,30 +32,32 @@ def test_a_document_goes_from_the_file_to_its_rows(
     file = tmp_path / "january.csv"
     file.write_bytes(STATEMENT)
 
-    sent = client.upload(file, source_type="bank_csv", priority=9, labels={"client": "42"})
-    again = client.upload(BytesIO(STATEMENT), source_type="bank_csv")
+    sent = client.submit(
+        file, machine="upload", source_type="bank_csv", priority=9, labels={"client": "42"}
+    )
+    again = client.submit(BytesIO(STATEMENT), machine="upload", source_type="bank_csv")
     api.work()
-    ended = client.wait(sent.upload_id, timeout_s=20)
+    ended = client.wait(sent.record.id, timeout_s=20)
 
     assert (sent.is_duplicate, again.is_duplicate) == (False, True)
-    assert again.upload_id == sent.upload_id
+    assert again.record.id == sent.record.id
     assert (ended.status, ended.labels["client"], ended.priority) == ("normalized", "42", 9)
-    upload = client.get_upload(sent.upload_id)
-    assert (upload.filename, upload.canonicals_count) == ("january.csv", 2)
-    assert [each["description"] for each in client.items(sent.upload_id, kind="canonicals")] == [
+    assert ended.labels["filename"] == "january.csv"
+    assert ended.disclosed["canonicals_count"] == 2
+    assert [each["description"] for each in client.items(sent.record.id, kind="canonicals")] == [
         "Coffee",
         "Bread",
     ]
-    assert [each.new_status for each in client.history(sent.upload_id)][-1] == "normalized"
-    assert client.log(sent.upload_id, "parse").attempts[0].outcome == "done"
-    assert client.explain(sent.upload_id).code == "ended"
+    assert [each.new_status for each in client.history(sent.record.id)][-1] == "normalized"
+    assert client.log(sent.record.id, "parse").attempts[0].outcome == "done"
+    assert client.explain(sent.record.id).code == "ended"
 
 
 def test_lists_are_walked_to_their_end(client: Client) -> None:
     for number in range(5):
-        client.upload(statement(number), source_type="bank_csv")
+        client.submit(statement(number), machine="upload", source_type="bank_csv")
 
-    assert len(list(client.uploads(limit=2))) == 5
+    assert len(list(client.records(source_type=["bank_csv"], limit=2))) == 5
     assert len(list(client.records("machine:upload", limit=2))) == 5
     assert [each.count for each in client.counts()] == [5]
     assert client.errors() == []
@@ -70,21 +73,22 @@ def test_a_machine_is_seen_drawn_and_paused(client: Client) -> None:
 
 
 def test_a_refusal_is_an_exception_with_the_problem_in_it(client: Client) -> None:
-    client.upload(STATEMENT, source_type="bank_csv")
+    client.submit(STATEMENT, machine="upload", source_type="bank_csv")
 
     with pytest.raises(ApiProblem) as duplicate:
-        client.upload(STATEMENT, source_type="bank_csv", on_duplicate="refuse")
+        client.submit(STATEMENT, machine="upload", source_type="bank_csv", on_duplicate="refuse")
     with pytest.raises(ApiProblem) as unknown:
         client.record("UL_no/thing")
 
     assert (duplicate.value.kind, duplicate.value.status) == ("duplicate", 409)
-    assert str(duplicate.value.problem.upload_id).startswith("UL_")
+    assert str(duplicate.value.problem.record_id).startswith("UL_")
     assert unknown.value.kind == "not-found"
 
 
 def test_records_are_moved_one_by_one_and_together(client: Client) -> None:
     ids = [
-        client.upload(statement(number), source_type="bank_csv").upload_id for number in range(3)
+        client.submit(statement(number), machine="upload", source_type="bank_csv").record.id
+        for number in range(3)
     ]
 
     cancelled = client.cancel(ids[0], reason="by mistake", version=0)
@@ -122,7 +126,7 @@ def test_a_key_is_shown_but_never_said(api: ApiClient) -> None:
     _, key = api.app.admin.new_key("anna", role="viewer")
 
     with Client(api.url, key=key) as client:
-        assert list(client.uploads()) == []
+        assert list(client.records()) == []
         assert key not in repr(client)
     with Client(api.url) as nobody, pytest.raises(ApiProblem) as refused:
         nobody.machines()
@@ -248,7 +252,7 @@ def test_a_server_that_is_not_there_is_said_to_be_so(monkeypatch: pytest.MonkeyP
 
 def test_a_contract_is_driven_step_by_step(tmp_path: Path) -> None:
     settings = settings_at(tmp_path / "data")
-    with serving(settings) as api, playing(settings) as player, Client(api.url) as client:
+    with serving(settings) as api, playing(settings) as player, WorkflowClient(api.url) as client:
         player.script = {"validate": [DOUBTFUL], "extract": [Fail("BUSY"), {}]}
 
         taken = client.ingest(b"a contract", vertical="energy", name="a.pdf")

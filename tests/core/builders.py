@@ -24,9 +24,9 @@ from stateward.core.model import (
 )
 from stateward.core.timers import due_event
 from stateward.core.verify import Finding, LogCheck, check_record
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.literature import LITERATURE
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA, NOW, WORKER, an_event
 
 MACHINES: dict[str, Machine] = {each.name: each for each in (UPLOAD, CONTRACT, LITERATURE)}

@@ -28,8 +28,8 @@ from stateward.core.verify import (
     check_record,
 )
 from stateward.engine.history import record_line, transition_line
-from stateward.pipelines.literature import LITERATURE
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import (
     NOW,
     a_machine,

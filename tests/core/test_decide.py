@@ -6,9 +6,9 @@ from msgspec.structs import replace
 from stateward.core.decide import begin, decide, start
 from stateward.core.model import Applied, Fields
 from stateward.core.timers import due_event
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.literature import LITERATURE
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA, NOW, a_machine, a_record, an_event
 from tests.core.builders import HOUR_S, Story, a_contract, a_paper, after, an_upload, refusal
 

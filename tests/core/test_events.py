@@ -4,8 +4,8 @@ import pytest
 
 from stateward.core.model import SECOND, Applied, Ignored
 from stateward.core.timers import due_event
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import NOW, a_machine, an_event
 from tests.core.builders import (
     HOUR_S,

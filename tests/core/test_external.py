@@ -19,8 +19,8 @@ from stateward.core.view import (
     sentence,
     view,
 )
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA
 from tests.core.builders import Story, a_contract, refusal
 

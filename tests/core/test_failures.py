@@ -5,8 +5,8 @@ import pytest
 from stateward.core.decide import decide
 from stateward.core.model import SECOND, Ignored, Notify
 from stateward.core.retry import Retry
-from stateward.pipelines.literature import LITERATURE
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA, NOW, a_record, an_event
 from tests.core.builders import HOUR_S, Story, StoryTo, a_contract, a_paper, an_upload, refusal
 

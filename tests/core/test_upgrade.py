@@ -7,8 +7,8 @@ from stateward.core.decide import can_continue, decide, start, upgrade
 from stateward.core.machine import Machine
 from stateward.core.model import Applied, Record
 from stateward.core.retry import Retry
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA, NOW, a_machine, a_record, an_event
 from tests.core.builders import Story, a_contract, an_upload
 

@@ -12,9 +12,9 @@ from stateward.core.view import (
     sentence,
     view,
 )
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.literature import LITERATURE
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import (
     NOW,
     a_machine,

@@ -38,7 +38,7 @@ from stateward.definition.graph_layout import (
 
 PACKAGE = Path(__file__).parents[2] / "src" / "stateward"
 DECLARATIONS = {
-    "upload": PACKAGE / "pipelines" / "statements" / "machine.yaml",
+    "upload": PACKAGE / "pipelines" / "uploads" / "machine.yaml",
     "contract": PACKAGE / "pipelines" / "contracts" / "machine.yaml",
     "literature": PACKAGE / "ledger" / "literature.yaml",
 }

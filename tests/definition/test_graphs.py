@@ -4,9 +4,9 @@ import pytest
 
 from stateward.core.machine import Machine
 from stateward.ledger import LedgerState
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.literature import LITERATURE
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.uploads.machine import UPLOAD
 from tests.core.builders import MACHINES
 
 Graph = dict[str, set[str]]

@@ -18,8 +18,7 @@ from stateward.core import (
     query,
 )
 from stateward.core.machine import Machine
-from stateward.definition import declare
-from stateward.pipelines import BUNDLED, load
+from stateward.definition import declare, discovery
 from stateward.workers import pipeline
 from stateward.workers.pipeline import Pipeline
 from tests.docs.pages import DOCS, ROOT, Session, anchors, blocks, fenced, links, pages
@@ -184,7 +183,10 @@ def codes() -> Iterator[str]:
 
 def test_every_kind_of_event_is_explained() -> None:
     page = reference("events")
-    kinds = {kind for each in load(BUNDLED) for edge in each.edges for kind in kinds_of(each, edge)}
+    machines = [
+        each for found in discovery.installed() for each in discovery.machines(found.plugin)
+    ]
+    kinds = {kind for each in machines for edge in each.edges for kind in kinds_of(each, edge)}
     constants = {getattr(machine, name) for name in EVENT_CONSTANTS}
 
     assert sorted(kind for kind in kinds | constants if named(kind) not in page) == []

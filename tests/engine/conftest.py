@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.literature import LITERATURE
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.database import Database
 from stateward.storage.postgres import PostgresDatabase
 from stateward.storage.sqlite import MEMORY, SqliteDatabase

@@ -12,7 +12,7 @@ from stateward.core.model import (
     Work,
 )
 from stateward.engine.reviews import DecisionRequest, Reviews
-from stateward.pipelines.contracts import CONTRACT
+from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, result_event
 from stateward.testing.rig import Rig

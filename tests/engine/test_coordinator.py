@@ -5,7 +5,7 @@ import pytest
 from stateward.core.errors import UnknownName
 from stateward.core.model import Applied, Event, Ignored, Record
 from stateward.engine.coordinator import Submission
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.store import Pause
 from stateward.testing.rig import Rig
 from tests.engine.conftest import Opener

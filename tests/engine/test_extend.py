@@ -7,12 +7,12 @@ import pytest
 from stateward.core.errors import DeclarationError
 from stateward.core.machine import Machine
 from stateward.definition.declare import from_yaml
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.store import Pause
 from stateward.testing.rig import Rig
 from tests.engine.conftest import Opener
 
-TEXT = (files("stateward.pipelines.statements") / "machine.yaml").read_text("utf-8")
+TEXT = (files("stateward.pipelines.uploads") / "machine.yaml").read_text("utf-8")
 
 GROWN = (
     TEXT.replace("version: 1", "version: 2")

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from stateward.core.decide import begin, start
 from stateward.core.errors import ConcurrentModification
 from stateward.core.model import Record
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.store import Pause, Store
 from stateward.testing.rig import START, Rig
 

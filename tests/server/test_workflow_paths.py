@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from stateward.pipelines.contracts import CONTRACT
+from stateward.pipelines.contracts.machine import CONTRACT
 from tests.definition.test_graphs import CONTRACT_ROWS
 from tests.server.api_client import ApiClient
 from tests.server.contracts import DOUBTFUL, Player

@@ -118,10 +118,10 @@ def faults_of(config: Path, text: str, **variables: str) -> list[str]:
          "4: upload_record.webhooks.endpoints[0].url: url is missing; it must be text"),
         ("Upload_record: {}", "1: Upload_record: Upload_record is not a known key; known are "
          "profile, data, store, worker, coordinator, limits, api, server, notifications, telemetry, ledger, "
-         "statements, contracts, reviews, watch, pipelines, <machine>_record"),
+         "reviews, watch, pipelines, <machine>_record, contracts, statements"),
         ("records: {}", "1: records: records is not a known key; known are profile, data, store, "
-         "worker, coordinator, limits, api, server, notifications, telemetry, ledger, statements, contracts, reviews, "
-         "watch, pipelines, <machine>_record"),
+         "worker, coordinator, limits, api, server, notifications, telemetry, ledger, reviews, watch, "
+         "pipelines, <machine>_record, contracts, statements"),
         ("contracts: {extractor: both, model: {name: m}}", "1: contracts.extractor: the extractor both needs "
          "contracts.model.base_url"),
         ("contracts:\n  model: {base_url: 'ftp://h/'}", "2: contracts.model.base_url: base_url must be http or https, "
@@ -163,7 +163,7 @@ def test_a_profile_of_our_own_that_is_broken_is_refused_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken = yaml_source.plain({"worker": 5}, source="broken.yaml")
-    monkeypatch.setattr(load, "profile_layer", lambda _: broken)
+    monkeypatch.setattr(load, "profile_layers", lambda *_: [broken])
 
     with pytest.raises(DeclarationError, match="worker must be a mapping, not 5"):
         Settings.load(environ=NOTHING)
@@ -274,7 +274,7 @@ def test_a_fault_in_a_profile_names_the_profile() -> None:
     faults = settings.check_states("upload", UPLOAD_STATES[:-1])
 
     assert [str(fault) for fault in faults] == [
-        "stateward/profiles/business.yaml:4: upload_record.states: states must be those of the "
+        "stateward/pipelines/uploads/profiles/business.yaml:3: upload_record.states: states must be those of the "
         f"machine upload (not among them: {UPLOAD_STATES[-1]})"
     ]
 
@@ -311,7 +311,7 @@ contracts: {model: {key: sk-hidden}}
     contracts = settings.as_mapping()["contracts"]
     assert isinstance(contracts, dict)
     assert contracts["model"]["key"] == "***"
-    said = f"{settings!r} {settings} {settings.store} {settings.notifications} {settings.contracts}"
+    said = f"{settings!r} {settings} {settings.store} {settings.notifications} {settings.options}"
     assert "hidden" not in said
 
 

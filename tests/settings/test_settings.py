@@ -258,16 +258,21 @@ def test_the_environment_of_the_process_is_read_when_none_is_given(
 
 
 def test_relative_paths_in_a_file_are_counted_from_the_file(config: Path) -> None:
-    text = "data: files\npipelines: [mine/machine.yaml, runners.py, my.package, /abs/a.yml]\n"
+    (config.parent / "mine").mkdir()
+    for name in ("mine/first.py", "second.py"):
+        (config.parent / name).write_text("")
+    absolute = config.parent / "third.py"
+    absolute.write_text("")
+    text = f"data: files\npipelines: [mine/first.py, second.py, json, {absolute}]\n"
 
     settings = load_text(config, text)
 
     assert settings.data_path == config.parent / "files"
     assert settings.pipelines == (
-        str(config.parent / "mine/machine.yaml"),
-        str(config.parent / "runners.py"),
-        "my.package",
-        "/abs/a.yml",
+        str(config.parent / "mine/first.py"),
+        str(config.parent / "second.py"),
+        "json",
+        str(absolute),
     )
 
 

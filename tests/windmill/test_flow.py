@@ -12,8 +12,8 @@ import yaml
 from stateward.cli.machines import yaml_text
 from stateward.core.errors import InvalidRequest
 from stateward.definition.openflow import inlined, to_openflow
-from stateward.pipelines.contracts import CONTRACT
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.uploads.machine import UPLOAD
 from tests.windmill.player import program
 
 HERE = Path(__file__).parent

@@ -25,10 +25,10 @@ from typing import Self
 from stateward import __version__, telemetry
 from stateward.app.actions import Actions
 from stateward.app.admin import Admin
-from stateward.app.domains import Domains
 from stateward.app.editions import Editions
 from stateward.app.identity import new_record_id
-from stateward.app.machines import pipeline_imports, tune
+from stateward.app.machines import tune
+from stateward.app.plugins import Plugins
 from stateward.app.records import Records
 from stateward.app.runtime import (
     RUNNER_ROLE,
@@ -60,7 +60,6 @@ from stateward.monitoring.dashboard import Dashboard
 from stateward.monitoring.gauges import Monitor
 from stateward.notifications import NotificationService, Notifier
 from stateward.notifications.signing import KEY_BYTES, secret_of
-from stateward.pipelines import load as load_pipelines
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
 from stateward.storage.database import TOPIC_CHANGES, Database
@@ -71,7 +70,7 @@ from stateward.storage.sessions import Sessions
 from stateward.storage.store import Store
 from stateward.telemetry.tracing import Spans
 from stateward.transport import Bus
-from stateward.workers.pipeline import MAIN, Pipeline
+from stateward.workers.pipeline import Pipeline
 
 SWEEP_AGE_S = (
     86_400.0  # a file that was received and never named by a record for a day is left over
@@ -115,10 +114,9 @@ class App:
         self.clock = clock
         self.new_id = new_id
         self._is_runner = is_runner
-        self._imports = pipeline_imports(settings)
-        given = [*load_pipelines(self._imports), *machines, *(each.machine for each in pipelines)]
-        self._imports += [name for each in pipelines for name in each.modules if name != MAIN]
-        self._machines = tune(settings, given)
+        self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
+        self.plugins.load_runners()
+        self._machines = tune(settings, list(self.plugins.machines.values()))
         self.database = database or open_database(settings, role=RUNNER_ROLE if is_runner else None)
         self.store = Store(self.database)
         self.outputs = Outputs(self.database)
@@ -166,14 +164,17 @@ class App:
         self,
         source: Path | bytes | Iterable[bytes],
         *,
-        machine: str = "upload",
+        machine: str | None = None,
         name: str | None = None,
         labels: Mapping[str, str] | None = None,
         priority: int | str = PRIORITY_NORMAL,
         actor: str | None = None,
         reason: str | None = None,
     ) -> Submitted:
-        """Store a document and create its record; the same bytes again give the record that exists."""
+        """Store a document and create its record; the same bytes again give the record that exists.
+
+        Without a machine it goes to the one that a pipeline offers for that.
+        """
         return self.submissions.submit(
             source,
             machine=machine,
@@ -207,6 +208,7 @@ class App:
             artifacts=self.artifacts,
             coordinator=self.coordinator,
             registry=self.registry,
+            plugins=self.plugins,
         )
 
     @cached_property
@@ -247,7 +249,8 @@ class App:
             claim_s=own.claim_seconds,
             self_approval=own.self_approval,
             has_keys=self.keys.any_exist,
-            judge=self.domains.judge,
+            judge=self.plugins.check_correction,
+            view_of=self.plugins.record_view,
         )
 
     @cached_property
@@ -269,7 +272,7 @@ class App:
             registry=self.registry,
             outputs=self.outputs,
             artifacts=self.artifacts,
-            options=self.domains.runner_options,
+            plugins=self.plugins,
             limits=runner_limits(self.settings),
             clock=self.clock,
         )
@@ -311,11 +314,6 @@ class App:
             clock=self.clock,
             version=__version__,
         )
-
-    @cached_property
-    def domains(self) -> Domains:
-        """What the bundled pipelines add to this installation."""
-        return Domains(self.settings, clock=self.clock)
 
     # Running
 
@@ -374,8 +372,7 @@ class App:
                 database=self.database,
                 is_runner=self._is_runner,
                 artifacts=self.artifacts,
-                imports=self._imports,
-                domains=self.domains,
+                plugins=self.plugins,
                 clock=self.clock,
             )
         roles = Roles(

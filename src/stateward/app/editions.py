@@ -5,17 +5,18 @@ under a negative version, with the fact `edition_of` naming the version that it 
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from stateward.app.plugins import Plugins
 from stateward.app.records import EDITION_OF, Records, edition_version
 from stateward.blobs import Folder
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.machine import Stage
-from stateward.core.model import Fields, Micros, Record
+from stateward.core.model import Micros, Record
 from stateward.engine.coordinator import MachineRegistry
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.workers.sdk import Failed, Job, Limits, Result, registered, run_runner
-from stateward.workers.worker import Pairs, StageSavedValues, options_of
+from stateward.workers.worker import Pairs, StageSavedValues, options_of, route_of
 
 
 class Editions:
@@ -28,7 +29,7 @@ class Editions:
         registry: MachineRegistry,
         outputs: Outputs,
         artifacts: Folder,
-        options: Mapping[str, Fields],
+        plugins: Plugins,
         limits: Limits,
         clock: Callable[[], Micros],
     ) -> None:
@@ -36,7 +37,7 @@ class Editions:
         self._registry = registry
         self._outputs = outputs
         self._artifacts = artifacts
-        self._options = options
+        self._plugins = plugins
         self._limits = limits
         self._clock = clock
 
@@ -80,9 +81,11 @@ class Editions:
             for name, version in sorted(record.outputs.items(), key=lambda pair: pair[1])
             if version < made
         }
-        runner = registered().get(stage.runner)
+        route = route_of(self._plugins.routes, record.machine, stage.name, record.labels)
+        name = stage.runner if route is None else route.runner
+        runner = registered().get(name)
         if runner is None:
-            raise UnknownName("runner", stage.runner, registered())
+            raise UnknownName("runner", name, registered())
         job = Job(
             record_id=record.id,
             stage=stage.name,
@@ -90,7 +93,7 @@ class Editions:
             labels=record.labels,
             path=None if record.artifact is None else self._artifacts.path(record.artifact),
             items=inputs,
-            options=options_of(self._options, stage.runner),
+            options=options_of(self._plugins.runner_options, name),
             # The values that the attempt saved: an answer that was paid for then is not paid for again.
             saved_values=StageSavedValues(self._outputs, record.id, stage.name, self._clock),
         )

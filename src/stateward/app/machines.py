@@ -2,26 +2,26 @@
 
 from collections.abc import Sequence
 
+from stateward.app.plugins import Plugins
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import Machine
-from stateward.pipelines import BUNDLED, load
+from stateward.definition import discovery
+from stateward.engine.system import steady_clock
 from stateward.settings import Settings
 from stateward.workers.sdk import registered
 
 
-def pipeline_imports(settings: Settings) -> list[str]:
-    """The modules and files that declare pipelines: those that come with Stateward, then those of the settings."""
-    return [*BUNDLED, *settings.pipelines]
-
-
 def declared_machines(settings: Settings) -> list[Machine]:
     """The machines that these settings load, with their timeouts and retries; no database is opened."""
-    return tune(settings, load(pipeline_imports(settings)))
+    plugins = Plugins(settings, clock=steady_clock)
+    return tune(settings, list(plugins.machines.values()))
 
 
 def read_machines(name: str) -> tuple[list[Machine], list[str]]:
     """The machines of one file or module, and the runners that they name but that are not loaded."""
-    machines = load([name])
+    found = discovery.loaded(name)
+    discovery.load_runners(found)
+    machines = [machine for each in found for machine in discovery.machines(each.plugin)]
     named = {stage.runner for machine in machines for stage in machine.stages}
     return machines, sorted(named - registered().keys())
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stateward import telemetry
-from stateward.app.domains import Domains
+from stateward.app.plugins import Plugins
 from stateward.blobs import Folder
 from stateward.core.failpoints import CrashAt, Point
 from stateward.core.model import Micros
@@ -52,8 +52,7 @@ def build_worker(
     database: Database,
     is_runner: bool,
     artifacts: Folder,
-    imports: list[str],
-    domains: Domains,
+    plugins: Plugins,
     clock: Callable[[], Micros],
 ) -> Worker:
     """A worker of this process, with the limits of the settings."""
@@ -66,7 +65,6 @@ def build_worker(
     if is_apart:
         database = open_database(settings, role=RUNNER_ROLE)
     has_own = any(each.function.__module__ == MAIN for each in registered().values())
-    code = [each for each in imports if not each.endswith((".yaml", ".yml"))]
     return Worker(
         WorkerIdentity(name=name, host=host_name(), pid=pid, life=life),
         WorkerConfig(
@@ -76,9 +74,10 @@ def build_worker(
             inline_window=own.inline_window,
             heartbeat_s=own.heartbeat_seconds,
             scratch_root=own_scratch(settings.data_path.absolute() / "scratch", life=life),
-            imports=(*code, *([MAIN] if has_own else [])),
-            options=domains.runner_options,
-            offline=frozenset(domains.offline_runners),
+            imports=(*plugins.imports, *([MAIN] if has_own else [])),
+            options=plugins.runner_options,
+            routes=plugins.routes,
+            offline=frozenset(plugins.offline_runners),
             owns_database=is_apart,
         ),
         database=database,

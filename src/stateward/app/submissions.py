@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from secrets import token_bytes
 
+from stateward.app.plugins import SOURCE_TYPE, Plugins
 from stateward.blobs import Artifact, Folder, pieces_of
-from stateward.core.errors import InvalidRequest, UnknownName
+from stateward.core.errors import InvalidRequest, StageFailure, UnknownName
 from stateward.core.model import (
     PRIORITY_MAX,
     PRIORITY_MIN,
@@ -29,17 +30,24 @@ class Submissions:
         artifacts: Folder,
         coordinator: Coordinator,
         registry: MachineRegistry,
+        plugins: Plugins,
     ) -> None:
         self._settings = settings
         self._artifacts = artifacts
         self._coordinator = coordinator
         self._registry = registry
+        self._plugins = plugins
+
+    @property
+    def default_machine(self) -> str:
+        """The machine of documents that are submitted without naming one."""
+        return self._plugins.default_machine
 
     def submit(
         self,
         source: Path | bytes | Iterable[bytes],
         *,
-        machine: str = "upload",
+        machine: str | None = None,
         name: str | None = None,
         labels: Mapping[str, str] | None = None,
         priority: int | str = PRIORITY_NORMAL,
@@ -48,7 +56,8 @@ class Submissions:
     ) -> Submitted:
         """Store a document and create its record."""
         # Wrong names are refused before a byte is stored.
-        own, number = self._registry.named(machine).name, self.priority(machine, priority)
+        own = self._registry.named(machine or self.default_machine).name
+        number = self.priority(own, priority)
         if isinstance(source, Path):
             name = name or source.name
             pieces: Iterable[bytes] = _pieces(source)
@@ -59,12 +68,27 @@ class Submissions:
             artifact,
             machine=own,
             name=name,
-            labels=labels,
+            labels=self._routed_labels(own, artifact, name=name, labels=labels or {}),
             priority=number,
             actor=actor or person(),
             reason=reason,
         )
         return self.create([submission])[0]
+
+    def _routed_labels(
+        self, machine: str, artifact: Artifact, *, name: str | None, labels: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """The labels with the source type that the content has, where that decides which runners handle a document."""
+        if not self._plugins.is_routed(machine):
+            return labels
+        given = labels.get(SOURCE_TYPE, "")
+        path = self._artifacts.path(artifact.sha256)
+        try:
+            found = self._plugins.detect(machine, path, source_type=given, name=name or "")
+        except StageFailure:  # its runner says the same, and keeps it with the record
+            return labels
+        routed = self._plugins.routed_type(machine, found, source_type=given)
+        return {**labels, SOURCE_TYPE: routed} if routed else labels
 
     def prepare(
         self,

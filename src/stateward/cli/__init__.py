@@ -34,7 +34,7 @@ from stateward.cli.records import (
     logs,
     status,
 )
-from stateward.cli.review import extractors, release, review
+from stateward.cli.review import release, review
 from stateward.cli.submit import submit
 from stateward.cli.up import (
     api,
@@ -62,7 +62,7 @@ COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
     ("Actions", (retry, cancel, prioritise, release, review, pause, resume, rebuild)),
     ("Machines", (machine,)),
     ("Notices", (webhook,)),
-    ("Proof", (verify, export, doctor, bench, eval_, extractors)),
+    ("Proof", (verify, export, doctor, bench, eval_)),
     ("Ledgers", (ledger,)),
     ("Running", (up, api, coordinator, worker, notifier, key, demo, settings)),
 )
@@ -74,7 +74,7 @@ cli = Root(
     sections=COMMANDS,
     examples=[
         "stateward demo",
-        "stateward submit statement.csv",
+        "stateward submit january.csv",
         "stateward up",
         "stateward list 'status:error'",
     ],

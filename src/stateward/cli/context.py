@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from stateward.cli.exit_codes import Exit, Problem, problem
+from stateward.cli.extensions import load_command, plugin_commands
 from stateward.cli.output import (
     json_text,
     safe,
@@ -25,6 +26,7 @@ from stateward.cli.output import (
 
 if TYPE_CHECKING:  # the engines take ten times as long to import as the command line
     from stateward.app import App
+    from stateward.definition.plugin import PluginCommand
     from stateward.settings import Settings
 
 PROFILES = ("personal", "business", "enterprise")
@@ -310,17 +312,28 @@ class Root(Group):
                 self.add_command(command)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of the sections, not of the alphabet."""
-        return list(self.commands)
+        """In the order of the sections, not of the alphabet; those of plug-ins last."""
+        return [*self.commands, *(each.name for each in _visible_plugin_commands())]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command of ours, or of a plug-in, whose code is imported now."""
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in plugin_commands():
+            return load_command(plugin_commands()[cmd_name])
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the heading that they belong to."""
-        width = formatter.width - max(map(len, self.commands)) - 6
+        further = _visible_plugin_commands()
+        width = formatter.width - max(map(len, self.list_commands(ctx))) - 6
         for heading, commands in self.sections:
             with formatter.section(heading):
                 formatter.write_dl(
                     [(str(each.name), each.get_short_help_str(width)) for each in commands]
                 )
+        if further:
+            with formatter.section("Pipelines"):
+                formatter.write_dl([(each.name, each.doc) for each in further])
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:  # noqa: ANN401
         """Run a command and end the process."""
@@ -355,6 +368,10 @@ class Root(Group):
         super().format_epilog(ctx, formatter)
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(int(code)), code.meaning) for code in Exit])
+
+
+def _visible_plugin_commands() -> "list[PluginCommand]":
+    return [each for each in plugin_commands().values() if not each.is_hidden]
 
 
 def hold_streams() -> None:

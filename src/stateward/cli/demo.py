@@ -1,189 +1,211 @@
-"""`stateward demo`: sample statements and contracts on their way through their machines, told to a person."""
+"""`stateward demo`: the sample documents of the installed pipelines on their way through their state machines."""
 
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import write, write_table
 from stateward.cli.records import write_history
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from stateward.app import App
     from stateward.core.model import Fields, Record
+    from stateward.definition.plugin import Plugin, Sample
     from stateward.engine.coordinator import Submitted
     from stateward.settings import Settings
 
 FOLDER = "stateward-demo"
-STATEMENTS = "stateward.pipelines.statements"
-CONTRACTS = "stateward.pipelines.contracts"
-RULES = "contract-rules"
-WATER = "wasser-talheim.txt"  # its vertical does not ship: it fails until a file of rules is there
 
 
 @click.command(
     "demo", cls=Command, examples=["stateward demo", "stateward --data /tmp/demo demo --json"]
 )
+@click.option(
+    "--only",
+    metavar="NAME",
+    multiple=True,
+    help="Only the samples of this pipeline; may be given again.",
+)
 @pass_context
-def demo(context: CliContext) -> None:
-    """Show Stateward at work on sample documents.
+def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
+    """Process the sample documents of every pipeline.
 
-    They are bank statements in every format that is read, two of them broken, and three contracts: one is accepted by
-    itself, one waits for a person, one fails and is retried. Everything is kept in the folder stateward-demo, or where
-    --data says, whatever the environment says. Run it again to see duplicates.
+    Some of them are broken, some wait for a person. Everything is stored in the folder stateward-demo, or where --data
+    says, whatever the environment says. Run it again to see duplicates.
     """
     from pathlib import Path
 
     context.data = context.data or FOLDER
-    rules = Path(context.data) / RULES
-    with context.app(_settings(context, rules)) as app:
-        opened, contracts = _submit(app), _submit_contracts(app)
-        context.say(
-            f"{len(opened)} sample documents were submitted to the machine 'upload', {len(contracts)} to the machine "
-            "'contract'; now they are processed."
-        )
+    plugins = _chosen(only)
+    folder = Path(context.data)
+    with context.app(_settings(context, plugins, folder)) as app:
+        shows = [_Show(app, plugin) for plugin in plugins]
+        counts = ", ".join(f"{len(show.submitted)} of {show.plugin.name}" for show in shows)
+        context.say(f"Sample documents were submitted: {counts}; now they are processed.")
         app.run_until_idle()
-        failed = _retry_contract(app, contracts[WATER].record.id, rules)
-        records = [app.record(each.record.id) for each in opened.values()]
-        ended = [app.record(each.record.id) for each in contracts.values()]
+        stories = [list(show.continue_story(folder)) for show in shows]
         if context.json:
-            context.emit(_answer(context, app, opened | contracts, records + ended))
-        else:
-            _tell(context, app, opened, records)
-            _tell_contracts(context, app, contracts, ended)
-            if failed is not None:
-                _tell_retried(app, failed)
-            _tell_next(context, next(each.id for each in records if each.error_code is None))
+            documents = [document for show in shows for document in show.documents()]
+            context.emit({"data": context.data, "documents": documents})
+            return
+        for show, story in zip(shows, stories, strict=True):
+            show.tell(context)
+            _tell_story(story)
+        _tell_next(context, shows)
 
 
-def _settings(context: CliContext, rules: "Path") -> "Settings":
+def _chosen(only: Sequence[str]) -> list["Plugin"]:
+    from stateward.core.errors import UnknownName
+
+    known = {plugin.name: plugin for plugin in installed_plugins() if plugin.demo.samples}
+    for name in only:
+        if name not in known:
+            raise UnknownName("pipeline with samples", name, known)
+    return [known[name] for name in only] if only else list(known.values())
+
+
+def _settings(context: CliContext, plugins: Sequence["Plugin"], folder: "Path") -> "Settings":
     """Those of the demo: samples must not end in the database that people work with."""
     from msgspec.structs import replace
 
     from stateward.settings import Settings
 
-    rules.mkdir(parents=True, exist_ok=True)
-    own = {"STATEWARD_DATA": context.data or FOLDER}
-    settings = Settings.load(context.config, profile=context.profile, environ=own)
-    return replace(settings, contracts=replace(settings.contracts, rules=str(rules)))
+    settings = Settings.load(
+        context.config, profile=context.profile, environ={"STATEWARD_DATA": str(folder)}
+    )
+    options = dict(settings.options)
+    for plugin in plugins:
+        own = {
+            key: each.replace("{data}", str(folder)) if isinstance(each, str) else each
+            for key, each in plugin.demo.options.items()
+        }
+        for each in plugin.demo.options.values():
+            if isinstance(each, str) and each.startswith("{data}/"):
+                (folder / each.removeprefix("{data}/")).mkdir(parents=True, exist_ok=True)
+        if own:
+            options[plugin.name] = replace(settings.options_of(plugin), **own)
+    return replace(settings, options=options)
 
 
-def _submit(app: "App") -> dict[str, "Submitted"]:
-    from importlib.resources import files
+class _Show:
+    """The samples of one pipeline: what was submitted, and what became of it."""
 
-    samples = files(STATEMENTS) / "samples"
-    return {
-        sample.name: app.submit(
-            sample.read_bytes(), name=sample.name, labels={"source_type": "sample"}
-        )
-        for sample in sorted(samples.iterdir(), key=lambda each: each.name)
-    }
-
-
-def _submit_contracts(app: "App") -> dict[str, "Submitted"]:
-    from importlib.resources import files
-
-    samples = [each for each in (files(CONTRACTS) / "samples").iterdir() if each.is_file()]
-    return {
-        sample.name: app.submit(
-            sample.read_bytes(),
-            machine="contract",
-            name=sample.name,
-            labels={"vertical": "water"} if sample.name == WATER else {},
-        )
-        for sample in sorted(samples, key=lambda each: each.name)
-    }
-
-
-def _retry_contract(app: "App", record_id: str, rules: "Path") -> "Record | None":
-    """Give the rules what the failed contract lacked, and have it tried again; the record as it had failed."""
-    from importlib.resources import files
-
-    failed = app.record(record_id)
-    if failed.status != "failed":  # an earlier run has done it
-        return None
-    lacking = files(CONTRACTS) / "samples" / "rules" / "water.yaml"
-    (rules / lacking.name).write_text(lacking.read_text("utf-8"), "utf-8")
-    app.actions.act("retry", record_id, actor="person:demo", reason=f"{lacking.name} was added")
-    app.run_until_idle()
-    return failed
-
-
-def _answer(
-    context: CliContext, app: "App", opened: dict[str, "Submitted"], records: list["Record"]
-) -> "Fields":
-    return {
-        "data": context.data,
-        "documents": [
-            {"file": name, "is_duplicate": each.is_duplicate, "record": app.records.view(record)}
-            for (name, each), record in zip(opened.items(), records, strict=True)
-        ],
-    }
-
-
-def _tell(
-    context: CliContext, app: "App", opened: dict[str, "Submitted"], records: list["Record"]
-) -> None:
-    _tell_statuses(app, opened, records)
-    whole = next((record for record in records if record.error_code is None), None)
-    broken = next((record for record in records if record.error_code is not None), None)
-    if whole is not None:
-        _head(f"What happened to {whole.labels.get('filename')}:")
-        write_history(app, app.records.history(whole.id))
-    if broken is not None:
-        why = app.records.explain(broken.id)
-        _head(f"Why {broken.labels.get('filename')} is in {broken.status}:")
-        write(f"  {why.sentence}")
-        write(f"  what to do: {_here(context, why.advice)}")
-
-
-def _tell_contracts(
-    context: CliContext, app: "App", opened: dict[str, "Submitted"], records: list["Record"]
-) -> None:
-    _head("The contracts:")
-    rows = []
-    for (name, each), record in zip(opened.items(), records, strict=True):
-        came = "known from an earlier run" if each.is_duplicate else "new"
-        shown = app.records.view(record)
-        sure = shown.get("final_confidence", "")
-        answer = app.records.about(record.id, "compare").get("sentence") or record.error_code
-        rows.append((name, came, record.id, record.status, sure, answer or _first_note(shown)))
-    write_table(("document", "came as", "id", "status", "confidence", "result"), rows)
-    for record in records:
-        if record.status == "review_required":
-            why = app.records.explain(record.id)
-            write()
-            write(
-                f"  {record.labels.get('filename')}: {why.sentence}; {_here(context, why.advice)}"
+    def __init__(self, app: "App", plugin: "Plugin") -> None:
+        self.plugin = plugin
+        self._app = app
+        self.submitted: dict[str, Submitted] = {
+            file: app.submit(
+                content.read_bytes(),
+                machine=sample.machine,
+                name=content.name,
+                labels=sample.labels,
             )
+            for file, content, sample in _files(plugin)
+        }
 
+    def record_of(self, file: str) -> "Record":
+        """The record of a sample, as it is now."""
+        return self._app.record(self.submitted[file].record.id)
 
-def _first_note(view: "Fields") -> str:
-    notes = view.get("notes")
-    return str(notes[0]) if isinstance(notes, list) and notes else ""
+    def retry(self, file: str, *, reason: str) -> "Record":
+        """Have a failed sample tried again, and wait for it."""
+        self._app.actions.act("retry", self.record_of(file).id, actor="person:demo", reason=reason)
+        self._app.run_until_idle()
+        return self.record_of(file)
 
+    def continue_story(self, folder: "Path") -> Iterator[str]:
+        """What the pipeline has to show besides."""
+        from stateward.definition.plugin import resolve
 
-def _tell_retried(app: "App", failed: "Record") -> None:
-    _head(f"{failed.labels.get('filename')} failed, got what it lacked, and went on at that step:")
-    write(f"  {failed.error_code}: {failed.error_message}")
-    write()
-    write_history(app, app.records.history(failed.id))
+        if self.plugin.demo.then is not None:
+            yield from resolve(self.plugin.demo.then)(self, folder)
 
+    @property
+    def records(self) -> list["Record"]:
+        """All of them, as they are now."""
+        return [self.record_of(file) for file in self.submitted]
 
-def _tell_statuses(app: "App", opened: dict[str, "Submitted"], records: list["Record"]) -> None:
-    _head("Where they are now:")
-    rows = []
-    for (name, each), record in zip(opened.items(), records, strict=True):
-        came = "known from an earlier run" if each.is_duplicate else "new"
-        shown = app.records.view(record)
+    def documents(self) -> Iterator["Fields"]:
+        """The same for programs."""
+        for submitted, record in zip(self.submitted.values(), self.records, strict=True):
+            yield {
+                "file": record.labels.get("filename"),
+                "pipeline": self.plugin.name,
+                "is_duplicate": submitted.is_duplicate,
+                "record": self._app.records.view(record),
+            }
+
+    def tell(self, context: CliContext) -> None:
+        """For people: where each is, how one of them got there, and why another failed."""
+        _head(f"{self.plugin.name}: {self.plugin.doc}")
+        records = self.records
+        rows = [
+            self._row(submitted, record)
+            for submitted, record in zip(self.submitted.values(), records, strict=True)
+        ]
+        write_table(("document", "came as", "id", "status", "result", "notes"), rows)
+        whole = next((each for each in records if each.error_code is None), None)
+        broken = next((each for each in records if each.error_code is not None), None)
+        if whole is not None:
+            _head(f"What happened to {whole.labels.get('filename')}:")
+            write_history(self._app, self._app.records.history(whole.id))
+        waiting = [each for each in records if self._is_suspended(each)]
+        for record in [*([] if broken is None else [broken]), *waiting]:
+            why = self._app.records.explain(record.id)
+            _head(f"Why {record.labels.get('filename')} is in {record.status}:")
+            write(f"  {why.sentence}")
+            write(f"  what to do: {_here(context, why.advice)}")
+
+    def _is_suspended(self, record: "Record") -> bool:
+        return self._app.registry.of(record).kind[record.status] == "suspended"
+
+    def _row(self, submitted: "Submitted", record: "Record") -> tuple[object, ...]:
+        came = "known from an earlier run" if submitted.is_duplicate else "new"
+        shown = self._app.records.view(record)
         notes = shown.get("notes")
         codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
-        result = record.error_code or _counted(shown)
-        rows.append((name, came, record.id, record.status, result, ", ".join(codes)))
-    write_table(("document", "came as", "id", "status", "result", "notes"), rows)
+        result = record.error_code or self._result(record) or _counted(shown)
+        name = record.labels.get("filename")
+        return (name, came, record.id, record.status, result, ", ".join(codes))
+
+    def _result(self, record: "Record") -> object:
+        """The one sentence in which a stage sums a record up, where its pipeline declares one."""
+        view = self._app.plugins.record_view(record.machine)
+        if view.result is None:
+            return None
+        stage, key = view.result
+        return self._app.records.about(record.id, stage).get(key)
+
+
+def _files(plugin: "Plugin") -> Iterator[tuple[str, "Traversable", "Sample"]]:
+    """The samples of a plug-in: path below its package, content, and what is declared of it."""
+    from importlib.resources import files
+
+    found: set[str] = set()
+    for sample in plugin.demo.samples:
+        folder, _, pattern = sample.file.rpartition("/")
+        contents = sorted((files(plugin.package) / folder).iterdir(), key=lambda each: each.name)
+        for content in contents:
+            path = f"{folder}/{content.name}"
+            if path not in found and content.is_file() and fnmatch(content.name, pattern):
+                found.add(path)
+                yield path, content, sample
+
+
+def _tell_story(sentences: Sequence[str]) -> None:
+    for place, sentence in enumerate(sentences):
+        if place == 0:
+            _head(sentence)
+        else:
+            write(f"  {sentence}")
 
 
 def _head(text: str) -> None:
@@ -203,15 +225,16 @@ def _here(context: CliContext, command: str) -> str:
     return command.replace("stateward ", f"stateward --data {quote(context.data or FOLDER)} ")
 
 
-def _tell_next(context: CliContext, record_id: str) -> None:
+def _tell_next(context: CliContext, shows: Sequence[_Show]) -> None:
+    finished = [each for show in shows for each in show.records if each.error_code is None]
     _head(f"All of it is kept in {context.data}. What to try next:")
+    machines = dict.fromkeys(each.machine for show in shows for each in show.records)
     for command in (
         "stateward list",
-        f"stateward items {record_id} --kind canonicals --format csv",
-        f"stateward logs {record_id}",
+        *(f"stateward items {each.id} --format csv" for each in finished[:1]),
+        *(f"stateward logs {each.id}" for each in finished[:1]),
         "stateward errors",
-        "stateward list machine:contract",
-        "stateward machine graph contract",
+        *(f"stateward machine graph {each}" for each in machines),
         "stateward verify",
         "stateward submit YOUR.pdf --wait",
         "stateward up",

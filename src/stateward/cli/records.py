@@ -9,18 +9,22 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit, problem
+from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import (
     cut,
     moment,
     plural,
     span,
     write,
+    write_lines,
     write_table,
 )
 
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.core.model import Fields, Record, Transition
+    from stateward.definition.display import ItemView
+    from stateward.definition.plugin import Export
     from stateward.storage.outputs import AttemptResult
 
 ROWS_DEFAULT = 50
@@ -390,7 +394,7 @@ def _write_log_line(line: "Fields") -> None:
     examples=[
         "stateward items UL_01h2k3 --stage normalize",
         "stateward items UL_01h2k3 --kind canonicals --format csv",
-        "stateward items UL_01h2k3 UL_01h2k4 --kind canonicals --format beancount --unique",
+        "stateward items UL_01h2k3 UL_01h2k4 --kind canonicals --format csv --unique",
     ],
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
@@ -399,8 +403,8 @@ def _write_log_line(line: "Fields") -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["json", "jsonl", "csv", "ofx", "beancount"]),
-    help="How they are written; ofx and beancount are for canonicals of statements.",
+    metavar="NAME",
+    help="How they are written: json, jsonl, csv, or a format that their pipeline offers.",
 )
 @click.option(
     "--edition",
@@ -437,19 +441,42 @@ def items(
     """
     if stage and kind:
         raise click.UsageError("--stage and --kind say the same in two ways; give one of them")
+    if form not in (None, "json", "jsonl", "csv", *_exports()):
+        known = ", ".join(("json", "jsonl", "csv", *_exports()))
+        raise click.UsageError(f"there is no format {form!r}; there are: {known}")
     with context.app() as app:
         rows = _rows_of(context, app, ids, stage, kind, edition)
         if unique:
             rows = _unique(context, rows)
         rows = islice(rows, limit)
-        if form in ("csv", "ofx", "beancount"):
-            from stateward.cli.export import write_items
+        if form == "csv":
+            from stateward.definition.display import csv_lines
 
-            write_items(form, rows)
+            write_lines(csv_lines(rows, _view(app, ids[0], stage, kind)))
+            return
+        if form is not None and form in _exports():
+            from stateward.definition.plugin import resolve
+
+            write_lines(resolve(_exports()[form].lines)(rows))
             return
         context.json = context.json or form == "json"
         context.jsonl = not context.json
         context.emit_rows(rows)
+
+
+def _exports() -> dict[str, "Export"]:
+    """The formats that pipelines offer."""
+    return {each.name: each for plugin in installed_plugins() for each in plugin.exports}
+
+
+def _view(app: "App", record_id: str, stage: str | None, kind: str | None) -> "ItemView | None":
+    """How the pipeline shows these items."""
+    from stateward.definition.plugin import item_view
+
+    record = app.record(record_id)
+    chosen = _stage_of(app, record_id, kind) if kind else stage or _last_stage(app, record_id)
+    source_type = record.labels.get("source_type")
+    return item_view(installed_plugins(), record.machine, chosen or "", source_type)
 
 
 def _rows_of(

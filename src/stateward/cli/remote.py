@@ -87,6 +87,16 @@ class RemoteApp:
             details = [self._client.machine(each.name) for each in self._client.machines()]
         return MachineRegistry([load_machine(each.declaration) for each in details])
 
+    @cached_property
+    def default_machine(self) -> str:
+        """The machine of documents that are submitted without naming one."""
+        with _translated():
+            known = self._client.machines()
+        found = [each.name for each in known if each.is_default]
+        if not found:
+            raise UnknownName("machine", "", [each.name for each in known])
+        return found[0]
+
     def priority(self, machine: str, given: int | str) -> int | str:
         """As it was given: the server knows the classes."""
         return given
@@ -101,7 +111,7 @@ class RemoteApp:
         self,
         source: Path | bytes | Iterable[bytes],
         *,
-        machine: str = "upload",
+        machine: str | None = None,
         name: str | None = None,
         labels: Mapping[str, str] | None = None,
         priority: int | str = 5,
@@ -114,7 +124,7 @@ class RemoteApp:
         with _file(source) as file, _translated():
             opened = self._client.submit(
                 file,
-                machine=machine,
+                machine=machine or self.default_machine,
                 source_type=source_type,
                 name=name,
                 labels=given,

@@ -87,13 +87,10 @@ class RemoteReviews:
     def _task(self, found: schemas.ReviewTask) -> Task:
         record = self._record(found.workflow_id)
         due_at = None if found.deadline is None else from_iso(found.deadline)
-        told: Fields = {
-            "vertical": found.vertical,
-            "provider": found.provider,
-            "final_confidence": found.final_confidence,
-        }
         return Task(
-            record=replace(record, due_at=due_at, fields={**record.fields, **told}),
+            record=replace(record, due_at=due_at),
+            facts=found.facts,
+            confidence=found.confidence,
             review=found.review,
             actions=tuple(found.actions),
             claim=None if found.claim is None else _claim(found, found.claim),

@@ -70,7 +70,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     if not tasks:
         context.say("nothing waits for a decision")
         return
-    columns = ("id", "document", "vertical", "provider", "confidence", "until", "taken up by")
+    columns = ("id", "document", "about", "confidence", "until", "taken up by")
     write_table(columns, [_cells(task) for task in tasks])
 
 
@@ -134,7 +134,7 @@ def approve(context: CliContext, *, record_id: str, notes: str | None) -> None:
     _decide(context, record_id, "approve", notes=notes)
 
 
-@review.command("reject", examples=["stateward review reject CW_01h2k3 --notes 'not a contract'"])
+@review.command("reject", examples=["stateward review reject CW_01h2k3 --notes 'illegible'"])
 @click.argument("record_id", metavar="ID")
 @click.option("--notes", metavar="TEXT", required=True, help="Why; kept in the history.")
 @pass_context
@@ -186,7 +186,7 @@ def correct(
 ) -> None:
     """Accept a document with values of your own.
 
-    What is not named stays as it was found. The values are held to the rules of the vertical; one that cannot be
+    What is not named stays as it was found. The values are held to the rules of the pipeline; one that cannot be
     right is refused with a sentence. They are kept beside what was found, and what comes after takes them.
     """
     values = {**_from_file(file), **_from_options(given), **dict.fromkeys(absent)}
@@ -232,62 +232,19 @@ def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> Non
 def export(context: CliContext, *, gold: IO[bytes]) -> None:
     """Write every decision as gold data, a JSON object a line.
 
-    Each has the document's SHA-256, the vertical, what was found with its confidence, what is right, who decided and
-    when. `stateward extractors eval` measures extractors by it.
+    Each has the document's SHA-256, what was found with its confidence, what is right, who decided and when.
+    `stateward eval` measures a pipeline by it.
     """
-    import msgspec
-
     count = 0
     gold.write(b"")  # no decision makes an empty file
     with context.app() as app:
         for line in app.reviews.gold():
-            gold.write(msgspec.json.encode(line) + b"\n")
+            gold.write(line.line())
             count += 1
     if context.json:
         context.emit({"file": gold.name, "decisions": count})
     else:
         context.say(f"{plural(count, 'decision')} written")
-
-
-@click.group("extractors", cls=Group, examples=["stateward extractors eval gold.jsonl"])
-def extractors() -> None:
-    """Look at what reads the terms of contracts."""
-
-
-@extractors.command(
-    "eval",
-    examples=[
-        "stateward extractors eval gold.jsonl",
-        "stateward extractors eval gold.jsonl --json",
-    ],
-)
-@click.argument("gold", type=click.Path(path_type=Path))
-@pass_context
-def eval_(context: CliContext, *, gold: Path) -> None:
-    """Measure the present extractor by the decisions of people.
-
-    GOLD is a file of `stateward review export`. Its documents, which must be in this data folder, are read anew by the
-    extractor of the settings. For each field it shows precision, recall and F1, and how often values of a confidence
-    are right. Nothing is kept.
-    """
-    import time
-
-    from stateward.cli.evaluate import contracts_document, show_contracts
-    from stateward.engine.gold import measure_gold, read_gold
-
-    with context.app() as app:
-        result = measure_gold(
-            read_gold(gold),
-            path_of=app.artifacts.path,
-            rules=app.domains.contracts.rules,
-            extract=app.domains.extract_terms,
-            cpu_s=time.process_time,
-            tell=lambda name: context.progress(f"reading {name}"),
-        )
-    if context.is_for_programs:
-        context.emit(contracts_document(result))
-    else:
-        show_contracts(result)
 
 
 @click.command(
@@ -395,9 +352,8 @@ def _row(task: "Task") -> "Fields":
         "review": task.review,
         "actions": list(task.actions),
         "filename": record.labels.get("filename"),
-        "vertical": record.fields.get("vertical") or record.labels.get("vertical"),
-        "provider": record.fields.get("provider"),
-        "final_confidence": record.fields.get("final_confidence"),
+        **task.facts,
+        "confidence": task.confidence,
         "deadline": moment(record.due_at) if task.is_open and record.due_at else None,
         "taken_up_by": None if claim is None else claim.actor,
         "taken_up_until": None if claim is None else moment(claim.until),
@@ -413,9 +369,8 @@ def _cells(task: "Task") -> list[object]:
     return [
         row["id"],
         cut(str(row["filename"] or "")),
-        row["vertical"],
-        cut(str(row["provider"] or "")),
-        row["final_confidence"],
+        cut(", ".join(each for each in task.facts.values() if each)),
+        task.confidence,
         row["deadline"],
         row["taken_up_by"],
     ]
@@ -428,9 +383,8 @@ def _show(
     for name in (
         "id",
         "filename",
-        "vertical",
-        "provider",
-        "final_confidence",
+        *task.facts,
+        "confidence",
         "deadline",
         "taken_up_by",
     ):

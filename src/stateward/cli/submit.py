@@ -41,23 +41,21 @@ def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     is_listing=True,
     examples=[
         "stateward submit january.csv february.csv",
-        "stateward submit --recursive statements/ --source-type bank_csv --label client=42",
+        "stateward submit --recursive inbox/ --source-type auto --label client=42",
         "stateward submit card.csv --priority vip_customer --wait --timeout 60",
-        "curl -s https://bank.example/export | stateward submit - --name export.csv",
+        "curl -s https://files.example/export | stateward submit - --name export.csv",
     ],
 )
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
     "--machine",
     metavar="NAME",
-    default="upload",
-    show_default=True,
-    help="The machine to run it through.",
+    help="The machine to run it through; otherwise the one for documents that name none.",
 )
 @click.option(
     "--source-type",
     metavar="TYPE",
-    help="Where it comes from, such as bank_csv; found with source:TYPE.",
+    help="What it is, one of the machine's source types, or auto; found with source:TYPE.",
 )
 @click.option(
     "--label",
@@ -102,7 +100,7 @@ def submit(
     context: CliContext,
     *,
     files: tuple[str, ...],
-    machine: str,
+    machine: str | None,
     source_type: str | None,
     labels: dict[str, str],
     priority: str,
@@ -125,9 +123,8 @@ def submit(
     if source_type:
         labels = {**labels, "source_type": source_type}
     with context.app() as app:
-        app.submissions.priority(
-            app.registry.named(machine).name, priority
-        )  # wrong for all files alike
+        machine = app.registry.named(machine or app.submissions.default_machine).name
+        app.submissions.priority(machine, priority)  # wrong for all files alike
         sent = _Sending(context, app)
         for file in _walk(files, sent, is_recursive=recursive):
             sent.submit(

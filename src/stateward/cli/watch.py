@@ -41,18 +41,20 @@ Sight = tuple[int, int, int]
     is_listing=True,
     examples=[
         "stateward watch inbox",
-        "stateward watch inbox --source-type bank_csv --once",
+        "stateward watch inbox --source-type auto --once",
     ],
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--machine",
     metavar="NAME",
-    default="upload",
-    show_default=True,
-    help="The machine to run it through.",
+    help="The machine to run it through; otherwise the one for documents that name none.",
 )
-@click.option("--source-type", metavar="TYPE", help="Where the files come from, such as bank_csv.")
+@click.option(
+    "--source-type",
+    metavar="TYPE",
+    help="What the files are, one of the machine's source types, or auto.",
+)
 @click.option(
     "--once", is_flag=True, help="Take what is there and has settled, do the work, then end."
 )
@@ -62,7 +64,7 @@ def watch(
     context: CliContext,
     *,
     folder: Path,
-    machine: str,
+    machine: str | None,
     source_type: str | None,
     once: bool,
     no_work: bool,
@@ -77,7 +79,7 @@ def watch(
     if not folder.is_dir():
         raise InvalidRequest(f"there is no folder {str(folder)!r} to watch")
     with context.app() as app:
-        app.registry.named(machine)
+        machine = app.registry.named(machine or app.submissions.default_machine).name
         own = app.settings.watch
         inbox = Inbox(folder, app, own, machine=machine, source_type=source_type, context=context)
         with ExitStack() as stack:

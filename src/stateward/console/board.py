@@ -10,6 +10,7 @@ from stateward.app import App
 from stateward.console.layout import fragment, page
 from stateward.core.machine import Machine
 from stateward.core.model import Micros, Record
+from stateward.definition.plugin import SourceType
 from stateward.monitoring.dashboard import MinuteActivity, QueueLength
 from stateward.server.auth import (
     Asked,
@@ -20,10 +21,6 @@ from stateward.server.auth import (
 from stateward.workers.sdk import registered
 
 NEWEST_ROWS = 14
-HINTS = {
-    "upload": "Bank statements: PDF, CSV, Excel, OFX, QIF, MT940, CAMT",
-    "contract": "Contracts: PDF, DOCX or text",
-}
 
 
 class Chip(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,9 +36,10 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     doc: str
-    hint: str
+    title: str
+    accepts: str
     takes_files: bool
-    source_types: list[str]
+    source_types: list[SourceType]
     chips: list[Chip]
     total: int
     live: int
@@ -137,6 +135,7 @@ def _card(
         for state in machine.states
         if not state.is_imported or counts.get((machine.name, state.name))
     ]
+    view = app.plugins.record_view(machine.name)
     took = [minute.p95_s for minute in minutes if minute.p95_s is not None]
     points = {
         "at": [minute.at // 1_000_000 for minute in minutes],
@@ -147,9 +146,10 @@ def _card(
     return Card(
         name=machine.name,
         doc=machine.doc,
-        hint=HINTS.get(machine.name, f"Documents for {machine.name}"),
+        title=view.title or f"Documents for {machine.name}",
+        accepts=view.accepts,
         takes_files=any(stage.runner in registered() for stage in machine.stages),
-        source_types=list(app.domains.source_types(machine.name)),
+        source_types=list(app.plugins.source_types(machine.name).values()),
         chips=chips,
         total=sum(chip.count for chip in chips),
         live=sum(chip.count for chip in chips if chip.kind in ("ready", "running")),

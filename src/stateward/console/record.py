@@ -1,6 +1,6 @@
 """One record: where it is and why, its way so far, what came of it, its document, and what may be done with it."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -34,9 +34,9 @@ from stateward.core.model import (
     clean_text,
 )
 from stateward.core.view import Explanation
+from stateward.definition.display import columns_of, csv_lines
 from stateward.definition.draw import to_svg
 from stateward.monitoring.dashboard import AttemptSummary
-from stateward.pipelines.statements.export import csv_lines
 from stateward.server import operations
 from stateward.server.auth import (
     Asked,
@@ -53,7 +53,6 @@ from stateward.storage.idempotency import Answer
 TIMELINE_ROWS = 40
 ATTEMPTS_SHOWN = 40
 ITEM_ROWS = 100
-COLUMNS_MAX = 24
 BLOCK_BYTES = 1 << 20
 ACTS_SHOWN = 20
 SAID = (
@@ -294,12 +293,14 @@ async def items(
         rows = (
             list(islice(app.items(record_id, name), place, place + ITEM_ROWS + 1)) if name else []
         )
+        view = app.plugins.item_view(found, name)
         return {
             "record": found,
             "stage": name,
             "stages": _made(app.registry.of(found), found),
             "rows": rows[:ITEM_ROWS],
-            "columns": columns_of(rows[:ITEM_ROWS]),
+            "columns": columns_of(view, rows[:ITEM_ROWS]),
+            "view": view,
             "place": place,
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
             "about": app.records.about(record_id, name) if name else {},
@@ -315,14 +316,6 @@ def _stage(machine: Machine, record: Record, name: str) -> str:
     return name or (made[0] if made else "")
 
 
-def columns_of(rows: Sequence[Fields]) -> list[str]:
-    """The names that rows have, in the order in which they come; not those that are empty in all of them."""
-    names = dict.fromkeys(
-        name for row in rows for name, value in row.items() if value not in (None, "", [], {})
-    )
-    return list(names)[:COLUMNS_MAX]
-
-
 @get("/records/{record_id:str}/export/{form:str}", opt={"right": "read"})
 async def export(
     request: Asked, record_id: FromPath[str], form: FromPath[str], stage: StageName = ""
@@ -336,7 +329,9 @@ async def export(
         found = seen(app, caller, record_id)
         name = _stage(app.registry.of(found), found, stage)
         rows = app.items(record_id, name) if name else iter(())
-        body = _csv(rows) if form == "csv" else msgspec.json.encode(list(rows))
+        view = app.plugins.item_view(found, name)
+        lines = csv_lines(rows, view) if form == "csv" else ()
+        body = "".join(lines).encode("utf-8-sig") if lines else msgspec.json.encode(list(rows))
         return f"{found.id}-{name or 'items'}.{form}", body
 
     name, body = await service_of(request).broad.ask(make)
@@ -347,10 +342,6 @@ async def export(
     }
     media_type = "text/csv" if form == "csv" else "application/json"
     return Response(content=body, media_type=media_type, headers=headers)
-
-
-def _csv(rows: Iterator[Fields]) -> bytes:
-    return "".join(csv_lines(rows)).encode("utf-8-sig")
 
 
 @get("/records/{record_id:str}/log/{version:int}", opt={"right": "read"})

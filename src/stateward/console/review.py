@@ -121,7 +121,7 @@ def tasks_of(app: App, caller: Caller) -> list[schemas.ReviewTask]:
 
 
 def _sureness(task: schemas.ReviewTask) -> int:
-    return -1 if task.final_confidence is None else task.final_confidence
+    return -1 if task.confidence is None else task.confidence
 
 
 def look(app: App, caller: Caller, record_id: str) -> Work:
@@ -216,10 +216,11 @@ def _numbered(items: Iterable[Fields]) -> list[tuple[str, int, Fields]]:
 
 def _pages(app: App, record: Record, items: Sequence[Fields]) -> list[tuple[int, list[Piece]]]:
     """The text of a document that has no drawn pages, with the places of values marked."""
-    if "parse" not in record.outputs:
+    stage = app.plugins.record_view(record.machine).pages
+    if not stage or stage not in record.outputs:
         return []
     pages: list[tuple[int, list[Piece]]] = []
-    for found in app.items(record.id, "parse"):
+    for found in app.items(record.id, stage):
         number, text = _number(found.get("number")), found.get("text")
         if number is None or not isinstance(text, str) or len(pages) >= PAGES_MAX:
             continue

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from stateward.core.errors import (
     ConcurrentModification,
@@ -35,6 +36,7 @@ from stateward.core.model import (
 )
 from stateward.core.query import Query, parse_query
 from stateward.core.timers import due_event
+from stateward.definition.display import RecordView
 from stateward.engine.claims import Claim, Claims
 from stateward.engine.coordinator import Coordinator, MachineRegistry
 from stateward.engine.corrections import (
@@ -43,7 +45,7 @@ from stateward.engine.corrections import (
     changed,
     corrected_items,
 )
-from stateward.engine.gold import Gold, RecordedDecision, gold_of
+from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
@@ -70,6 +72,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[str, ...]
     claim: Claim | None
     decided: RecordedDecision | None
+    facts: dict[str, str | None] = {}
+    """What its pipeline says that a reviewer should know of a record, such as whose document it is."""
+    confidence: int | None = None
 
     @property
     def is_open(self) -> bool:
@@ -107,6 +112,7 @@ class Reviews:
         self_approval: SelfApproval,
         has_keys: Callable[[], bool],
         judge: Judge,
+        view_of: Callable[[str], RecordView] = lambda machine: RecordView(machine=machine),
     ) -> None:
         self._claims = Claims(database)
         self._store = store
@@ -118,6 +124,7 @@ class Reviews:
         self._self_approval = self_approval
         self._has_keys = has_keys
         self._judge = judge
+        self._view_of = view_of
 
     # Looking
 
@@ -138,7 +145,7 @@ class Reviews:
         records = self._store.due_in(states, after=after, limit=min(limit, PENDING_MAX))
         claims = self._claims.of(record.id for record in records)
         return [
-            _task(record, review, self._live(record, claims.get(record.id)))
+            self._task(record, review, self._live(record, claims.get(record.id)))
             for record in records
             if (review := self._registry.of(record).review_in.get(record.status)) is not None
         ]
@@ -149,12 +156,34 @@ class Reviews:
         machine = self._registry.of(record)
         review = machine.review_in.get(record.status)
         if review is not None:
-            return _task(record, review, self._live(record, self._claim_on(record)))
+            return self._task(record, review, self._live(record, self._claim_on(record)))
         found = decision_in(machine, self._store.history(record.id))
         if found is None:
             raise UnknownName("review", clean_text(record_id, chars_max=80))
         name, decided = found
-        return Task(record=record, review=name, actions=(), claim=None, decided=decided)
+        return self._with_facts(
+            Task(record=record, review=name, actions=(), claim=None, decided=decided)
+        )
+
+    def _task(self, record: Record, review: Review, claim: Claim | None) -> Task:
+        return self._with_facts(
+            Task(
+                record=record,
+                review=review.name,
+                actions=actions_of(review),
+                claim=claim,
+                decided=None,
+            )
+        )
+
+    def _with_facts(self, task: Task) -> Task:
+        view = self._view_of(task.record.machine)
+        found = task.record.fields.get(view.confidence) if view.confidence else None
+        return replace(
+            task,
+            facts=facts_of(task.record, view.facts),
+            confidence=found if isinstance(found, int) else None,
+        )
 
     def items(self, record: Record) -> list[Fields]:
         """What a reviewer looks at: the items of the stage that the review is about."""
@@ -198,7 +227,8 @@ class Reviews:
         name, decided = found
         made = record.outputs.get(name)
         corrected = None if made is None else list(self._outputs.items(record.id, made))
-        return gold_of(record, decided, found=self.items(record), corrected=corrected)
+        facts = facts_of(record, self._view_of(record.machine).facts)
+        return gold_of(record, decided, found=self.items(record), corrected=corrected, facts=facts)
 
     # Taking up
 
@@ -215,14 +245,14 @@ class Reviews:
                 until=now + round(self._claim_s * SECOND),
             )
             self._claims.take(claim)
-            return _task(record, review, claim)
+            return self._task(record, review, claim)
 
     def unclaim(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
         """Leave a review to others. What nobody has taken up is left already."""
         with self._store.transaction():
             record, review = self._open(record_id, machines, actor, "leave")
             self._claims.drop(record.id)
-            return _task(record, review, None)
+            return self._task(record, review, None)
 
     # DecisionRequest
 
@@ -426,12 +456,6 @@ def _before(machine: Machine) -> set[str]:
     """The states from which a question arises."""
     asking = {review.state for review in machine.reviews}
     return {edge.source for edge in machine.edges if edge.to in asking}
-
-
-def _task(record: Record, review: Review, claim: Claim | None) -> Task:
-    return Task(
-        record=record, review=review.name, actions=actions_of(review), claim=claim, decided=None
-    )
 
 
 def _name(actor: str) -> str:

@@ -20,6 +20,8 @@ from msgspec import UNSET
 from stateward.app import App
 from stateward.core.errors import StatewardError
 from stateward.core.model import clean_text
+from stateward.definition import discovery
+from stateward.definition.plugin import Plugin, resolve
 from stateward.schemas import FieldFault
 from stateward.server import (
     batches,
@@ -29,8 +31,6 @@ from stateward.server import (
     machines,
     records,
     reviews,
-    uploads,
-    workflows,
 )
 from stateward.server.auth import (
     OPTIONS,
@@ -42,6 +42,7 @@ from stateward.server.auth import (
 from stateward.server.description import Document, describe
 from stateward.server.executors import overloaded
 from stateward.server.problems import Refusal, refusal_of
+from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
 from stateward.server.upload_stream import ClientGone
 from stateward.settings import Settings
@@ -71,8 +72,9 @@ def make_app(
         finally:
             await service.stop()
 
+    plugins = tuple(each.plugin for each in discovery.plugins(settings.pipelines))
     app = Litestar(
-        route_handlers=[*_routes(), *rooms],
+        route_handlers=[*_routes(plugins), *rooms],
         guards=[guard],
         middleware=[_bounded(service)],
         lifespan=[lifespan],
@@ -84,7 +86,7 @@ def make_app(
         debug=False,
     )
     app.state.service = service
-    app.state.described = described
+    app.state.described = lambda: described(plugins)
     _check_rights(app)
     return app
 
@@ -108,30 +110,45 @@ def _bounded(service: Service) -> Callable[[ASGIApp], ASGIApp]:
 
 
 @cache
-def described() -> Document:
-    """The OpenAPI document of all routes."""
-    return describe(_routes())
+def described(plugins: tuple[Plugin, ...] | None = None) -> Document:
+    """The OpenAPI document of all routes: our own, and those of these plug-ins (by default all that are installed)."""
+    found = tuple(each.plugin for each in discovery.installed()) if plugins is None else plugins
+    ids = [each.id_field for plugin in found for each in plugin.resources]
+    return describe(_routes(found), id_fields=ids)
 
 
-def _routes() -> list[ControllerRouterHandler]:
+def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
     further = [
         handler
         for name in FURTHER
         if find_spec(name) is not None
         for handler in import_module(name).HANDLERS
     ]
-    ours = [
-        uploads.router,
+    machines_ = {
+        machine.name: machine for plugin in plugins for machine in discovery.machines(plugin)
+    }
+    resources = [
+        routes_of(records_of(each, machines_[each.machine]))
+        for plugin in plugins
+        for each in plugin.resources
+    ]
+    contributed: list[ControllerRouterHandler] = []
+    for plugin in plugins:
+        if plugin.routes:
+            handlers: list[ControllerRouterHandler] = resolve(plugin.routes)
+            contributed += handlers
+    return [
+        *resources,
         *records.HANDLERS,
         *reviews.HANDLERS,
-        *workflows.HANDLERS,
+        *contributed,
         *batches.HANDLERS,
         *machines.HANDLERS,
         *events.HANDLERS,
         *health.HANDLERS,
         *documents.HANDLERS,
+        *further,
     ]
-    return [*ours, *further]
 
 
 def _check_rights(app: Litestar) -> None:

@@ -14,7 +14,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.types import ControllerRouterHandler
 
 from stateward import __version__
-from stateward.schemas import PROBLEM_JSON, IngestRequest, Problem
+from stateward.schemas import PROBLEM_JSON, Problem
 from stateward.server.problems import KINDS
 from stateward.server.upload_stream import FORM
 
@@ -61,14 +61,6 @@ WEBHOOK_PROBLEMS: dict[str, tuple[str, ...]] = {
 
 # What each operation may answer besides EVERYWHERE and WITH_KEY.
 PROBLEMS: dict[str, tuple[str, ...]] = {
-    "createUpload": SENDING,
-    "createRecord": SENDING,
-    "getUpload": ("not-found",),
-    "getRecord": ("not-found",),
-    "retryUpload": ACTING,
-    "retryRecord": ACTING,
-    "cancelUpload": ACTING,
-    "cancelRecord": ACTING,
     "prioritiseRecord": (
         "not-found",
         "impossible",
@@ -78,12 +70,6 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
         "key-reused",
         "storage-full",
     ),
-    "getUploadHistory": ("not-found",),
-    "getRecordHistory": ("not-found",),
-    "getUploadItems": ("not-found", "unknown-value"),
-    "getRecordItems": ("not-found", "unknown-value"),
-    "getUploadLog": ("not-found", "unknown-value"),
-    "getRecordLog": ("not-found", "unknown-value"),
     "getLog": ("not-found", "unknown-value"),
     "explainRecord": ("not-found",),
     "createBatch": ("not-found", "in-progress", "too-large", "key-reused", "storage-full"),
@@ -95,25 +81,6 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "resumeMachine": PAUSING,
     "streamEvents": ("unknown-value",),
     "getMetrics": ("not-found",),
-    "ingestWorkflow": (
-        *SENDING,
-        "out-of-order",
-        "step-failed",
-        "step-retryable",
-        "step-unfinished",
-    ),
-    "extractWorkflow": STEPPING,
-    "compareWorkflow": STEPPING,
-    "retryWorkflow": STEPPING,
-    "reprocessWorkflow": STEPPING,
-    "reviewWorkflow": (
-        *STEPPING,
-        "review-taken",
-        "review-refused",
-        "invalid-correction",
-        "unknown-value",
-    ),
-    "getWorkflow": ("not-found",),
     "getReview": ("not-found",),
     "claimReview": REVIEWING,
     "releaseReview": REVIEWING,
@@ -145,34 +112,13 @@ SENT = ("Location", "ETag", "Idempotency-Replayed")
 
 # The headers of an operation's answers that are no problems, by status.
 ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "createUpload": {"201": SENT, "200": SENT},
-    "createRecord": {"201": SENT, "200": SENT},
-    "listUploads": {"200": PAGED},
-    "listRecords": {"200": PAGED},
-    "getUpload": {"200": LOOKED_AT, "304": LOOKED_AT},
-    "getRecord": {"200": LOOKED_AT, "304": LOOKED_AT},
-    "retryUpload": {"200": CHANGED},
-    "retryRecord": {"200": CHANGED},
-    "cancelUpload": {"200": CHANGED},
-    "cancelRecord": {"200": CHANGED},
     "prioritiseRecord": {"200": CHANGED},
-    "getUploadHistory": {"200": PAGED},
-    "getRecordHistory": {"200": PAGED},
-    "getUploadItems": {"200": PAGED},
-    "getRecordItems": {"200": PAGED},
     "createBatch": {"202": SENT, "200": ()},
     "listBatches": {"200": PAGED},
     "getBatch": {"200": ("ETag",), "304": ("ETag",)},
     "abortBatch": {"200": CHANGED},
     "listPendingReviews": {"200": PAGED},
     "getReview": {"200": LOOKED_AT},
-    "ingestWorkflow": {"200": SENT},
-    "extractWorkflow": {"200": SENT},
-    "compareWorkflow": {"200": SENT},
-    "retryWorkflow": {"200": SENT},
-    "reprocessWorkflow": {"200": SENT},
-    "reviewWorkflow": {"200": SENT},
-    "getWorkflow": {"200": LOOKED_AT, "304": LOOKED_AT},
     "claimReview": {"200": CHANGED},
     "releaseReview": {"200": CHANGED},
     "reviewRecord": {"200": CHANGED},
@@ -203,13 +149,15 @@ PROBLEM_HEADERS = {
 }
 FORM_FIELDS: dict[str, tuple[str, str]] = {
     "file": ("The document.", "binary"),
-    "source_type": ("What is known of it, such as `bank_csv` or `auto`.", ""),
+    "source_type": (
+        "What it is, one of the machine's source types; `auto` leaves it to the content.",
+        "",
+    ),
     "pipeline": ("The machine to run it through.", ""),
     "priority": ("1 to 10, or the name of a class; 10 goes first.", ""),
     "reason": ("Why; kept in the history.", ""),
     "name": ("Its name, instead of the file's.", ""),
 }
-FORMS = {"createUpload": ("file", "source_type"), "createRecord": ("file", "pipeline")}
 MEDIA_TYPES = {
     "streamEvents": "text/event-stream",
     "drawMachine": "image/svg+xml",
@@ -217,8 +165,10 @@ MEDIA_TYPES = {
 }
 
 
-def describe(handlers: Sequence[ControllerRouterHandler]) -> Document:
-    """The whole document, as plain JSON values."""
+def describe(
+    handlers: Sequence[ControllerRouterHandler], *, id_fields: Sequence[str] = ()
+) -> Document:
+    """The whole document, as plain JSON values. `id_fields` are further names of a record's id in problems."""
     config = OpenAPIConfig(
         title="Stateward",
         version=__version__,
@@ -227,9 +177,11 @@ def describe(handlers: Sequence[ControllerRouterHandler]) -> Document:
     )
     app = Litestar(route_handlers=handlers, openapi_config=config, logging_config=None)
     document: Document = msgspec.json.decode(msgspec.json.encode(app.openapi_schema.to_schema()))
-    rights = _rights(app)
+    opts = _opts(app)
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = _problem_schema(schemas)
+    for name in id_fields:
+        schemas["Problem"]["properties"][name] = schemas["Problem"]["properties"]["record_id"]
     document["components"]["securitySchemes"] = {
         "key": {
             "type": "http",
@@ -240,13 +192,13 @@ def describe(handlers: Sequence[ControllerRouterHandler]) -> Document:
     document["servers"] = [{"url": "/"}]
     for methods in document["paths"].values():
         for operation in methods.values():
-            _complete(operation, rights.get(operation["operationId"], "anybody"))
+            _complete(operation, opts.get(operation["operationId"], {}))
     return document
 
 
-def _rights(app: Litestar) -> dict[str, str]:
+def _opts(app: Litestar) -> dict[str, Mapping[str, Any]]:
     return {
-        str(handler.operation_id): str(handler.opt["right"])
+        str(handler.operation_id): handler.opt
         for route in app.routes
         for handler in getattr(route, "route_handlers", ())
         if "right" in handler.opt
@@ -263,8 +215,8 @@ def _problem_schema(schemas: Mapping[str, Any]) -> Document:
     return dict(components["Problem"])
 
 
-def _complete(operation: Document, right: str) -> None:
-    name = operation["operationId"]
+def _complete(operation: Document, opt: Mapping[str, Any]) -> None:
+    name, right = operation["operationId"], str(opt.get("right", "anybody"))
     operation["x-right"] = right
     operation["security"] = [] if right == "anybody" else [{"key": []}, {}]
     responses: Document = operation["responses"]
@@ -272,7 +224,7 @@ def _complete(operation: Document, right: str) -> None:
     main = next(iter(responses))
     if media_type := MEDIA_TYPES.get(name):
         responses[main]["content"] = {media_type: {"schema": {"type": "string"}}}
-    for status, headers in ANSWER_HEADERS.get(name, {}).items():
+    for status, headers in opt.get("headers", ANSWER_HEADERS.get(name, {})).items():
         if status not in responses:
             content = {} if status == "304" else {"content": responses[main]["content"]}
             responses[status] = {"description": OTHERWISE[status], **content}
@@ -281,11 +233,9 @@ def _complete(operation: Document, right: str) -> None:
         parameter["schema"] = _without_null(parameter["schema"])
     if "requestBody" in operation:
         _settle_body(operation["requestBody"])
-    if name in FORMS:
-        operation["requestBody"] = _form(FORMS[name])
-    if name == "ingestWorkflow":
-        operation["requestBody"] = _ingest_body()
-    _add_problems(responses, _slugs(name, right))
+    if "body" in opt:
+        operation["requestBody"] = opt["body"]
+    _add_problems(responses, _slugs(opt.get("problems", PROBLEMS.get(name, ())), right))
 
 
 def _without_null(schema: Document) -> Document:
@@ -304,10 +254,8 @@ def _settle_body(body: Document) -> None:
         body["required"] = not any(option.get("type") == "null" for option in options)
 
 
-def _slugs(name: str, right: str) -> tuple[str, ...]:
-    if right == "anybody":
-        return ("internal",)
-    return (*EVERYWHERE, *WITH_KEY, *PROBLEMS.get(name, ()))
+def _slugs(own: Sequence[str], right: str) -> tuple[str, ...]:
+    return ("internal",) if right == "anybody" else (*EVERYWHERE, *WITH_KEY, *own)
 
 
 def _add_problems(responses: Document, slugs: Sequence[str]) -> None:
@@ -335,20 +283,28 @@ def _headers(names: Sequence[str]) -> Document:
     }
 
 
-def _ingest_body() -> Document:
-    """A contract, as a form or as JSON."""
-    body = _form(("file",))
-    properties: Document = body["content"][FORM]["schema"]["properties"]
-    for name in ("source_type", "name"):
-        del properties[name]
-    properties["verticalSlug"] = {"type": "string", "description": "Its vertical.", "maxLength": 40}
-    properties["filename"] = {"type": "string", "description": "Its name, instead of the file's."}
-    _, components = msgspec.json.schema_components([IngestRequest])
-    body["content"]["application/json"] = {"schema": dict(components["IngestRequest"])}
-    return body
+def described_as(
+    right: str,
+    *,
+    problems: Sequence[str] = (),
+    headers: Mapping[str, Sequence[str]] | None = None,
+    body: Document | None = None,
+) -> dict[str, Any]:
+    """The `opt` of a route: who may call it, and what the OpenAPI document says of it that its types cannot say.
+
+    `problems` are the slugs of what it may refuse with besides those that every route has, `headers` those of its other
+    answers by status, `body` the document of the request where that is none that Litestar reads.
+    """
+    opt: dict[str, Any] = {
+        "right": right,
+        "problems": tuple(problems),
+        "headers": dict(headers or {}),
+    }
+    return opt if body is None else {**opt, "body": body}
 
 
-def _form(required: Sequence[str]) -> Document:
+def form_body(required: Sequence[str], *, without: Sequence[str] = ()) -> Document:
+    """The form in which a document is sent."""
     properties = {
         name: {
             "type": "string",
@@ -356,6 +312,7 @@ def _form(required: Sequence[str]) -> Document:
             **({"format": kind} if kind else {"maxLength": 4096}),
         }
         for name, (about, kind) in FORM_FIELDS.items()
+        if name not in without
     }
     schema = {
         "type": "object",

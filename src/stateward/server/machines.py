@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import msgspec
 from litestar import Response, Router, get, post
 from litestar.params import Body, FromPath
 
@@ -11,7 +10,7 @@ from stateward.app import App
 from stateward.core.errors import UnknownName
 from stateward.core.machine import Machine
 from stateward.core.model import clean_text, to_iso
-from stateward.definition.draw import machine_json, to_svg
+from stateward.definition.draw import to_svg
 from stateward.server import views
 from stateward.server.auth import (
     Asked,
@@ -37,7 +36,7 @@ async def list_(request: Asked) -> Response[schemas.Machines]:
 
     def look(app: App) -> Answer:
         found = [
-            views.machine_view(each)
+            views.machine_view(app, each)
             for each in app.registry.newest.values()
             if caller.covers(each.name)
         ]
@@ -53,13 +52,7 @@ async def show(request: Asked, name: FromPath[str]) -> Response[schemas.MachineD
 
     def look(app: App) -> Answer:
         machine = _seen(app, caller, name)
-        document = schemas.MachineDetail(
-            name=machine.name,
-            version=machine.version,
-            graph=machine_json(machine),
-            declaration=msgspec.to_builtins(machine),
-        )
-        return views.answered(document)
+        return views.answered(views.machine_detail(app, machine))
 
     return reply(await service_of(request).quick.ask(look))
 

@@ -100,7 +100,7 @@ _KINDS = (
         "duplicate",
         409,
         "The same bytes are there already",
-        "`upload_id` or `record_id` is their record.",
+        "`record_id`, or as the path calls it, is their record.",
     ),
     Kind(
         "impossible",
@@ -239,15 +239,22 @@ class Refusal(Exception):
 
     def answer(self) -> Answer:
         """As it is sent."""
+        known = {name: each for name, each in self.members.items() if name in _MEMBERS}
         problem = Problem(
             type=self.kind.type,
             title=self.kind.title,
             status=self.kind.status,
             detail=self.detail,
-            **self.members,  # type: ignore[arg-type]
+            **known,  # type: ignore[arg-type]
         )
+        # The rest is what a resource calls the id of its records.
+        further = {name: each for name, each in self.members.items() if name not in _MEMBERS}
+        body = msgspec.json.encode({**msgspec.to_builtins(problem), **further})
         headers = {"Content-Type": PROBLEM_JSON, **self.headers}
-        return Answer(status=self.kind.status, headers=headers, body=msgspec.json.encode(problem))
+        return Answer(status=self.kind.status, headers=headers, body=body)
+
+
+_MEMBERS = frozenset(Problem.__struct_fields__)
 
 
 def refusal_of(error: StatewardError) -> Refusal:

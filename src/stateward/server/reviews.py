@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from litestar import Response, Router, get, post
 from litestar.params import FromPath, JSONBody
 
@@ -60,8 +61,8 @@ async def pending(
         if len(found) > rows:
             last = found[rows - 1].record
             following = write_cursor(Cursor(of=of, at=last.due_at or 0, after=last.id))
-        items = [task_view(task, actor=caller.actor) for task in found[:rows]]
-        document = schemas.ReviewPage(items=items, next=following)
+        items = [_document(app, task_view(task, actor=caller.actor)) for task in found[:rows]]
+        document = {"items": items, "next": following}
         return views.answered(document, headers=link(request.url, following))
 
     return reply(await service.broad.ask(look))
@@ -77,7 +78,8 @@ async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
     def look(app: App) -> Answer:
         task = app.reviews.task(record_id, machines=caller.machines)
         headers = {"ETag": views.etag(task.record.version), "Cache-Control": "no-cache"}
-        return views.answered(detail_view(app, task, actor=caller.actor), headers=headers)
+        detail = detail_view(app, task, actor=caller.actor)
+        return views.answered(_document(app, detail), headers=headers)
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -167,14 +169,27 @@ async def decide(
 async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
     caller = caller_of(request)
 
-    def answer(_: App, task: Task) -> Answer:
+    def answer(app: App, task: Task) -> Answer:
         headers = {"ETag": views.etag(task.record.version)}
-        return views.answered(task_view(task, actor=caller.actor), headers=headers)
+        return views.answered(_document(app, task_view(task, actor=caller.actor)), headers=headers)
 
     return await operations.done_once(request, once_of(caller, request, key, ()), Call(act), answer)
 
 
 # Views
+
+
+def _document(app: App, task: schemas.ReviewTask) -> dict[str, Any]:
+    """A task with its facts under their own names too: whoever drives a pipeline from outside reads them there."""
+    confidence = app.plugins.record_view(task.machine).confidence
+    named = {**task.facts, **({confidence: task.confidence} if confidence else {})}
+    plain: dict[str, Any] = msgspec.to_builtins(task)
+    return {**plain, **{_camel(name): each for name, each in named.items()}}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(each.capitalize() for each in rest)
 
 
 def task_view(task: Task, *, actor: str) -> schemas.ReviewTask:
@@ -195,7 +210,6 @@ def detail_view(app: App, task: Task, *, actor: str) -> schemas.ReviewDetail:
 
 def _parts(task: Task, actor: str) -> dict[str, Any]:
     record, claim, decided = task.record, task.claim, task.decided
-    confidence = record.fields.get("final_confidence")
     return {
         "review_task_id": record.id,
         "workflow_id": record.id,
@@ -224,9 +238,8 @@ def _parts(task: Task, actor: str) -> dict[str, Any]:
             notes=decided.notes,
         ),
         "filename": views.text_of(record.labels.get("filename")),
-        "vertical": views.text_of(record.fields.get("vertical") or record.labels.get("vertical")),
-        "provider": views.text_of(record.fields.get("provider")),
-        "final_confidence": confidence if isinstance(confidence, int) else None,
+        "facts": task.facts,
+        "confidence": task.confidence,
         "submitted_at": to_iso(record.created_at),
         "retry_count": record.retry_count,
         "replaces": record.replaces,

@@ -30,7 +30,6 @@ FIELDS_MAX = 64
 BLOCK_BYTES = 1 << 20
 DRAINED_BYTES_MAX = 4 << 20
 ENVELOPE_BYTES = 1 << 20  # what the form may add to the document
-REQUIRED = ("file", "source_type")
 
 
 class ClientGone(Exception):
@@ -214,9 +213,17 @@ class UploadReceiver:
         if not self._size + len(block):
             fault = FieldFault(field=FILE, sentence="the document is empty")
             raise Refusal("invalid-request", "the document is empty", errors=[fault])
-        machine, source_type = self._pipeline, self._fields.get("source_type", "")
-        artifact = await self._porter.ask(
-            lambda app: _kept(app, incoming, block, machine=machine, source_type=source_type)
+        machine = self._pipeline
+        name = self._fields.get("name") or self._filename
+        artifact, source_type = await self._porter.ask(
+            lambda app: _kept(
+                app,
+                incoming,
+                block,
+                machine=machine,
+                source_type=self._fields.get("source_type", ""),
+                name=name or "",
+            )
         )
         labels = {
             key.removeprefix(LABEL): value
@@ -228,7 +235,7 @@ class UploadReceiver:
         return Form(
             artifact=artifact,
             machine=machine,
-            name=self._fields.get("name") or self._filename,
+            name=name,
             labels=labels,
             priority=self._fields.get("priority") or "5",
             reason=self._fields.get("reason"),
@@ -245,7 +252,7 @@ class UploadReceiver:
         if not self._pipeline:
             return  # it may still come
         machine = own_machine(app, self._caller, self._pipeline)
-        known = app.domains.source_types(machine)
+        known = app.plugins.source_types(machine)
         given = self._fields.get("source_type")
         if known and given is not None and given not in known:
             shown = clean_text(given, chars_max=80)
@@ -279,33 +286,37 @@ class UploadReceiver:
 
 
 def _kept(
-    app: App, incoming: Incoming | None, block: bytes, *, machine: str, source_type: str
-) -> Artifact:
-    """Keep a document whose last block this is; mostly it is the only one, and all is done in one go."""
+    app: App, incoming: Incoming | None, block: bytes, *, machine: str, source_type: str, name: str
+) -> tuple[Artifact, str]:
+    """Store a document whose last block this is, and say of which source type it is.
+
+    Mostly it is the only block, and all is done in one go.
+    """
     if incoming is None:
         with app.artifacts.receive(bytes_max=len(block)) as only:
-            return _kept(app, only, block, machine=machine, source_type=source_type)
+            return _kept(app, only, block, machine=machine, source_type=source_type, name=name)
     incoming.write(block)
     incoming.flush()
-    wanted = app.domains.source_types(machine).get(source_type, "")
+    types = app.plugins.source_types(machine)
+    wanted = types[source_type].format if source_type in types else ""
     try:
-        found = app.domains.format_of(machine, incoming.path)
+        found = app.plugins.detect(machine, incoming.path, source_type=source_type, name=name)
     except StageFailure as error:
-        known = sorted(set(app.domains.source_types(machine).values()) - {""})
+        known = sorted({each.format for each in types.values()} - {""})
         raise Refusal(
             "unsupported-content",
             str(error),
             expected=[wanted] if wanted else known,
             found="unknown",
         ) from error
-    if wanted and found and wanted != found:
+    if wanted and found is not None and wanted != found.format:
         raise Refusal(
             "unsupported-content",
-            f"the source type {source_type} is {wanted}, but the content of this file is {found}",
+            f"the source type {source_type} is {wanted}, but the content of this file is {found.format}",
             expected=[wanted],
-            found=found,
+            found=found.format,
         )
-    return incoming.keep()
+    return incoming.keep(), app.plugins.routed_type(machine, found, source_type=source_type)
 
 
 async def pieces(request: Asked, *, idle_s: float) -> AsyncIterator[tuple[bytes, bool]]:

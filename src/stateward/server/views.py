@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
-from msgspec import UNSET
 
 from stateward import schemas
 from stateward.app import App
@@ -20,19 +19,13 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.core.view import Explanation
+from stateward.definition.display import Column
+from stateward.definition.draw import machine_json
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer, Batch
 from stateward.storage.outputs import AttemptResult
 
 JSON = "application/json"
-UPLOAD = "upload"
-UPLOAD_FIELDS = (
-    "upload_log_ref",
-    "parse_log_ref",
-    "observations_count",
-    "normalizer_log_ref",
-    "canonicals_count",
-)
 LOG_LINES_MAX = 100_000
 
 T = TypeVar("T")
@@ -83,48 +76,6 @@ def record_view(app: App, record: Record) -> schemas.Record:
         created_at=to_iso(record.created_at),
         updated_at=to_iso(record.entered_at),
         status_metadata=_metadata(record),
-    )
-
-
-def upload_view(app: App, record: Record) -> schemas.Upload:
-    """A record of the machine `upload`, with exactly the fields that are due."""
-    machine = app.registry.of(record)
-    disclosed = machine.exposed(record)
-    known = {name: disclosed[name] for name in UPLOAD_FIELDS if name in disclosed}
-    further = {name: value for name, value in disclosed.items() if name not in UPLOAD_FIELDS}
-    size = record.labels.get("size")
-    return schemas.Upload(
-        upload_id=record.id,
-        status=record.status,
-        version=record.version,
-        source_type=text_of(record.labels.get("source_type")),
-        filename=text_of(record.labels.get("filename")),
-        size=size if isinstance(size, int) else None,
-        error_code=record.error_code,
-        error_message=record.error_message,
-        **known,  # type: ignore[arg-type]
-        further=further or UNSET,
-        priority=record.priority,
-        retry_count=record.retry_count,
-        max_retries=machine.retry.max_retries,
-        last_retry_at=_iso(record.last_retry_at),
-        rest=rest_reason(record),
-        is_at_rest=app.records.is_at_rest(record),
-        notes=record.fields.get(NOTES) or None,
-        created_at=to_iso(record.created_at),
-        updated_at=to_iso(record.entered_at),
-        status_metadata=_metadata(record),
-    )
-
-
-def submitted_view(record: Record, *, is_duplicate: bool) -> schemas.Submitted:
-    """What a submitter is told."""
-    return schemas.Submitted(
-        upload_id=record.id,
-        status=record.status,
-        version=record.version,
-        upload_log_ref=text_of(record.fields.get("upload_log_ref")),
-        is_duplicate=is_duplicate,
     )
 
 
@@ -209,8 +160,9 @@ def batch_view(batch: Batch) -> schemas.Batch:
     )
 
 
-def machine_view(machine: Machine) -> schemas.MachineSummary:
+def machine_view(app: App, machine: Machine) -> schemas.MachineSummary:
     """A machine in short."""
+    view = app.plugins.record_view(machine.name)
     return schemas.MachineSummary(
         name=machine.name,
         version=machine.version,
@@ -218,6 +170,47 @@ def machine_view(machine: Machine) -> schemas.MachineSummary:
         doc=machine.doc,
         states=[state.name for state in machine.states],
         stages=[stage.name for stage in machine.stages],
+        title=view.title,
+        accepts=view.accepts,
+        is_default=machine.name == app.submissions.default_machine,
+    )
+
+
+def machine_detail(app: App, machine: Machine) -> schemas.MachineDetail:
+    """A machine with what it takes and how its items are shown."""
+    return schemas.MachineDetail(
+        name=machine.name,
+        version=machine.version,
+        graph=machine_json(machine),
+        declaration=msgspec.to_builtins(machine),
+        source_types=[
+            schemas.SourceType(
+                name=each.name, title=each.title, format=each.format, suffixes=list(each.suffixes)
+            )
+            for each in app.plugins.source_types(machine.name).values()
+        ],
+        items=[
+            schemas.ItemView(
+                stage=view.stage,
+                title=view.title,
+                columns=[_column(each) for each in view.columns],
+                where=view.where,
+                source_types=list(view.source_types),
+            )
+            for plugin in app.plugins
+            for view in plugin.items
+            if view.machine == machine.name
+        ],
+    )
+
+
+def _column(column: Column) -> schemas.ItemColumn:
+    return schemas.ItemColumn(
+        name=column.name,
+        title=column.heading,
+        format=column.format,
+        align=column.alignment,
+        path=list(column.path or (column.name,)),
     )
 
 

@@ -4,17 +4,13 @@ A profile (a file in `profiles/`) is overridden by the user's file, that by the 
 This package alone reads settings files and environment variables. It must never open a store, start anything, or
 show a password.
 
-The areas: `machines` (one state machine), `storage`, `processing`, `server`, `notifications`, `domains` (the pipelines
-that ship). `section` holds what they are made of, `sources` reads, `load` merges, `describe` documents.
+The areas: `machines` (one state machine), `storage`, `processing`, `server`, `notifications`; each pipeline brings the
+section of its own name. `definition.section` holds what they are made of, `sources` reads, `load` merges, `describe`
+documents.
 """
 
+from stateward.definition.section import masked
 from stateward.settings.describe import SettingDescription
-from stateward.settings.domains import (
-    ContractSettings,
-    ModelSettings,
-    SourceType,
-    StatementSettings,
-)
 from stateward.settings.load import DATABASE, Settings, describe_settings
 from stateward.settings.machines import PRIORITIES, Endpoint, MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
@@ -25,7 +21,6 @@ from stateward.settings.processing import (
     WatchSettings,
     WorkerSettings,
 )
-from stateward.settings.section import masked
 from stateward.settings.server import ApiSettings, ServerSettings
 from stateward.settings.sources import CRASH_AT, PROFILES
 from stateward.settings.storage import LedgerSettings, StoreSettings
@@ -36,21 +31,17 @@ __all__ = [
     "PRIORITIES",
     "PROFILES",
     "ApiSettings",
-    "ContractSettings",
     "CoordinatorSettings",
     "Endpoint",
     "LedgerSettings",
     "LimitSettings",
     "MachineSettings",
-    "ModelSettings",
     "NotificationSettings",
     "RecordSettings",
     "ReviewSettings",
     "ServerSettings",
     "SettingDescription",
     "Settings",
-    "SourceType",
-    "StatementSettings",
     "StoreSettings",
     "TelemetrySettings",
     "WatchSettings",

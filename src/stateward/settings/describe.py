@@ -7,7 +7,7 @@ import msgspec
 from msgspec import inspect as kinds
 
 from stateward.definition import yaml_source
-from stateward.settings.section import fields
+from stateward.definition.section import fields
 
 
 class SettingDescription(NamedTuple):

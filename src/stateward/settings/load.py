@@ -3,21 +3,22 @@
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Self, cast
 from urllib.parse import unquote
 
-from msgspec import Meta, field
+from msgspec import Meta, defstruct, field
 from msgspec.structs import asdict
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.failpoints import CrashAt
-from stateward.definition import yaml_source
+from stateward.definition import discovery, yaml_source
+from stateward.definition.plugin import Plugin, resolve
+from stateward.definition.section import Problem, Section, mapping_of
 from stateward.definition.yaml_source import Document
-from stateward.settings import domains
 from stateward.settings.describe import SettingDescription, describe
-from stateward.settings.domains import ContractSettings, StatementSettings
 from stateward.settings.machines import MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
 from stateward.settings.processing import (
@@ -27,14 +28,14 @@ from stateward.settings.processing import (
     WatchSettings,
     WorkerSettings,
 )
-from stateward.settings.section import Problem, Section, mapping_of
 from stateward.settings.server import ApiSettings, ServerSettings
 from stateward.settings.sources import (
     ProfileName,
     crash_at,
     file_layer,
-    profile_layer,
+    profile_layers,
     variable_layers,
+    variables_in,
 )
 from stateward.settings.storage import LedgerSettings, StoreSettings
 
@@ -45,7 +46,6 @@ VARIABLES: dict[str, yaml_source.Path] = {
     "STATEWARD_STORE_URL": ("store", "url"),
     "STATEWARD_SERVER": ("server", "url"),
     "STATEWARD_KEY": ("server", "key"),
-    **domains.VARIABLES,
 }
 _PIPELINE_FILES = (".py", ".yaml", ".yml")
 
@@ -75,8 +75,6 @@ class Declared(Section, frozen=True, kw_only=True):
     notifications: NotificationSettings = NotificationSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     ledger: LedgerSettings = LedgerSettings()
-    statements: StatementSettings = StatementSettings()
-    contracts: ContractSettings = ContractSettings()
     reviews: ReviewSettings = ReviewSettings()
     watch: WatchSettings = WatchSettings()
     pipelines: Annotated[
@@ -88,8 +86,8 @@ class Declared(Section, frozen=True, kw_only=True):
             ...,
         ],
         Meta(
-            description="What to load besides the built-in machines: Python modules, and Python or YAML files "
-            "relative to the settings file."
+            description="Pipelines to load besides those of installed packages: Python modules, and Python or YAML "
+            "files relative to the settings file."
         ),
     ] = ()
     records: Annotated[dict[str, RecordSettings], Meta(extra={"keys": "<machine>_record"})] = field(
@@ -103,9 +101,14 @@ class Declared(Section, frozen=True, kw_only=True):
 
 
 class Settings(Declared, frozen=True, kw_only=True):
-    """Everything that was said, merged and checked; `layers` are who said it, the last on top."""
+    """Everything that was said, merged and checked; `layers` are who said it, the last on top.
 
+    `options` are the sections of the pipelines, by name.
+    """
+
+    options: dict[str, Section] = field(default_factory=dict)
     layers: tuple[Document, ...] = ()
+    profile_layers: int = 0
     crash_at: CrashAt | None = None
     """For tests alone, so no file can set it: where this process kills itself (`STATEWARD_CRASH_AT`)."""
 
@@ -123,26 +126,47 @@ class Settings(Declared, frozen=True, kw_only=True):
         accepted with a `FutureWarning` that names file, line and the present key.
         """
         variables = os.environ if environ is None else environ
-        layers: list[Document] = []
         if config is None and variables.get("STATEWARD_CONFIG"):
             config = Path(variables["STATEWARD_CONFIG"])
+        plugins = _plugins(config)
+        type_ = _declared_type(plugins)
+        layers: list[Document] = []
         if config is not None:
-            layer, outdated = file_layer(config, Declared)
+            layer, outdated = file_layer(config, type_)
             layers.append(layer)
             for fault in outdated:
                 said = f"{fault.path}: {fault.sentence}"
                 warnings.warn_explicit(said, FutureWarning, fault.source, fault.line)
-        layers += variable_layers(variables, VARIABLES)
+        layers += variable_layers(variables, {**VARIABLES, **dict(variables_in(type_))})
         if profile is not None:
             layers.append(yaml_source.plain({"profile": profile}, source="--profile"))
         # First each layer alone, so that a fault names the layer; then what they say together.
-        _raise_any(chain.from_iterable(yaml_source.convert(each, Declared)[1] for each in layers))
-        layers.insert(0, profile_layer(_declared(layers).profile))
+        _raise_any(chain.from_iterable(yaml_source.convert(each, type_)[1] for each in layers))
+        below = profile_layers(_declared(layers, type_).profile, plugins)
+        declared = asdict(_declared([*below, *layers], type_))
+        names = [plugin.name for plugin in plugins if plugin.options is not None]
         settings = cls(
-            **asdict(_declared(layers)), layers=tuple(layers), crash_at=crash_at(variables)
+            options={name: declared.pop(name) for name in names},
+            **declared,
+            layers=(*below, *layers),
+            profile_layers=len(below),
+            crash_at=crash_at(variables),
         )
         _raise_any(settings.fault(path, sentence) for path, sentence in settings.all_problems())
         return settings
+
+    def options_of(self, plugin: Plugin) -> Section:
+        """The section of a pipeline; its defaults where nothing is said."""
+        if plugin.name in self.options:
+            return self.options[plugin.name]
+        return Section() if plugin.options is None else resolve(plugin.options)()
+
+    def all_problems(self) -> Iterator[Problem]:
+        """Those of our own sections and of the pipelines'."""
+        yield from super().all_problems()
+        for name, section in self.options.items():
+            for path, sentence in section.all_problems():
+                yield (name, *path), sentence
 
     @property
     def data_path(self) -> Path:
@@ -170,7 +194,7 @@ class Settings(Declared, frozen=True, kw_only=True):
         was extended since, but names none that is gone.
         """
         key = f"{machine_name}_record"
-        is_own = any(layer.has(key, "states") for layer in self.layers[1:])
+        is_own = any(layer.has(key, "states") for layer in self.layers[self.profile_layers :])
         section = self.records.get(machine_name, RecordSettings())
         problems = section.state_problems(machine_name, list(states), is_own=is_own)
         return [self.fault((key, *path), sentence) for path, sentence in problems]
@@ -186,19 +210,48 @@ class Settings(Declared, frozen=True, kw_only=True):
     def as_mapping(self) -> dict[str, object]:
         """All of it as one settings file, with *** for everything secret."""
         # Not the layers, which hold the secrets too.
-        return mapping_of(self, Declared)
+        pipelines = {name: section.as_mapping() for name, section in self.options.items()}
+        return {**mapping_of(self, Declared), **pipelines}
 
 
 def describe_settings() -> list[SettingDescription]:
-    """Every key that a settings file may hold, in the order of the declaration."""
-    return list(describe(Declared))
+    """Every key that a settings file may hold, in the order of the declaration; those of installed pipelines last."""
+    return list(describe(_declared_type(_plugins(None))))
 
 
-def _declared(layers: Iterable[Document]) -> Declared:
+def _plugins(config: Path | None) -> tuple[Plugin, ...]:
+    """The pipelines that are installed and those that a settings file names; they say which sections there are."""
+    named: object = ()
+    if config is not None:
+        layer, _ = file_layer(config, Declared)
+        named = layer.value.get("pipelines") if isinstance(layer.value, dict) else ()
+    is_list = isinstance(named, list) and all(isinstance(each, str) and each for each in named)
+    # What is no list of names is refused with its line when the whole file is read.
+    names = tuple(map(str, named)) if is_list and isinstance(named, list) else ()
+    return tuple(each.plugin for each in discovery.plugins(names))
+
+
+@cache
+def _declared_type(plugins: tuple[Plugin, ...]) -> type[Declared]:
+    """All that a settings file may say where these pipelines are loaded: their sections beside our own."""
+    sections: list[tuple[str, type[Section], Section]] = []
+    for plugin in plugins:
+        if plugin.options is None:
+            continue
+        if plugin.name in Declared.__struct_fields__ or plugin.name.endswith("_record"):
+            said = f"the name {plugin.name!r} is that of a section of Stateward's own; take another"
+            raise DeclarationError([Fault(source=plugin.name, line=0, path="", sentence=said)])
+        type_: type[Section] = resolve(plugin.options)
+        sections.append((plugin.name, type_, type_()))
+    made = defstruct("Declared", sections, bases=(Declared,), frozen=True, kw_only=True)
+    return cast("type[Declared]", made)
+
+
+def _declared(layers: Iterable[Document], type_: type[Declared]) -> Declared:
     value: object = {}
     for layer in layers:
         value = _merged(value, layer.value)
-    declared, faults = yaml_source.convert(yaml_source.plain(value, source="settings"), Declared)
+    declared, faults = yaml_source.convert(yaml_source.plain(value, source="settings"), type_)
     if declared is None:
         raise DeclarationError(faults)
     return declared

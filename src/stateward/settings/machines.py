@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from stateward.core.query import PRIORITY_CLASSES
 from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
 from stateward.definition import yaml_source
-from stateward.settings.section import (
+from stateward.definition.section import (
     PLAIN_ADDRESS,
     FilePath,
     Name,

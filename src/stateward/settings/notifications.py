@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from stateward.definition import yaml_source
-from stateward.settings.section import (
+from stateward.definition.section import (
     PLAIN_ADDRESS,
     Count,
     Email,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from stateward.settings.section import MIB, Bytes, Count, Problem, Seconds, Section, Wait
+from stateward.definition.section import MIB, Bytes, Count, Problem, Seconds, Section, Wait
 
 
 class WorkerSettings(Section, frozen=True, kw_only=True):

@@ -5,18 +5,20 @@ what it cannot read.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+import msgspec
 from msgspec import inspect as kinds
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.failpoints import CrashAt
 from stateward.definition import yaml_source
+from stateward.definition.plugin import Plugin
+from stateward.definition.section import Section, extra_of, fields
 from stateward.definition.yaml_source import Document
-from stateward.settings.section import Section, extra_of
 
 # A settings file has some hundred lines; whatever is larger was given by mistake and is not read into memory.
 FILE_BYTES_MAX = 4_000_000
@@ -26,10 +28,17 @@ ProfileName: TypeAlias = Literal["personal", "business", "enterprise"]
 PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)
 
 
-def profile_layer(name: ProfileName) -> Document:
-    """A profile, from the file that ships."""
-    file = resources.files("stateward.settings") / "profiles" / f"{name}.yaml"
-    return yaml_source.read_yaml(file.read_text("utf-8"), source=f"stateward/profiles/{name}.yaml")
+def profile_layers(name: ProfileName, plugins: Iterable[Plugin]) -> list[Document]:
+    """A profile, from the file that ships and from those of the plug-ins, each for its own machines."""
+    folders = [("stateward.settings", "profiles")]
+    folders += [(plugin.package, plugin.profiles) for plugin in plugins if plugin.profiles]
+    layers = []
+    for package, folder in folders:
+        file = resources.files(package) / folder / f"{name}.yaml"
+        if file.is_file():
+            source = f"{package.replace('.', '/')}/{folder}/{name}.yaml"
+            layers.append(yaml_source.read_yaml(file.read_text("utf-8"), source=source))
+    return layers
 
 
 def file_layer(path: Path, type_: type[Section]) -> tuple[Document, list[Fault]]:
@@ -54,6 +63,18 @@ def variable_layers(
             value = {key: value}
         layers.append(yaml_source.plain(value, source=name))
     return layers
+
+
+def variables_in(
+    type_: type[msgspec.Struct], at: yaml_source.Path = ()
+) -> Iterator[tuple[str, yaml_source.Path]]:
+    """The variables that fields below a section name (`Meta(extra={"variable": ...})`), each with its place."""
+    for field in fields(type_):
+        place = (*at, field.name)
+        if isinstance(name := extra_of(field.type).get("variable"), str):
+            yield name, place
+        if isinstance(field.type, kinds.StructType):
+            yield from variables_in(field.type.cls, place)
 
 
 def crash_at(variables: Mapping[str, str]) -> CrashAt | None:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from stateward.definition import yaml_source
-from stateward.settings.section import (
+from stateward.definition.section import (
     PLAIN_ADDRESS,
     FilePath,
     Problem,

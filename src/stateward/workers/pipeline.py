@@ -36,11 +36,14 @@ from typing import (
     overload,
 )
 
+from msgspec.structs import replace
+
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.machine import TIMEOUT_DEFAULT_S, Guard, Machine, all_of
 from stateward.core.model import Fields, Json
 from stateward.core.retry import Retry
 from stateward.definition.declare import NAME, build
+from stateward.definition.plugin import Plugin
 from stateward.definition.yaml_source import Document
 from stateward.workers.items import PLAIN, ItemType, Model
 from stateward.workers.sdk import DONE, Inputs, Job, Outcome, Runner, register, registered
@@ -402,7 +405,8 @@ class Pipeline:
     Ids of its records begin with `prefix`, by default the capital letters of its name. `completed` and `failed` name
     the status of records that have ended and of those whose attempt failed. `expose` are fields that are shown from
     the start. `version` grows whenever the graph changes; `upgrades` then says for an earlier version what its
-    statuses are called now, where a name is gone.
+    statuses are called now, where a name is gone. `plugin` says what else it brings: source types, options, samples,
+    how its items are shown; its machine and its runners are added to that.
     """
 
     def __init__(
@@ -417,8 +421,10 @@ class Pipeline:
         failed: str = "failed",
         expose: Iterable[str] = (),
         upgrades: Mapping[int, Mapping[str, str]] | None = None,
+        plugin: Plugin | None = None,
     ) -> None:
         self.name = name
+        self._plugin = Plugin(name=name) if plugin is None else plugin
         self.place = Place.of(sys._getframe(1))
         self.version = version
         letters = "".join(letter for letter in name if letter.isalpha())
@@ -664,6 +670,17 @@ class Pipeline:
         """What a child process imports to have the runners: module names, or files that have no such name."""
         return tuple(
             dict.fromkeys(_import_target(each.function) for each in self._of(PipelineStage))
+        )
+
+    @property
+    def plugin(self) -> Plugin:
+        """What it offers to an installation: the plug-in it was given, with its machine and its runners."""
+        own = self._plugin
+        return replace(
+            own,
+            doc=own.doc or self.doc,
+            machines=(*own.machines, self.machine),
+            runners=(*own.runners, *self.modules),
         )
 
     def _of(self, kind: type[R]) -> list[R]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
+from typing import TypeAlias
 
 import msgspec
 
@@ -100,6 +101,24 @@ def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
     return options.get(runner.partition(".")[0], {}) if found is None else found
 
 
+class RunnerRoute(msgspec.Struct, frozen=True, kw_only=True):
+    """The runner that handles a stage of documents of one source type, instead of the stage's own."""
+
+    runner: str
+    network: bool = False
+
+
+Routes: TypeAlias = Mapping[tuple[str, str, str], RunnerRoute]
+"""(machine, stage, source type) to the runner."""
+
+
+def route_of(
+    routes: Routes, machine: str, stage: str, labels: Mapping[str, object]
+) -> RunnerRoute | None:
+    """Which other runner a record's source type leads to; None: the stage's own."""
+    return routes.get((machine, stage, str(labels.get("source_type", "")))) if routes else None
+
+
 class StageSavedValues:
     """The saved values of one stage of one record, in the database."""
 
@@ -139,6 +158,7 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     scratch_root: Path
     imports: tuple[str, ...] = ()
     options: Mapping[str, Fields] = {}
+    routes: Routes = {}
     offline: frozenset[str] = frozenset()
     owns_database: bool = False
 
@@ -202,7 +222,7 @@ class Worker:
         self._stop_withdrawn(assigned)
         for key, work in assigned.items():
             if key not in self._finished and key not in self._queue and not self._is_under_way(key):
-                self._queue[key] = work
+                self._queue[key] = self._routed(work)
         self._run_inline()
         self.tend()
         return bool(self._finished)
@@ -312,6 +332,13 @@ class Worker:
             self._database.close()
 
     # Inside
+
+    def _routed(self, work: Work) -> Work:
+        """The work with the runner that its source type leads to."""
+        route = route_of(self._config.routes, work.machine, work.stage, work.labels)
+        if route is None:
+            return work
+        return msgspec.structs.replace(work, runner=route.runner, network=route.network)
 
     def _stop_withdrawn(self, assigned: Mapping[Key, Work]) -> None:
         for key in [key for key in self._queue if key not in assigned]:

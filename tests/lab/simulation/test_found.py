@@ -9,7 +9,7 @@ from stateward.core.model import (
     Record,
     event_id,
 )
-from stateward.pipelines.statements import UPLOAD
+from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Pause
 from stateward.testing.rig import Rig

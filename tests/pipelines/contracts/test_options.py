@@ -8,7 +8,11 @@ import pytest
 
 from stateward.core.errors import DeclarationError
 from stateward.core.model import SECOND, Fields
-from stateward.pipelines.contracts.options import ContractOptions, Live
+from stateward.definition.plugin import Host
+from stateward.pipelines.contracts import PLUGIN
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.contracts.options import ConfiguredContracts
+from stateward.pipelines.contracts.settings import ContractSettings
 from stateward.settings import Settings
 from tests.pipelines.contracts.building import VERTICAL
 
@@ -23,12 +27,13 @@ def warnings() -> list[str]:
 
 
 @pytest.fixture
-def make(tmp_path: Path, warnings: list[str]) -> Callable[[str], ContractOptions]:
-    def make(text: str) -> ContractOptions:
+def make(tmp_path: Path, warnings: list[str]) -> Callable[[str], ConfiguredContracts]:
+    def make(text: str) -> ConfiguredContracts:
         config = tmp_path / "stateward.yaml"
         config.write_text(f"contracts: {{{text}}}\n")
-        own = Settings.load(config, environ={}).contracts
-        return ContractOptions(own, clock=lambda: NOON, warn=warnings.append)
+        own = Settings.load(config, environ={}).options_of(PLUGIN)
+        assert isinstance(own, ContractSettings)
+        return ConfiguredContracts(own, Host(clock=lambda: NOON, warn=warnings.append))
 
     return make
 
@@ -40,7 +45,9 @@ def write(path: Path, text: str, *, tick: int) -> None:
     os.utime(path, (tick, tick))
 
 
-def test_without_a_word_everything_is_what_ships(make: Callable[[str], ContractOptions]) -> None:
+def test_without_a_word_everything_is_what_ships(
+    make: Callable[[str], ConfiguredContracts],
+) -> None:
     options = make("")
 
     assert options.extract() == {"extractor": "offline", "rules": {}}
@@ -51,7 +58,7 @@ def test_without_a_word_everything_is_what_ships(make: Callable[[str], ContractO
 
 
 def test_an_edited_prompt_holds_from_the_next_job_on(
-    tmp_path: Path, make: Callable[[str], ContractOptions], warnings: list[str]
+    tmp_path: Path, make: Callable[[str], ConfiguredContracts], warnings: list[str]
 ) -> None:
     file = tmp_path / "prompts" / "energy.yaml"
     write(tmp_path / "key", "sk-one\n", tick=1)
@@ -78,7 +85,7 @@ def prompt_in(options: Fields) -> object:
 
 
 def test_a_new_file_and_a_new_key_are_seen(
-    tmp_path: Path, make: Callable[[str], ContractOptions]
+    tmp_path: Path, make: Callable[[str], ConfiguredContracts]
 ) -> None:
     write(tmp_path / "key", "sk-one\n", tick=1)
     (tmp_path / "rules").mkdir()
@@ -93,22 +100,23 @@ def test_a_new_file_and_a_new_key_are_seen(
     assert "gym" in options.rules.verticals
 
 
-def key_in(options: ContractOptions) -> object:
+def key_in(options: ConfiguredContracts) -> object:
     model = options.extract()["model"]
     assert isinstance(model, dict)
     return model["key"]
 
 
 def test_the_key_goes_to_the_stage_that_needs_it_and_to_no_other(
-    tmp_path: Path, make: Callable[[str], ContractOptions]
+    tmp_path: Path, make: Callable[[str], ConfiguredContracts]
 ) -> None:
     write(tmp_path / "key", "sk-one\n", tick=1)
-    live = Live(make(MODEL).by_runner)
+    options = make(MODEL)
+    runners = [stage.runner for stage in CONTRACT.stages]
 
-    holders = [name for name in live if "sk-one" in str(live[name])]
+    holders = [name for name in runners if "sk-one" in str(options.job_options(name))]
 
     assert holders == ["contract.extract"]
-    assert len(live) == 4
+    assert len(runners) == 4
 
 
 @pytest.mark.parametrize(
@@ -123,7 +131,7 @@ def test_the_key_goes_to_the_stage_that_needs_it_and_to_no_other(
 )
 def test_a_file_that_is_wrong_at_the_start_is_refused(
     tmp_path: Path,
-    make: Callable[[str], ContractOptions],
+    make: Callable[[str], ConfiguredContracts],
     text: str,
     name: str,
     body: str,
@@ -139,13 +147,13 @@ def test_a_file_that_is_wrong_at_the_start_is_refused(
     assert "two words" not in str(refused.value)
 
 
-def test_a_folder_that_is_not_there_is_refused(make: Callable[[str], ContractOptions]) -> None:
+def test_a_folder_that_is_not_there_is_refused(make: Callable[[str], ConfiguredContracts]) -> None:
     with pytest.raises(DeclarationError, match="cannot be read: No such file or directory"):
         make("rules: nowhere")
 
 
 def test_a_file_that_is_no_text_is_refused(
-    tmp_path: Path, make: Callable[[str], ContractOptions]
+    tmp_path: Path, make: Callable[[str], ConfiguredContracts]
 ) -> None:
     (tmp_path / "offers.csv").write_bytes(b"vertical\xff\xfe")
 
@@ -153,7 +161,7 @@ def test_a_file_that_is_no_text_is_refused(
         make("offers: offers.csv")
 
 
-def test_assumptions_of_the_settings_are_exact(make: Callable[[str], ContractOptions]) -> None:
+def test_assumptions_of_the_settings_are_exact(make: Callable[[str], ConfiguredContracts]) -> None:
     options = make("consumption: {energy: 3500.10}, saving_min: 0.1, currency: CHF").compare()
 
     assert options["consumption"] == {"energy": "3500.1"}

@@ -15,7 +15,7 @@ from lab.documents.contracts.samples import samples
 from stateward.app import App
 from stateward.core.model import Fields, Json
 from stateward.engine.corrections import corrected_items
-from stateward.pipelines import contracts
+from stateward.pipelines.contracts import runners  # noqa: F401 - registers them
 from stateward.pipelines.contracts.extraction import Found
 from stateward.pipelines.contracts.stages import pages_of, pieces_of
 from stateward.pipelines.kit.reader import text_document
@@ -75,7 +75,7 @@ class Line:
             items=self._items,
             options=options,
         )
-        runner = registered()[f"{contracts.CONTRACT.name}.{stage}"]
+        runner = registered()[f"contract.{stage}"]
         result = run_runner(
             runner, job, limits=Limits(), sleep=lambda _: None, now=lambda: 1_800_000_000_000_000
         )

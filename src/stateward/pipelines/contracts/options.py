@@ -6,29 +6,35 @@ is refused; one that becomes wrong later is complained of, and what was read bef
 it needs and no more: the key of the model goes to `extract` alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.core.model import (
     SECOND,
     Fields,
     Json,
-    Micros,
 )
+from stateward.definition.plugin import ConfiguredPlugin, Corrected, Correction, Host
 from stateward.pipelines.contracts.offers import CATALOGUE_CHARS_MAX, read_catalogue
 from stateward.pipelines.contracts.prompts import prompts_of
 from stateward.pipelines.contracts.rules import (
     Rules,
+    Vertical,
     rules_of,
     shipped,
     shipped_texts,
 )
+from stateward.pipelines.contracts.settings import ContractSettings, ModelSettings
 from stateward.pipelines.contracts.terms import read_terms
-from stateward.settings import ContractSettings, ModelSettings
+from stateward.workers.sdk import Job
+
+if TYPE_CHECKING:  # the readers take long to import
+    from stateward.pipelines.contracts.extraction import Extraction
+    from stateward.pipelines.kit.documents import TextDocument
 
 FILES_MAX = 200
 FILE_BYTES_MAX = 4 * CATALOGUE_CHARS_MAX
@@ -38,22 +44,6 @@ SUFFIXES = (".yaml", ".yml")
 T = TypeVar("T")
 Texts = dict[str, str]
 Stamp = tuple[tuple[str, int, int], ...]
-
-
-class Live(Mapping[str, Fields]):
-    """Options that are made when they are asked for."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], Fields]]) -> None:
-        self._makers = makers
-
-    def __getitem__(self, name: str) -> Fields:
-        return self._makers[name]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._makers)
-
-    def __len__(self) -> int:
-        return len(self._makers)
 
 
 class Watched(Generic[T]):
@@ -124,33 +114,54 @@ class Watched(Generic[T]):
             raise _refused(path, "is not UTF-8; save it as UTF-8") from error
 
 
-class ContractOptions:
-    """The section `contracts` of the settings, live. Raises `DeclarationError` for a file that cannot be used."""
+class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
+    """The contracts pipeline under its settings, live. Raises `DeclarationError` for a file that cannot be used."""
 
-    def __init__(
-        self,
-        own: ContractSettings,
-        *,
-        clock: Callable[[], Micros],
-        warn: Callable[[str], object],
-    ) -> None:
-        self._own = own
-        self._clock = clock
-        self._rules = Watched(_path(own.rules), _rules, warn=warn)
-        self._prompts = Watched(_path(own.prompts), prompts_of, warn=warn)
-        self._offers = Watched(_path(own.offers), _offers, warn=warn)
-        self._terms = Watched(_path(own.comparison), _terms, warn=warn)
-        self._key = Watched(_path(own.model.key_file), _key, warn=warn, bytes_max=KEY_BYTES_MAX)
+    def __init__(self, options: ContractSettings, host: Host) -> None:
+        super().__init__(options, host)
+        warn = host.warn
+        self._rules = Watched(_path(options.rules), _rules, warn=warn)
+        self._prompts = Watched(_path(options.prompts), prompts_of, warn=warn)
+        self._offers = Watched(_path(options.offers), _offers, warn=warn)
+        self._terms = Watched(_path(options.comparison), _terms, warn=warn)
+        self._key = Watched(_path(options.model.key_file), _key, warn=warn, bytes_max=KEY_BYTES_MAX)
 
-    @property
-    def by_runner(self) -> dict[str, Callable[[], Fields]]:
-        """What makes the options of each stage, by the name of its runner."""
-        return {
+    def job_options(self, runner: str) -> Fields:
+        """What one stage needs and no more: the key of the model goes to `extract` alone."""
+        makers: dict[str, Callable[[], Fields]] = {
             "contract.parse": self.parse,
             "contract.extract": self.extract,
             "contract.validate": self.validate,
             "contract.compare": self.compare,
         }
+        return makers[runner]()
+
+    def offline_runners(self) -> tuple[str, ...]:
+        """Without a model nobody is asked for anything."""
+        return ("contract.extract",) if self.options.extractor == "offline" else ()
+
+    def check_correction(self, correction: Correction) -> Corrected:
+        """A reviewer's values under the rules of the contract's vertical."""
+        record = correction.record
+        vertical = record.fields.get("vertical") or record.labels.get("vertical")
+        rules = self.rules
+        if vertical not in rules.verticals:
+            return Corrected(items=correction.items)
+        from stateward.pipelines.contracts.corrections import corrected
+
+        items, faults = corrected(
+            correction.items, named=correction.fields, vertical=str(vertical), rules=rules
+        )
+        return Corrected(items=items, faults=faults)
+
+    def extract_terms(
+        self, document: "TextDocument", vertical: Vertical, rules: Rules
+    ) -> "Extraction":
+        """What the extractor of the settings finds in a text; for whoever measures it."""
+        from stateward.pipelines.contracts.stages import Options, extracted
+
+        job = Job(record_id="measured", stage="extract", options=self.extract())
+        return extracted(job, document, vertical, rules, Options.of(job))
 
     @property
     def rules(self) -> Rules:
@@ -160,17 +171,17 @@ class ContractOptions:
 
     def parse(self) -> Fields:
         """What reading the text may cost."""
-        return {"pages_max": self._own.pages_max, "chars_max": self._own.chars_max}
+        return {"pages_max": self.options.pages_max, "chars_max": self.options.chars_max}
 
     def extract(self) -> Fields:
         """Who extracts, by which rules and prompts."""
         self._rules.refresh()
-        options: Fields = {"extractor": self._own.extractor, "rules": _json(self._rules.texts)}
-        if self._own.extractor != "offline":
+        options: Fields = {"extractor": self.options.extractor, "rules": _json(self._rules.texts)}
+        if self.options.extractor != "offline":
             self._prompts.refresh()
             self._key.refresh()
             options["prompts"] = _json(self._prompts.texts)
-            options["model"] = _model(self._own.model, self._key.value or "")
+            options["model"] = _model(self.options.model, self._key.value or "")
         return options
 
     def validate(self) -> Fields:
@@ -182,17 +193,17 @@ class ContractOptions:
         """With which offers, on which day, and what is assumed."""
         self._offers.refresh()
         self._terms.refresh()
-        today = datetime.fromtimestamp(self._clock() / SECOND, UTC).date()
+        today = datetime.fromtimestamp(self.host.clock() / SECOND, UTC).date()
         consumption: Fields = {
-            name: _plain(amount) for name, amount in self._own.consumption.items()
+            name: _plain(amount) for name, amount in self.options.consumption.items()
         }
         return {
             "today": today.isoformat(),
             "offers": _json(self._offers.texts),
             "comparison": _json(self._terms.texts),
             "consumption": consumption,
-            "saving_min": _plain(self._own.saving_min),
-            "currency": self._own.currency,
+            "saving_min": _plain(self.options.saving_min),
+            "currency": self.options.currency,
         }
 
 

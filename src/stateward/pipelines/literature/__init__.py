@@ -1,3 +1,11 @@
-"""Literature: the machine of the ledger, run as a pipeline."""
+"""Papers: the `literature` machine, whose states are those of the ledger. Here is only what the pipeline declares."""
 
-from stateward.ledger import LITERATURE as LITERATURE
+from stateward.definition.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="literature",
+    package=__name__,
+    doc="Papers are fetched, parsed, validated, embedded and indexed.",
+    machines=("stateward.ledger:LITERATURE",),
+    runners=("stateward.pipelines.literature",),
+)

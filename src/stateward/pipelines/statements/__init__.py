@@ -1,29 +1,118 @@
-"""Statements: the `upload` machine and its two stages, from a bank's file to transactions that add up.
+"""Bank and card statements, on the `upload` machine: from a bank's file to transactions that add up.
 
-`parse` reads a file into observations: rows just as they are printed, with their places (`parsing`, and a reader
-for each format). `normalize` reads those by the terms that were decided over the whole file (`normalizing`). What
-the two need is imported when they first run, so that no command waits for the parsers of five formats.
+`parse` reads a file into observations: rows just as they are printed, with their places, by a reader for each format.
+`normalize` reads those by the terms that were decided over the whole file. Here is only what the pipeline declares.
 """
 
-from collections.abc import Iterator
+from stateward.definition.display import Column, ItemView, RecordView, SearchableText
+from stateward.definition.plugin import (
+    Demonstration,
+    Evaluation,
+    Export,
+    Plugin,
+    Sample,
+    SourceType,
+)
 
-from stateward.pipelines import shipped
-from stateward.workers.sdk import Batch, Job, runner
-
-UPLOAD = shipped(__name__, "machine.yaml")
-
-
-@runner("upload.parse")
-def parse(job: Job) -> Iterator[Batch]:
-    """A statement of any format as observations."""
-    from stateward.pipelines.statements.parse import parse
-
-    return parse(job)
+MACHINE = "upload"
+RUNNERS = {"parse": "upload.parse", "normalize": "upload.normalize"}
 
 
-@runner("upload.normalize")
-def normalize(job: Job) -> Iterator[Batch]:
-    """Observations as canonical transactions."""
-    from stateward.pipelines.statements.normalize import normalize
+def _source_type(name: str, title: str, format_: str, *suffixes: str) -> SourceType:
+    return SourceType(
+        name=name,
+        machine=MACHINE,
+        title=title,
+        format=format_,
+        suffixes=suffixes,
+        runners=RUNNERS,
+    )
 
-    return normalize(job)
+
+PLUGIN = Plugin(
+    name="statements",
+    package=__name__,
+    doc="Bank and card statements become transactions that add up.",
+    runners=("stateward.pipelines.statements.runners",),
+    options="stateward.pipelines.statements.settings:StatementSettings",
+    configured="stateward.pipelines.statements.settings:ConfiguredStatements",
+    source_types=(
+        _source_type("bank_pdf", "Bank statement, PDF", "pdf", ".pdf"),
+        _source_type("bank_csv", "Bank statement, CSV", "csv", ".csv", ".tsv", ".txt"),
+        _source_type("bank_xlsx", "Bank statement, Excel", "sheet", ".xlsx", ".xls", ".ods"),
+        _source_type("bank_ofx", "Bank statement, OFX", "ofx", ".ofx", ".qfx"),
+        _source_type("bank_qif", "Bank statement, QIF", "qif", ".qif"),
+        _source_type("bank_mt940", "Bank statement, MT940", "mt940", ".sta", ".mt940", ".940"),
+        _source_type("bank_camt", "Bank statement, CAMT", "camt", ".xml", ".camt"),
+        _source_type("credit_card", "Card statement, any format", ""),
+    ),
+    detect="stateward.pipelines.statements.detection:detect",
+    records=(
+        RecordView(
+            machine=MACHINE,
+            title="Bank statements",
+            accepts="PDF, CSV, Excel, OFX, QIF, MT940, CAMT",
+        ),
+    ),
+    items=(
+        ItemView(machine=MACHINE, stage="parse", title="Observations", where="place"),
+        ItemView(
+            machine=MACHINE,
+            stage="normalize",
+            title="Transactions",
+            where="place",
+            columns=(
+                Column("id", format="code"),
+                Column("date", format="date"),
+                Column("amount", format="money"),
+                Column("currency", format="code"),
+                Column("description"),
+                Column("merchant"),
+                Column("account", format="code"),
+                Column("value_date", format="date"),
+                Column("balance", format="money"),
+                Column("reference"),
+                Column("counterparty"),
+                Column("is_pending", title="pending", format="flag"),
+                Column("duplicate_of", format="code"),
+                Column("note"),
+                Column("section"),
+                Column("page", format="number", path=("place", "page")),
+                Column("line", format="number", path=("place", "line")),
+            ),
+        ),
+    ),
+    searchable=(
+        SearchableText(
+            machine=MACHINE,
+            stage="normalize",
+            fields=("description", "merchant", "counterparty", "reference"),
+            where="place",
+        ),
+    ),
+    exports=tuple(
+        Export(
+            name=name,
+            machine=MACHINE,
+            stage="normalize",
+            lines=f"stateward.pipelines.statements.export:{name}_lines",
+            doc=doc,
+        )
+        for name, doc in (
+            ("ofx", "OFX 2.2, for finance programs"),
+            ("beancount", "beancount directives"),
+        )
+    ),
+    demo=Demonstration(
+        samples=(Sample(file="samples/*", machine=MACHINE, labels={"source_type": "sample"}),)
+    ),
+    evaluation=Evaluation(
+        run="stateward.pipelines.statements.report:evaluation",
+        doc="""Compare the statements of a folder with their truth.
+
+        Each is read by both stages, as `submit` would have it read, but nothing is kept. The truth of NAME.pdf stands
+        beside it as NAME.truth.json, with a list `transactions` of date, amount and, where they are known, balance and
+        description. A statement is exact only if every row is. It ends with 1 if any is wrong and nothing says so.
+        """,
+    ),
+)

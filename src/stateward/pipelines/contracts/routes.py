@@ -1,4 +1,4 @@
-"""`/workflows`: contracts that somebody outside drives, step by step. Each call runs its step on our workers and waits.
+"""`/workflows`: contracts that are driven from outside, step by step. Each call runs its step on our workers and waits.
 
 The same call again is safe: what is done is answered as it stands, what is under way is waited for, and what failed of
 something that may pass is tried again. A call that is not next is refused with those that are.
@@ -15,8 +15,6 @@ import msgspec
 from litestar import Response, Router, get, post
 from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
-from stateward import schemas
-from stateward.app import App
 from stateward.core.errors import InvalidTransition, ReviewTaken
 from stateward.core.model import (
     AUTO,
@@ -28,37 +26,51 @@ from stateward.core.model import (
     Record,
     to_iso,
 )
-from stateward.engine.coordinator import Submitted
-from stateward.engine.external_driver import Step, retried_step
-from stateward.engine.reviews import TIMEOUT, DecisionRequest
-from stateward.server import operations, views
-from stateward.server.auth import (
+from stateward.pipelines.contracts import schemas
+from stateward.schemas import Sequencing
+from stateward.server.plugin_api import (
+    FORM,
+    LOOK_PAUSE_S,
+    LOOKED_AT,
+    SENDING,
+    SENT,
+    STEPPING,
+    TIMEOUT,
+    Answer,
+    App,
+    Ask,
     Asked,
     Caller,
-    caller_of,
-    expected_version,
-    once_of,
-    own_machine,
-    reply,
-    seen,
-    service_of,
-    trace_of,
-)
-from stateward.server.parameters import (
+    DecisionRequest,
+    FieldFault,
+    Form,
     IdempotencyKey,
+    IdempotentRequest,
     IfMatch,
     IfNoneMatch,
-    Wait,
-)
-from stateward.server.problems import Refusal
-from stateward.server.service import Service
-from stateward.server.upload_stream import (
-    FORM,
-    Form,
+    Refusal,
+    Service,
+    Step,
+    Submitted,
     UploadReceiver,
+    Wait,
+    answered,
+    caller_of,
+    described_as,
+    etag,
+    expected_version,
+    form_body,
+    once_of,
+    own_machine,
     pieces,
+    reply,
+    retried_step,
+    seen,
+    service_of,
+    shown,
+    text_of,
+    trace_of,
 )
-from stateward.storage.idempotency import Answer, IdempotentRequest
 
 CONTRACT = "contract"
 VERTICAL = "vertical"
@@ -71,20 +83,36 @@ SLACK_BYTES = 1 << 16
 RETRY_AFTER_S = 1
 REPLAYED = "Idempotency-Replayed"
 
+INGESTING = (*SENDING, "out-of-order", "step-failed", "step-retryable", "step-unfinished")
+REVIEWING = (
+    *STEPPING, "review-taken", "review-refused", "invalid-correction", "unknown-value",
+)  # fmt: skip
+
 SequencingWay = Annotated[
-    schemas.Sequencing | None,
+    Sequencing | None,
     QueryParameter(
         name=SEQUENCING,
         description="`outside`: each step waits until it is called for. `auto`: all steps run by themselves.",
         required=False,
     ),
 ]
-OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why it is asked for.")]
+OptionalAsk = Annotated[Ask | None, Body(description="Why it is asked for.")]
+
+
+def _ingest_body() -> dict[str, Any]:
+    """A contract, as a form or as JSON."""
+    body = form_body(("file",), without=("source_type", "name"))
+    properties: dict[str, Any] = body["content"][FORM]["schema"]["properties"]
+    properties["verticalSlug"] = {"type": "string", "description": "Its vertical.", "maxLength": 40}
+    properties["filename"] = {"type": "string", "description": "Its name, instead of the file's."}
+    _, components = msgspec.json.schema_components([schemas.IngestRequest])
+    body["content"]["application/json"] = {"schema": dict(components["IngestRequest"])}
+    return body
 
 
 @post(
     "/ingest",
-    opt={"right": "submit"},
+    opt=described_as("submit", problems=INGESTING, headers={"200": SENT}, body=_ingest_body()),
     status_code=200,
     request_max_body_size=None,
     operation_id="ingestWorkflow",
@@ -103,7 +131,7 @@ async def ingest(
     def opened(app: App) -> Submitted:
         labels = {**form.labels, SEQUENCING: way}
         if (vertical := form.labels.get(VERTICAL)) is not None:
-            app.domains.contracts.rules.vertical(vertical)
+            app.plugins.configured("contracts").rules.vertical(vertical)
         opening = app.submissions.prepare(
             form.artifact,
             machine=CONTRACT,
@@ -145,7 +173,7 @@ def _check_same(opened: Submitted, vertical: str | None) -> None:
 
 @post(
     "/{workflow_id:str}/extract",
-    opt={"right": "submit"},
+    opt=described_as("submit", problems=STEPPING, headers={"200": SENT}),
     status_code=200,
     operation_id="extractWorkflow",
     summary="Extract the terms and check them",
@@ -162,7 +190,7 @@ async def extract(
 
 @post(
     "/{workflow_id:str}/compare",
-    opt={"right": "submit"},
+    opt=described_as("submit", problems=STEPPING, headers={"200": SENT}),
     status_code=200,
     operation_id="compareWorkflow",
     summary="Compare with offers",
@@ -179,7 +207,7 @@ async def compare(
 
 @post(
     "/{workflow_id:str}/retry",
-    opt={"right": "act"},
+    opt=described_as("act", problems=STEPPING, headers={"200": SENT}),
     status_code=200,
     operation_id="retryWorkflow",
     summary="Try the failed step again",
@@ -215,7 +243,7 @@ def _retried(app: App, record: Record) -> str:
 
 @post(
     "/{workflow_id:str}/review",
-    opt={"right": "review"},
+    opt=described_as("review", problems=REVIEWING, headers={"200": SENT}),
     status_code=200,
     operation_id="reviewWorkflow",
     summary="Bring the answer to a review",
@@ -268,7 +296,7 @@ def _is_same(app: App, deciding: DecisionRequest) -> bool:
 
 @post(
     "/{workflow_id:str}/reprocess",
-    opt={"right": "submit"},
+    opt=described_as("submit", problems=STEPPING, headers={"200": SENT}),
     status_code=200,
     operation_id="reprocessWorkflow",
     summary="Process a contract that has ended again",
@@ -308,7 +336,7 @@ async def reprocess(
 
 @get(
     "/{workflow_id:str}",
-    opt={"right": "read"},
+    opt=described_as("read", problems=("not-found",), headers={"200": LOOKED_AT, "304": LOOKED_AT}),
     operation_id="getWorkflow",
     summary="Look at a workflow",
 )
@@ -317,7 +345,7 @@ async def show(
 ) -> Response[schemas.Workflow]:
     """Where a contract is, what was found, and what may be called next."""
     return reply(
-        await operations.shown(
+        await shown(
             request,
             workflow_id,
             view=workflow_view,
@@ -370,7 +398,7 @@ async def _waited(request: Asked, record_id: str, stage: str) -> Answer:
                 allowed=[_call(stage)],
             )
         await service.hub.wait(turn, timeout_s=left)
-        await asyncio.sleep(operations.LOOK_PAUSE_S)
+        await asyncio.sleep(LOOK_PAUSE_S)
     if standing == "done":
         return await _document(service, record_id)
     return await service.quick.ask(lambda app: _unhappy(app, app.record(record_id), stage))
@@ -410,8 +438,8 @@ def _refuse_order(app: App, record: Record, call: str) -> NoReturn:
 async def _document(service: Service, record_id: str) -> Answer:
     def look(app: App) -> Answer:
         record = app.record(record_id)
-        headers = {"ETag": views.etag(record.version), "Location": f"/workflows/{record.id}"}
-        return views.answered(workflow_view(app, record), headers=headers)
+        headers = {"ETag": etag(record.version), "Location": f"/workflows/{record.id}"}
+        return answered(workflow_view(app, record), headers=headers)
 
     return await service.broad.ask(look)
 
@@ -511,7 +539,7 @@ def _read(body: bytes) -> schemas.IngestRequest:
 
 
 def _refused_field(field: str, sentence: str) -> Refusal:
-    fault = schemas.FieldFault(field=field, sentence=sentence)
+    fault = FieldFault(field=field, sentence=sentence)
     return Refusal("invalid-request", f"{field}: {sentence}", errors=[fault])
 
 
@@ -552,8 +580,8 @@ def workflow_view(app: App, record: Record) -> schemas.Workflow:
         review_task_id=record.id if needs_review else None,
         review_deadline=to_iso(record.due_at) if needs_review and record.due_at else None,
         final_confidence=confidence if isinstance(confidence, int) else None,
-        vertical=views.text_of(record.fields.get(VERTICAL) or record.labels.get(VERTICAL)),
-        provider=views.text_of(record.fields.get("provider")),
+        vertical=text_of(record.fields.get(VERTICAL) or record.labels.get(VERTICAL)),
+        provider=text_of(record.fields.get("provider")),
         retryable=app.external_driver.is_retryable(record),
         retry_count=record.retry_count,
         error=_error(record),
@@ -561,7 +589,7 @@ def workflow_view(app: App, record: Record) -> schemas.Workflow:
         fields=_fields(app, record),
         problems=app.reviews.problems(record),
         comparison=_comparison(app, record),
-        filename=views.text_of(record.labels.get("filename")),
+        filename=text_of(record.labels.get("filename")),
         document=record.artifact,
         replaces=record.replaces,
         created_at=to_iso(record.created_at),

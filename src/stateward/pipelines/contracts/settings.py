@@ -1,88 +1,19 @@
-"""Options of the pipelines that ship: bank statements and contracts."""
+"""The section `contracts` of the settings."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from stateward.definition import yaml_source
-from stateward.settings.section import (
-    MIB,
+from stateward.definition.section import (
     PLAIN_ADDRESS,
-    Bytes,
     Count,
     FilePath,
-    Name,
     Problem,
     Seconds,
     Section,
     is_plain_address,
 )
-
-VARIABLES: dict[str, yaml_source.Path] = {"STATEWARD_MODEL_KEY": ("contracts", "model", "key")}
-
-
-class SourceType(Section, frozen=True, kw_only=True):
-    """A name for hints about statements that are read under it."""
-
-    name: Annotated[Name, Meta(description="The value of `--source-type`.")]
-    format: Annotated[
-        Literal["pdf", "csv", "sheet", "ofx", "qif", "mt940", "camt"] | None,
-        Meta(description="The expected format; the content decides."),
-    ] = None
-    date_order: Annotated[
-        Literal["dmy", "mdy", "ymd"] | None,
-        Meta(description="The order of day and month where nothing in the file decides it."),
-    ] = None
-    decimal: Annotated[
-        Literal[".", ","] | None,
-        Meta(description="The decimal sign where nothing in the file decides it."),
-    ] = None
-    sign: Annotated[
-        Literal["printed", "flipped"] | None,
-        Meta(description="`flipped`: positive amounts of the table are money out."),
-    ] = None
-    currency: Annotated[str | None, Meta(description="The currency where none is printed.")] = None
-    encoding: Annotated[str | None, Meta(description="The encoding of text files.")] = None
-    is_card: Annotated[bool, Meta(description="Whether these are card statements.")] = False
-
-
-class StatementSettings(Section, frozen=True, kw_only=True):
-    """How bank statements are read."""
-
-    ambiguous_dates: Annotated[
-        Literal["flag", "fail"],
-        Meta(
-            description="What happens to a file whose dates could all be day first or month first: `flag` reads it "
-            "without dates and adds a note, `fail` ends in AMBIGUOUS_DATES."
-        ),
-    ] = "flag"
-    date_order: Annotated[
-        Literal["dmy", "mdy"] | None,
-        Meta(description="The order of day and month where nothing in a file decides it."),
-    ] = None
-    rules: Annotated[
-        FilePath | None,
-        Meta(
-            description="A YAML file of your own rules for descriptions and merchants, relative to the settings "
-            "file; they apply before those that ship.",
-        ),
-    ] = None
-    passwords: Annotated[
-        FilePath | None,
-        Meta(
-            description="A text file of passwords to try on locked PDFs, one a line, relative to the "
-            "settings file.",
-        ),
-    ] = None
-    source_types: Annotated[
-        tuple[SourceType, ...],
-        Meta(description="Your own names for hints, besides those that ship."),
-    ] = ()
-    inflated_bytes_max: Annotated[
-        Bytes, Meta(description="The largest uncompressed size of a spreadsheet.")
-    ] = 256 * MIB
-    pages_max: Annotated[Count, Meta(description="The most pages of a PDF.")] = 2000
 
 
 class ModelSettings(Section, frozen=True, kw_only=True):
@@ -101,7 +32,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     key: Annotated[
         str | None,
         Meta(
-            extra={"secret": True},
+            extra={"secret": True, "variable": "STATEWARD_MODEL_KEY"},
             description="The API key; better given by `STATEWARD_MODEL_KEY` or `key_file` than here.",
         ),
     ] = None

@@ -1,0 +1,271 @@
+"""The plug-ins of one installation, under its settings: the one place through which they are asked for anything.
+
+Everybody else asks `Plugins` by machine, source type or runner and never learns which package answers. Plug-ins are
+configured when they are first needed, so that a command that needs none waits for none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from stateward import telemetry
+from stateward.core.errors import StageFailure, UnknownName
+from stateward.core.machine import Machine
+from stateward.core.model import Fields, Micros, Record
+from stateward.definition import discovery
+from stateward.definition.discovery import LoadedPlugin
+from stateward.definition.display import ItemView, RecordView
+from stateward.definition.plugin import (
+    AUTO,
+    ConfiguredPlugin,
+    Content,
+    Correction,
+    Detected,
+    Export,
+    Host,
+    Plugin,
+    ProvidesPlugin,
+    Resource,
+    SourceType,
+    item_view,
+    resolve,
+)
+from stateward.settings import Settings
+from stateward.workers.worker import RunnerRoute
+
+SOURCE_TYPE = "source_type"  # the label that says what a document is
+
+
+class Plugins:
+    """All plug-ins that these settings load."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        given: Iterable[Plugin | Machine | ProvidesPlugin] = (),
+        *,
+        clock: Callable[[], Micros],
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self.loaded: Sequence[LoadedPlugin] = discovery.plugins(settings.pipelines, given)
+        self._configured: dict[str, ConfiguredPlugin[Any]] = {}
+
+    def __iter__(self) -> Iterator[Plugin]:
+        return (each.plugin for each in self.loaded)
+
+    def named(self, name: str) -> Plugin:
+        """The plug-in of a name."""
+        known = {plugin.name: plugin for plugin in self}
+        if name not in known:
+            raise UnknownName("pipeline", name, known)
+        return known[name]
+
+    def configured(self, name: str) -> Any:  # noqa: ANN401 - each plug-in has a class of its own
+        """A plug-in under these settings; what its files say wrongly is refused here."""
+        if name not in self._configured:
+            plugin = self.named(name)
+            host = Host(clock=self._clock, warn=telemetry.log(name).warning)
+            made = ConfiguredPlugin if plugin.configured is None else resolve(plugin.configured)
+            self._configured[name] = made(self._settings.options_of(plugin), host)
+        return self._configured[name]
+
+    # State machines and runners
+
+    @cached_property
+    def machines(self) -> dict[str, Machine]:
+        """Every state machine by name; the one that is loaded last stands for those of its name."""
+        return {machine.name: machine for plugin in self for machine in discovery.machines(plugin)}
+
+    @property
+    def default_machine(self) -> str:
+        """The machine of documents that name none."""
+        offered = [plugin.default_machine for plugin in self if plugin.default_machine]
+        if not offered and len(self.machines) == 1:
+            return next(iter(self.machines))
+        if not offered:
+            raise UnknownName("machine", "", self.machines)
+        return offered[-1]
+
+    def load_runners(self) -> None:
+        """Import the modules that register runners."""
+        discovery.load_runners(self.loaded)
+
+    @property
+    def imports(self) -> list[str]:
+        """The modules and files that a child process imports to have the same runners."""
+        return list(dict.fromkeys(name for each in self.loaded for name in each.imports))
+
+    @cached_property
+    def runner_options(self) -> Mapping[str, Fields]:
+        """What the settings say to each runner, asked anew for every job."""
+        owners = {
+            runner: plugin.name
+            for plugin in self
+            if plugin.options is not None or plugin.configured is not None
+            for runner in _runners_of(plugin)
+        }
+        for name in dict.fromkeys(owners.values()):
+            self.configured(name)  # a wrong file is refused now, not by the first job
+        return _RunnerOptions(owners, self.configured)
+
+    @property
+    def offline_runners(self) -> tuple[str, ...]:
+        """Runners that may open no connection under these settings."""
+        names = [plugin.name for plugin in self if plugin.configured is not None]
+        return tuple(each for name in names for each in self.configured(name).offline_runners())
+
+    @cached_property
+    def routes(self) -> dict[tuple[str, str, str], RunnerRoute]:
+        """(machine, stage, source type) to the runner of documents that another than the machine's own handles."""
+        return {
+            (each.machine, stage, each.name): RunnerRoute(
+                runner=runner, network=stage in each.network
+            )
+            for _, each in self._all_source_types
+            for stage, runner in each.runners.items()
+            if not self._is_own_runner(each.machine, stage, runner)
+        }
+
+    def _is_own_runner(self, machine: str, stage: str, runner: str) -> bool:
+        own = self.machines.get(machine)
+        return own is not None and stage in own.stage and own.stage[stage].runner == runner
+
+    # Documents
+
+    @cached_property
+    def _all_source_types(self) -> list[tuple[Plugin, SourceType]]:
+        return [
+            (plugin, each)
+            for plugin in self
+            for each in (*plugin.source_types, *self._configured_types(plugin))
+        ]
+
+    def _configured_types(self, plugin: Plugin) -> Sequence[SourceType]:
+        is_plain = plugin.configured is None
+        return () if is_plain else tuple(self.configured(plugin.name).source_types())
+
+    def source_types(self, machine: str) -> dict[str, SourceType]:
+        """The source types of a machine by name, `auto` first; none if it takes documents of any name."""
+        own = [each for _, each in self._all_source_types if each.machine == machine]
+        if not own:
+            return {}
+        auto = SourceType(name=AUTO, machine=machine, title="Detected from the content")
+        return {each.name: each for each in (auto, *own)}
+
+    def detect(
+        self, machine: str, path: Path, *, source_type: str = "", name: str = ""
+    ) -> Detected | None:
+        """What a document is by its content: asked of the plug-in of its source type, or of all that serve the machine.
+
+        None where none of them can tell. Raises the `StageFailure` of the first plug-in that says why it cannot be
+        read, if no other one can.
+        """
+        is_open = source_type in ("", AUTO)
+        asked = [
+            plugin
+            for plugin, each in self._all_source_types
+            if each.machine == machine and (is_open or each.name == source_type)
+        ]
+        content = Content.of(path, name=name)
+        found: list[Detected] = []
+        failures: list[StageFailure] = []
+        for plugin in dict.fromkeys(asked):
+            if plugin.detect is None:
+                continue
+            try:
+                answer = resolve(plugin.detect)(content)
+            except StageFailure as error:
+                failures.append(error)
+            else:
+                found += [] if answer is None else [answer]
+        if failures and not found:
+            raise failures[0]
+        return max(found, key=lambda each: each.confidence, default=None)
+
+    def routed_type(self, machine: str, found: Detected | None, *, source_type: str) -> str:
+        """The source type to keep with a document.
+
+        It stays what the submitter said, unless that leaves it to the content and the content belongs to runners that
+        only a source type leads to.
+        """
+        if found is None or source_type not in ("", AUTO):
+            return source_type
+        has_route = any(key[0] == machine and key[2] == found.source_type for key in self.routes)
+        return found.source_type if has_route else source_type
+
+    def is_routed(self, machine: str) -> bool:
+        """Whether the source type of a document decides which runners handle it."""
+        return any(key[0] == machine for key in self.routes)
+
+    # Reviews
+
+    def check_correction(
+        self, record: Record, items: Sequence[Fields], named: Sequence[str]
+    ) -> tuple[Sequence[Fields], Sequence[tuple[str, str]]]:
+        """What a reviewer's values are under the rules of their pipeline, and what is wrong with them."""
+        owner = self._owner(record)
+        if owner is None or owner.configured is None:
+            return items, ()
+        correction = Correction(record=record, items=items, fields=named)
+        corrected = self.configured(owner.name).check_correction(correction)
+        return corrected.items, corrected.faults
+
+    def _owner(self, record: Record) -> Plugin | None:
+        """The plug-in whose code handles a record: that of its source type, else that of its machine's runners."""
+        source_type = record.labels.get(SOURCE_TYPE)
+        for plugin, each in self._all_source_types:
+            if each.runners and (each.machine, each.name) == (record.machine, source_type):
+                return plugin
+        machine = self.machines.get(record.machine)
+        runners = set() if machine is None else {stage.runner for stage in machine.stages}
+        able = [plugin for plugin in self if not runners.isdisjoint(_runners_of(plugin))]
+        # A machine may be declared in one plug-in and its runners offered by another, which is the one that knows.
+        return next(
+            (each for each in able if each.configured is not None), able[0] if able else None
+        )
+
+    # Display
+
+    def record_view(self, machine: str) -> RecordView:
+        """How records of a machine are introduced and summed up."""
+        views = [view for plugin in self for view in plugin.records if view.machine == machine]
+        return views[-1] if views else RecordView(machine=machine)
+
+    def item_view(self, record: Record, stage: str) -> ItemView | None:
+        """How the items of a stage of a record are shown; None: as they are."""
+        return item_view(self, record.machine, stage, record.labels.get(SOURCE_TYPE))
+
+    def exports(self) -> list[Export]:
+        """Every further format of items."""
+        return [each for plugin in self for each in plugin.exports]
+
+    def resources(self) -> list[Resource]:
+        """Paths of the API at which records have names of their own."""
+        return [each for plugin in self for each in plugin.resources]
+
+
+class _RunnerOptions(Mapping[str, Fields]):
+    """Options that are made when they are asked for."""
+
+    def __init__(self, owners: Mapping[str, str], configured: Callable[[str], Any]) -> None:
+        self._owners = owners
+        self._configured = configured
+
+    def __getitem__(self, runner: str) -> Fields:
+        options: Fields = self._configured(self._owners[runner]).job_options(runner)
+        return options
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._owners)
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+
+def _runners_of(plugin: Plugin) -> Iterator[str]:
+    for machine in discovery.machines(plugin):
+        yield from (stage.runner for stage in machine.stages)
+    for each in plugin.source_types:
+        yield from each.runners.values()

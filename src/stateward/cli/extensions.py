@@ -1,0 +1,34 @@
+"""What installed plug-ins add to the command line. Their code is imported when one of their commands is called."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+
+    from stateward.definition.plugin import Plugin, PluginCommand
+
+
+@cache
+def installed_plugins() -> tuple["Plugin", ...]:
+    """The plug-ins of installed packages; none if one of them cannot be loaded, which every other command reports."""
+    from stateward.core.errors import DeclarationError
+    from stateward.definition.discovery import installed
+
+    try:
+        return tuple(each.plugin for each in installed())
+    except DeclarationError:
+        return ()
+
+
+def plugin_commands() -> dict[str, "PluginCommand"]:
+    """The commands of plug-ins by name."""
+    return {each.name: each for plugin in installed_plugins() for each in plugin.commands}
+
+
+def load_command(command: "PluginCommand") -> "click.Command":
+    """The click command itself."""
+    from stateward.definition.plugin import resolve
+
+    loaded: click.Command = resolve(command.target)
+    return loaded

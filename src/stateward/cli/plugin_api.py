@@ -1,0 +1,24 @@
+"""What the commands of a plug-in are written with: the public part of this package, and no other.
+
+A plug-in's `commands` module may import from here; the names below keep their meaning within a version. Data goes to
+stdout (`write`, `write_table`, `context.emit`), words to stderr (`context.say`); a command returns an `Exit`.
+"""
+
+from stateward.cli.context import CliContext, Command, Group, pass_context
+from stateward.cli.evaluate import evaluate
+from stateward.cli.exit_codes import Exit
+from stateward.cli.output import cut, plural, write, write_lines, write_table
+
+__all__ = [
+    "CliContext",
+    "Command",
+    "Exit",
+    "Group",
+    "cut",
+    "evaluate",
+    "pass_context",
+    "plural",
+    "write",
+    "write_lines",
+    "write_table",
+]

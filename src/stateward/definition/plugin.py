@@ -1,0 +1,370 @@
+"""The plug-in protocol: all that a pipeline package gives to Stateward, as one frozen value.
+
+    PLUGIN = Plugin(
+        name="receipts",
+        package=__name__,
+        machines=("machine.yaml",),
+        runners=("receipts.runners",),
+        options="receipts.options:ReceiptOptions",
+        source_types=(SourceType(name="receipt", machine="receipts", title="Receipt"),),
+        detect="receipts.detection:detect",
+    )
+
+A plug-in is found by an entry point of the group `stateward.pipelines`, or because the setting `pipelines` names its
+module or file. Only `name` is required: a plug-in may bring state machines of its own, or only source types for the
+machine of another. Whatever takes long to import is named as "module:attribute" and imported when it is first used, so
+that `stateward --help` never waits for it. Nothing here runs anything or knows who calls.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from stateward.core.machine import Machine
+from stateward.core.model import Fields, Json, Micros, Record
+from stateward.definition.display import ItemView, RecordView, SearchableText
+
+if TYPE_CHECKING:
+    from stateward.definition.section import (
+        Section,  # with YAML, which help texts need not wait for
+    )
+
+ENTRY_POINTS = "stateward.pipelines"
+# The source type of a document whose content decides what it is.
+AUTO = "auto"
+# Enough to tell every format apart by its beginning, and one read.
+HEAD_BYTES = 64 * 1024
+
+T = TypeVar("T")
+O_co = TypeVar("O_co", bound="Section", covariant=True)
+Reference: TypeAlias = str
+"""An object by name, "package.module:attribute", imported when it is first used."""
+
+
+# Documents
+
+
+class SourceType(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of document that a state machine takes.
+
+    Several plug-ins may offer source types of one machine: `runners` (stage to runner) then names the code that handles
+    a document of this type where it is not that of the machine itself, and `network` the stages of it that may open
+    connections. `format` is what `detect` must say of the content; "" accepts whatever the plug-in reads.
+    """
+
+    name: str
+    machine: str
+    title: str = ""
+    doc: str = ""
+    format: str = ""
+    suffixes: tuple[str, ...] = ()
+    runners: dict[str, str] = {}
+    network: tuple[str, ...] = ()
+
+
+class Content(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that has just arrived, for `detect` to look at. `name` is what its sender calls it."""
+
+    path: Path
+    head: bytes
+    name: str = ""
+
+    @classmethod
+    def of(cls, path: Path, *, name: str = "") -> "Content":
+        """The content of a file."""
+        with path.open("rb") as file:
+            return cls(path=path, head=file.read(HEAD_BYTES), name=name)
+
+
+class Detected(msgspec.Struct, frozen=True, kw_only=True):
+    """What a document is by its content. The highest `confidence` (0 to 100) of all plug-ins is believed."""
+
+    source_type: str
+    format: str = ""
+    confidence: int = 50
+
+
+Detect: TypeAlias = Callable[[Content], Detected | None]
+"""What a document is; None if it is nothing of this plug-in's.
+
+It runs in the process that takes documents in, before any limit holds: it may look at bytes and at the directory of an
+archive, but must not inflate, parse or trust anything. It raises a `StageFailure` for what it knows and cannot read.
+"""
+
+
+# Settings
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """What a service lends to its plug-ins."""
+
+    clock: Callable[[], Micros]
+    warn: Callable[[str], object]
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """A reviewer's values: the items as they would be, and the names of the fields that were corrected."""
+
+    record: Record
+    items: Sequence[Fields]
+    fields: Sequence[str]
+
+
+class Corrected(msgspec.Struct, frozen=True, kw_only=True):
+    """The items as they are kept, and what is wrong with them: (field, sentence). Faults refuse the correction."""
+
+    items: Sequence[Fields]
+    faults: Sequence[tuple[str, str]] = ()
+
+
+class ConfiguredPlugin(Generic[O_co]):
+    """A plug-in under the settings of one service: override what depends on the options.
+
+    It is made when it is first needed. What raises a `DeclarationError` in its constructor, such as a file of rules
+    that cannot be read, is refused when the service starts.
+    """
+
+    def __init__(self, options: O_co, host: Host) -> None:
+        self.options = options
+        self.host = host
+
+    def job_options(self, runner: str) -> Fields:
+        """What reaches the jobs of a runner as `job.options`, asked anew for every job: no secret that it can spare."""
+        options: Fields = msgspec.to_builtins(self.options)
+        return options
+
+    def offline_runners(self) -> Collection[str]:
+        """Runners that may open no connection under these settings, although their stage may."""
+        return ()
+
+    def source_types(self) -> Iterable[SourceType]:
+        """Source types that the settings add to those of the plug-in."""
+        return ()
+
+    def check_correction(self, correction: Correction) -> Corrected:
+        """A reviewer's values in canonical form, or what is wrong with them."""
+        return Corrected(items=correction.items)
+
+
+# Samples and evaluation
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that ships with the plug-in; `file` is its path below the package, or a pattern like `samples/*`.
+
+    A file that several samples name is taken as the first of them says.
+    """
+
+    file: str
+    machine: str
+    labels: dict[str, str] = {}
+
+
+class DemoApp(Protocol):
+    """What a demonstration may do besides submitting its samples."""
+
+    def record_of(self, file: str) -> Record:
+        """The record of a sample, as it is now."""
+
+    def retry(self, file: str, *, reason: str) -> Record:
+        """Have a failed sample tried again, and wait for it."""
+
+
+class Demonstration(msgspec.Struct, frozen=True, kw_only=True):
+    """What `stateward demo` shows of a plug-in.
+
+    `options` are laid over the plug-in's section of the settings; `{data}` in a text is the demo's own folder. `then`
+    continues the story when the samples were processed; it gives the sentences to tell.
+    """
+
+    samples: tuple[Sample, ...] = ()
+    options: dict[str, Json] = {}
+    then: "Callable[[DemoApp, Path], Iterable[str]] | Reference | None" = None
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of a report."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    title: str = ""
+
+
+class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be evaluated: a folder of documents with their truth, or a file that the plug-in understands."""
+
+    path: Path
+    parameters: Mapping[str, str]
+    clock: Callable[[], Micros]
+    cpu_s: Callable[[], float]
+    progress: Callable[[str], object]
+    configured: Callable[[], Any]
+    """The plug-in under the settings that hold (`ConfiguredPlugin`)."""
+    artifact_path: Callable[[str], Path]
+    """Where the document with this SHA-256 lies in the data folder; an `ArtifactError` if it is not there."""
+
+
+class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How well documents were read: a document for programs, tables and sentences for people."""
+
+    document: Mapping[str, object]
+    tables: tuple[Table, ...] = ()
+    sentences: tuple[str, ...] = ()
+    is_well: bool = True
+    """Whether the command ends with 0: nothing is wrong that would go unnoticed."""
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """`stateward eval NAME PATH`. `doc` is its help; `parameters` are further options, each with its help."""
+
+    run: Callable[[EvaluationRequest], EvaluationReport] | Reference
+    doc: str
+    parameters: dict[str, str] = {}
+
+
+# Interfaces
+
+
+class Export(msgspec.Struct, frozen=True, kw_only=True):
+    """A further format of a stage's items, such as one that other programs import: `stateward items --format`."""
+
+    name: str
+    machine: str
+    stage: str
+    lines: Callable[[Iterable[Fields]], Iterator[str]] | Reference
+    doc: str = ""
+    media_type: str = "text/plain"
+
+
+class Resource(msgspec.Struct, frozen=True, kw_only=True):
+    """A path of the HTTP API at which the records of one state machine have names of their own.
+
+    It answers exactly as `/records` does, with `id_field` instead of `id`, the exposed `fields` at the top level (what
+    else the machine exposes stands under `further`), and `machine` left out. `noun` and `plural` name operations and
+    summaries: `getUpload`, "List uploads".
+    """
+
+    path: str
+    machine: str
+    noun: str
+    id_field: str
+    fields: tuple[str, ...]
+    plural: str = ""
+    required: tuple[str, ...] = ("file",)
+
+    @property
+    def nouns(self) -> str:
+        """Several of them."""
+        return self.plural or f"{self.noun}s"
+
+
+class PluginCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command of the plug-in: `stateward NAME`. `target` is a click command, imported when it is called."""
+
+    name: str
+    doc: str
+    target: Reference
+    is_hidden: bool = False
+
+
+class FlowInput(msgspec.Struct, frozen=True, kw_only=True):
+    """One more input of a generated Windmill flow, and the key under which it is sent with the document."""
+
+    name: str
+    key: str
+    doc: str
+
+
+class Flow(msgspec.Struct, frozen=True, kw_only=True):
+    """How a Windmill flow calls the steps of a machine: below `path`, the document under `document_key`."""
+
+    machine: str
+    path: str
+    document_key: str
+    inputs: tuple[FlowInput, ...] = ()
+
+
+class Plugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A pipeline package.
+
+    `name` is also its section in the settings and what `stateward eval` and `stateward demo --only` call it. `package`
+    is where its files are: those of `machines` (YAML), `profiles` and samples are relative to it. What is exposed at
+    which status is part of each state machine.
+    """
+
+    name: str
+    package: str = ""
+    doc: str = ""
+
+    machines: tuple[Machine | str, ...] = ()
+    """State machines: values, YAML files of the package, or references."""
+    runners: tuple[str, ...] = ()
+    """Modules that register the runners when they are imported, here and in child processes."""
+
+    options: "type[Section] | Reference | None" = None
+    """The section of the settings (a `Section`): typed, with defaults and descriptions."""
+    configured: type[ConfiguredPlugin[Any]] | Reference | None = None
+    profiles: str = ""
+    """A folder with `personal.yaml`, `business.yaml` and `enterprise.yaml`: what each profile says to its machines."""
+
+    source_types: tuple[SourceType, ...] = ()
+    detect: Detect | Reference | None = None
+    default_machine: str = ""
+    """The machine of documents that are submitted without naming one."""
+
+    records: tuple[RecordView, ...] = ()
+    items: tuple[ItemView, ...] = ()
+    searchable: tuple[SearchableText, ...] = ()
+    exports: tuple[Export, ...] = ()
+
+    demo: Demonstration = Demonstration()
+    evaluation: Evaluation | None = None
+
+    resources: tuple[Resource, ...] = ()
+    routes: Reference = ""
+    """A list of route handlers for the HTTP API."""
+    commands: tuple[PluginCommand, ...] = ()
+    flows: tuple[Flow, ...] = ()
+
+    def __hash__(self) -> int:
+        """By name: the rest may hold mappings."""
+        return hash(self.name)
+
+
+def item_view(
+    plugins: Iterable[Plugin], machine: str, stage: str, source_type: Json = None
+) -> ItemView | None:
+    """How the items of a stage are shown; a view for the source type goes before one for all."""
+    views = [
+        view
+        for plugin in plugins
+        for view in plugin.items
+        if (view.machine, view.stage) == (machine, stage)
+        and (not view.source_types or source_type in view.source_types)
+    ]
+    return max(views, key=lambda view: bool(view.source_types), default=None)
+
+
+class ProvidesPlugin(Protocol):
+    """An object that has a plug-in to offer, such as a `Pipeline`."""
+
+    @property
+    def plugin(self) -> Plugin: ...
+
+
+@lru_cache(maxsize=1024)
+def _imported(reference: str) -> object:
+    module, colon, path = reference.partition(":")
+    found: object = import_module(module)
+    for name in path.split(".") if colon else ():
+        found = getattr(found, name)
+    return found
+
+
+def resolve(value: T | Reference) -> T:
+    """The object itself, imported if it was given by name."""
+    return _imported(value) if isinstance(value, str) else value  # type: ignore[return-value]

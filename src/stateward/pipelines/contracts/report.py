@@ -1,0 +1,160 @@
+"""`stateward eval contracts`: an evaluation by ground truth, or by people's decisions, as tables and a document."""
+
+from pathlib import Path
+
+import msgspec
+
+from stateward.core.errors import InvalidRequest
+from stateward.definition.plugin import EvaluationReport, EvaluationRequest, Table
+from stateward.pipelines.contracts.decisions import measure_decisions, read_decisions
+from stateward.pipelines.contracts.evaluate import Evaluation, Judged, Score, evaluate
+from stateward.pipelines.contracts.rules import load
+
+SHOWN_MAX = 40
+FIELD_COLUMNS = (
+    "field", "true", "found", "right", "precision", "recall", "F1", "sure", "sure and right",
+)  # fmt: skip
+
+
+def evaluation(request: EvaluationRequest) -> EvaluationReport:
+    """How well the contracts of a folder are read, or those that people decided."""
+    if request.path.is_file():
+        return decisions(request)
+    if not request.path.is_dir():
+        raise InvalidRequest(
+            f"{request.path} is no folder of contracts and no file of decisions; name one of the two"
+        )
+    folder = request.parameters.get("rules")
+    result = evaluate(
+        request.path,
+        rules=load(None if folder is None else Path(folder)),
+        cpu_s=request.cpu_s,
+        tell=request.progress,
+    )
+    return report(result, is_well=not result.wrongly_accepted)
+
+
+def decisions(request: EvaluationRequest) -> EvaluationReport:
+    """How well the extractor of the settings reads the documents that people decided.
+
+    It is well in any case: what people corrected is what the extractor had wrong.
+    """
+    configured = request.configured()
+    return report(
+        measure_decisions(
+            read_decisions(request.path),
+            path_of=request.artifact_path,
+            rules=configured.rules,
+            extract=configured.extract_terms,
+            cpu_s=request.cpu_s,
+            tell=request.progress,
+        )
+    )
+
+
+def report(result: Evaluation, *, is_well: bool = True) -> EvaluationReport:
+    """An evaluation for people and programs."""
+    rows = [
+        (f"{vertical}.{name}", score)
+        for vertical, fields in sorted(result.fields.items())
+        for name, score in fields.items()
+    ]
+    rows.append(("total", result.total()))
+    bands = list(result.total().bands)
+    ends = [f"{at}-{nxt - 1}" for at, nxt in zip(bands, [*bands[1:], 101], strict=True)]
+    return EvaluationReport(
+        document=_document(result),
+        tables=(
+            Table(columns=FIELD_COLUMNS, rows=tuple(_field_row(*row) for row in rows)),
+            Table(
+                title="right of those found, by confidence:",
+                columns=("field", *ends),
+                rows=tuple(_band_row(*row) for row in rows),
+            ),
+        ),
+        sentences=tuple(_sentences(result)),
+        is_well=is_well,
+    )
+
+
+def _document(result: Evaluation) -> dict[str, object]:
+    return {
+        "total": _score_document(result.total()),
+        "fields": {
+            vertical: {name: _score_document(score) for name, score in fields.items()}
+            for vertical, fields in sorted(result.fields.items())
+        },
+        "contracts": [msgspec.to_builtins(one) for one in result.judged],
+        "accepted": len(result.accepted),
+        "accepted_right": len(result.accepted) - len(result.wrongly_accepted),
+        "cpu_ms": _mean([one.cpu_ms for one in result.judged]),
+        "no_truth": list(result.no_truth),
+        "unknown_fields": list(result.unknown_fields),
+    }
+
+
+def _score_document(score: Score) -> dict[str, object]:
+    return {
+        "true": score.true,
+        "found": score.found,
+        "right": score.right,
+        "precision": round(score.precision, 4),
+        "recall": round(score.recall, 4),
+        "f1": round(score.f1, 4),
+        "calibration": [
+            {"from": at, "found": band.found, "right": band.right}
+            for at, band in score.bands.items()
+        ],
+    }
+
+
+def _field_row(name: str, score: Score) -> tuple[object, ...]:
+    sure = score.sure
+    share = f"{sure.right} ({sure.right / sure.found:.1%})" if sure.found else ""
+    return (
+        name,
+        score.true,
+        score.found,
+        score.right,
+        f"{score.precision:.3f}",
+        f"{score.recall:.3f}",
+        f"{score.f1:.3f}",
+        sure.found,
+        share,
+    )
+
+
+def _band_row(name: str, score: Score) -> tuple[object, ...]:
+    bands = score.bands.values()
+    return (name, *(f"{each.right}/{each.found}" if each.found else "" for each in bands))
+
+
+def _sentences(result: Evaluation) -> list[str]:
+    wrong = [one for one in result.judged if not one.is_right][:SHOWN_MAX]
+    accepted, missed = len(result.accepted), len(result.wrongly_accepted)
+    whole = sum(one.is_right for one in result.judged)
+    times = [one.cpu_ms for one in result.judged]
+    sentences = [
+        *map(_miss, wrong),
+        f"{whole} of {len(result.judged)} contracts are wholly right",
+        f"{accepted} would be accepted without a person, {accepted - missed} of them wholly right",
+        f"{_mean(times):.0f} ms of CPU a contract, at most {max(times, default=0):.0f}",
+    ]
+    if result.no_truth:
+        sentences.append(f"{len(result.no_truth)} files have no truth to compare with")
+    if result.unknown_fields:
+        sentences.append(f"the rules know no such fields: {', '.join(result.unknown_fields)}")
+    return sentences
+
+
+def _miss(one: Judged) -> str:
+    if one.code:
+        return f"{one.file}: could not be read: {one.code}"
+    how = "accepted and wrong" if one.is_accepted else "not wholly right, goes to a person"
+    miss = one.misses[0]
+    found, expected = ", ".join(miss.found) or "nothing", ", ".join(miss.expected) or "nothing"
+    return f"{one.file}: {how}; {miss.field} is {found}, not {expected}"
+
+
+def _mean(numbers: list[float]) -> float:
+    return round(sum(numbers) / len(numbers), 1) if numbers else 0.0

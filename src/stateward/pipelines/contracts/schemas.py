@@ -1,0 +1,82 @@
+"""The documents of `/workflows`. They are written as their clients write: camelCase."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from stateward.core.model import Fields
+from stateward.schemas import (
+    Corrected,
+    Count,
+    Document,
+    Notes,
+    Request,
+    Sequencing,
+    Time,
+)
+
+
+class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
+    """A contract to take in, as JSON."""
+
+    pdf_base64: Annotated[
+        str, Meta(min_length=1, description="The document (PDF, DOCX or text) in base64.")
+    ] = msgspec.field(name="pdfBase64")
+    vertical_slug: Annotated[
+        Annotated[str, Meta(max_length=40)] | None,
+        Meta(description="Its vertical, such as `energy`; if null it is found out."),
+    ] = None
+    filename: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class WorkflowReview(Request, frozen=True, kw_only=True, rename="camel"):
+    """A person's answer, as whoever drives the workflow brings it."""
+
+    action: Literal["approve", "correct", "reject", "timeout"]
+    corrected_data: Corrected = msgspec.field(default_factory=dict)
+    notes: Notes = None
+    reviewer: Annotated[
+        Annotated[str, Meta(max_length=200)] | None, Meta(description="Who decided it.")
+    ] = None
+
+
+class WorkflowError(Document, frozen=True, kw_only=True, rename="camel"):
+    """Why the last step failed."""
+
+    code: str
+    message: str | None
+    failed_at_step: str | None
+
+
+class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
+    """A contract on its way, and what whoever drives it needs to know."""
+
+    workflow_id: str
+    status: str
+    version: Count
+    sequencing: Sequencing
+    needs_review: bool
+    review_task_id: str | None
+    review_deadline: Time | None
+    final_confidence: int | None
+    vertical: str | None
+    provider: str | None
+    retryable: Annotated[bool, Meta(description="Whether the same call may cure its failure.")]
+    retry_count: Count
+    error: WorkflowError | None
+    next_calls: Annotated[
+        list[str], Meta(description="What may be called now; the last call again changes nothing.")
+    ]
+    fields: Annotated[
+        list[Fields], Meta(description="What was found, as it stands after a correction.")
+    ]
+    problems: Annotated[list[Fields], Meta(description="What the checks say of each field.")]
+    comparison: Annotated[
+        Fields | None, Meta(description="The ranked offers and what was assumed; null until then.")
+    ]
+    filename: str | None
+    document: Annotated[str | None, Meta(description="The SHA-256 of the document.")]
+    replaces: str | None
+    created_at: Time
+    updated_at: Time

@@ -1,0 +1,30 @@
+"""Which format a file has, by its content, before it is accepted. It never inflates or parses anything."""
+
+from pathlib import Path
+
+from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.statements.sniff import sniff
+from stateward.pipelines.statements.source import Bounds, Hints, Source
+
+# By format. A table of any kind may be a statement, so that a pipeline that knows its tables better is believed first.
+SOURCE_TYPES = {
+    "pdf": "bank_pdf", "csv": "bank_csv", "sheet": "bank_xlsx", "ofx": "bank_ofx", "qif": "bank_qif",
+    "mt940": "bank_mt940", "camt": "bank_camt",
+}  # fmt: skip
+CONFIDENCES = {"pdf": 20, "csv": 20, "sheet": 20}
+OWN_FORMAT = 95  # only banks write these
+
+
+def detect(content: Content) -> Detected:
+    """A statement of some format; a refusal with its sentence if it is none that is read."""
+    found = format_of(content.path)
+    return Detected(
+        source_type=SOURCE_TYPES.get(found, "auto"),
+        format=found,
+        confidence=CONFIDENCES.get(found, OWN_FORMAT),
+    )
+
+
+def format_of(path: Path) -> str:
+    """The format by content, as `sniff` names it; a refusal with its reason if it is none."""
+    return sniff(Source(path, Hints(), Bounds()), is_inflating=False)

@@ -1,0 +1,107 @@
+"""What the routes of a plug-in are written with: the public part of this package, and no other.
+
+A plug-in's `routes` module may import from here; the names below keep their meaning within a version. A handler says in
+its `opt` who may call it and what it may answer (`described_as`), asks the App in a thread of the service
+(`service_of(request).quick.ask`, `.broad.ask` for what reads much, `.writer.ask` for what writes), and gives its answer
+with `reply(answered(document))`.
+"""
+
+from stateward.app import App
+from stateward.engine.coordinator import Submitted
+from stateward.engine.external_driver import Step, retried_step
+from stateward.engine.reviews import TIMEOUT, DecisionRequest
+from stateward.schemas import Ask, FieldFault
+from stateward.server.auth import (
+    Asked,
+    Caller,
+    caller_of,
+    expected_version,
+    once_of,
+    own_machine,
+    reply,
+    seen,
+    service_of,
+    trace_of,
+)
+from stateward.server.description import (
+    ACTING,
+    CHANGED,
+    LOOKED_AT,
+    PAGED,
+    SENDING,
+    SENT,
+    STEPPING,
+    described_as,
+    form_body,
+)
+from stateward.server.operations import LOOK_PAUSE_S, shown
+from stateward.server.parameters import (
+    CursorText,
+    IdempotencyKey,
+    IfMatch,
+    IfNoneMatch,
+    Limit,
+    QueryText,
+    Wait,
+)
+from stateward.server.problems import Refusal
+from stateward.server.service import Service
+from stateward.server.upload_stream import (
+    FORM,
+    Form,
+    UploadReceiver,
+    pieces,
+)
+from stateward.server.views import answered, etag, record_view, text_of
+from stateward.storage.idempotency import Answer, IdempotentRequest
+
+__all__ = [
+    "ACTING",
+    "CHANGED",
+    "FORM",
+    "LOOKED_AT",
+    "LOOK_PAUSE_S",
+    "PAGED",
+    "SENDING",
+    "SENT",
+    "STEPPING",
+    "TIMEOUT",
+    "Answer",
+    "App",
+    "Ask",
+    "Asked",
+    "Caller",
+    "CursorText",
+    "DecisionRequest",
+    "FieldFault",
+    "Form",
+    "IdempotencyKey",
+    "IdempotentRequest",
+    "IfMatch",
+    "IfNoneMatch",
+    "Limit",
+    "QueryText",
+    "Refusal",
+    "Service",
+    "Step",
+    "Submitted",
+    "UploadReceiver",
+    "Wait",
+    "answered",
+    "caller_of",
+    "described_as",
+    "etag",
+    "expected_version",
+    "form_body",
+    "once_of",
+    "own_machine",
+    "pieces",
+    "record_view",
+    "reply",
+    "retried_step",
+    "seen",
+    "service_of",
+    "shown",
+    "text_of",
+    "trace_of",
+]

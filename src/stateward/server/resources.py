@@ -1,0 +1,451 @@
+"""Records over HTTP: the routes of `/records`, and of every further path that a plug-in declares for its machine.
+
+`routes_of` makes the same routes for any `RecordRoutes`: submit, list, show, retry, cancel, history, items, logs. A
+`Resource` of a plug-in differs in its path, in the name of the id, and in that exposed fields stand at the top level;
+everything else is one code.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import Response, Router, get, post
+from litestar.params import Body, FromPath, QueryParameter
+from msgspec import UNSET, UnsetType
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.machine import Machine
+from stateward.core.model import Record
+from stateward.definition.plugin import Resource
+from stateward.engine.coordinator import Submitted
+from stateward.server import operations, views
+from stateward.server.auth import Asked, reply
+from stateward.server.description import (
+    ACTING,
+    CHANGED,
+    LOOKED_AT,
+    PAGED,
+    SENDING,
+    SENT,
+    described_as,
+    form_body,
+)
+from stateward.server.parameters import (
+    ROWS_DEFAULT,
+    CursorText,
+    IdempotencyKey,
+    IfMatch,
+    IfNoneMatch,
+    Limit,
+    QueryText,
+    SourceTypes,
+    Statuses,
+    Wait,
+)
+from stateward.server.problems import Refusal
+from stateward.server.views import record_view
+from stateward.storage.idempotency import Answer
+
+OnDuplicate = Annotated[
+    Literal["refuse", "return"],
+    QueryParameter(
+        name="on_duplicate",
+        description="What to say of bytes that are there already: 409, or with `return` 200.",
+        required=False,
+    ),
+]
+OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why it is asked for.")]
+KIND_CHARS_MAX = 100
+# What a resource does not repeat of a record: its machine is its path, and labels are told one by one.
+_LEFT_OUT = ("id", "machine", "disclosed", "labels", "replaces")
+_LABELS = {"source_type": str | None, "filename": str | None, "size": schemas.Count | None}
+
+
+class RecordRoutes(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs between the paths at which records are reached. `machine` None is any, which `pipeline` names."""
+
+    path: str
+    machine: str | None
+    id_field: str
+    noun: str
+    nouns: str
+    required: tuple[str, ...]
+    record: type[Any]
+    page: type[Any]
+    opened: type[Any]
+    view: Callable[[App, Record], Any]
+    opened_view: Callable[[App, Submitted], Any]
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def one(self) -> str:
+        """`a record`, `an upload`."""
+        return f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}"
+
+    def operation(self, verb: str, *, what: str = "", is_list: bool = False) -> str:
+        """The name of an operation: `getUploadItems`, `listRecords`."""
+        name = self.nouns if is_list else self.noun
+        return f"{verb}{name.title().replace(' ', '')}{what}"
+
+
+def any_record() -> RecordRoutes:
+    """`/records`: those of every machine."""
+
+    def opened(app: App, submitted: Submitted) -> schemas.RecordOpened:
+        record = record_view(app, submitted.record)
+        return schemas.RecordOpened(record=record, is_duplicate=submitted.is_duplicate)
+
+    return RecordRoutes(
+        path="/records",
+        machine=None,
+        id_field="record_id",
+        noun="record",
+        nouns="records",
+        required=("file", "pipeline"),
+        record=schemas.Record,
+        page=schemas.RecordPage,
+        opened=schemas.RecordOpened,
+        view=record_view,
+        opened_view=opened,
+    )
+
+
+def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
+    """The records of one machine, at the path and by the names that a plug-in declares for them."""
+    name = resource.noun.title().replace(" ", "")
+    due = [each for each in resource.fields if machine.expose.get(each) == machine.initial]
+    exposed = [(each, _exposed_type(each) | UnsetType, UNSET) for each in resource.fields]
+    further = Annotated[
+        dict[str, Any] | UnsetType,
+        msgspec.Meta(description="What stages expose that were added to the machine since."),
+    ]
+    shared = [
+        (each.encode_name, each.type)
+        for each in msgspec.structs.fields(schemas.Record)
+        if each.name not in _LEFT_OUT
+    ]
+    place = [each for each, _ in shared].index("priority")
+    record = msgspec.defstruct(
+        name,
+        [
+            (resource.id_field, str),
+            *shared[:2],
+            *_LABELS.items(),
+            *shared[2:place],
+            *exposed,
+            ("further", further, UNSET),
+            *shared[place:],
+        ],
+        bases=(schemas.Document,),
+        frozen=True,
+        kw_only=True,
+        namespace={"__doc__": f"{machine.doc} What is not due at its status is absent."},
+    )
+    page = msgspec.defstruct(
+        f"{name}Page",
+        [("items", list[record]), ("next", str | None)],  # type: ignore[valid-type]
+        bases=(schemas.Document,),
+        frozen=True,
+        kw_only=True,
+        namespace={"__doc__": f"Some {resource.nouns}, newest first; `next` leads on, or is null."},
+    )
+    opened = msgspec.defstruct(
+        f"{name}Submitted",
+        [
+            (resource.id_field, str),
+            ("status", str),
+            ("version", schemas.Count),
+            *((each, _exposed_type(each)) for each in due),
+            ("is_duplicate", bool),
+        ],
+        bases=(schemas.Document,),
+        frozen=True,
+        kw_only=True,
+        namespace={
+            "__doc__": "What became of a document that was sent: its record, which may have been there."
+        },
+    )
+
+    def view(app: App, found: Record) -> msgspec.Struct:
+        told = msgspec.structs.asdict(record_view(app, found))
+        fields = {
+            each: told["disclosed"][each] for each in resource.fields if each in told["disclosed"]
+        }
+        rest = {each: value for each, value in told["disclosed"].items() if each not in fields}
+        size = found.labels.get("size")
+        return record(
+            **{resource.id_field: found.id},
+            **{each: told[each] for each, _ in shared},
+            source_type=views.text_of(found.labels.get("source_type")),
+            filename=views.text_of(found.labels.get("filename")),
+            size=size if isinstance(size, int) else None,
+            **fields,
+            further=rest or UNSET,
+        )
+
+    def opened_view(app: App, submitted: Submitted) -> msgspec.Struct:
+        found = submitted.record
+        return opened(
+            **{resource.id_field: found.id},
+            status=found.status,
+            version=found.version,
+            **{each: found.fields.get(each) for each in due},
+            is_duplicate=submitted.is_duplicate,
+        )
+
+    return RecordRoutes(
+        path=resource.path,
+        machine=resource.machine,
+        id_field=resource.id_field,
+        noun=resource.noun,
+        nouns=resource.nouns,
+        required=resource.required,
+        record=record,
+        page=page,
+        opened=opened,
+        view=view,
+        opened_view=opened_view,
+        kinds=tuple(stage.produces for stage in machine.stages if stage.produces is not None),
+    )
+
+
+def _exposed_type(name: str) -> Any:  # noqa: ANN401 - a type
+    return schemas.Count | None if name.endswith("_count") else str | None
+
+
+def routes_of(at: RecordRoutes) -> Router:
+    """The routes of one path."""
+    handlers = [*_submitting(at), *_looking(at), *_acting(at)]
+    return Router(path=at.path, route_handlers=handlers, tags=[at.nouns])
+
+
+def _id(at: RecordRoutes, request: Asked) -> str:
+    # The name of the parameter is that of the resource, so it cannot be the name of an argument.
+    return str(request.path_params[at.id_field])
+
+
+def _one(at: RecordRoutes, below: str = "") -> str:
+    return f"/{{{at.id_field}:str}}{below}"
+
+
+def _answering(handler: Any, document: type[Any]) -> Any:  # noqa: ANN401 - a function, with its type
+    """A handler that says in its signature which document it answers with, for the OpenAPI document."""
+    handler.__annotations__["return"] = Response[document]  # type: ignore[valid-type]
+    return handler
+
+
+def _submitting(at: RecordRoutes) -> list[Any]:
+    async def create(
+        request: Asked, key: IdempotencyKey = None, on_duplicate: OnDuplicate = "refuse"
+    ) -> Response[Any]:
+        """Store a document and create its record. What it is, its content says, not its name."""
+
+        def answer(app: App, opened: Submitted) -> Answer:
+            record, is_duplicate = opened.record, opened.is_duplicate
+            location = f"{at.path}/{record.id}"
+            if is_duplicate and on_duplicate == "refuse":
+                return Refusal(
+                    "duplicate",
+                    f"the same bytes are here already, as {record.id}",
+                    headers={"Location": location},
+                    **{at.id_field: record.id},
+                ).answer()
+            headers = {"Location": location, "ETag": views.etag(record.version)}
+            status = 200 if is_duplicate else 201
+            return views.answered(at.opened_view(app, opened), status=status, headers=headers)
+
+        return reply(
+            await operations.submitted(
+                request, machine=at.machine or "", required=at.required, key=key, answer=answer
+            )
+        )
+
+    return [
+        post(
+            "/",
+            opt=described_as(
+                "submit",
+                problems=SENDING,
+                headers={"201": SENT, "200": SENT},
+                body=form_body(at.required),
+            ),
+            status_code=201,
+            request_max_body_size=None,
+            operation_id=at.operation("create"),
+            summary=f"Submit {at.one}" if at.machine else "Submit a document to any machine",
+        )(_answering(create, at.opened))
+    ]
+
+
+def _looking(at: RecordRoutes) -> list[Any]:
+    async def list_(
+        request: Asked,
+        q: QueryText = None,
+        status: Statuses = None,
+        source_type: SourceTypes = None,
+        cursor: CursorText = None,
+        limit: Limit = ROWS_DEFAULT,
+    ) -> Response[Any]:
+        """Those that match, newest first."""
+        text = operations.query_text(q=q, status=status, source_type=source_type)
+        return reply(
+            await operations.listed(
+                request,
+                text,
+                view=at.view,
+                page=at.page,
+                machine=at.machine,
+                cursor=cursor,
+                limit=limit,
+            )
+        )
+
+    async def show(request: Asked, wait: Wait = None, known: IfNoneMatch = None) -> Response[Any]:
+        """Where it is. Fields appear when its status makes them due."""
+        return reply(
+            await operations.shown(
+                request,
+                _id(at, request),
+                view=at.view,
+                machine=at.machine,
+                wait=wait,
+                if_none_match=known,
+            )
+        )
+
+    async def history(
+        request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
+    ) -> Response[schemas.History]:
+        """Every change of status, oldest first, with who, why and its hash."""
+        return reply(
+            await operations.history(
+                request, _id(at, request), machine=at.machine, cursor=cursor, limit=limit
+            )
+        )
+
+    async def items(
+        request: Asked,
+        kind: Any = None,  # noqa: ANN401 - which kinds there are, the machine says; see below
+        cursor: CursorText = None,
+        limit: Limit = ROWS_DEFAULT,
+    ) -> Response[schemas.ItemPage]:
+        """Rows in their order. A page never mixes two attempts."""
+        return reply(
+            await operations.items(
+                request, _id(at, request), machine=at.machine, kind=kind, cursor=cursor, limit=limit
+            )
+        )
+
+    items.__annotations__["kind"] = _kind_parameter(at)
+
+    async def log(request: Asked, stage: FromPath[str]) -> Response[schemas.StageLog]:
+        """Every attempt at a stage with its log; `upload` is how the document came in."""
+        return reply(
+            await operations.stage_log(request, _id(at, request), stage, machine=at.machine)
+        )
+
+    paged = {"200": PAGED}
+    unknown = ("not-found", "unknown-value")
+    return [
+        get(
+            "/",
+            opt=described_as("read", headers=paged),
+            operation_id=at.operation("list", is_list=True),
+            summary=f"List {at.nouns}",
+        )(_answering(list_, at.page)),
+        get(
+            _one(at),
+            opt=described_as(
+                "read", problems=("not-found",), headers={"200": LOOKED_AT, "304": LOOKED_AT}
+            ),
+            operation_id=at.operation("get"),
+            summary=f"Look at {at.one}",
+        )(_answering(show, at.record)),
+        get(
+            _one(at, "/history"),
+            opt=described_as("read", problems=("not-found",), headers=paged),
+            operation_id=at.operation("get", what="History"),
+            summary=f"What happened to {at.one}",
+        )(history),
+        get(
+            _one(at, "/items"),
+            opt=described_as("read", problems=unknown, headers=paged),
+            operation_id=at.operation("get", what="Items"),
+            summary=f"What stages made of {at.one}",
+        )(items),
+        get(
+            _one(at, "/logs/{stage:str}"),
+            opt=described_as("read", problems=unknown),
+            operation_id=at.operation("get", what="Log"),
+            summary="What was written while a stage ran",
+        )(log),
+    ]
+
+
+def _kind_parameter(at: RecordRoutes) -> Any:  # noqa: ANN401 - a type
+    """The kinds of items that a machine produces; where it may be any machine, any word."""
+    described = (
+        "Which rows, as a stage of the machine produces them; otherwise the last that were made."
+    )
+    if not at.kinds:
+        parameter = QueryParameter(
+            name="kind", max_length=KIND_CHARS_MAX, description=described, required=False
+        )
+        return Annotated[str | None, parameter]
+    parameter = QueryParameter(name="kind", description=described, required=False)
+    return Annotated[Literal[at.kinds] | None, parameter]
+
+
+def _acting(at: RecordRoutes) -> list[Any]:
+    async def act(
+        request: Asked,
+        verb: Literal["retry", "cancel"],
+        data: schemas.Ask | None,
+        key: str | None,
+        if_match: str | None,
+    ) -> Response[Any]:
+        return reply(
+            await operations.acted(
+                request,
+                verb,
+                _id(at, request),
+                view=at.view,
+                machine=at.machine,
+                ask=data,
+                if_match=if_match,
+                key=key,
+            )
+        )
+
+    async def retry(
+        request: Asked,
+        data: OptionalAsk = None,
+        key: IdempotencyKey = None,
+        if_match: IfMatch = None,
+    ) -> Response[Any]:
+        """Resume at the step that failed."""
+        return await act(request, "retry", data, key, if_match)
+
+    async def cancel(
+        request: Asked,
+        data: OptionalAsk = None,
+        key: IdempotencyKey = None,
+        if_match: IfMatch = None,
+    ) -> Response[Any]:
+        """It is then failed, with the code CANCELLED, where its machine has that move."""
+        return await act(request, "cancel", data, key, if_match)
+
+    def route(verb: str, summary: str, handler: Any) -> Any:  # noqa: ANN401 - handlers
+        return post(
+            _one(at, f"/{verb}"),
+            opt=described_as("act", problems=ACTING, headers={"200": CHANGED}),
+            status_code=200,
+            operation_id=at.operation(verb),
+            summary=summary,
+        )(_answering(handler, at.record))
+
+    return [
+        route("retry", f"Try a failed {at.noun} again", retry),
+        route("cancel", f"Stop {at.one} where it is", cancel),
+    ]
