@@ -8,7 +8,7 @@ Answer = TypeVar("Answer")
 
 POLL_S = 0.01
 # A machine that is busy with other things may need many times what a quiet one needs.
-WAIT_S_MAX = 60.0
+WAIT_S_MAX = 120.0
 
 
 def wait_until(condition: Callable[[], Answer], *, timeout_s: float = WAIT_S_MAX) -> Answer:

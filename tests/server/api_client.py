@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.server.http_server import Server
+from stateward.server.service import Service
 from stateward.settings import Settings
+from tests.waiting import WAIT_S_MAX, wait_until
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n2026-01-03;-3,00;Bread\n"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
@@ -25,16 +27,29 @@ def statement(number: int) -> bytes:
 class ApiClient:
     """One service, and a client of it."""
 
-    def __init__(self, url: str, app: App, key: str | None = None) -> None:
+    def __init__(
+        self, url: str, app: App, key: str | None = None, *, service: Service | None = None
+    ) -> None:
         self.url = url
         self.app = app
+        self._service = service
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        self.http = httpx2.Client(base_url=url, headers=headers, timeout=30)
+        self.http = httpx2.Client(base_url=url, headers=headers, timeout=WAIT_S_MAX)
         self._others: list[ApiClient] = []
 
     def close(self) -> None:
         for each in (self, *self._others):
             each.http.close()
+
+    @property
+    def service(self) -> Service:
+        """The service behind the address, to see what it is doing just now."""
+        assert self._service is not None
+        return self._service
+
+    def until_quiet(self) -> None:
+        """Wait until no request is under way; one may still be when its answer is here."""
+        wait_until(lambda: self.service.requests == 0)
 
     def get(self, path: str, **how: Any) -> httpx2.Response:  # noqa: ANN401 - httpx's own words
         return self.http.get(path, **how)
@@ -68,7 +83,7 @@ class ApiClient:
     def with_key(self, **how: Any) -> "ApiClient":  # noqa: ANN401 - the words of `new_key`
         """The same service, with a key of its own."""
         _, text = self.app.admin.new_key(how.pop("name", "anna"), **how)
-        self._others.append(ApiClient(self.url, self.app, text))
+        self._others.append(ApiClient(self.url, self.app, text, service=self._service))
         return self._others[-1]
 
 
@@ -85,7 +100,7 @@ def settings_at(folder: Path, *, store_url: str | None = None, **api: Any) -> Se
 def serving(settings: Settings) -> Iterator[ApiClient]:
     """A service as long as this lasts."""
     with Server(settings, open_app=lambda: App(settings)) as server, App(settings) as app:
-        api = ApiClient(server.url, app)
+        api = ApiClient(server.url, app, service=server.service)
         yield api
         api.close()
 

@@ -10,6 +10,7 @@ import httpx2
 import pytest
 
 from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
+from tests.waiting import WAIT_S_MAX
 
 
 @contextmanager
@@ -17,7 +18,9 @@ def stream(
     api: ApiClient, *, after: int | None = None, query: str = ""
 ) -> Iterator[Iterator[dict[str, object]]]:
     headers = {} if after is None else {"Last-Event-ID": str(after)}
-    with api.http.stream("GET", f"/events/stream{query}", headers=headers, timeout=10) as answer:
+    with api.http.stream(
+        "GET", f"/events/stream{query}", headers=headers, timeout=WAIT_S_MAX
+    ) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield events(answer.iter_lines())
@@ -98,7 +101,7 @@ def test_a_stream_ends_when_the_service_does(tmp_path: Path) -> None:
 
     def follow(url: str) -> None:
         with (
-            httpx2.Client(base_url=url, timeout=20) as http,
+            httpx2.Client(base_url=url, timeout=WAIT_S_MAX) as http,
             http.stream("GET", "/events/stream?after=0") as answer,
         ):
             for event in events(answer.iter_lines()):
@@ -109,8 +112,8 @@ def test_a_stream_ends_when_the_service_does(tmp_path: Path) -> None:
         api.sent()
         follower = threading.Thread(target=follow, args=(api.url,))
         follower.start()
-        assert began.wait(10)
-    follower.join(10)
+        assert began.wait(WAIT_S_MAX)
+    follower.join(WAIT_S_MAX)
 
     assert not follower.is_alive()
     assert len(seen) == 1

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.server.api_client import PDF, PNG, STATEMENT, ApiClient, problem, serving, settings_at
+from tests.waiting import WAIT_S_MAX, wait_until
 
 ALWAYS = {
     "upload_id", "status", "version", "source_type", "filename", "size", "error_code", "error_message",
@@ -239,8 +240,9 @@ def test_a_client_that_goes_away_leaves_nothing(api: ApiClient) -> None:
     )
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(head.encode() + b"x" * 2_000_000)
+        wait_until(lambda: left_behind(api))
 
-    until_true(lambda: left_behind(api) == [])
+    wait_until(lambda: left_behind(api) == [])
     assert api.get("/uploads").json()["items"] == []
 
 
@@ -251,7 +253,7 @@ def test_silence_in_the_middle_of_a_document_is_not_waited_for(tmp_path: Path) -
             f"POST /uploads HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n"
             "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
         )
-        with socket.create_connection((host, int(port)), timeout=10) as connection:
+        with socket.create_connection((host, int(port)), timeout=WAIT_S_MAX) as connection:
             connection.sendall(head.encode())
             answer = b"".join(iter(lambda: connection.recv(65_536), b""))
 
@@ -277,13 +279,3 @@ def data(api: ApiClient) -> Path:
 def left_behind(api: ApiClient) -> list[str]:
     incoming = data(api) / "artifacts" / "incoming"
     return [each.name for each in incoming.iterdir()] if incoming.is_dir() else []
-
-
-def until_true(holds: object, *, within_s: float = 10.0) -> None:
-    import time
-
-    assert callable(holds)
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -17,6 +17,7 @@ from stateward.app import App
 from stateward.core.errors import InvalidRequest
 from stateward.server import make_app
 from stateward.server.auth import is_loopback
+from stateward.server.service import Service
 from stateward.settings import Settings
 
 BACKLOG = 2048
@@ -43,6 +44,7 @@ class Server:
         self._is_ready = Event()
         self._trouble: BaseException | None = None
         self._server: uvicorn.Server | None = None
+        self.service: Service | None = None  # once it listens
         self._thread = Thread(target=self._run, name="stateward-http", daemon=True)
 
     @property
@@ -93,6 +95,7 @@ class Server:
             ssl_keyfile=own.tls_key,
         )
         server = self._server = uvicorn.Server(config)
+        self.service = app.state.service
         async with (
             app.lifespan()
         ):  # here and not in uvicorn, so that what keeps it closed is raised
