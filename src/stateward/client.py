@@ -189,10 +189,35 @@ class Client:
         path = f"/records/{_part(record_id)}/history"
         return self._pages(path, {}, schemas.History, lambda page: page.items)
 
-    def items(self, record_id: str, *, kind: str | None = None) -> Iterator[Fields]:
-        """The rows that a stage produced."""
-        path = f"/records/{_part(record_id)}/items"
-        return self._pages(path, _params(kind=kind), schemas.ItemPage, lambda page: page.items)
+    def items(
+        self,
+        record_id: str,
+        *,
+        kind: str | None = None,
+        stage: str | None = None,
+        edition: int | None = None,
+    ) -> Iterator[Fields]:
+        """The items of a kind or of a stage; by default of the last stage that is done, in their newest edition."""
+        cursor = None
+        while True:
+            page = self.item_page(record_id, kind=kind, stage=stage, edition=edition, cursor=cursor)
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def item_page(
+        self,
+        record_id: str,
+        *,
+        kind: str | None = None,
+        stage: str | None = None,
+        edition: int | None = None,
+        cursor: str | None = None,
+    ) -> schemas.ItemPage:
+        """One page of items, with the stage that made them; `cursor` is the `next` of the page before."""
+        params = _params(kind=kind, stage=stage, edition=edition, cursor=cursor)
+        return self._get(f"/records/{_part(record_id)}/items", schemas.ItemPage, params=params)
 
     def log(self, record_id: str, stage: str) -> schemas.StageLog:
         """What was written while a stage ran."""
@@ -280,7 +305,7 @@ class Client:
         """Stop a record where it is; with a version, only if it is still that one."""
         return self._act(record_id, "cancel", reason, version, idempotency_key)
 
-    def prioritise(
+    def set_priority(
         self,
         record_id: str,
         priority: int,
@@ -364,7 +389,7 @@ class Client:
         """Take a review up: for a while nobody else may decide it."""
         return self._post(f"/reviews/{_part(record_id)}/claim", None, schemas.ReviewTask)
 
-    def release_review(self, record_id: str) -> schemas.ReviewTask:
+    def unclaim_review(self, record_id: str) -> schemas.ReviewTask:
         """Leave a review to others."""
         return self._post(f"/reviews/{_part(record_id)}/release", None, schemas.ReviewTask)
 

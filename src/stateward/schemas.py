@@ -53,6 +53,8 @@ class Problem(Document, frozen=True, kw_only=True):
     allowed: list[str] | UnsetType = UNSET
     expected: list[str] | UnsetType = UNSET
     found: str | UnsetType = UNSET
+    what: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
     limit: int | UnsetType = UNSET
     record_id: str | UnsetType = UNSET
     version: int | UnsetType = UNSET
@@ -71,7 +73,7 @@ class StatusMetadata(Document, frozen=True, kw_only=True):
 
 
 class Record(Document, frozen=True, kw_only=True):
-    """A document's place in a machine. `disclosed` holds the fields that are due at its status."""
+    """A document's place in a machine. `exposed` holds the fields that the machine shows at its status."""
 
     id: str
     machine: str
@@ -79,7 +81,8 @@ class Record(Document, frozen=True, kw_only=True):
     version: Count
     error_code: str | None
     error_message: str | None
-    disclosed: Fields
+    exposed: Fields
+    disclosed: Annotated[Fields, Meta(description="Deprecated: the former name of `exposed`.")]
     priority: Annotated[int, Meta(ge=1, le=10)]
     retry_count: Count
     max_retries: Count
@@ -117,8 +120,12 @@ class Transition(Document, frozen=True, kw_only=True):
     record_id: str
     machine: str
     machine_version: int
-    old_status: str | None
-    new_status: str
+    source: Annotated[str | None, Meta(description="The status before; null for the first.")] = (
+        msgspec.field(name="from")
+    )
+    target: Annotated[str, Meta(description="The status after.")] = msgspec.field(name="to")
+    old_status: Annotated[str | None, Meta(description="Deprecated: the former name of `from`.")]
+    new_status: Annotated[str, Meta(description="Deprecated: the former name of `to`.")]
     version: Count
     event_id: str
     at: Time

@@ -31,9 +31,9 @@ def test_a_statement_becomes_observations_and_then_canonicals(app: App, tmp_path
 
     ended = app.record(record.id)
     shown = app.records.view(ended)
-    assert shown["status"] == "normalized"
-    assert shown["observations_count"] == shown["canonicals_count"] == 2
-    assert shown["labels"] == {
+    assert shown.status == "normalized"
+    assert (shown.exposed["observations_count"], shown.exposed["canonicals_count"]) == (2, 2)
+    assert shown.labels == {
         "filename": "january.csv",
         "size": len(STATEMENT),
         "source_type": "bank_csv",
@@ -43,7 +43,8 @@ def test_a_statement_becomes_observations_and_then_canonicals(app: App, tmp_path
         "2026-01-03", "-3.00", "Bread roll", {"line": 3},
     )  # fmt: skip
     assert [
-        app.records.sentence(each).partition(": ")[2] for each in app.records.history(record.id)
+        app.records.transition_view(each).sentence.partition(": ")[2]
+        for each in app.records.history(record.id)
     ][2] == ("parsing → parsed (parse.completed, 2 observations)")
     assert app.admin.verify().is_sound
 
@@ -74,7 +75,7 @@ def test_a_statement_without_rows_is_kept_and_its_next_stage_skipped(app: App) -
 
     app.run_until_idle()
 
-    assert app.records.view(app.record(record.id))["rest"] == "skipped"
+    assert app.records.view(app.record(record.id)).rest == "skipped"
     assert app.records.explain(record.id).code == "skipped"
 
 

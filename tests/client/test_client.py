@@ -43,12 +43,12 @@ def test_a_document_goes_from_the_file_to_its_rows(
     assert again.record.id == sent.record.id
     assert (ended.status, ended.labels["client"], ended.priority) == ("normalized", "42", 9)
     assert ended.labels["filename"] == "january.csv"
-    assert ended.disclosed["canonicals_count"] == 2
+    assert ended.exposed["canonicals_count"] == 2
     assert [each["description"] for each in client.items(sent.record.id, kind="canonicals")] == [
         "Coffee",
         "Bread",
     ]
-    assert [each.new_status for each in client.history(sent.record.id)][-1] == "normalized"
+    assert [each.target for each in client.history(sent.record.id)][-1] == "normalized"
     assert client.log(sent.record.id, "parse").attempts[0].outcome == "done"
     assert client.explain(sent.record.id).code == "ended"
 
@@ -259,7 +259,7 @@ def test_a_contract_is_driven_step_by_step(tmp_path: Path) -> None:
         asked = client.step(taken.workflow_id, "extract")
         (task,) = client.pending_reviews()
         claimed = client.claim_review(task.review_task_id)
-        freed = client.release_review(task.review_task_id)
+        freed = client.unclaim_review(task.review_task_id)
         decided = client.review_workflow(taken.workflow_id, "approve", reviewer="Ada")
         ended = client.step(taken.workflow_id, "compare")
 

@@ -136,12 +136,16 @@ def test_actions_from_afar_are_done_and_kept_with_their_key(api: ApiClient) -> N
     assert (without.exit_code, "STATEWARD_KEY" in without.stderr) == (4, True)
 
 
-def test_what_needs_the_database_says_so(worked: ApiClient) -> None:
-    for args in (["verify"], ["key", "list"]):
-        done = far(worked, *args)
+@pytest.mark.parametrize(
+    "args", [["verify"], ["key", "list"], ["review", "export", "--gold", "-"], ["watch", "."]]
+)
+def test_what_needs_the_database_says_so_and_what_to_do(worked: ApiClient, args: list[str]) -> None:
+    done = far(worked, *args)
 
-        assert done.exit_code == 4
-        assert "works on the database itself" in done.stderr
+    command = " ".join(args[:2] if args[0] in ("key", "review") else args[:1])
+    assert done.exit_code == 4
+    assert f"{command} works on the database itself, not over HTTP" in done.stderr
+    assert "without --server" in done.stderr
 
 
 def test_a_server_that_is_not_there_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,4 +185,3 @@ def test_reviews_are_decided_from_afar_as_they_are_here(api: ApiClient) -> None:
     assert "monthly_rate" in wrong.stderr
     assert "decided it already" in again.stderr
     assert api.app.record(second.id).status == "rejected"
-    assert "run it there" in far(api, "review", "export", "--gold", "-").stderr

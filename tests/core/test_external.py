@@ -17,7 +17,6 @@ from stateward.core.view import (
     WaitContext,
     explain,
     sentence,
-    view,
 )
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
@@ -232,7 +231,7 @@ def test_why_it_is_held_is_explained() -> None:
     assert why.code == "held"
     assert "until stage parse is requested" in why.sentence
     assert "stateward" in why.advice
-    assert view(CONTRACT, story.record)["rest"] == HELD
+    assert rest_reason(story.record) == HELD
 
 
 def test_a_failure_that_waits_for_its_sequencer_says_so() -> None:

@@ -1,4 +1,4 @@
-"""What outsiders see of a record, and in one sentence why it is where it is."""
+"""A record in words: transitions as lines of a log, and why it is where it is."""
 
 import pytest
 
@@ -10,7 +10,6 @@ from stateward.core.view import (
     WaitContext,
     explain,
     sentence,
-    view,
 )
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.literature.machine import LITERATURE
@@ -32,78 +31,6 @@ def explained(story: Story, *, after_s: float = 0, **around: object) -> Explanat
 
 def because(machine: Machine, record: Record) -> Explanation:
     return explain(machine, record, WaitContext(now=NOW))
-
-
-# The record as the API and the CLI show it
-
-
-def test_a_new_upload_shows_no_more_than_is_known() -> None:
-    story = an_upload(artifact="sha-1", dedupe="sha-1", labels={"bank": "x"}, priority=7)
-
-    assert view(UPLOAD, story.record) == {
-        "id": "UL_1",
-        "machine": "upload",
-        "status": "queued_for_parse",
-        "version": 0,
-        "error_code": None,
-        "error_message": None,
-        "upload_log_ref": "/logs/upload/UL_1",
-        "priority": 7,
-        "retry_count": 0,
-        "max_retries": 3,
-        "last_retry_at": None,
-        "rest": None,
-        "labels": {"bank": "x"},
-        "replaces": None,
-        "created_at": to_iso(NOW),
-        "updated_at": to_iso(NOW),
-        "status_metadata": {"started_at": to_iso(NOW), "worker_id": None, "retry_count": 0},
-    }
-
-
-def test_internal_ids_never_leave() -> None:
-    story = an_upload("normalized", artifact="sha-1", dedupe="d-1")
-
-    shown = str(view(UPLOAD, story.record))
-
-    assert "sha-1" not in shown
-    assert "d-1" not in shown
-    assert story.record.head not in shown
-
-
-def test_a_running_upload_shows_who_has_it_and_since_when() -> None:
-    story = an_upload()
-    story.passes(5)
-    story.starts(worker="parser-3")
-
-    shown = view(UPLOAD, story.record)
-
-    assert shown["status_metadata"] == {
-        "started_at": to_iso(NOW + 5 * SECOND),
-        "worker_id": "parser-3",
-        "retry_count": 0,
-    }
-
-
-def test_an_error_shows_its_code_its_message_and_when_it_was_retried() -> None:
-    story = an_upload("error")
-    story.rings()
-    story.starts()
-    story.fails("BAD_PDF", "metadata corrupted")
-
-    shown = view(UPLOAD, story.record)
-
-    assert (shown["error_code"], shown["error_message"]) == ("BAD_PDF", "metadata corrupted")
-    assert (shown["retry_count"], shown["last_retry_at"]) == (1, to_iso(NOW + 60 * SECOND))
-    assert shown["parse_log_ref"] == "/logs/parse/UL_1"
-    assert "observations_count" not in shown
-
-
-def test_a_finished_upload_shows_its_counts_and_no_error() -> None:
-    shown = view(UPLOAD, an_upload("normalized").record)
-
-    assert (shown["observations_count"], shown["canonicals_count"]) == (42, 40)
-    assert shown["error_message"] is None
 
 
 # A transition as one line of a log

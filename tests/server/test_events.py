@@ -47,7 +47,7 @@ def test_what_happens_is_told_as_it_happens(any_api: ApiClient) -> None:
         first = next(told)
         sender.join()
 
-    assert (first["seq"], first["new_status"], first["version"]) == (2, "queued_for_parse", 0)
+    assert (first["seq"], first["to"], first["version"]) == (2, "queued_for_parse", 0)
 
 
 def test_a_stream_goes_on_where_it_was_cut(api: ApiClient) -> None:

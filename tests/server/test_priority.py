@@ -82,4 +82,4 @@ def test_a_priority_goes_with_its_action_alone(api: ApiClient, asked: dict[str, 
 def test_the_client_changes_one(api: ApiClient) -> None:
     record_id = api.sent()
     with Client(api.url) as client:
-        assert client.prioritise(record_id, 7, reason="soon").priority == 7
+        assert client.set_priority(record_id, 7, reason="soon").priority == 7

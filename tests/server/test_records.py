@@ -126,7 +126,7 @@ def test_a_history_says_who_what_and_its_hash(worked: ApiClient) -> None:
             ).json()
         )
 
-    assert [each["new_status"] for each in history] == [
+    assert [each["to"] for each in history] == [
         "queued_for_parse", "parsing", "parsed", "normalizing", "normalized",
     ]  # fmt: skip
     assert [each["version"] for each in history] == [0, 1, 2, 3, 4]
@@ -154,7 +154,7 @@ def test_a_record_of_any_machine_is_seen_as_a_record(worked: ApiClient) -> None:
     why = worked.get(f"/records/{upload_id}/explain").json()
 
     assert (record["id"], record["machine"], record["is_at_rest"]) == (upload_id, "upload", True)
-    assert record["disclosed"]["canonicals_count"] == 3
+    assert record["exposed"]["canonicals_count"] == 3
     assert (why["code"], why["sentence"]) == ("ended", "finished: normalized")
 
 

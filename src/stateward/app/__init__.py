@@ -97,6 +97,9 @@ class App:
     no record, and a login that was granted nothing else is enough.
     """
 
+    registry: MachineRegistry
+    """The machines in force; a process that only executes runners has none."""
+
     def __init__(
         self,
         settings: Settings,
@@ -132,9 +135,6 @@ class App:
             except BaseException:
                 self.database.close()
                 raise
-
-    registry: MachineRegistry
-    """The machines in force; a runner's process has none."""
 
     @classmethod
     def embedded(

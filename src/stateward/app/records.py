@@ -4,11 +4,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from stateward import schemas
+from stateward.app.views import record_view, transition_view
 from stateward.core.errors import UnknownName
 from stateward.core.machine import Stage
 from stateward.core.model import SECOND, Fields, Micros, Record, Transition, clean_text
 from stateward.core.query import Query, check_names, parse_query
-from stateward.core.view import Explanation, WaitContext, explain, sentence, view
+from stateward.core.view import Explanation, WaitContext, explain, is_at_rest
 from stateward.engine.coordinator import MachineRegistry
 from stateward.engine.system import is_alive
 from stateward.storage.database import Wakeup
@@ -51,19 +53,19 @@ class Records:
             raise unknown_record(record_id)
         return found
 
-    def view(self, record: Record) -> Fields:
+    def view(self, record: Record) -> schemas.Record:
         """A record as outsiders see it."""
-        return view(self._registry.of(record), record)
+        return record_view(self._registry.of(record), record)
 
     def history(self, record_id: str) -> list[Transition]:
         """Every transition of a record, oldest first."""
         self.get(record_id)
         return self._store.history(record_id)
 
-    def sentence(self, transition: Transition) -> str:
-        """A transition as a line for people."""
+    def transition_view(self, transition: Transition) -> schemas.Transition:
+        """A transition as outsiders see it, with a sentence for people."""
         machine = self._registry.exactly(transition.machine, transition.machine_version)
-        return sentence(machine, transition)
+        return transition_view(machine, transition)
 
     def attempts(self, record_id: str) -> list[AttemptResult]:
         """Every attempt at a stage of a record that ended, with its log; then its editions."""
@@ -71,19 +73,43 @@ class Records:
         return [*self._outputs.attempts(record_id), *self._outputs.editions(record_id)]
 
     def items(
-        self, record_id: str, stage: str | None = None, *, edition: int | None = None
+        self,
+        record_id: str,
+        stage: str | None = None,
+        *,
+        kind: str | None = None,
+        edition: int | None = None,
     ) -> Iterator[Fields]:
-        """The items of a stage; by default of the last one that is done, in their newest edition."""
-        record = self.get(record_id)
+        """The items of a stage or of a kind; by default of the last stage that is done, in their newest edition."""
+        found = self.find_items(self.get(record_id), stage=stage, kind=kind, edition=edition)
+        return iter(()) if found is None else self._outputs.items(record_id, found[1])
+
+    def find_items(
+        self,
+        record: Record,
+        *,
+        stage: str | None = None,
+        kind: str | None = None,
+        edition: int | None = None,
+    ) -> tuple[str, int] | None:
+        """The stage that made these items, and the version that they are stored under; None if none is done."""
         machine = self._registry.of(record)
+        kinds = {each.name: each.produces for each in machine.stages if each.produces is not None}
         known = [*machine.stage, *(review.name for review in machine.reviews)]
         if stage is not None and stage not in known:
-            raise UnknownName("stage", stage, known)
-        done = {version: name for name, version in record.outputs.items() if stage in (None, name)}
+            raise UnknownName("stage", clean_text(stage, chars_max=ID_CHARS_SHOWN), known)
+        if kind is not None and kind not in kinds.values():
+            shown = clean_text(kind, chars_max=ID_CHARS_SHOWN)
+            raise UnknownName("kind of items", shown, set(kinds.values()))
+        done = {
+            version: name
+            for name, version in record.outputs.items()
+            if stage in (None, name) and kind in (None, kinds.get(name))
+        }
         if not done:
-            return iter(())
-        version = edition_version(self._outputs, record, done[max(done)], edition)
-        return self._outputs.items(record.id, version)
+            return None
+        last = done[max(done)]
+        return last, edition_version(self._outputs, record, last, edition)
 
     def about(self, record_id: str, stage: str) -> Fields:
         """What a stage said about its items as a whole; empty if it is not done or said nothing."""
@@ -93,9 +119,7 @@ class Records:
 
     def is_at_rest(self, record: Record) -> bool:
         """Whether nothing will happen to a record until a person acts."""
-        if self._registry.of(record).kind[record.status] == "suspended":
-            return True
-        return record.waiting is None and record.due_at is None
+        return is_at_rest(self._registry.of(record), record)
 
     def wait(self, record_id: str, *, timeout_s: float) -> Record:
         """Sleep until a record has ended or rests, at most so long; the record as it then is."""

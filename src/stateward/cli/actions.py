@@ -12,11 +12,11 @@ import click
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import plural, write, write_table
+from stateward.cli.records import record_fields
 
 if TYPE_CHECKING:
-    from stateward.app import App
-    from stateward.app.actions import Bulk, Verb
-    from stateward.core.query import Query
+    from stateward.app.actions import Bulk, BulkAction
+    from stateward.cli.apps import AppProtocol
 
 REFUSALS = {
     "impossible": "the machine has no such move from their status",
@@ -126,78 +126,61 @@ def _act(
     with context.app() as app:
         acting = _Acting(context, app, verb, reason, priority)
         if dry_run:
-            return acting.show(acting.bulk(ids, acting.query(text), is_dry_run=True))
+            return acting.show(acting.bulk(ids, text, is_dry_run=True))
         if len(ids) == 1:
             return acting.one(ids[0])
-        query = acting.query(text)
-        if query is not None and not yes and not acting.is_agreed(query):
+        if text is not None and not yes and not acting.is_agreed(text):
             context.say("nothing was done")
             return Exit.INTERRUPTED
-        return acting.show(acting.bulk(ids, query, is_dry_run=False))
+        return acting.show(acting.bulk(ids, text, is_dry_run=False))
 
 
 class _Acting:
-    """One verb, said of many records."""
+    """One verb, applied to many records."""
 
     def __init__(
-        self, context: CliContext, app: "App", verb: str, reason: str | None, priority: str = ""
+        self,
+        context: CliContext,
+        app: "AppProtocol",
+        verb: str,
+        reason: str | None,
+        priority: str = "",
     ) -> None:
-        from stateward.engine.system import person
-
         self._context = context
         self._app = app
         self._verb = verb
+        self._action: BulkAction = (
+            "priority" if priority else "retry" if verb == "retry" else "cancel"
+        )
         self._priority = priority
         self._reason = reason
-        self._actor = person()
-
-    def query(self, text: str | None) -> "Query | None":
-        return None if text is None else self._app.records.query(text)
 
     def one(self, record_id: str) -> Exit:
-        if self._priority:
-            return self._place(record_id)
-        record = self._app.actions.act(
-            self._moving, record_id, actor=self._actor, reason=self._reason
-        )
-        if self._context.json:
-            self._context.emit(self._app.records.view(record))
+        if self._action == "priority":
+            record = self._app.set_priority(record_id, self._priority, reason=self._reason)
         else:
-            write(self._app.records.sentence(self._app.records.history(record_id)[record.version]))
+            record = self._app.act(self._action, record_id, reason=self._reason)
+        if self._context.json:
+            self._context.emit(record_fields(record))
+        elif self._action == "priority":
+            write(f"{record.id} has priority {record.priority}")
+        else:
+            write(self._app.history(record_id)[record.version].sentence)
         return Exit.OK
 
-    @property
-    def _moving(self) -> "Verb":
-        return "retry" if self._verb == "retry" else "cancel"
-
-    def _place(self, record_id: str) -> Exit:
-        from stateward.core.errors import StatewardError
-
-        (became,) = self._app.actions.set_priority(
-            [record_id], self._priority, actor=self._actor, reason=self._reason
-        )
-        if isinstance(became, StatewardError):
-            raise became
-        if self._context.json:
-            self._context.emit(self._app.records.view(became))
-        else:
-            write(f"{became.id} has priority {became.priority}")
-        return Exit.OK
-
-    def bulk(self, ids: Sequence[str], query: "Query | None", *, is_dry_run: bool) -> "Bulk":
+    def bulk(self, ids: Sequence[str], query: str | None, *, is_dry_run: bool) -> "Bulk":
         word = "looked at" if is_dry_run else "done"
-        return self._app.actions.bulk(
-            "priority" if self._priority else self._moving,
+        return self._app.bulk(
+            self._action,
             ids=ids,
             query=query,
             priority=self._priority or None,
-            actor=self._actor,
             reason=self._reason,
             is_dry_run=is_dry_run,
             progress=lambda count: self._context.progress(f"{plural(count, 'record')} {word}"),
         )
 
-    def is_agreed(self, query: "Query") -> bool:
+    def is_agreed(self, query: str) -> bool:
         """Show what the query means now and ask; without a person to ask, refuse."""
         from stateward.core.errors import InvalidRequest
 
@@ -259,10 +242,8 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
 
     What a runner has already is finished; everything else waits until `stateward resume`.
     """
-    from stateward.engine.system import person
-
     with context.app() as app:
-        app.actions.pause(machine, stage, actor=person(), reason=reason)
+        app.pause(machine, stage, reason=reason)
     _told(context, machine, stage, is_paused=True, sentence=f"{_named(machine, stage)} is paused")
 
 
@@ -285,7 +266,7 @@ def resume(context: CliContext, *, machine: str, stage: str) -> None:
     What was paused as a stage is resumed as a stage, and what was paused as a whole as a whole.
     """
     with context.app() as app:
-        was_paused = app.actions.resume(machine, stage)
+        was_paused = app.resume(machine, stage)
     words = "goes on" if was_paused else "was not paused"
     _told(
         context,

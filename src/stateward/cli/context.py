@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -26,6 +26,7 @@ from stateward.cli.output import (
 
 if TYPE_CHECKING:  # the engines take ten times as long to import as the command line
     from stateward.app import App
+    from stateward.cli.apps import AppProtocol
     from stateward.definition.plugin import PluginCommand
     from stateward.settings import Settings
 
@@ -61,22 +62,44 @@ class CliContext:
         return load_settings(self.config, profile=self.profile, data=self.data, server=self.server)
 
     @contextmanager
-    def app(
+    def app(self) -> Iterator["AppProtocol"]:
+        """A Stateward for this command: in this process, or with --server over HTTP."""
+        settings = self.settings()
+        if settings.server.url is None:
+            from stateward.cli.local import LocalApp
+
+            with self.local_app(settings) as app:
+                yield LocalApp(app)
+        else:
+            from stateward.cli.remote import RemoteApp
+            from stateward.client import Client
+
+            with Client(settings.server.url, key=settings.server.key) as client:
+                yield RemoteApp(client)
+
+    @contextmanager
+    def local_app(
         self, settings: "Settings | None" = None, *, is_runner: bool = False
     ) -> Iterator["App"]:
-        """An App for this command, here or with --server elsewhere; it logs warnings only, to stderr."""
+        """An App on the database itself, for commands that cannot work over HTTP; it logs warnings only, to stderr.
+
+        Whoever brings settings has decided where they hold; otherwise a server in them is refused.
+        """
         from stateward import telemetry
         from stateward.app import App
 
-        telemetry.set_up(level="warning", stream=sys.stderr)
-        holding = settings or self.settings()
-        if settings is None and holding.server.url is not None:
-            from stateward.cli.remote import RemoteApp
+        if settings is None:
+            settings = self.settings()
+            if settings.server.url is not None:
+                from stateward.core.errors import InvalidRequest
 
-            with RemoteApp(holding.server) as far:
-                yield cast("App", far)
-            return
-        with App(holding, is_runner=is_runner) as app:
+                command = click.get_current_context().command_path
+                raise InvalidRequest(
+                    f"{command} works on the database itself, not over HTTP: run it on the machine of the service, "
+                    "without --server and STATEWARD_SERVER"
+                )
+        telemetry.set_up(level="warning", stream=sys.stderr)
+        with App(settings, is_runner=is_runner) as app:
             yield app
 
     # Data, to stdout

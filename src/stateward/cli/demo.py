@@ -10,7 +10,7 @@ import click
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import write, write_table
-from stateward.cli.records import write_history
+from stateward.cli.records import record_fields, write_history
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -46,7 +46,7 @@ def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
     context.data = context.data or FOLDER
     plugins = _chosen(only)
     folder = Path(context.data)
-    with context.app(_settings(context, plugins, folder)) as app:
+    with context.local_app(_settings(context, plugins, folder)) as app:
         shows = [_Show(app, plugin) for plugin in plugins]
         counts = ", ".join(f"{len(show.submitted)} of {show.plugin.name}" for show in shows)
         context.say(f"Sample documents were submitted: {counts}; now they are processed.")
@@ -140,11 +140,13 @@ class _Show:
                 "file": record.labels.get("filename"),
                 "pipeline": self.plugin.name,
                 "is_duplicate": submitted.is_duplicate,
-                "record": self._app.records.view(record),
+                "record": record_fields(self._app.records.view(record)),
             }
 
     def tell(self, context: CliContext) -> None:
         """For people: where each is, how one of them got there, and why another failed."""
+        from stateward.cli.local import LocalApp
+
         _head(f"{self.plugin.name}: {self.plugin.doc}")
         records = self.records
         rows = [
@@ -156,7 +158,7 @@ class _Show:
         broken = next((each for each in records if each.error_code is not None), None)
         if whole is not None:
             _head(f"What happened to {whole.labels.get('filename')}:")
-            write_history(self._app, self._app.records.history(whole.id))
+            write_history(LocalApp(self._app).history(whole.id))
         waiting = [each for each in records if self._is_suspended(each)]
         for record in [*([] if broken is None else [broken]), *waiting]:
             why = self._app.records.explain(record.id)
@@ -169,7 +171,7 @@ class _Show:
 
     def _row(self, submitted: "Submitted", record: "Record") -> tuple[object, ...]:
         came = "known from an earlier run" if submitted.is_duplicate else "new"
-        shown = self._app.records.view(record)
+        shown = record_fields(self._app.records.view(record))
         notes = shown.get("notes")
         codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
         result = record.error_code or self._result(record) or _counted(shown)

@@ -7,10 +7,9 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.output import cut, plural, write_table
-from stateward.cli.records import pages
 
 if TYPE_CHECKING:
-    from stateward.app import App
+    from stateward.cli.apps import AppProtocol
 
 ITEMS_MAX = 10_000_000
 SHOWN_MAX = 50
@@ -54,14 +53,14 @@ def duplicates(context: CliContext, words: tuple[str, ...]) -> None:
 COLUMNS = ("item", "first", "again", "date", "amount", "description")
 
 
-def _found(context: CliContext, app: "App", query: str) -> Iterator[dict[str, object]]:
+def _found(context: CliContext, app: "AppProtocol", query: str) -> Iterator[dict[str, object]]:
     """Every item that an earlier record holds already; the oldest record is where it belongs."""
     first: dict[object, str] = {}
-    records = [record.id for record in pages(app, query, after="")][::-1]
+    records = [record.id for record in app.find(query)][::-1]
     for number, record_id in enumerate(records):
         context.progress(f"{number} of {len(records)} records looked at")
         own: set[object] = set()
-        for item in app.items(record_id):
+        for item in app.items(record_id).rows:
             identity = item.get("id")
             if identity is None or identity in own or len(first) >= ITEMS_MAX:
                 continue

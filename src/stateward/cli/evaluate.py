@@ -100,7 +100,7 @@ def _report(
         @cache
         def app() -> App:
             """The data folder is opened only for whoever asks for what is in it."""
-            return stack.enter_context(context.app())
+            return stack.enter_context(context.local_app())
 
         assert plugin.evaluation is not None  # noqa: S101 - it has a command
         return resolve(plugin.evaluation.run)(

@@ -77,7 +77,7 @@ def create(
     NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets nobody
     in without one.
     """
-    with context.app() as app:
+    with context.local_app() as app:
         made, text = app.admin.new_key(
             name,
             role=role,
@@ -100,7 +100,7 @@ def list_(context: CliContext) -> None:
 
     With who made them, what they may do, when they expire and when they were last used.
     """
-    with context.app() as app:
+    with context.local_app() as app:
         found, now = app.keys.all(), app.clock()
     if context.is_for_programs:
         context.emit_rows({**_row(each), "is_live": each.is_live(now)} for each in found)
@@ -153,7 +153,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
     from stateward.core.errors import UnknownName
     from stateward.core.model import SECOND, to_iso
 
-    with context.app() as app:
+    with context.local_app() as app:
         now = app.clock()
         if app.keys.live(key_id, now=now) is None:
             live = [each.id for each in app.keys.all() if each.is_live(now)]
@@ -176,7 +176,7 @@ def link(context: CliContext, *, key_id: str, minutes: float) -> None:
 @pass_context
 def revoke(context: CliContext, key_id: str) -> None:
     """Close a key, from the next request on."""
-    with context.app() as app:
+    with context.local_app() as app:
         was_open = app.keys.revoke(key_id, now=app.clock())
     if context.json:
         context.emit({"id": key_id, "was_open": was_open})

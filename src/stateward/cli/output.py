@@ -121,11 +121,12 @@ def cut(text: str, *, chars_max: int = CELL_CHARS_MAX) -> str:
     return text if len(text) <= chars_max else text[: chars_max - 1] + "…"
 
 
-def moment(at: "Micros") -> str:
-    """An instant for people: to the second, and always with its zone."""
+def moment(at: "Micros | str") -> str:
+    """An instant, in microseconds or as RFC 3339 in UTC, for people: to the second, and always with its zone."""
     from stateward.core.model import to_iso
 
-    return to_iso(at)[:19].replace("T", " ") + "Z"
+    text = at if isinstance(at, str) else to_iso(at)
+    return text[:19].replace("T", " ") + "Z"
 
 
 def span(micros: int) -> str:

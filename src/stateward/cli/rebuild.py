@@ -1,16 +1,10 @@
 """`stateward rebuild`: items made anew from what an earlier stage left, by the rules of today."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import plural
-from stateward.cli.records import pages
-
-if TYPE_CHECKING:
-    from stateward.app import App
 
 
 @click.command(
@@ -34,6 +28,7 @@ def rebuild(context: CliContext, *, ids: tuple[str, ...], query: str | None, sta
     Nothing is parsed again and no record moves: what the stage before left is read once more, and the result is a
     new edition. The rows that were there stay: stateward items ID --edition 0.
     """
+    from stateward.cli.local import LocalApp
     from stateward.core.errors import StatewardError, StoreError
     from stateward.engine.system import person
 
@@ -41,8 +36,8 @@ def rebuild(context: CliContext, *, ids: tuple[str, ...], query: str | None, sta
         raise click.UsageError("name records, or give a --query; one of the two")
     rows: list[dict[str, object]] = []
     worst = Exit.OK
-    with context.app() as app:
-        found = ids or tuple(_matching(app, query or ""))
+    with context.local_app() as app:
+        found = ids or tuple(each.id for each in LocalApp(app).find(query or ""))
         for record_id in found:
             context.progress(f"{len(rows)} of {len(found)} rebuilt")
             try:
@@ -66,7 +61,3 @@ def rebuild(context: CliContext, *, ids: tuple[str, ...], query: str | None, sta
     if context.is_for_programs:
         context.emit_rows(rows)
     return worst
-
-
-def _matching(app: "App", query: str) -> list[str]:
-    return [record.id for record in pages(app, query, after="")]

@@ -21,14 +21,13 @@ from stateward.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from stateward.app import App
-    from stateward.core.model import Fields, Record, Transition
+    from stateward.cli.apps import AppProtocol
+    from stateward.core.model import Fields
     from stateward.definition.display import ItemView
     from stateward.definition.plugin import Export
-    from stateward.storage.outputs import AttemptResult
+    from stateward.schemas import Attempt, Record, Transition
 
 ROWS_DEFAULT = 50
-PAGE = 200
 
 QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the shell would take > for itself.
 
@@ -63,44 +62,51 @@ def status(context: CliContext, ids: tuple[str, ...]) -> Exit:
 
     With --json, one ID gives an object and several give a list.
     """
+    from stateward.core.errors import UnknownName
+
+    found: list[Fields] = []
+    worst = Exit.OK
     with context.app() as app:
-        found, worst = _found(context, app, ids)
-        views = [app.records.view(record) for record in found]
-        if context.json and len(ids) == 1 and views:
-            context.emit(views[0])
-        elif context.is_for_programs and (views or worst is Exit.OK):
-            context.emit_rows(views)
-        elif not context.is_for_programs:
-            _write_views(views)
+        for record_id in ids:
+            try:
+                found.append(record_fields(app.record(record_id)))
+            except UnknownName as error:
+                worst = context.fail(problem(error))
+    if context.json and len(ids) == 1 and found:
+        context.emit(found[0])
+    elif context.is_for_programs and (found or worst is Exit.OK):
+        context.emit_rows(found)
+    elif not context.is_for_programs:
+        _write_records_in_full(found)
     return worst
 
 
-def _found(context: CliContext, app: "App", ids: Sequence[str]) -> tuple[list["Record"], Exit]:
-    from stateward.core.errors import UnknownName
+def record_fields(record: "Record") -> "Fields":
+    """A record as commands print it: the API's document, with the exposed fields among the others."""
+    import msgspec
 
-    found, worst = [], Exit.OK
-    for record_id in ids:
-        try:
-            found.append(app.record(record_id))
-        except UnknownName as error:
-            worst = context.fail(problem(error))
-    return found, worst
+    fields: Fields = {}
+    for key, value in msgspec.to_builtins(record).items():
+        if key == "exposed":
+            fields.update(value)
+        elif key != "disclosed":
+            fields[key] = value
+    return fields
 
 
-def _write_views(views: Sequence["Fields"]) -> None:
-    for place, view in enumerate(views):
+def _write_records_in_full(found: Sequence["Fields"]) -> None:
+    for place, fields in enumerate(found):
         if place:
             write()
-        width = max(len(key) for key in view)
-        for key, value in view.items():
-            if value is not None and value != {} and key != "status_metadata":
-                write(f"{key.ljust(width)}  {_plainly(value)}")
-
-
-def _plainly(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={each}" for key, each in value.items())
-    return str(value)
+        width = max(len(key) for key in fields)
+        for key, value in fields.items():
+            if value not in (None, {}) and key not in ("status_metadata", "is_at_rest"):
+                text = (
+                    ", ".join(f"{name}={each}" for name, each in value.items())
+                    if isinstance(value, dict)
+                    else str(value)
+                )
+                write(f"{key.ljust(width)}  {text}")
 
 
 class _Listing(Command):
@@ -159,45 +165,14 @@ def list_(
     after: str,
 ) -> None:
     with context.app() as app:
-        _known(app, statuses, machines)
-        terms = [
-            *(f"status:{_quoted(name)}" for name in statuses),
-            *(f"machine:{_quoted(name)}" for name in machines),
-        ]
-        records = pages(app, " ".join([*words, *terms]), after=after)
+        records = app.find(" ".join(words), statuses=statuses, machines=machines, after=after)
         if context.is_for_programs:
-            context.emit_rows(app.records.view(record) for record in islice(records, limit))
+            context.emit_rows(record_fields(record) for record in islice(records, limit))
             return
-        shown = list(islice(records, limit))
-        _write_records(shown)
+        found = list(islice(records, limit))
+        _write_records(found)
         if next(records, None) is not None:
-            context.say(f"{plural(limit, 'record')} shown; there are more: --after {shown[-1].id}")
-
-
-def _known(app: "App", statuses: Iterable[str], machines: Iterable[str]) -> None:
-    """An unknown name in an option is an unknown thing, not a query that finds nothing."""
-    from stateward.core.errors import UnknownName
-
-    kinds = app.registry.query_names.kinds
-    states = {state for states in kinds.values() for state in states}
-    for name in machines:
-        if name not in kinds:
-            raise UnknownName("machine", name, kinds)
-    for name in statuses:
-        if name not in states:
-            raise UnknownName("status", name, states)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def pages(app: "App", text: str, *, after: str) -> Iterator["Record"]:
-    """Every record that matches, a page at a time."""
-    query = app.records.query(text)
-    while batch := app.records.find(query, after=after, limit=PAGE):
-        yield from batch
-        after = batch[-1].id
+            context.say(f"{plural(limit, 'record')} shown; there are more: --after {found[-1].id}")
 
 
 def _write_records(records: Sequence["Record"]) -> None:
@@ -215,7 +190,7 @@ def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
         "id": record.id,
         "machine": record.machine,
         "status": record.status,
-        "since": moment(record.entered_at),
+        "since": moment(record.updated_at),
         "document": cut(str(record.labels.get("filename", ""))),
         "error": cut(error),
     }
@@ -234,27 +209,25 @@ def history(context: CliContext, record_id: str) -> None:
     """Show everything that happened to a record, oldest first.
 
     Each line has the moment, how long the record had been where it came from, and what happened. With --json the
-    lines are whole transitions, as `stateward export history` writes them.
+    lines are whole transitions, as the API has them.
     """
-    from stateward.engine.history import transition_line
-
     with context.app() as app:
-        transitions = app.records.history(record_id)
-        if context.is_for_programs:
-            context.emit_rows(transition_line(each) for each in transitions)
-        else:
-            write_history(app, transitions)
+        transitions = app.history(record_id)
+    if context.is_for_programs:
+        context.emit_rows(transitions)
+    else:
+        write_history(transitions)
 
 
-def write_history(app: "App", transitions: Sequence["Transition"]) -> None:
+def write_history(transitions: Sequence["Transition"]) -> None:
     """A line for each transition: when, how long after the one before, and what."""
-    waits = [
-        "",
-        *(f"after {span(later.at - earlier.at)}" for earlier, later in pairwise(transitions)),
-    ]
-    width = max((len(wait) for wait in waits), default=0)
-    for transition, wait in zip(transitions, waits, strict=True):
-        write(f"{moment(transition.at)}  {wait.ljust(width)}  {app.records.sentence(transition)}")
+    from stateward.core.model import from_iso
+
+    times = [from_iso(each.at) for each in transitions]
+    waits = ["", *(f"after {span(later - earlier)}" for earlier, later in pairwise(times))]
+    width = max(map(len, waits))
+    for transition, wait in zip(transitions, waits, strict=bool(transitions)):
+        write(f"{moment(transition.at)}  {wait.ljust(width)}  {transition.sentence}")
 
 
 @click.command(
@@ -271,17 +244,11 @@ def explain(context: CliContext, record_id: str) -> None:
     sentence for people.
     """
     with context.app() as app:
-        record, why = app.record(record_id), app.records.explain(record_id)
+        why = app.explain(record_id)
     if context.json:
-        answer = {
-            "code": why.code,
-            "sentence": why.sentence,
-            "advice": why.advice,
-            "until": why.until,
-        }
-        context.emit({"id": record.id, "status": record.status, **answer})
+        context.emit(why)
         return
-    write(f"{record.id} is in {record.status}: {why.sentence}")
+    write(f"{why.id} is in {why.status}: {why.sentence}")
     if why.advice:
         write(f"what to do: {why.advice}")
 
@@ -304,72 +271,42 @@ def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int
     With --jsonl each line of the logs is one JSON document with its stage and attempt; with --json each attempt is
     one, with its lines in it.
     """
-    with context.app() as app:
-        marks = _chosen(app, record_id, stage, attempt)
-    if context.jsonl:
-        context.emit_rows(line for mark in marks for line in _log_lines(mark))
-    elif context.json:
-        context.emit_rows(_attempt(mark) for mark in marks)
-    else:
-        _write_logs(context, marks)
-
-
-def _chosen(
-    app: "App", record_id: str, stage: str | None, attempt: int | None
-) -> list["AttemptResult"]:
     from stateward.core.errors import UnknownName
 
-    marks = app.records.attempts(record_id)
-    stages = app.registry.of(app.record(record_id)).stage
-    if stage is not None and stage not in stages:
-        raise UnknownName("stage", stage, stages)
-    if attempt is not None and attempt not in {mark.version for mark in marks}:
-        raise UnknownName("attempt", str(attempt), {str(mark.version) for mark in marks})
-    return [
-        mark for mark in marks if stage in (None, mark.stage) and attempt in (None, mark.version)
+    with context.app() as app:
+        found = app.attempts(record_id)
+        if stage is not None and stage not in (stages := app.stages(record_id)):
+            raise UnknownName("stage", stage, stages)
+    numbers = {str(each.attempt) for each in found}
+    if attempt is not None and str(attempt) not in numbers:
+        raise UnknownName("attempt", str(attempt), numbers)
+    found = [
+        each for each in found if stage in (None, each.stage) and attempt in (None, each.attempt)
     ]
-
-
-def _log_lines(mark: "AttemptResult") -> Iterator["Fields"]:
-    import msgspec
-
-    for line in mark.log.splitlines():
-        try:
-            said = msgspec.json.decode(line)
-        except msgspec.DecodeError:
-            said = None
-        said = said if isinstance(said, dict) else {"message": line}
-        yield {"stage": mark.stage, "attempt": mark.version, **said}
-
-
-def _attempt(mark: "AttemptResult") -> "Fields":
-    from stateward.core.model import to_iso
-
-    return {
-        "stage": mark.stage,
-        "attempt": mark.version,
-        "at": to_iso(mark.at),
-        "worker": mark.worker,
-        "outcome": mark.outcome if mark.error_code is None else "failed",
-        "count": mark.count,
-        "error_code": mark.error_code,
-        "error_message": mark.error_message,
-        "log": list(_log_lines(mark)),
-    }
-
-
-def _write_logs(context: CliContext, marks: Sequence["AttemptResult"]) -> None:
-    if not marks:
-        context.say("no attempt has ended yet")
-    for mark in marks:
-        end = (
-            f"failed with {mark.error_code}"
-            if mark.error_code
-            else f"{mark.outcome}, {plural(mark.count, 'item')}"
+    if context.jsonl:
+        context.emit_rows(
+            {"stage": each.stage, "attempt": each.attempt, **line}
+            for each in found
+            for line in each.log
         )
-        which = f"attempt {mark.version}" if mark.version >= 0 else f"edition {-mark.version}"
-        write(f"{mark.stage}, {which}: {end} ({moment(mark.at)}, worker {mark.worker})")
-        for line in _log_lines(mark):
+    elif context.json:
+        context.emit_rows(found)
+    else:
+        _write_logs(context, found)
+
+
+def _write_logs(context: CliContext, attempts: Sequence["Attempt"]) -> None:
+    if not attempts:
+        context.say("no attempt has ended yet")
+    for each in attempts:
+        end = (
+            f"failed with {each.error_code}"
+            if each.error_code
+            else f"{each.outcome}, {plural(each.count, 'item')}"
+        )
+        which = f"attempt {each.attempt}" if each.attempt >= 0 else f"edition {-each.attempt}"
+        write(f"{each.stage}, {which}: {end} ({moment(each.at)}, worker {each.worker})")
+        for line in each.log:
             _write_log_line(line)
 
 
@@ -445,14 +382,18 @@ def items(
         known = ", ".join(("json", "jsonl", "csv", *_exports()))
         raise click.UsageError(f"there is no format {form!r}; there are: {known}")
     with context.app() as app:
-        rows = _rows_of(context, app, ids, stage, kind, edition)
+        found = [app.items(each, stage=stage, kind=kind, edition=edition) for each in ids]
+        for record_id, each in zip(ids, found, strict=True):
+            if each.stage is None:
+                context.say(f"no stage of {record_id} has produced anything yet")
+        rows: Iterator[Fields] = chain.from_iterable(each.rows for each in found)
         if unique:
             rows = _unique(context, rows)
         rows = islice(rows, limit)
         if form == "csv":
             from stateward.definition.display import csv_lines
 
-            write_lines(csv_lines(rows, _view(app, ids[0], stage, kind)))
+            write_lines(csv_lines(rows, _view(app, ids[0], found[0].stage)))
             return
         if form is not None and form in _exports():
             from stateward.definition.plugin import resolve
@@ -469,43 +410,13 @@ def _exports() -> dict[str, "Export"]:
     return {each.name: each for plugin in installed_plugins() for each in plugin.exports}
 
 
-def _view(app: "App", record_id: str, stage: str | None, kind: str | None) -> "ItemView | None":
-    """How the pipeline shows these items."""
+def _view(app: "AppProtocol", record_id: str, stage: str | None) -> "ItemView | None":
+    """How the pipeline shows the items of a stage."""
     from stateward.definition.plugin import item_view
 
     record = app.record(record_id)
-    chosen = _stage_of(app, record_id, kind) if kind else stage or _last_stage(app, record_id)
     source_type = record.labels.get("source_type")
-    return item_view(installed_plugins(), record.machine, chosen or "", source_type)
-
-
-def _rows_of(
-    context: CliContext,
-    app: "App",
-    ids: Sequence[str],
-    stage: str | None,
-    kind: str | None,
-    edition: int | None,
-) -> Iterator["Fields"]:
-    found: list[Iterator[Fields]] = []
-    for record_id in ids:
-        chosen = _stage_of(app, record_id, kind) if kind else stage or _last_stage(app, record_id)
-        if chosen:
-            found.append(app.records.items(record_id, chosen, edition=edition))
-        else:
-            context.say(f"no stage of {record_id} has produced anything yet")
-    return chain.from_iterable(found)
-
-
-def _stage_of(app: "App", record_id: str, kind: str) -> str:
-    """The stage that produces items of a kind."""
-    from stateward.core.errors import UnknownName
-
-    stages = app.registry.of(app.record(record_id)).stages
-    found = {stage.produces: stage.name for stage in stages if stage.produces is not None}
-    if kind not in found:
-        raise UnknownName("kind of items", kind, found)
-    return found[kind]
+    return item_view(installed_plugins(), record.machine, stage or "", source_type)
 
 
 def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]:
@@ -524,11 +435,6 @@ def _unique(context: CliContext, rows: Iterable["Fields"]) -> Iterator["Fields"]
         )
 
 
-def _last_stage(app: "App", record_id: str) -> str | None:
-    outputs = app.record(record_id).outputs
-    return max(outputs, key=lambda stage: outputs[stage], default=None)
-
-
 @click.command(
     "errors",
     cls=Command,
@@ -542,7 +448,7 @@ def errors(context: CliContext) -> None:
     The most frequent cause comes first. Retry a whole group with: stateward retry --query 'error:CODE'.
     """
     with context.app() as app:
-        groups = app.records.errors()
+        groups = app.errors()
     if context.is_for_programs:
         context.emit_rows(groups)
     elif not groups:
@@ -569,19 +475,13 @@ def counts(context: CliContext, words: tuple[str, ...]) -> None:
     All of them, or those that match a query. It is written as for `stateward list`.
     """
     with context.app() as app:
-        rows = count_rows(app, " ".join(words))
+        rows = app.counts(" ".join(words))
     if context.is_for_programs:
-        context.emit_rows(
-            {"machine": machine, "status": status, "count": count}
-            for machine, status, count in rows
-        )
+        context.emit_rows(rows)
     elif not rows:
         context.say("there is no such record" if words else "there are no records yet")
     else:
-        write_table(("machine", "status", "count"), rows)
-
-
-def count_rows(app: "App", text: str = "") -> list[tuple[str, str, int]]:
-    """Machine, status and number, in the order in which records pass the statuses."""
-    found = app.records.count(app.records.query(text))
-    return [(machine, status, count) for (machine, status), count in found.items()]
+        write_table(
+            ("machine", "status", "count"),
+            [(each.machine, each.status, each.count) for each in rows],
+        )

@@ -23,10 +23,11 @@ from stateward.cli.output import (
     write,
     write_table,
 )
+from stateward.cli.records import record_fields
 
 if TYPE_CHECKING:
     from stateward.core.model import Fields
-    from stateward.engine.reviews import Task
+    from stateward.schemas import ReviewDetail, ReviewTask
 
 ROWS = 100
 VALUES_MAX = 100
@@ -63,7 +64,7 @@ def list_(context: CliContext, *, limit: int) -> None:
     The nearest deadline comes first.
     """
     with context.app() as app:
-        tasks = app.reviews.pending(limit=limit)
+        tasks = app.pending_reviews(limit=limit)
     if context.is_for_programs:
         context.emit_rows(_row(task) for task in tasks)
         return
@@ -83,12 +84,11 @@ def show(context: CliContext, *, record_id: str) -> None:
     One that is decided says by whom, when and how.
     """
     with context.app() as app:
-        task = app.reviews.task(record_id)
-        fields, problems = app.reviews.items(task.record), app.reviews.problems(task.record)
+        found = app.review(record_id)
     if context.json:
-        context.emit({**_row(task), "fields": fields, "problems": problems})
+        context.emit({**_row(found), "fields": found.fields, "problems": found.problems})
         return
-    _show(context, task, fields, problems)
+    _show(context, found)
 
 
 @review.command("claim", examples=["stateward review claim CW_01h2k3"])
@@ -100,7 +100,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
     For a while (`reviews.claim_seconds`) nobody else may decide it. Whoever has it may take it up again.
     """
     with context.app() as app:
-        task = app.reviews.claim(record_id, actor=_person())
+        task = app.claim(record_id)
     if context.json:
         context.emit(_row(task))
     elif task.claim is not None:
@@ -113,7 +113,7 @@ def claim(context: CliContext, *, record_id: str) -> None:
 def release_claim(context: CliContext, *, record_id: str) -> None:
     """Leave a review that was taken up to others."""
     with context.app() as app:
-        task = app.reviews.unclaim(record_id, actor=_person())
+        task = app.unclaim(record_id)
     if context.json:
         context.emit(_row(task))
     else:
@@ -207,11 +207,11 @@ def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> Non
     It becomes a new record that names the old one, which stays as it is. Those that nobody decided in time are
     found with `stateward list status:timed_out`.
     """
-    with context.app() as app:
+    with context.local_app() as app:
         opened = app.external_driver.reprocess(record_id, actor=_person(), reason=reason)
         shown = app.records.view(opened.record)
     if context.json:
-        context.emit({**shown, "is_duplicate": opened.is_duplicate})
+        context.emit({**record_fields(shown), "is_duplicate": opened.is_duplicate})
     else:
         write(opened.record.id)
         context.say("it was processed again already" if opened.is_duplicate else "it begins anew")
@@ -237,7 +237,7 @@ def export(context: CliContext, *, gold: IO[bytes]) -> None:
     """
     count = 0
     gold.write(b"")  # no decision makes an empty file
-    with context.app() as app:
+    with context.local_app() as app:
         for line in app.reviews.gold():
             gold.write(line.line())
             count += 1
@@ -260,11 +260,11 @@ def release(context: CliContext, *, record_id: str, reason: str | None) -> None:
 
     It is held before its next stage until somebody asks for that; this asks, instead of whoever drives it.
     """
-    with context.app() as app:
+    with context.local_app() as app:
         record = app.external_driver.advance(record_id, actor=_person(), reason=reason)
         shown = app.records.view(record)
     if context.json:
-        context.emit(shown)
+        context.emit(record_fields(shown))
     else:
         context.say(f"{record.id} goes on with {record.waiting}")
 
@@ -280,21 +280,10 @@ def _decide(
     notes: str | None,
     corrected: "dict[str, str | list[str] | None] | None" = None,
 ) -> None:
-    from stateward.engine.reviews import DecisionRequest
-
     with context.app() as app:
-        record = app.reviews.decide(
-            DecisionRequest(
-                record_id=record_id,
-                action=action,
-                actor=_person(),
-                corrected=corrected or {},
-                notes=notes,
-            )
-        )
-        shown = app.records.view(record)
+        record = app.decide(record_id, action, corrected=corrected or {}, notes=notes)
     if context.json:
-        context.emit(shown)
+        context.emit(record_fields(record))
     else:
         write(f"{record.id} {record.status}")
 
@@ -342,29 +331,29 @@ def _is_value(value: object) -> bool:
     return value is None or isinstance(value, str) or is_list
 
 
-def _row(task: "Task") -> "Fields":
-    record, claim, decided = task.record, task.claim, task.decided
+def _row(task: "ReviewTask") -> "Fields":
+    claim, decision = task.claim, task.decision
     return {
-        "id": record.id,
-        "machine": record.machine,
-        "status": record.status,
-        "version": record.version,
+        "id": task.review_task_id,
+        "machine": task.machine,
+        "status": task.status,
+        "version": task.version,
         "review": task.review,
         "actions": list(task.actions),
-        "filename": record.labels.get("filename"),
+        "filename": task.filename,
         **task.facts,
         "confidence": task.confidence,
-        "deadline": moment(record.due_at) if task.is_open and record.due_at else None,
-        "taken_up_by": None if claim is None else claim.actor,
+        "deadline": None if task.deadline is None else moment(task.deadline),
+        "taken_up_by": None if claim is None else claim.by,
         "taken_up_until": None if claim is None else moment(claim.until),
-        "decision": None if decided is None else decided.action,
-        "decided_by": None if decided is None else decided.by,
-        "decided_at": None if decided is None else moment(decided.at),
-        "notes": None if decided is None else decided.notes,
+        "decision": None if decision is None else decision.action,
+        "decided_by": None if decision is None else decision.by,
+        "decided_at": None if decision is None else moment(decision.at),
+        "notes": None if decision is None else decision.notes,
     }
 
 
-def _cells(task: "Task") -> list[object]:
+def _cells(task: "ReviewTask") -> list[object]:
     row = _row(task)
     return [
         row["id"],
@@ -376,9 +365,7 @@ def _cells(task: "Task") -> list[object]:
     ]
 
 
-def _show(
-    context: CliContext, task: "Task", fields: "list[Fields]", problems: "list[Fields]"
-) -> None:
+def _show(context: CliContext, task: "ReviewDetail") -> None:
     row = _row(task)
     for name in (
         "id",
@@ -390,9 +377,9 @@ def _show(
     ):
         if row[name] is not None:
             write(f"{name.replace('_', ' ')}: {row[name]}")
-    if task.decided is not None:
+    if task.decision is not None:
         write(f"decided: {row['decision']} by {row['decided_by']} at {row['decided_at']}")
-    said = {str(each.get("field")): each for each in problems}
+    said = {str(each.get("field")): each for each in task.problems}
     write_table(
         ("field", "value", "confidence", "what the checks say"),
         [
@@ -402,17 +389,19 @@ def _show(
                 each.get("confidence"),
                 cut(_said(said.get(str(each.get("field")), {}))),
             )
-            for each in fields
+            for each in task.fields
         ],
     )
     missing = [
-        each for name, each in said.items() if name not in {str(f.get("field")) for f in fields}
+        each
+        for name, each in said.items()
+        if name not in {str(f.get("field")) for f in task.fields}
     ]
     for each in missing:
         if text := _said(each):
             write(f"{each.get('field')}: {text}")
-    if task.is_open:
-        context.say(f"decide it: stateward review approve, correct or reject {task.record.id}")
+    if task.decision is None:
+        context.say(f"decide it: stateward review approve, correct or reject {task.review_task_id}")
 
 
 def _said(problem: "Fields") -> str:

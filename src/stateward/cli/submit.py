@@ -12,9 +12,8 @@ from stateward.cli.exit_codes import Exit, problem
 from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
-    from stateward.app import App
-    from stateward.core.model import Record
-    from stateward.engine.coordinator import Submitted
+    from stateward.cli.apps import AppProtocol
+    from stateward.schemas import Record, RecordOpened
 
 STDIN = "-"
 PIECE_BYTES = 1 << 20
@@ -123,8 +122,7 @@ def submit(
     if source_type:
         labels = {**labels, "source_type": source_type}
     with context.app() as app:
-        machine = app.registry.named(machine or app.submissions.default_machine).name
-        app.submissions.priority(machine, priority)  # wrong for all files alike
+        machine = app.check_submission(machine, priority)
         sent = _Sending(context, app)
         for file in _walk(files, sent, is_recursive=recursive):
             sent.submit(
@@ -156,7 +154,7 @@ def _below(folder: Path) -> Iterator[str]:
 class _Sending:
     """The files of one command: what became of each."""
 
-    def __init__(self, context: CliContext, app: "App") -> None:
+    def __init__(self, context: CliContext, app: "AppProtocol") -> None:
         self._context = context
         self._app = app
         self._rows: list[dict[str, object]] = []
@@ -197,7 +195,7 @@ class _Sending:
         self._rows.append(_row(file, "refused", error=error))
         self._context.say(f"refused {_shown_name(file)}: {sentence}")
 
-    def _note(self, file: str, opened: "Submitted") -> None:
+    def _note(self, file: str, opened: "RecordOpened") -> None:
         outcome = "duplicate" if opened.is_duplicate else "new"
         self._rows.append(_row(file, outcome, record=opened.record))
         self._records.append(opened.record)
@@ -221,8 +219,8 @@ class _Sending:
         for row in self._rows:
             if row["id"] == record.id:
                 row.update(status=record.status, version=record.version, **self._result(record))
-        if not self._app.records.is_at_rest(record):
-            why = self._app.records.explain(record.id)
+        if not record.is_at_rest:
+            why = self._app.explain(record.id)
             self._context.say(f"{record.id} is still in {record.status}: {why.sentence}")
             return Exit.TIMED_OUT
         if record.error_code is not None:
@@ -235,12 +233,11 @@ class _Sending:
 
     def _result(self, record: "Record") -> dict[str, object]:
         """What came of a record, as far as it got: its counts, its error, its notes."""
-        view = self._app.records.view(record)
-        counts = {key: view[key] for key in view if key.endswith("_count") and key != "retry_count"}
+        counts = {key: value for key, value in record.exposed.items() if key.endswith("_count")}
         error = {"code": record.error_code, "message": record.error_message}
         return {
             **counts,
-            "notes": view.get("notes") or [],
+            "notes": record.notes or [],
             "error": error if record.error_code else None,
         }
 
@@ -263,7 +260,7 @@ class _Sending:
 class _Waiting:
     """Watching records to their end; doing the work, if nobody else does."""
 
-    def __init__(self, context: CliContext, app: "App", ids: Sequence[str]) -> None:
+    def __init__(self, context: CliContext, app: "AppProtocol", ids: Sequence[str]) -> None:
         self._context = context
         self._app = app
         self._left = dict.fromkeys(ids)
@@ -277,19 +274,17 @@ class _Waiting:
 
         if not is_wanted():
             return
-        if not self._app.records.has_worker():
-            with self._app.node() as node:
-                node.work_while(is_wanted)
+        if self._app.work_while(is_wanted):
             return
         while is_wanted():
             first = next(iter(self._left))
-            self._app.records.wait(
+            self._app.wait(
                 first, timeout_s=min(WATCH_STEP_S, max(0.0, deadline - time.monotonic()))
             )
 
     def _is_any_left(self) -> bool:
         for record_id in list(self._left):
-            if not self._app.records.is_at_rest(self._app.record(record_id)):
+            if not self._app.record(record_id).is_at_rest:
                 break
             del self._left[record_id]
         done = self._count - len(self._left)

@@ -17,11 +17,11 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.records import count_rows
 from stateward.cli.serve import at, opened, where
 
 if TYPE_CHECKING:
     from stateward.engine.node import Node
+    from stateward.schemas import StatusCount
     from stateward.settings import Settings
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -137,9 +137,11 @@ def _run(
     until_idle: bool = False,
     is_serving: bool = False,
 ) -> None:
+    from stateward.cli.local import LocalApp
+
     settings = given or context.settings()
     is_runner = tuple(roles) == ("worker",)
-    with context.app(settings, is_runner=is_runner) as app:
+    with context.local_app(settings, is_runner=is_runner) as app:
         is_json = set_up_log(settings)
         with (
             app.node(
@@ -152,7 +154,7 @@ def _run(
             _announce(context, settings, roles, is_json=is_json, url=url)
             with _heeding_signals(node):
                 node.run(until_idle=until_idle)
-        _end(context, settings, roles, [] if is_runner else count_rows(app))
+        _end(context, settings, roles, [] if is_runner else LocalApp(app).counts(""))
 
 
 def set_up_log(settings: "Settings") -> bool:
@@ -210,16 +212,12 @@ def _end(
     context: CliContext,
     settings: "Settings",
     roles: Sequence[str],
-    rows: list[tuple[str, str, int]],
+    counts: "list[StatusCount]",
 ) -> None:
     if context.json:
-        counts = [
-            {"machine": machine, "status": status, "count": count}
-            for machine, status, count in rows
-        ]
         context.emit({"roles": roles, **_place(settings), "counts": counts})
     else:
-        shown = ", ".join(f"{machine} {status} {count:,}" for machine, status, count in rows)
+        shown = ", ".join(f"{each.machine} {each.status} {each.count:,}" for each in counts)
         context.say(f"stateward: ended; {shown}" if shown else "stateward: ended")
 
 

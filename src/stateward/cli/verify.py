@@ -38,7 +38,7 @@ def verify(context: CliContext, folder: Path | None) -> Exit:
     Checks the hash chain and its anchor, versions, order, the graph of each machine and where each record stands; a
     change of any single field is found. Prints each finding. Work may go on meanwhile.
     """
-    with context.app() as app:
+    with context.local_app() as app:
         verdict = app.admin.verify(
             progress=lambda what, count: context.progress(f"{what}: {count:,}")
         )
@@ -127,7 +127,7 @@ def export_history(context: CliContext, folder: Path) -> None:
     transitions.jsonl, records.jsonl, dispositions.jsonl (events that changed nothing, and why), dead_letters.jsonl
     and anchor.json (how many transitions there are, and the hash of the last).
     """
-    with context.app() as app:
+    with context.local_app() as app:
         counts = app.admin.export(
             folder, progress=lambda what, count: context.progress(f"{what}: {count:,}")
         )
@@ -148,7 +148,7 @@ def doctor(context: CliContext) -> Exit:
     """
     from stateward.app.doctor import checks as all_checks
 
-    with context.app() as app:
+    with context.local_app() as app:
         checks = [*all_checks(app)]
     is_well = all(check.is_well for check in checks)
     if context.json:

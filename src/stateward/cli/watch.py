@@ -78,7 +78,7 @@ def watch(
 
     if not folder.is_dir():
         raise InvalidRequest(f"there is no folder {str(folder)!r} to watch")
-    with context.app() as app:
+    with context.local_app() as app:
         machine = app.registry.named(machine or app.submissions.default_machine).name
         own = app.settings.watch
         inbox = Inbox(folder, app, own, machine=machine, source_type=source_type, context=context)

@@ -74,7 +74,7 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
     """
     from stateward.engine.system import person
 
-    with context.app() as app:
+    with context.local_app() as app:
         made = app.notifications.add(url, events=events, content=content, actor=person())
         _show_with_secret(context, made)
 
@@ -85,7 +85,7 @@ def add(context: CliContext, *, url: str, events: tuple[str, ...], content: str)
 @pass_context
 def list_(context: CliContext) -> None:
     """List who is told of what."""
-    with context.app() as app:
+    with context.local_app() as app:
         found = app.notifications.webhooks()
     if context.is_for_programs:
         context.emit_rows(_plain(each) for each in found)
@@ -102,7 +102,7 @@ def list_(context: CliContext) -> None:
 @pass_context
 def show(context: CliContext, *, webhook_id: str) -> None:
     """Show an endpoint with its secret."""
-    with context.app() as app:
+    with context.local_app() as app:
         _show_with_secret(context, app.notifications.webhook(webhook_id))
 
 
@@ -114,7 +114,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 
     For a day (notifications.rotation_seconds) messages are signed with both, so that the receiver can change in peace.
     """
-    with context.app() as app:
+    with context.local_app() as app:
         _show_with_secret(context, app.notifications.rotate(webhook_id))
 
 
@@ -123,7 +123,7 @@ def rotate(context: CliContext, *, webhook_id: str) -> None:
 @pass_context
 def enable(context: CliContext, *, webhook_id: str) -> None:
     """Tell an endpoint again that was disabled."""
-    with context.app() as app:
+    with context.local_app() as app:
         _show(context, app.notifications.enable(webhook_id))
 
 
@@ -140,7 +140,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
     """
     from stateward.engine.system import person
 
-    with context.app() as app:
+    with context.local_app() as app:
         said = f"disabled by {person()}" + (f": {reason}" if reason else "")
         _show(context, app.notifications.disable(webhook_id, reason=said))
 
@@ -150,7 +150,7 @@ def disable(context: CliContext, *, webhook_id: str, reason: str) -> None:
 @pass_context
 def remove(context: CliContext, *, webhook_id: str) -> None:
     """Forget an endpoint and its delivery log."""
-    with context.app() as app:
+    with context.local_app() as app:
         app.notifications.remove(webhook_id)
     if context.is_for_programs:
         context.emit({"removed": webhook_id})
@@ -163,7 +163,7 @@ def remove(context: CliContext, *, webhook_id: str) -> None:
 @pass_context
 def ping(context: CliContext, *, webhook_id: str) -> Exit:
     """Send a test to an endpoint and show its answer."""
-    with context.app() as app:
+    with context.local_app() as app:
         sent = app.notifications.ping(webhook_id)
         _deliver(app, sent)
         delivery, attempts = app.notifications.delivery(webhook_id, sent.message_id)
@@ -204,7 +204,7 @@ def log(
     limit: int,
 ) -> None:
     """Show what was delivered, newest first."""
-    with context.app() as app:
+    with context.local_app() as app:
         if message_id is None:
             found = app.notifications.deliveries(
                 webhook_id=webhook_id, record_id=record_id, state=state, limit=limit
@@ -226,7 +226,7 @@ def log(
 @pass_context
 def dead(context: CliContext, *, webhook_id: str | None, limit: int) -> None:
     """List what could not be delivered."""
-    with context.app() as app:
+    with context.local_app() as app:
         found = app.notifications.deliveries(webhook_id=webhook_id, state="dead", limit=limit)
     _list_deliveries(context, found)
 
@@ -258,7 +258,7 @@ def replay(
 
     They are signed with the secrets of now. A running notifier sends them; see `stateward webhook log`.
     """
-    with context.app() as app:
+    with context.local_app() as app:
         count = app.notifications.replay(
             webhook_id=webhook_id,
             message_id=message_id,

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.views import attempt_view
 from stateward.console.content import Content, shown_as
 from stateward.console.layout import (
     HEADERS,
@@ -46,7 +47,7 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.problems import Refusal
-from stateward.server.views import attempt_view, record_view
+from stateward.server.views import record_view
 from stateward.storage.audit import AuditEntry
 from stateward.storage.idempotency import Answer
 

@@ -13,6 +13,7 @@ from litestar.params import FromPath
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.views import review_view, task_view
 from stateward.console.content import Content
 from stateward.console.layout import fragment, page, shown
 from stateward.console.record import content_of
@@ -23,7 +24,6 @@ from stateward.server.auth import (
     caller_of,
     service_of,
 )
-from stateward.server.reviews import detail_view, task_view
 
 QUEUE_MAX = 100
 PAGES_MAX = 60
@@ -127,7 +127,7 @@ def _sureness(task: schemas.ReviewTask) -> int:
 def look(app: App, caller: Caller, record_id: str) -> Work:
     """One review with its document."""
     task = app.reviews.task(record_id, machines=caller.machines)
-    detail = detail_view(app, task, actor=caller.actor)
+    detail = review_view(app.reviews, app.store, task, actor=caller.actor)
     content = content_of(app, task.record)
     problems = flat(detail.problems)
     fields = fields_of(detail.fields, problems)

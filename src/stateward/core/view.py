@@ -1,4 +1,4 @@
-"""What users see of a record: its exposed fields, and in one sentence why it is where it is. Pure."""
+"""A record in words: a transition as a line of a log, and why a record is where it is. Pure."""
 
 import msgspec
 
@@ -7,7 +7,6 @@ from stateward.core.model import (
     HELD,
     NOTES,
     SECOND,
-    Fields,
     Micros,
     Record,
     Transition,
@@ -40,32 +39,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     until: str | None = None
 
 
-def view(machine: Machine, record: Record) -> Fields:
-    """A record as the API and the CLI show it: only fields that its status exposes, no internal ids."""
-    return {
-        "id": record.id,
-        "machine": record.machine,
-        "status": record.status,
-        "version": record.version,
-        "error_code": record.error_code,
-        "error_message": record.error_message,
-        **machine.exposed(record),
-        "priority": record.priority,
-        "retry_count": record.retry_count,
-        "max_retries": machine.retry.max_retries,
-        "last_retry_at": _iso(record.last_retry_at),
-        "rest": rest_reason(record),
-        "labels": record.labels,
-        "replaces": record.replaces,
-        "created_at": to_iso(record.created_at),
-        "updated_at": to_iso(record.entered_at),
-        "status_metadata": {
-            "started_at": to_iso(record.entered_at),
-            "worker_id": record.worker,
-            "retry_count": record.retry_count,
-        },
-        **({NOTES: notes} if (notes := record.fields.get(NOTES)) else {}),
-    }
+def is_at_rest(machine: Machine, record: Record) -> bool:
+    """Whether nothing will happen to a record until a person acts."""
+    if machine.kind[record.status] == "suspended":
+        return True
+    return record.waiting is None and record.due_at is None
 
 
 def sentence(machine: Machine, transition: Transition) -> str:

@@ -14,7 +14,6 @@ from litestar.params import HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from stateward.app import App
-from stateward.server import views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -121,7 +120,7 @@ def _after(caller: Caller, seq: int, machine: str | None, app: App) -> tuple[lis
     ]
     lines = [
         b"id: %d\nevent: transition\ndata: %b\n\n"
-        % (each.seq, msgspec.json.encode(views.transition_view(app, each)))
+        % (each.seq, msgspec.json.encode(app.records.transition_view(each)))
         for each in shown
     ]
     return lines, found[-1].seq if found else seq

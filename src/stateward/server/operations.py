@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from stateward import schemas
 from stateward.app import App
 from stateward.app.actions import Command, Verb
+from stateward.app.views import attempt_view
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.core.model import (
     Fields,
@@ -211,7 +212,7 @@ async def history(
         following = None
         if len(found) > rows:
             following = write_cursor(Cursor(of=of, numbers=(found[rows - 1].version,)))
-        items = [views.transition_view(app, each) for each in found[:rows]]
+        items = [app.records.transition_view(each) for each in found[:rows]]
         document = schemas.History(items=items, next=following)
         return views.answered(document, headers=link(request.url, following))
 
@@ -224,32 +225,35 @@ async def items(
     *,
     machine: str | None,
     kind: str | None,
+    stage: str | None = None,
+    edition: int | None = None,
     cursor: str | None,
     limit: int,
 ) -> Answer:
     """Rows that a stage produced, a page at a time; a page never mixes attempts."""
     service, caller = service_of(request), caller_of(request)
-    most = service.settings.limits.page_rows_max
-    rows = min(limit, most)
-    of = list_name("items", record_id, kind)
+    rows = min(limit, service.settings.limits.page_rows_max)
+    of = list_name("items", record_id, kind, stage, edition)
     at = read_cursor(cursor, of=of)
 
     def look(app: App) -> Answer:
         record = seen(app, caller, record_id, machine=machine)
-        stage = _stage_of(app, record, kind)
-        if stage is None:
+        made = app.records.find_items(record, stage=stage, kind=kind, edition=edition)
+        if made is None:
             empty = schemas.ItemPage(kind=kind, stage=None, attempt=None, items=[], next=None)
             return views.answered(empty)
-        attempt, chunk, place = record.outputs[stage], 0, 0
+        maker, attempt = made
+        chunk, place = 0, 0
         if at is not None and len(at.numbers) == 3:
-            attempt, chunk, place = at.numbers
+            attempt, chunk, place = at.numbers  # the attempt that the first page showed
         found, after = _rows(app, record_id, attempt, chunk=chunk, place=place, rows=rows)
         following = None
         if after is not None:
             following = write_cursor(Cursor(of=of, numbers=(attempt, *after)))
+        own = app.registry.of(record).stage.get(maker)
         document = schemas.ItemPage(
-            kind=app.registry.of(record).stage[stage].produces,
-            stage=stage,
+            kind=None if own is None else own.produces,
+            stage=maker,
             attempt=attempt,
             items=found,
             next=following,
@@ -257,20 +261,6 @@ async def items(
         return views.answered(document, headers=link(request.url, following))
 
     return await service.broad.ask(look)
-
-
-def _stage_of(app: App, record: Record, kind: str | None) -> str | None:
-    """The stage that produced a kind of item; without a kind, the last that is done."""
-    stages = app.registry.of(record).stages
-    kinds = [stage.produces for stage in stages if stage.produces is not None]
-    if kind is not None and kind not in kinds:
-        raise UnknownName("kind of item", clean_text(kind, chars_max=80), kinds)
-    done = [
-        stage.name
-        for stage in stages
-        if stage.name in record.outputs and kind in (None, stage.produces)
-    ]
-    return max(done, key=lambda name: record.outputs[name], default=None)
 
 
 def _rows(
@@ -306,7 +296,7 @@ async def stage_log(request: Asked, record_id: str, stage: str, *, machine: str 
             attempts = [_arrival(app, record)]
         elif stage in stages:
             marks = [mark for mark in app.outputs.attempts(record_id) if mark.stage == stage]
-            attempts = [views.attempt_view(mark) for mark in marks]
+            attempts = [attempt_view(mark) for mark in marks]
         else:
             raise UnknownName("log", clean_text(stage, chars_max=80), [*stages, UPLOADED])
         return views.answered(schemas.StageLog(record_id=record.id, stage=stage, attempts=attempts))

@@ -7,6 +7,7 @@ with `reply(answered(document))`.
 """
 
 from stateward.app import App
+from stateward.app.views import text_of
 from stateward.engine.coordinator import Submitted
 from stateward.engine.external_driver import Step, retried_step
 from stateward.engine.reviews import TIMEOUT, DecisionRequest
@@ -52,7 +53,7 @@ from stateward.server.upload_stream import (
     UploadReceiver,
     pieces,
 )
-from stateward.server.views import answered, etag, record_view, text_of
+from stateward.server.views import answered, etag, record_view
 from stateward.storage.idempotency import Answer, IdempotentRequest
 
 __all__ = [

@@ -271,9 +271,11 @@ def refusal_of(error: StatewardError) -> Refusal:
             | "webhook"
             | "delivery"
         ):
-            return Refusal("not-found", text)
+            return Refusal("not-found", text, what=error.what, name=error.name)
         case UnknownName():
-            return Refusal("unknown-value", text, allowed=list(error.known))
+            return Refusal(
+                "unknown-value", text, allowed=list(error.known), what=error.what, name=error.name
+            )
         case InvalidTransition():
             return Refusal("impossible", text, found=error.found, allowed=list(error.allowed))
         case ConcurrentModification():

@@ -7,6 +7,7 @@ from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.views import error_group_view, status_counts, why_view
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
@@ -53,7 +54,7 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
 
     def look(app: App) -> Answer:
         record = seen(app, caller, record_id)
-        return views.answered(views.why_view(record, app.records.explain(record_id)))
+        return views.answered(why_view(record, app.records.explain(record_id)))
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -85,11 +86,7 @@ async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts
 
     def look(app: App) -> Answer:
         found = app.records.count(within(app.records.query(q or ""), caller.machines))
-        items = [
-            schemas.StatusCount(machine=machine, status=status, count=count)
-            for (machine, status), count in found.items()
-        ]
-        return views.answered(schemas.Counts(items=items))
+        return views.answered(schemas.Counts(items=status_counts(found)))
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -107,12 +104,7 @@ async def errors(request: Asked) -> Response[schemas.Errors]:
 
     def look(app: App) -> Answer:
         items = [
-            schemas.ErrorGroup(
-                machine=group.machine,
-                error_code=group.error_code,
-                error_message=group.error_message,
-                count=group.count,
-            )
+            error_group_view(group)
             for group in app.records.errors()
             if caller.covers(group.machine)
         ]

@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.views import text_of
 from stateward.core.machine import Machine
 from stateward.core.model import Record
 from stateward.definition.plugin import Resource
@@ -57,8 +58,26 @@ OnDuplicate = Annotated[
 ]
 OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why it is asked for.")]
 KIND_CHARS_MAX = 100
+StageName = Annotated[
+    str | None,
+    QueryParameter(
+        name="stage",
+        max_length=KIND_CHARS_MAX,
+        description="A stage of the machine, instead of a kind.",
+        required=False,
+    ),
+]
+EditionNumber = Annotated[
+    int | None,
+    QueryParameter(
+        name="edition",
+        ge=0,
+        description="As they were before a rebuild: 0 is as the stage made them; otherwise the newest.",
+        required=False,
+    ),
+]
 # What a resource does not repeat of a record: its machine is its path, and labels are told one by one.
-_LEFT_OUT = ("id", "machine", "disclosed", "labels", "replaces")
+_LEFT_OUT = ("id", "machine", "exposed", "disclosed", "labels", "replaces")
 _LABELS = {"source_type": str | None, "filename": str | None, "size": schemas.Count | None}
 
 
@@ -169,16 +188,15 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
 
     def view(app: App, found: Record) -> msgspec.Struct:
         told = msgspec.structs.asdict(record_view(app, found))
-        fields = {
-            each: told["disclosed"][each] for each in resource.fields if each in told["disclosed"]
-        }
-        rest = {each: value for each, value in told["disclosed"].items() if each not in fields}
+        exposed = told["exposed"]
+        fields = {each: exposed[each] for each in resource.fields if each in exposed}
+        rest = {each: value for each, value in exposed.items() if each not in fields}
         size = found.labels.get("size")
         return record(
             **{resource.id_field: found.id},
             **{each: told[each] for each, _ in shared},
-            source_type=views.text_of(found.labels.get("source_type")),
-            filename=views.text_of(found.labels.get("filename")),
+            source_type=text_of(found.labels.get("source_type")),
+            filename=text_of(found.labels.get("filename")),
             size=size if isinstance(size, int) else None,
             **fields,
             further=rest or UNSET,
@@ -327,13 +345,22 @@ def _looking(at: RecordRoutes) -> list[Any]:
     async def items(
         request: Asked,
         kind: Any = None,  # noqa: ANN401 - which kinds there are, the machine says; see below
+        stage: StageName = None,
+        edition: EditionNumber = None,
         cursor: CursorText = None,
         limit: Limit = ROWS_DEFAULT,
     ) -> Response[schemas.ItemPage]:
         """Rows in their order. A page never mixes two attempts."""
         return reply(
             await operations.items(
-                request, _id(at, request), machine=at.machine, kind=kind, cursor=cursor, limit=limit
+                request,
+                _id(at, request),
+                machine=at.machine,
+                kind=kind,
+                stage=stage,
+                edition=edition,
+                cursor=cursor,
+                limit=limit,
             )
         )
 

@@ -9,7 +9,8 @@ from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
-from stateward.core.model import Record, to_iso
+from stateward.app.views import review_view, task_view
+from stateward.core.model import Record
 from stateward.engine.reviews import DecisionRequest, Task
 from stateward.server import operations, views
 from stateward.server.auth import (
@@ -78,7 +79,7 @@ async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
     def look(app: App) -> Answer:
         task = app.reviews.task(record_id, machines=caller.machines)
         headers = {"ETag": views.etag(task.record.version), "Cache-Control": "no-cache"}
-        detail = detail_view(app, task, actor=caller.actor)
+        detail = review_view(app.reviews, app.store, task, actor=caller.actor)
         return views.answered(_document(app, detail), headers=headers)
 
     return reply(await service_of(request).broad.ask(look))
@@ -190,60 +191,6 @@ def _document(app: App, task: schemas.ReviewTask) -> dict[str, Any]:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(each.capitalize() for each in rest)
-
-
-def task_view(task: Task, *, actor: str) -> schemas.ReviewTask:
-    """A task as its readers see it."""
-    return schemas.ReviewTask(**_parts(task, actor))
-
-
-def detail_view(app: App, task: Task, *, actor: str) -> schemas.ReviewDetail:
-    """The same with what is to be looked at."""
-    record = task.record
-    return schemas.ReviewDetail(
-        **_parts(task, actor),
-        submitted_by=app.store.history(record.id)[0].actor,
-        fields=app.reviews.items(record),
-        problems=app.reviews.problems(record),
-    )
-
-
-def _parts(task: Task, actor: str) -> dict[str, Any]:
-    record, claim, decided = task.record, task.claim, task.decided
-    return {
-        "review_task_id": record.id,
-        "workflow_id": record.id,
-        "machine": record.machine,
-        "status": record.status,
-        "version": record.version,
-        "review": task.review,
-        "actions": list(task.actions),
-        "deadline": to_iso(record.due_at) if task.is_open and record.due_at is not None else None,
-        "waiting_since": to_iso(record.entered_at),
-        "claim": None
-        if claim is None
-        else schemas.ReviewClaim(
-            by=claim.actor,
-            is_mine=claim.actor == actor,
-            at=to_iso(claim.at),
-            until=to_iso(claim.until),
-        ),
-        "decision": None
-        if decided is None
-        else schemas.ReviewDecision(
-            action=decided.action,
-            by=decided.by,
-            reviewer=decided.reviewer,
-            at=to_iso(decided.at),
-            notes=decided.notes,
-        ),
-        "filename": views.text_of(record.labels.get("filename")),
-        "facts": task.facts,
-        "confidence": task.confidence,
-        "submitted_at": to_iso(record.created_at),
-        "retry_count": record.retry_count,
-        "replaces": record.replaces,
-    }
 
 
 router = Router(path="/reviews", route_handlers=[pending, show, claim, release], tags=["reviews"])

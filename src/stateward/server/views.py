@@ -1,7 +1,4 @@
-"""Records, transitions and the rest as the documents of `wire`: what outsiders see, and no internal id."""
-
-from collections.abc import Iterator
-from typing import TypeVar
+"""Documents as HTTP answers: status, headers, entity tags; and those of batches and machines."""
 
 import msgspec
 
@@ -9,26 +6,13 @@ from stateward import schemas
 from stateward.app import App
 from stateward.core.errors import ConcurrentModification
 from stateward.core.machine import Machine
-from stateward.core.model import (
-    NOTES,
-    Fields,
-    Micros,
-    Record,
-    Transition,
-    rest_reason,
-    to_iso,
-)
-from stateward.core.view import Explanation
+from stateward.core.model import Record, to_iso
 from stateward.definition.display import Column
 from stateward.definition.draw import machine_json
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer, Batch
-from stateward.storage.outputs import AttemptResult
 
 JSON = "application/json"
-LOG_LINES_MAX = 100_000
-
-T = TypeVar("T")
 
 
 def answered(
@@ -48,96 +32,14 @@ def etag(version: int) -> str:
 
 
 def stale(error: ConcurrentModification, version: int) -> Answer:
-    """Somebody was quicker; the version that there is now goes with it."""
+    """Another writer was first; the present version goes with the refusal."""
     headers = {"ETag": etag(version)}
     return Refusal("stale", str(error), headers=headers, version=version).answer()
 
 
 def record_view(app: App, record: Record) -> schemas.Record:
     """A record of any machine."""
-    machine = app.registry.of(record)
-    return schemas.Record(
-        id=record.id,
-        machine=record.machine,
-        status=record.status,
-        version=record.version,
-        error_code=record.error_code,
-        error_message=record.error_message,
-        disclosed=machine.exposed(record),
-        priority=record.priority,
-        retry_count=record.retry_count,
-        max_retries=machine.retry.max_retries,
-        last_retry_at=_iso(record.last_retry_at),
-        rest=rest_reason(record),
-        is_at_rest=app.records.is_at_rest(record),
-        notes=record.fields.get(NOTES) or None,
-        labels=record.labels,
-        replaces=record.replaces,
-        created_at=to_iso(record.created_at),
-        updated_at=to_iso(record.entered_at),
-        status_metadata=_metadata(record),
-    )
-
-
-def transition_view(app: App, transition: Transition) -> schemas.Transition:
-    """One change of status."""
-    return schemas.Transition(
-        seq=transition.seq,
-        record_id=transition.record_id,
-        machine=transition.machine,
-        machine_version=transition.machine_version,
-        old_status=transition.source,
-        new_status=transition.target,
-        version=transition.version,
-        event_id=transition.event_id,
-        at=to_iso(transition.at),
-        actor=transition.actor,
-        trigger=transition.trigger,
-        attempt=transition.attempt,
-        metadata=transition.metadata,
-        sentence=app.records.sentence(transition),
-        authority=transition.authority,
-        epoch=transition.epoch,
-        record_hash=transition.record_hash,
-        hash=transition.hash,
-        prev_hash=transition.prev_hash,
-    )
-
-
-def attempt_view(mark: AttemptResult) -> schemas.Attempt:
-    """An attempt with its log."""
-    return schemas.Attempt(
-        stage=mark.stage,
-        attempt=mark.version,
-        at=to_iso(mark.at),
-        worker=mark.worker,
-        outcome=mark.outcome if mark.error_code is None else "failed",
-        count=mark.count,
-        error_code=mark.error_code,
-        error_message=mark.error_message,
-        log=list(_log_lines(mark)),
-    )
-
-
-def _log_lines(mark: AttemptResult) -> Iterator[Fields]:
-    for line in mark.log.splitlines()[:LOG_LINES_MAX]:
-        try:
-            said = msgspec.json.decode(line)
-        except msgspec.DecodeError:
-            said = None
-        yield said if isinstance(said, dict) else {"message": line}
-
-
-def why_view(record: Record, why: Explanation) -> schemas.Why:
-    """Why a record is where it is."""
-    return schemas.Why(
-        id=record.id,
-        status=record.status,
-        code=why.code,
-        sentence=why.sentence,
-        advice=why.advice,
-        until=why.until,
-    )
+    return app.records.view(record)
 
 
 def batch_view(batch: Batch) -> schemas.Batch:
@@ -212,20 +114,3 @@ def _column(column: Column) -> schemas.ItemColumn:
         align=column.alignment,
         path=list(column.path or (column.name,)),
     )
-
-
-def _metadata(record: Record) -> schemas.StatusMetadata:
-    return schemas.StatusMetadata(
-        started_at=to_iso(record.entered_at),
-        worker_id=record.worker,
-        retry_count=record.retry_count,
-    )
-
-
-def _iso(at: Micros | None) -> str | None:
-    return None if at is None else to_iso(at)
-
-
-def text_of(value: object) -> str | None:
-    """A label or fact as text; none stays none."""
-    return None if value is None else str(value)

@@ -356,8 +356,8 @@ def test_a_contract_goes_its_way_by_itself(app: App) -> None:
 
     record = app.record(record.id)
     assert (record.status, record.error_code) == ("completed", None)
-    view = app.records.view(record)
-    assert (view["vertical"], view["provider"]) == ("energy", "Vattenfall")
+    exposed = app.records.view(record).exposed
+    assert (exposed["vertical"], exposed["provider"]) == ("energy", "Vattenfall")
     assert app.records.about(record.id, "compare")["answer"] == "better"
     assert app.admin.verify().is_sound
 

@@ -49,8 +49,8 @@ def test_the_counts_are_rows_and_the_whole_is_known_beside_them(tmp_path: Path) 
         app.run_until_idle()
         view = app.records.view(app.record(record.id))
 
-        assert (view["observations_count"], view["canonicals_count"]) == (2, 2)
-        assert "notes" not in view
+        assert (view.exposed["observations_count"], view.exposed["canonicals_count"]) == (2, 2)
+        assert view.notes is None
         assert app.records.about(record.id, "parse")["format"] == "csv"
         assert app.records.about(record.id, "normalize")["checks"][0]["status"] == "reconciled"  # type: ignore[index, call-overload]
         assert len(list(app.items(record.id))) == 2
@@ -61,10 +61,12 @@ def test_what_does_not_add_up_is_seen_in_the_record_its_history_and_its_log(tmp_
         record = app.submit(TAMPERED).record
         app.run_until_idle()
         view = app.records.view(app.record(record.id))
-        story = [app.records.sentence(each) for each in app.records.history(record.id)]
+        story = [
+            app.records.transition_view(each).sentence for each in app.records.history(record.id)
+        ]
         log = app.records.attempts(record.id)[-1].log
 
-    notes = view["notes"]
+    notes = view.notes
     assert isinstance(notes, list)
     assert str(notes[0]).startswith("NOT_RECONCILED: section 1: the chain of balances fails")
     assert "notes: NOT_RECONCILED" in story[-1]

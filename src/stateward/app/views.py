@@ -1,0 +1,203 @@
+"""The engine's values as the documents of `schemas`: what the API answers and what the command line shows.
+
+Each kind of document is made here and nowhere else. Only what outsiders may see leaves: no internal id, and of a
+record's fields those that its machine exposes at its status.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from stateward import schemas
+from stateward.core.machine import Machine
+from stateward.core.model import (
+    NOTES,
+    Fields,
+    Micros,
+    Record,
+    Transition,
+    rest_reason,
+    to_iso,
+)
+from stateward.core.view import Explanation, is_at_rest, sentence
+from stateward.engine.reviews import Reviews, Task
+from stateward.storage.outputs import AttemptResult
+from stateward.storage.store import ErrorGroup, Store
+
+LOG_LINES_MAX = 100_000
+
+
+def record_view(machine: Machine, record: Record) -> schemas.Record:
+    """A record; `machine` is the one that moves it on."""
+    exposed = machine.exposed(record)
+    return schemas.Record(
+        id=record.id,
+        machine=record.machine,
+        status=record.status,
+        version=record.version,
+        error_code=record.error_code,
+        error_message=record.error_message,
+        exposed=exposed,
+        disclosed=exposed,
+        priority=record.priority,
+        retry_count=record.retry_count,
+        max_retries=machine.retry.max_retries,
+        last_retry_at=_iso(record.last_retry_at),
+        rest=rest_reason(record),
+        is_at_rest=is_at_rest(machine, record),
+        notes=record.fields.get(NOTES) or None,
+        labels=record.labels,
+        replaces=record.replaces,
+        created_at=to_iso(record.created_at),
+        updated_at=to_iso(record.entered_at),
+        status_metadata=schemas.StatusMetadata(
+            started_at=to_iso(record.entered_at),
+            worker_id=record.worker,
+            retry_count=record.retry_count,
+        ),
+    )
+
+
+def transition_view(machine: Machine, transition: Transition) -> schemas.Transition:
+    """One change of status; `machine` is the version that made it."""
+    return schemas.Transition(
+        seq=transition.seq,
+        record_id=transition.record_id,
+        machine=transition.machine,
+        machine_version=transition.machine_version,
+        source=transition.source,
+        target=transition.target,
+        old_status=transition.source,
+        new_status=transition.target,
+        version=transition.version,
+        event_id=transition.event_id,
+        at=to_iso(transition.at),
+        actor=transition.actor,
+        trigger=transition.trigger,
+        attempt=transition.attempt,
+        metadata=transition.metadata,
+        sentence=sentence(machine, transition),
+        authority=transition.authority,
+        epoch=transition.epoch,
+        record_hash=transition.record_hash,
+        hash=transition.hash,
+        prev_hash=transition.prev_hash,
+    )
+
+
+def attempt_view(result: AttemptResult) -> schemas.Attempt:
+    """An attempt with its log."""
+    return schemas.Attempt(
+        stage=result.stage,
+        attempt=result.version,
+        at=to_iso(result.at),
+        worker=result.worker,
+        outcome=result.outcome if result.error_code is None else "failed",
+        count=result.count,
+        error_code=result.error_code,
+        error_message=result.error_message,
+        log=list(_log_lines(result.log)),
+    )
+
+
+def _log_lines(log: str) -> Iterator[Fields]:
+    """The lines of a log as objects. A runner may write anything: what is no JSON object becomes a message."""
+    for line in log.splitlines()[:LOG_LINES_MAX]:
+        try:
+            decoded = msgspec.json.decode(line)
+        except msgspec.DecodeError:
+            decoded = None
+        yield decoded if isinstance(decoded, dict) else {"message": line}
+
+
+def why_view(record: Record, why: Explanation) -> schemas.Why:
+    """Why a record is where it is."""
+    return schemas.Why(
+        id=record.id,
+        status=record.status,
+        code=why.code,
+        sentence=why.sentence,
+        advice=why.advice,
+        until=why.until,
+    )
+
+
+def error_group_view(group: ErrorGroup) -> schemas.ErrorGroup:
+    """Records that rest with the same error."""
+    return schemas.ErrorGroup(
+        machine=group.machine,
+        error_code=group.error_code,
+        error_message=group.error_message,
+        count=group.count,
+    )
+
+
+def status_counts(found: dict[tuple[str, str], int]) -> list[schemas.StatusCount]:
+    """Counts by machine and status."""
+    return [
+        schemas.StatusCount(machine=machine, status=status, count=count)
+        for (machine, status), count in found.items()
+    ]
+
+
+def task_view(task: Task, *, actor: str) -> schemas.ReviewTask:
+    """A review as `actor` sees it."""
+    return schemas.ReviewTask(**_task_parts(task, actor))
+
+
+def review_view(reviews: Reviews, store: Store, task: Task, *, actor: str) -> schemas.ReviewDetail:
+    """A review with the values to look at and what the checks say about them."""
+    return schemas.ReviewDetail(
+        **_task_parts(task, actor),
+        submitted_by=store.history(task.record.id)[0].actor,
+        fields=reviews.items(task.record),
+        problems=reviews.problems(task.record),
+    )
+
+
+def _task_parts(task: Task, actor: str) -> dict[str, Any]:
+    record, claim, decided = task.record, task.claim, task.decided
+    return {
+        "review_task_id": record.id,
+        "workflow_id": record.id,
+        "machine": record.machine,
+        "status": record.status,
+        "version": record.version,
+        "review": task.review,
+        "actions": list(task.actions),
+        "deadline": _iso(record.due_at) if task.is_open else None,
+        "waiting_since": to_iso(record.entered_at),
+        "claim": None
+        if claim is None
+        else schemas.ReviewClaim(
+            by=claim.actor,
+            is_mine=claim.actor == actor,
+            at=to_iso(claim.at),
+            until=to_iso(claim.until),
+        ),
+        "decision": None
+        if decided is None
+        else schemas.ReviewDecision(
+            action=decided.action,
+            by=decided.by,
+            reviewer=decided.reviewer,
+            at=to_iso(decided.at),
+            notes=decided.notes,
+        ),
+        "filename": text_of(record.labels.get("filename")),
+        "facts": task.facts,
+        "confidence": task.confidence,
+        "submitted_at": to_iso(record.created_at),
+        "retry_count": record.retry_count,
+        "replaces": record.replaces,
+    }
+
+
+def text_of(value: object) -> str | None:
+    """A label or fact as text; None stays None."""
+    return None if value is None else str(value)
+
+
+def _iso(at: Micros | None) -> str | None:
+    return None if at is None else to_iso(at)

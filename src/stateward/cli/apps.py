@@ -1,0 +1,195 @@
+"""What commands can ask of a Stateward, in this process (`LocalApp`) or over HTTP (`RemoteApp`).
+
+Both satisfy `AppProtocol` and answer with the documents of the HTTP API, so that a command prints the same wherever
+it asks. A command that needs the database or the data folder itself asks `CliContext.local_app` instead.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from stateward import schemas
+    from stateward.app.actions import Bulk, BulkAction, Verb
+    from stateward.core.model import Fields
+
+Corrections = Mapping[str, str | list[str] | None]
+
+
+class StageItems(NamedTuple):
+    """Items and the stage that made them; None where no such stage is done."""
+
+    stage: str | None
+    rows: "Iterator[Fields]"
+
+
+class AppProtocol(Protocol):
+    """A Stateward. Who acts is the person at this machine, or over HTTP the one whose key it is."""
+
+    # Documents in
+
+    def check_submission(self, machine: str | None, priority: str) -> str:
+        """The machine that documents go to, by default the one for documents that name none.
+
+        Names that would be wrong for every file alike are refused here.
+        """
+        ...
+
+    def submit(
+        self,
+        source: Path | Iterable[bytes],
+        *,
+        machine: str,
+        name: str | None,
+        labels: Mapping[str, str],
+        priority: str,
+        reason: str | None,
+    ) -> "schemas.RecordOpened":
+        """Store a document and create its record; the same bytes again give the record that exists."""
+        ...
+
+    def work_while(self, is_wanted: Callable[[], bool]) -> bool:
+        """Do the work here as long as it is wanted; False, at once, where workers run already."""
+        ...
+
+    # Queries
+
+    def record(self, record_id: str) -> "schemas.Record":
+        """One record; `UnknownName` if there is none."""
+        ...
+
+    def find(
+        self,
+        query: str,
+        *,
+        statuses: Sequence[str] = (),
+        machines: Sequence[str] = (),
+        after: str = "",
+    ) -> Iterator["schemas.Record"]:
+        """Every record that matches, newest first; only in these statuses and of these machines, if any are named."""
+        ...
+
+    def wait(self, record_id: str, *, timeout_s: float) -> "schemas.Record":
+        """The record once it has ended or rests, at the latest after this time."""
+        ...
+
+    def history(self, record_id: str) -> "list[schemas.Transition]":
+        """Every transition of a record, oldest first."""
+        ...
+
+    def explain(self, record_id: str) -> "schemas.Why":
+        """Why a record is where it is."""
+        ...
+
+    def attempts(self, record_id: str) -> "list[schemas.Attempt]":
+        """Every attempt at a stage of a record that ended, with its log."""
+        ...
+
+    def stages(self, record_id: str) -> list[str]:
+        """The stages of a record's machine."""
+        ...
+
+    def items(
+        self,
+        record_id: str,
+        *,
+        stage: str | None = None,
+        kind: str | None = None,
+        edition: int | None = None,
+    ) -> StageItems:
+        """The items of a stage, or of a kind; by default of the last stage that is done."""
+        ...
+
+    def errors(self) -> "list[schemas.ErrorGroup]":
+        """Records that rest with an error, by cause, the most frequent first."""
+        ...
+
+    def counts(self, query: str) -> "list[schemas.StatusCount]":
+        """How many records match, by machine and status."""
+        ...
+
+    # Actions
+
+    def act(self, verb: "Verb", record_id: str, *, reason: str | None) -> "schemas.Record":
+        """Retry or cancel a record; the record as it then is."""
+        ...
+
+    def set_priority(
+        self, record_id: str, priority: str, *, reason: str | None
+    ) -> "schemas.Record":
+        """Let a record go sooner or later."""
+        ...
+
+    def bulk(
+        self,
+        action: "BulkAction",
+        *,
+        ids: Sequence[str],
+        query: str | None,
+        priority: str | None,
+        reason: str | None,
+        is_dry_run: bool,
+        progress: Callable[[int], None],
+    ) -> "Bulk":
+        """Do something with everything that is named or matches."""
+        ...
+
+    def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
+        """Stop dispatching a stage, or with '' all stages, of a machine."""
+
+    def resume(self, machine: str, stage: str) -> bool:
+        """Dispatch a stage again; whether it was paused."""
+        ...
+
+    # Reviews
+
+    def pending_reviews(self, *, limit: int) -> "list[schemas.ReviewTask]":
+        """What waits for a decision, the nearest deadline first."""
+        ...
+
+    def review(self, record_id: str) -> "schemas.ReviewDetail":
+        """A review with the values to look at, or how it was decided."""
+        ...
+
+    def claim(self, record_id: str) -> "schemas.ReviewTask":
+        """Claim a review: for a while only the caller may decide it."""
+        ...
+
+    def unclaim(self, record_id: str) -> "schemas.ReviewTask":
+        """Leave a claimed review to others."""
+        ...
+
+    def decide(
+        self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
+    ) -> "schemas.Record":
+        """Answer a review; the record as it then is."""
+        ...
+
+
+def status_query(
+    query: str,
+    known: Mapping[str, Collection[str]],
+    *,
+    statuses: Sequence[str],
+    machines: Sequence[str],
+) -> str:
+    """A query narrowed to statuses and machines; `known` are the statuses of each machine.
+
+    An unknown name in an option is an unknown thing, not a query that finds nothing.
+    """
+    from stateward.core.errors import UnknownName
+
+    states = {state for states in known.values() for state in states}
+    for what, names, there in (("machine", machines, known), ("status", statuses, states)):
+        for name in names:
+            if name not in there:
+                raise UnknownName(what, name, there)
+    terms = [
+        *(f"status:{_quoted(name)}" for name in statuses),
+        *(f"machine:{_quoted(name)}" for name in machines),
+    ]
+    return " ".join([query, *terms]).strip()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,214 @@
+"""A Stateward in this process, for commands: an `App` that answers with the documents of the HTTP API."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from stateward import schemas
+from stateward.app import App
+from stateward.app.actions import Bulk, BulkAction, Verb
+from stateward.app.views import (
+    attempt_view,
+    error_group_view,
+    review_view,
+    status_counts,
+    task_view,
+    why_view,
+)
+from stateward.cli.apps import AppProtocol, Corrections, StageItems, status_query
+from stateward.core.errors import StatewardError
+from stateward.engine.reviews import DecisionRequest
+from stateward.engine.system import person
+
+PAGE = 200
+
+
+class LocalApp(AppProtocol):
+    """`AppProtocol` over an `App`; the actor is the person who runs the command."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._actor = person()
+        # Parsed once a command: `age>2h` means the same when it is shown to a person and when it is acted on.
+        self._query = cache(app.records.query)
+
+    # Documents in
+
+    def check_submission(self, machine: str | None, priority: str) -> str:
+        """The machine that documents go to."""
+        submissions = self._app.submissions
+        name = self._app.registry.named(machine or submissions.default_machine).name
+        submissions.priority(name, priority)
+        return name
+
+    def submit(
+        self,
+        source: Path | Iterable[bytes],
+        *,
+        machine: str,
+        name: str | None,
+        labels: Mapping[str, str],
+        priority: str,
+        reason: str | None,
+    ) -> schemas.RecordOpened:
+        """Store a document and create its record."""
+        found = self._app.submit(
+            source, machine=machine, name=name, labels=labels, priority=priority, reason=reason
+        )
+        record = self._app.records.view(found.record)
+        return schemas.RecordOpened(record=record, is_duplicate=found.is_duplicate)
+
+    def work_while(self, is_wanted: Callable[[], bool]) -> bool:
+        """Do the work here, unless a worker runs."""
+        if self._app.records.has_worker():
+            return False
+        with self._app.node() as node:
+            node.work_while(is_wanted)
+        return True
+
+    # Queries
+
+    def record(self, record_id: str) -> schemas.Record:
+        """One record."""
+        return self._app.records.view(self._app.record(record_id))
+
+    def find(
+        self,
+        query: str,
+        *,
+        statuses: Sequence[str] = (),
+        machines: Sequence[str] = (),
+        after: str = "",
+    ) -> Iterator[schemas.Record]:
+        """Every record that matches, a page at a time."""
+        known = self._app.registry.query_names.kinds
+        records = self._app.records
+        parsed = self._query(status_query(query, known, statuses=statuses, machines=machines))
+        while page := records.find(parsed, after=after, limit=PAGE):
+            yield from map(records.view, page)
+            after = page[-1].id
+
+    def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
+        """The record once it has ended or rests, at the latest after this time."""
+        return self._app.records.view(self._app.records.wait(record_id, timeout_s=timeout_s))
+
+    def history(self, record_id: str) -> list[schemas.Transition]:
+        """Every transition of a record."""
+        records = self._app.records
+        return [records.transition_view(each) for each in records.history(record_id)]
+
+    def explain(self, record_id: str) -> schemas.Why:
+        """Why a record is where it is."""
+        return why_view(self._app.record(record_id), self._app.records.explain(record_id))
+
+    def attempts(self, record_id: str) -> list[schemas.Attempt]:
+        """Every attempt at a stage of a record, then its editions."""
+        return [attempt_view(each) for each in self._app.records.attempts(record_id)]
+
+    def stages(self, record_id: str) -> list[str]:
+        """The stages of a record's machine."""
+        return list(self._app.registry.of(self._app.record(record_id)).stage)
+
+    def items(
+        self,
+        record_id: str,
+        *,
+        stage: str | None = None,
+        kind: str | None = None,
+        edition: int | None = None,
+    ) -> StageItems:
+        """The items of a stage."""
+        record = self._app.record(record_id)
+        found = self._app.records.find_items(record, stage=stage, kind=kind, edition=edition)
+        if found is None:
+            return StageItems(None, iter(()))
+        maker, version = found
+        return StageItems(maker, self._app.outputs.items(record.id, version))
+
+    def errors(self) -> list[schemas.ErrorGroup]:
+        """Records that rest with an error, by cause."""
+        return [error_group_view(each) for each in self._app.records.errors()]
+
+    def counts(self, query: str) -> list[schemas.StatusCount]:
+        """How many records match."""
+        return status_counts(self._app.records.count(self._query(query)))
+
+    # Actions
+
+    def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
+        """Retry or cancel a record."""
+        found = self._app.actions.act(verb, record_id, actor=self._actor, reason=reason)
+        return self._app.records.view(found)
+
+    def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
+        """Let a record go sooner or later."""
+        (found,) = self._app.actions.set_priority(
+            [record_id], priority, actor=self._actor, reason=reason
+        )
+        if isinstance(found, StatewardError):
+            raise found
+        return self._app.records.view(found)
+
+    def bulk(
+        self,
+        action: BulkAction,
+        *,
+        ids: Sequence[str],
+        query: str | None,
+        priority: str | None,
+        reason: str | None,
+        is_dry_run: bool,
+        progress: Callable[[int], None],
+    ) -> Bulk:
+        """Do something with everything that is named or matches."""
+        return self._app.actions.bulk(
+            action,
+            ids=ids,
+            query=None if query is None else self._query(query),
+            priority=priority,
+            actor=self._actor,
+            reason=reason,
+            is_dry_run=is_dry_run,
+            progress=progress,
+        )
+
+    def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
+        """Stop dispatching a stage."""
+        self._app.actions.pause(machine, stage, actor=self._actor, reason=reason)
+
+    def resume(self, machine: str, stage: str) -> bool:
+        """Dispatch a stage again."""
+        return self._app.actions.resume(machine, stage)
+
+    # Reviews
+
+    def pending_reviews(self, *, limit: int) -> list[schemas.ReviewTask]:
+        """What waits for a decision."""
+        found = self._app.reviews.pending(limit=limit)
+        return [task_view(each, actor=self._actor) for each in found]
+
+    def review(self, record_id: str) -> schemas.ReviewDetail:
+        """A review with the values to look at."""
+        task = self._app.reviews.task(record_id)
+        return review_view(self._app.reviews, self._app.store, task, actor=self._actor)
+
+    def claim(self, record_id: str) -> schemas.ReviewTask:
+        """Claim a review."""
+        return task_view(self._app.reviews.claim(record_id, actor=self._actor), actor=self._actor)
+
+    def unclaim(self, record_id: str) -> schemas.ReviewTask:
+        """Leave a claimed review to others."""
+        return task_view(self._app.reviews.unclaim(record_id, actor=self._actor), actor=self._actor)
+
+    def decide(
+        self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
+    ) -> schemas.Record:
+        """Answer a review."""
+        deciding = DecisionRequest(
+            record_id=record_id,
+            action=action,
+            actor=self._actor,
+            corrected=dict(corrected),
+            notes=notes,
+        )
+        return self._app.records.view(self._app.reviews.decide(deciding))
