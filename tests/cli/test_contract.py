@@ -39,14 +39,14 @@ CALLS: dict[str, str] = {
     "counts": "counts",
     "retry": "retry {bad}",
     "cancel": "cancel --query is:waiting --dry-run",
-    "prioritise": "prioritise --query is:waiting --to 9 --dry-run",
-    "release": "release {held}",
+    "set-priority": "set-priority --query is:waiting --to 9 --dry-run",
+    "advance": "advance {held}",
     "review list": "review list",
     "review show": "review show {review}",
     "review claim": "review claim {review}",
-    "review release": "review release {review}",
+    "review unclaim": "review unclaim {review}",
     "review approve": "review approve {review}",
-    "review reject": "review reject {review} --notes no",
+    "review reject": "review reject {review} --reason no",
     "review correct": "review correct {review} --values {values}",
     "review reprocess": "review reprocess {ok}",
     "review export": "review export --gold {new}",
@@ -126,7 +126,11 @@ def commands() -> dict[str, click.Command]:
 
 
 def leaves() -> list[str]:
-    return [path for path, each in commands().items() if not isinstance(each, click.Group)]
+    return [
+        path
+        for path, each in commands().items()
+        if not isinstance(each, click.Group) and not each.hidden
+    ]
 
 
 def test_every_command_has_a_call_in_these_tests() -> None:
@@ -304,15 +308,15 @@ def test_the_reference_names_every_command_exit_code_and_setting() -> None:
 
 
 def test_the_help_tells_the_exit_codes(shell: Shell) -> None:
-    text = shell("--help").stdout
+    text = " ".join(shell("--help").stdout.split())
 
-    assert all(re.search(rf"^  {int(code)}\s+{code.meaning}", text, re.MULTILINE) for code in Exit)
+    assert all(f" {int(code)} {code.meaning}" in text for code in Exit)
 
 
 def test_no_command_prints_by_itself() -> None:
-    """What goes to stdout goes through `shown`, which escapes it."""
+    """What goes to stdout goes through `output`, which escapes it."""
     package = ROOT / "src" / "stateward" / "cli"
-    speaking = {"shown.py", "context.py"}
+    speaking = {"output.py", "context.py"}
 
     offenders = [
         path.name

@@ -38,6 +38,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.StageFailure: Exit.REFUSED,
     errors.TransientFailure: Exit.REFUSED,
     errors.FatalFailure: Exit.REFUSED,
+    errors.MissingExtra: Exit.REFUSED,
 }
 
 
@@ -53,6 +54,7 @@ def an_error(kind: type[Exception]) -> Exception:
         errors.ReviewTaken: errors.ReviewTaken(
             "x", by="person:ada", sentence="is taken", until=None
         ),
+        errors.MissingExtra: errors.MissingExtra("lxml", ["statements"]),
         errors.InvalidCorrection: errors.InvalidCorrection("x", [("provider", "is empty")]),
         errors.LedgerLocked: errors.LedgerLocked("ledger", pid=7, host="here"),
         errors.LedgerDamaged: errors.LedgerDamaged(

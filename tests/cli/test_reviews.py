@@ -1,4 +1,4 @@
-"""`stateward review`, `release` and `eval contracts`: what waits is listed, claimed, decided, exported, measured."""
+"""`stateward review`, `advance` and `eval contracts`: what waits is listed, claimed, decided, exported, measured."""
 
 import json
 from collections.abc import Iterator
@@ -76,8 +76,8 @@ def test_a_review_is_taken_up_left_and_decided_once(shell: Shell, app: App) -> N
     taken = said(shell("review", "approve", record.id), Exit.CONFLICT)
     app.reviews.unclaim(record.id, actor="person:bob")
     assert "is yours until" in said(shell("review", "claim", record.id), Exit.OK)
-    assert "is free" in said(shell("review", "release", record.id), Exit.OK)
-    done = shell("review", "approve", record.id, "--notes", "as printed")
+    assert "is free" in said(shell("review", "unclaim", record.id), Exit.OK)
+    done = shell("review", "approve", record.id, "--reason", "as printed")
     again = shell("review", "approve", record.id, "--json")
 
     assert "person:bob has taken this review up until" in taken
@@ -136,7 +136,7 @@ def test_a_rejection_needs_its_reason_and_what_ended_is_processed_again(
     record = waiting(app)
 
     assert shell("review", "reject", record.id).exit_code == Exit.USAGE
-    assert shell("review", "reject", record.id, "--notes", "no contract").exit_code == 0
+    assert shell("review", "reject", record.id, "--reason", "no contract").exit_code == 0
     anew = shell.json("review", "reprocess", record.id)
 
     assert (anew["replaces"], anew["status"]) == (record.id, "pending")
@@ -151,8 +151,8 @@ def test_what_is_held_is_let_through_by_hand(shell: Shell, app: App) -> None:
 
     assert "is driven externally" in shell("explain", held.id).stdout
     assert shell.ids("is:held") == [held.id]
-    assert "goes on with parse" in said(shell("release", held.id), Exit.OK)
-    assert "is not held" in said(shell("release", held.id), Exit.REFUSED)
+    assert "goes on with parse" in said(shell("advance", held.id), Exit.OK)
+    assert "is not held" in said(shell("advance", held.id), Exit.REFUSED)
     assert shell.ids("is:held") == []
 
 
@@ -163,7 +163,7 @@ def test_decisions_are_exported_as_gold_data(shell: Shell, app: App, tmp_path: P
     approved, corrected, rejected, _ = (waiting(app) for _ in range(4))
     shell("review", "approve", approved.id)
     shell("review", "correct", corrected.id, *settings())
-    shell("review", "reject", rejected.id, "--notes", "no")
+    shell("review", "reject", rejected.id, "--reason", "no")
     file = tmp_path / "gold.jsonl"
 
     done = shell("review", "export", "--gold", str(file))

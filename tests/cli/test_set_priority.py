@@ -1,4 +1,4 @@
-"""`stateward prioritise`: records go sooner or later, one or many, after a look at the counts."""
+"""`stateward set-priority`: records go sooner or later, one or many, after a look at the counts."""
 
 from pathlib import Path
 
@@ -20,31 +20,42 @@ def shell(tmp_path: Path) -> Shell:
 def test_one_record_gets_another_priority(shell: Shell) -> None:
     record_id = shell.ids("is:waiting")[0]
 
-    done = shell("prioritise", record_id, "--to", "9", "--reason", "a customer waits")
+    done = shell("set-priority", record_id, "--to", "9", "--reason", "a customer waits")
 
     assert (done.exit_code, done.stdout) == (0, f"{record_id} has priority 9\n")
     assert shell.json("status", record_id)["priority"] == 9
 
 
 def test_many_are_counted_first(shell: Shell) -> None:
-    foreseen = shell.json("prioritise", "--query", "is:waiting", "--to", "2", "--dry-run")
+    foreseen = shell.json("set-priority", "--query", "is:waiting", "--to", "2", "--dry-run")
     before = [view["priority"] for view in shell.json("list", "is:waiting")]
-    done = shell("prioritise", "--query", "is:waiting", "--to", "2", "--yes")
+    done = shell("set-priority", "--query", "is:waiting", "--to", "2", "--yes")
 
     assert (foreseen["applied"], before) == (2, [5, 5])
-    assert "2 placed anew" in done.stdout
+    assert "2 given a new priority" in done.stdout
     assert [view["priority"] for view in shell.json("list", "is:waiting")] == [2, 2]
 
 
 def test_a_priority_that_is_none_is_refused(shell: Shell) -> None:
-    done = shell("prioritise", shell.ids()[0], "--to", "11")
+    done = shell("set-priority", shell.ids()[0], "--to", "11")
 
     assert done.exit_code == 3
     assert "1 to 10" in done.stderr
 
 
 def test_an_empty_query_never_means_all(shell: Shell) -> None:
-    done = shell("prioritise", "--query", "", "--to", "9", "--yes")
+    done = shell("set-priority", "--query", "", "--to", "9", "--yes")
 
     assert done.exit_code != 0
     assert "every record" in done.stderr
+
+
+def test_the_former_names_of_commands_and_flags_work_and_name_the_new_ones(shell: Shell) -> None:
+    (record_id, *_) = shell.ids()
+
+    done = shell("prioritise", record_id, "--to", "9")
+
+    assert done.exit_code == 0, done.stderr
+    assert "`stateward prioritise` is deprecated, write `stateward set-priority`" in done.stderr
+    refused = shell("review", "approve", record_id, "--notes", "as printed")
+    assert "`--notes` is deprecated, write `--reason`" in refused.stderr

@@ -174,9 +174,9 @@ def test_reviews_are_decided_from_afar_as_they_are_here(api: ApiClient) -> None:
     taken = far(api, "review", "claim", first.id)
     refused = near(api, "review", "approve", first.id)
     wrong = far(api, "review", "correct", first.id, "--set", "monthly_rate=cheap")
-    approved = far(api, "review", "approve", first.id, "--notes", "seen")
+    approved = far(api, "review", "approve", first.id, "--reason", "seen")
     again = far(api, "review", "approve", first.id)
-    far(api, "review", "reject", second.id, "--notes", "no")
+    far(api, "review", "reject", second.id, "--reason", "no")
 
     assert listed == [first.id, second.id]
     assert shown[0].stdout == shown[1].stdout

@@ -10,9 +10,9 @@ from stateward import __version__
 from stateward.cli.actions import (
     cancel,
     pause,
-    prioritise,
     resume,
     retry,
+    set_priority,
 )
 from stateward.cli.bench import bench
 from stateward.cli.config import settings
@@ -34,7 +34,7 @@ from stateward.cli.records import (
     logs,
     status,
 )
-from stateward.cli.review import release, review
+from stateward.cli.review import advance, review
 from stateward.cli.submit import submit
 from stateward.cli.up import (
     api,
@@ -47,10 +47,10 @@ from stateward.cli.verify import doctor, export, verify
 from stateward.cli.watch import watch
 from stateward.cli.webhooks import webhook
 
-HELP = """Stateward keeps documents moving.
+HELP = """Run document pipelines as durable state machines.
 
-It knows where each document is, moves it on, never loses it, and can prove afterwards what happened. The options
-below, and --json, may stand before or after the command.
+Job queue, retries, human review and a tamper-evident history. The options below, and --json, may stand before or
+after the command.
 """
 
 # In the order in which people meet them.
@@ -59,10 +59,10 @@ COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
         "Documents",
         (submit, watch, status, list_, history, explain, logs, items, duplicates, errors, counts),
     ),
-    ("Actions", (retry, cancel, prioritise, release, review, pause, resume, rebuild)),
-    ("Machines", (machine,)),
-    ("Notices", (webhook,)),
-    ("Proof", (verify, export, doctor, bench, eval_)),
+    ("Actions", (retry, cancel, set_priority, advance, review, pause, resume, rebuild)),
+    ("State machines", (machine,)),
+    ("Notifications", (webhook,)),
+    ("Verification and evaluation", (verify, export, doctor, bench, eval_)),
     ("Ledgers", (ledger,)),
     ("Running", (up, api, coordinator, worker, notifier, key, demo, settings)),
 )
@@ -72,6 +72,7 @@ cli = Root(
     help=HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     sections=COMMANDS,
+    renamed={"prioritise": "set-priority", "release": "advance"},
     examples=[
         "stateward demo",
         "stateward submit january.csv",

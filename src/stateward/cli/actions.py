@@ -1,4 +1,4 @@
-"""A person's requests: `retry`, `cancel`, `prioritise`, `pause`, `resume`. Each is kept with its actor and reason.
+"""A person's requests: `retry`, `cancel`, `set-priority`, `pause`, `resume`. Each is kept with its actor and reason.
 
 An action on a query never means more than the person saw: it shows its counts first, asks, and acts on the query
 as it was then. An empty query is refused.
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 REFUSALS = {
     "impossible": "the machine has no such move from their status",
-    "stale": "somebody else changed them meanwhile",
-    "ahead": "somebody else changed them meanwhile",
+    "stale": "they were changed meanwhile",
+    "ahead": "they were changed meanwhile",
     "duplicate": "the same was asked for already",
 }
 
@@ -29,7 +29,7 @@ Function = Callable[..., Any]
 
 
 def _acting(function: Function) -> Function:
-    """The arguments that retry, cancel and prioritise share."""
+    """The arguments that retry, cancel and set-priority share."""
     decorators: tuple[Callable[[Function], Function], ...] = (
         click.argument("ids", metavar="[ID]...", nargs=-1),
         click.option(
@@ -86,11 +86,11 @@ def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argum
 
 
 @click.command(
-    "prioritise",
+    "set-priority",
     cls=Command,
     examples=[
-        "stateward prioritise UL_01h2k3 --to 9 --reason 'a customer waits'",
-        "stateward prioritise --query 'is:waiting source:bank_csv' --to batch_import --dry-run",
+        "stateward set-priority UL_01h2k3 --to 9 --reason 'a customer waits'",
+        "stateward set-priority --query 'is:waiting source:bank_csv' --to batch_import --dry-run",
     ],
 )
 @click.option(
@@ -101,13 +101,13 @@ def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argum
     help="1 to 10, higher goes first; or a name that the profile has.",
 )
 @_acting
-def prioritise(context: CliContext, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
-    """Let records go sooner or later.
+def set_priority(context: CliContext, *, priority: str, **how: Any) -> Exit:  # noqa: ANN401 - the arguments of _acting
+    """Set the priority of records.
 
     It counts while they wait, where the settings have a priority queue. Name records, or a query for all that
     match it. An empty query is refused, and so is a record that has ended.
     """
-    return _act(context, "prioritise", priority=priority, **how)
+    return _act(context, "set-priority", priority=priority, **how)
 
 
 def _act(
@@ -204,7 +204,9 @@ class _Acting:
 
     def _write(self, bulk: "Bulk") -> None:
         would = "would be " if bulk.is_dry_run else ""
-        done = {"retry": "retried", "cancel": "cancelled", "prioritise": "placed anew"}[self._verb]
+        done = {"retry": "retried", "cancel": "cancelled", "set-priority": "given a new priority"}[
+            self._verb
+        ]
         if bulk.by_status:
             write_table(("status", "records"), sorted(bulk.by_status.items()))
         write(f"{plural(bulk.matched, 'record')} matched; {bulk.applied:,} {would}{done}")

@@ -28,16 +28,16 @@ class Exit(IntEnum):
 
     OK = 0, "done"
     FOUND_PROBLEMS = 1, "it ran and found problems: verify, doctor, machine check, submit --wait"
-    USAGE = 2, "the command was written wrongly"
+    USAGE = 2, "usage error: an unknown command or option, or a wrong value"
     UNKNOWN = 3, "there is no such record, machine, stage, status or priority"
     REFUSED = 4, "refused: an invalid request, transition, declaration or settings file"
-    CONFLICT = 5, "somebody else changed the record first; look again"
-    STORE = 6, "the database cannot be reached or is not one of ours"
+    CONFLICT = 5, "conflict: the record was changed by another process or person; read it again"
+    STORE = 6, "the database cannot be reached, or is not a Stateward database"
     DISK_FULL = 7, "the disk is full or failing; nothing was half-written"
-    TIMED_OUT = 8, "it did not happen within the time given"
+    TIMED_OUT = 8, "timed out"
     INTERNAL = 70, "a bug in Stateward; the sentence says where the traceback is"
     INTERRUPTED = 130, "interrupted"
-    BROKEN_PIPE = 141, "whoever read the output stopped reading"
+    BROKEN_PIPE = 141, "the reader of the output closed it"
 
 
 class Problem:

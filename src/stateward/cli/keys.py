@@ -1,4 +1,4 @@
-"""`stateward key`: who may use the HTTP context. A key is shown once, on stdout, and is kept nowhere."""
+"""`stateward key`: who may use the HTTP API. A key is shown once, on stdout, and is kept nowhere."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ DAY_S = 86_400.0
     "key", cls=Group, examples=["stateward key create anna --role operator", "stateward key list"]
 )
 def key() -> None:
-    """Make, list and revoke keys of the HTTP context and the console."""
+    """Create, list and revoke keys of the HTTP API and console."""
 
 
 @key.command(

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from stateward.schemas import ReviewDetail, ReviewTask
 
 ROWS = 100
+NOTES_FLAG = {"--notes": "--reason"}
 VALUES_MAX = 100
 
 
 @click.group(
     "review",
     cls=Group,
+    renamed={"release": "unclaim"},
     examples=[
         "stateward review list",
         "stateward review show CW_01h2k3",
@@ -95,9 +97,9 @@ def show(context: CliContext, *, record_id: str) -> None:
 @click.argument("record_id", metavar="ID")
 @pass_context
 def claim(context: CliContext, *, record_id: str) -> None:
-    """Take a review up.
+    """Claim a review.
 
-    For a while (`reviews.claim_seconds`) nobody else may decide it. Whoever has it may take it up again.
+    For a while (`reviews.claim_seconds`) no other person may decide it. The owner of a claim may renew it.
     """
     with context.app() as app:
         task = app.claim(record_id)
@@ -107,11 +109,11 @@ def claim(context: CliContext, *, record_id: str) -> None:
         context.say(f"{record_id} is yours until {moment(task.claim.until)}")
 
 
-@review.command("release", examples=["stateward review release CW_01h2k3"])
+@review.command("unclaim", examples=["stateward review unclaim CW_01h2k3"])
 @click.argument("record_id", metavar="ID")
 @pass_context
-def release_claim(context: CliContext, *, record_id: str) -> None:
-    """Leave a review that was taken up to others."""
+def unclaim(context: CliContext, *, record_id: str) -> None:
+    """Give a claimed review back, for others to claim."""
     with context.app() as app:
         task = app.unclaim(record_id)
     if context.json:
@@ -121,10 +123,12 @@ def release_claim(context: CliContext, *, record_id: str) -> None:
 
 
 @review.command(
-    "approve", examples=["stateward review approve CW_01h2k3 --notes 'compared with the paper'"]
+    "approve",
+    renamed=NOTES_FLAG,
+    examples=["stateward review approve CW_01h2k3 --reason 'compared with the paper'"],
 )
 @click.argument("record_id", metavar="ID")
-@click.option("--notes", metavar="TEXT", help="Kept in the history.")
+@click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
 @pass_context
 def approve(context: CliContext, *, record_id: str, notes: str | None) -> None:
     """Accept the values as they were found.
@@ -134,9 +138,13 @@ def approve(context: CliContext, *, record_id: str, notes: str | None) -> None:
     _decide(context, record_id, "approve", notes=notes)
 
 
-@review.command("reject", examples=["stateward review reject CW_01h2k3 --notes 'illegible'"])
+@review.command(
+    "reject",
+    renamed=NOTES_FLAG,
+    examples=["stateward review reject CW_01h2k3 --reason 'illegible'"],
+)
 @click.argument("record_id", metavar="ID")
-@click.option("--notes", metavar="TEXT", required=True, help="Why; kept in the history.")
+@click.option("--reason", "notes", metavar="TEXT", required=True, help="Why; kept in the history.")
 @pass_context
 def reject(context: CliContext, *, record_id: str, notes: str) -> None:
     """Refuse a document, and say why."""
@@ -145,9 +153,10 @@ def reject(context: CliContext, *, record_id: str, notes: str) -> None:
 
 @review.command(
     "correct",
+    renamed=NOTES_FLAG,
     examples=[
         "stateward review correct CW_01h2k3 --set monthly_rate=56.90 --set contract_end=2027-02-28",
-        "stateward review correct CW_01h2k3 --none deductible --notes 'there is none'",
+        "stateward review correct CW_01h2k3 --none deductible --reason 'there is none'",
         "stateward review correct CW_01h2k3 --values corrected.json",
     ],
 )
@@ -173,7 +182,7 @@ def reject(context: CliContext, *, record_id: str, notes: str) -> None:
     type=click.Path(path_type=Path),
     help="A JSON object: field to value, list of values, or null.",
 )
-@click.option("--notes", metavar="TEXT", help="Kept in the history.")
+@click.option("--reason", "notes", metavar="TEXT", help="Why; kept in the history.")
 @pass_context
 def correct(
     context: CliContext,
@@ -248,17 +257,17 @@ def export(context: CliContext, *, gold: IO[bytes]) -> None:
 
 
 @click.command(
-    "release",
+    "advance",
     cls=Command,
-    examples=["stateward release CW_01h2k3 --reason 'the sequencer is down'"],
+    examples=["stateward advance CW_01h2k3 --reason 'the sequencer is down'"],
 )
 @click.argument("record_id", metavar="ID")
 @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
 @pass_context
-def release(context: CliContext, *, record_id: str, reason: str | None) -> None:
+def advance(context: CliContext, *, record_id: str, reason: str | None) -> None:
     """Let a record that is driven from outside go on by one step.
 
-    It is held before its next stage until somebody asks for that; this asks, instead of whoever drives it.
+    It is held before its next stage until its external driver asks for it; this asks in its place.
     """
     with context.local_app() as app:
         record = app.external_driver.advance(record_id, actor=_person(), reason=reason)

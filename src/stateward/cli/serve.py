@@ -1,4 +1,4 @@
-"""The HTTP context as a role of a process: where it listens, and what becomes of it when it cannot."""
+"""The HTTP API as a role of a process: where it listens, and what becomes of it when it cannot."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,7 +46,7 @@ def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings
 
 @contextmanager
 def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
-    """The HTTP context, open as long as this lasts; where.
+    """The HTTP API, open as long as this lasts; where.
 
     A port that is taken is an error if somebody named it. Otherwise, beside other roles, those go on without it.
     """
@@ -66,7 +66,7 @@ def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
     except InvalidRequest as error:
         if is_named:
             raise
-        telemetry.log("api").warning(f"the HTTP context stays closed: {error}")
+        telemetry.log("api").warning(f"the HTTP API stays closed: {error}")
         yield None
         return
     with server:

@@ -104,7 +104,7 @@ def notifier(context: CliContext) -> None:
 @where
 @pass_context
 def api(context: CliContext, *, host: str | None, port: int | None) -> None:
-    """Run the HTTP context, and nothing else.
+    """Run the HTTP API, and nothing else.
 
     Without a key it listens at loopback only. Several may run side by side on PostgreSQL. Ctrl-C or SIGTERM finishes
     what is under way and ends.
