@@ -19,7 +19,7 @@ def a_letter(*changes: tuple[str, str]) -> str:
     [
         (
             ("machine: letter", "machine: Email Box"),
-            "1: machine: a machine is written in small letters, digits and _, like 'parsed', "
+            "1: machine: a machine is written in lower-case letters, digits and _, like 'parsed', "
             "not 'Email Box'",
         ),
         (("version: 2", "version: two"), "2: version: version must be a whole number, not 'two'"),
@@ -79,7 +79,7 @@ def a_letter(*changes: tuple[str, str]) -> str:
         ),
         (
             ("{max_retries: 2", "{max_retries: null"),
-            "31: retry.max_retries: a retry loop needs a bound: 0 to 1000 retries",
+            "31: retry.max_retries: retries need a limit, from 0 to 1000 retries",
         ),
         (
             ("on_exhausted: lost", "on_exhausted: asking"),

@@ -24,7 +24,9 @@ def some_states(**more: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["", "Read", "1st", "a-b", "a b", "read\n", "é", "a" * 65])
 def test_a_name_is_short_and_plain(name: str) -> None:
-    sentence = f"a machine is written in small letters, digits and _, like 'parsed', not {name!r}"
+    sentence = (
+        f"a machine is written in lower-case letters, digits and _, like 'parsed', not {name!r}"
+    )
 
     assert sentences_of(machine=name) == [f"machine: {sentence}"]
 
@@ -58,7 +60,7 @@ def test_versions_start_at_one() -> None:
 @pytest.mark.parametrize("word", ["retry", "retries", "cancel", "machine"])
 def test_a_stage_may_not_be_called_like_our_own_events(word: str) -> None:
     assert sentences_of(stages={word: a_stage()["read"]}) == [
-        f"stages.{word}: {word!r} is a word of Stateward's own events"
+        f"stages.{word}: {word!r} is reserved for Stateward's own events"
     ]
 
 
@@ -90,7 +92,7 @@ def test_a_machine_has_states_and_something_that_moves_them() -> None:
 
 def test_a_stage_must_say_where_it_leads_when_it_is_done() -> None:
     assert sentences_of(stages=a_stage(outcomes={})) == [
-        "stages.read.outcomes: 'read' says nowhere where it leads when it is done"
+        "stages.read.outcomes: 'read' has no outcomes: say where it leads when it is done"
     ]
 
 
@@ -109,7 +111,7 @@ def test_a_stage_must_say_where_it_is_entered_and_how_it_fails() -> None:
 @pytest.mark.parametrize("routes", [[], [{"to": "read", "when": {"is_true": "valid"}}]])
 def test_an_outcome_leads_somewhere_whatever_the_facts(routes: list[dict[str, Any]]) -> None:
     assert sentences_of(stages=a_stage(outcomes={"done": routes})) == [
-        "stages.read.outcomes.done: the last route must have no 'when': it is where all else leads"
+        "stages.read.outcomes.done: the last route must have no 'when': it takes every record that no guard took"
     ]
 
 
@@ -141,7 +143,7 @@ def test_only_a_stage_that_is_waited_for_can_be_cancelled_while_it_waits() -> No
     }
 
     assert sentences_of(initial="reading", stages={"read": stage})[0] == (
-        "stages.read.on_error_waiting: 'read' has no state of its own for waiting"
+        "stages.read.on_error_waiting: 'read' has no separate state for waiting"
     )
 
 
@@ -155,20 +157,22 @@ def test_a_running_state_needs_a_timeout(timeout_s: float | None) -> None:
 @pytest.mark.parametrize("max_retries", [None, -1, 1001])
 def test_a_retry_loop_needs_a_bound(max_retries: int | None) -> None:
     assert sentences_of(retry={"max_retries": max_retries}) == [
-        "retry.max_retries: a retry loop needs a bound: 0 to 1000 retries"
+        "retry.max_retries: retries need a limit, from 0 to 1000 retries"
     ]
 
 
 @pytest.mark.parametrize("backoff_s", [[], [1, -1], [1e300]])
 def test_a_retry_waits_for_some_bounded_time(backoff_s: list[float]) -> None:
     assert sentences_of(retry={"backoff_s": backoff_s}) == [
-        "retry.backoff_s: needs at least one wait, each of 0 s to a year"
+        "retry.backoff_s: needs at least one wait, each from 0 s to a year"
     ]
 
 
 @pytest.mark.parametrize("jitter_s", [-0.1, 1e300])
 def test_jitter_is_bounded(jitter_s: float) -> None:
-    assert sentences_of(retry={"jitter_s": jitter_s}) == ["retry.jitter_s: must be 0 s to a year"]
+    assert sentences_of(retry={"jitter_s": jitter_s}) == [
+        "retry.jitter_s: must be from 0 s to a year"
+    ]
 
 
 def test_the_limits_themselves_are_allowed() -> None:
@@ -249,7 +253,7 @@ def test_a_review_has_answers_and_a_deadline() -> None:
 
 def test_silence_is_not_an_answer() -> None:
     assert sentences_of(**a_review(outcomes={"yes": "read", "timed_out": "broken"})) == [
-        "reviews.check.outcomes.timed_out: silence is no answer: say 'on_timeout'"
+        "reviews.check.outcomes.timed_out: this is not an answer: say 'on_timeout'"
     ]
 
 
@@ -266,7 +270,7 @@ def test_only_a_person_takes_a_record_out_of_an_end() -> None:
     move = {"from": "read", "to": "new", "on": "note.reread"}
 
     assert sentences_of(moves=[move]) == [
-        "moves[0].by: only a person may take a record out of the terminal 'read'"
+        "moves[0].by: only a person may move a record out of the terminal state 'read'"
     ]
     assert ("read", "new") in a_machine(moves=[{**move, "by": "person"}]).pairs
 
@@ -276,18 +280,18 @@ def test_only_a_person_takes_a_record_out_of_an_end() -> None:
     [
         (
             [{"from": "reading", "to": "broken", "on": "read.completed"}],
-            "moves[0]: read.completed means something else in 'reading' already",
+            "moves[0]: read.completed already has another meaning in 'reading'",
         ),
         (
             [{"from": "broken", "to": "read", "on": "retry.requested"}],
-            "moves[0]: retry.requested means something else in 'broken' already",
+            "moves[0]: retry.requested already has another meaning in 'broken'",
         ),
         (
             [
                 {"from": "new", "to": "read", "on": "note.dropped"},
                 {"from": "new", "to": "broken", "on": "note.dropped"},
             ],
-            "moves[1]: note.dropped means something else in 'new' already",
+            "moves[1]: note.dropped already has another meaning in 'new'",
         ),
     ],
 )
@@ -341,8 +345,8 @@ def test_a_state_with_no_way_to_an_end_is_refused() -> None:
             {"from": "waiting", "to": "limbo", "on": "note.missed"},
         ],
     ) == [
-        "states.limbo: no way leads from 'limbo' to an end",
-        "states.waiting: no way leads from 'waiting' to an end",
+        "states.limbo: no path leads from 'limbo' to a terminal state",
+        "states.waiting: no path leads from 'waiting' to a terminal state",
     ]
 
 
@@ -358,14 +362,14 @@ def test_a_ring_of_stages_that_nobody_stops_is_refused() -> None:
     again = [{"to": "read", "when": {"is_true": "is_done"}}, {"to": "new"}]
 
     assert sentences_of(stages=a_stage(outcomes={"done": again})) == [
-        "stages.read: 'reading' leads back to itself without end"
+        "stages.read: 'reading' leads back to itself, and neither a person nor a retry limit ends the loop"
     ]
 
 
 def test_a_ring_of_missed_deadlines_is_refused() -> None:
     assert sentences_of(**a_review(on_timeout="new")) == [
-        "reviews.check: 'asking' leads back to itself without end",
-        "stages.read: 'reading' leads back to itself without end",
+        "reviews.check: 'asking' leads back to itself, and neither a person nor a retry limit ends the loop",
+        "stages.read: 'reading' leads back to itself, and neither a person nor a retry limit ends the loop",
     ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.definition import yaml_source
-from stateward.definition.yaml_source import plain, read_yaml
+from stateward.definition.yaml_source import read_python, read_yaml
 from tests.definition.yaml_values import SOURCE, Colour, values
 
 yaml_like = st.text(st.sampled_from("ab:- \n\t[]{},&*!|>'\"%#?@`<~.0123e+_\\Ux\u2028\ufeff\x85"))
@@ -61,7 +61,7 @@ def test_arbitrary_text_is_read_or_refused_and_nothing_else(text: str) -> None:
     value, faults = read_or_refused(text)
 
     assert all(fault.line >= 1 for fault in faults)
-    assert faults or plain(value, source=SOURCE).value == value
+    assert faults or read_python(value, source=SOURCE).value == value
 
 
 def read_or_refused(text: str) -> tuple[object, tuple[Fault, ...]]:
@@ -143,7 +143,7 @@ def test_a_document_knows_what_it_says() -> None:
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
-        ("a: 1\na: 2\n", ["machine.yaml:2: a: the key 'a' is there already, on line 1"]),
+        ("a: 1\na: 2\n", ["machine.yaml:2: a: the key 'a' is already used on line 1"]),
         ("a:\n  1: x\n", ["machine.yaml:2: a: a key must be text, not 1; put it in quotes"]),
         ("true: x\n", ["machine.yaml:1: a key must be text, not true; put it in quotes"]),
         ("~: x\n", ["machine.yaml:1: a key must be text, not null; put it in quotes"]),
@@ -151,11 +151,11 @@ def test_a_document_knows_what_it_says() -> None:
         ("? {a: 1}\n: x\n", ["machine.yaml:1: a key must be text, not a mapping"]),
         (
             "x: {}\n<<: {a: 1}",
-            ["machine.yaml:2: the merge key << is not read here; write the keys out"],
+            ["machine.yaml:2: the merge key << is not supported; write the keys out"],
         ),
         (
             "a: &a [*a]",
-            ["machine.yaml:1: a[0]: the alias *a stands for nothing written before it"],
+            ["machine.yaml:1: a[0]: the alias *a is not defined before it is used"],
         ),
         (
             "a: !!python/object:os.system x",
@@ -167,14 +167,14 @@ def test_a_document_knows_what_it_says() -> None:
         (
             "- !!set {a}\n- !mine [1]",
             [
-                "machine.yaml:1: [0]: the tag !!set is not read here; write the plain value",
-                "machine.yaml:2: [1]: the tag !mine is not read here; write the plain value",
+                "machine.yaml:1: [0]: the tag !!set is not supported; write the plain value",
+                "machine.yaml:2: [1]: the tag !mine is not supported; write the plain value",
             ],
         ),
-        ("!!int five", ["machine.yaml:1: 'five' is not what its tag says"]),
+        ("!!int five", ["machine.yaml:1: 'five' does not match its tag"]),
         (
             "a: 1\n---\nb: 2\n",
-            ["machine.yaml:2: there are several documents in it; keep one per file"],
+            ["machine.yaml:2: it contains several documents; keep one per file"],
         ),
         (
             "- .inf\n- -.INF\n- .nan\n- 1.0e+999",
@@ -189,11 +189,11 @@ def test_a_document_knows_what_it_says() -> None:
         ),
         (
             'a: "\\ud800"',
-            ["machine.yaml:1: a: '\\ud800' holds half of a character (a lone surrogate)"],
+            ["machine.yaml:1: a: '\\ud800' contains a lone surrogate"],
         ),
         (
             'a: 1\nb: "\\UFFFFFFFF"',
-            ["machine.yaml:2: an escape or a version in it names nothing that exists"],
+            ["machine.yaml:2: it contains an invalid escape or version number"],
         ),
         ("a: 1\nb: \x07", ["machine.yaml:2: the character U+0007 may not be in YAML"]),
         (
@@ -260,7 +260,7 @@ def test_length_and_the_number_of_faults_are_limited() -> None:
 def test_values_given_in_python_are_copied_plainly() -> None:
     value = {"a": (1, 2.5), Colour.RED: Colour.RED, "m": MappingProxyType({"x": None})}
 
-    document = plain(value, source="python")
+    document = read_python(value, source="python")
 
     assert document.value == {"a": [1, 2.5], "red": "red", "m": {"x": None}}
     assert {type(each) for each in read_keys(document.value)} == {str}
@@ -280,12 +280,12 @@ def read_keys(value: object) -> list[object]:
         ({(): 2}, "python: a key must be text, not a list of 0 items"),
         ([math.nan], "python: [0]: the number must be finite"),
         ([2**63], "python: [0]: the number is too large: it needs more than 64 bits"),
-        ("\ud800", "python: '\\ud800' holds half of a character (a lone surrogate)"),
+        ("\ud800", "python: '\\ud800' contains a lone surrogate"),
     ],
 )
 def test_values_given_in_python_meet_the_same_rules(value: object, fault: str) -> None:
     with pytest.raises(DeclarationError, match=r"^python") as refused:
-        plain(value, source="python")
+        read_python(value, source="python")
 
     assert str(refused.value) == fault
 
@@ -295,4 +295,4 @@ def test_a_value_that_holds_itself_is_refused() -> None:
     value.append(value)
 
     with pytest.raises(DeclarationError, match="nested more than"):
-        plain(value, source="python")
+        read_python(value, source="python")

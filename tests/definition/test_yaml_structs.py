@@ -12,7 +12,7 @@ from msgspec import inspect as kinds
 
 from stateward.core.errors import DeclarationError, Fault
 from stateward.definition import yaml_source
-from stateward.definition.yaml_source import Document, convert, plain, read_yaml
+from stateward.definition.yaml_source import Document, convert, read_python, read_yaml
 from tests.definition.yaml_values import SOURCE, Colour, values
 
 
@@ -190,7 +190,7 @@ def test_part_of_a_document_can_be_converted_alone() -> None:
 
 
 def test_the_number_of_faults_is_limited_here_too() -> None:
-    document = plain({"stages": {f"s{n}": {} for n in range(1000)}}, source="python")
+    document = read_python({"stages": {f"s{n}": {} for n in range(1000)}}, source="python")
 
     value, faults = convert(document, Machine)
 
@@ -208,7 +208,9 @@ def test_a_value_that_only_msgspec_understands_is_judged_by_it() -> None:
 @given(values)
 @settings(deadline=None)
 def test_a_struct_is_made_or_refused_and_nothing_else(value: object) -> None:
-    document = plain({"from": "a", "retry": value, "limit": value, "routes": value}, source="x")
+    document = read_python(
+        {"from": "a", "retry": value, "limit": value, "routes": value}, source="x"
+    )
 
     made, faults = convert(document, Stage)
 
@@ -236,7 +238,7 @@ def test_a_refusal_can_be_copied_whole() -> None:
 
 
 def test_no_sentence_repeats_a_password_or_fills_the_screen() -> None:
-    document = plain(
+    document = read_python(
         {"retry": "db://u:se@cret@host", "from": "a", "x" * 500: "\n" * 500}, source="x"
     )
 
@@ -248,12 +250,12 @@ def test_no_sentence_repeats_a_password_or_fills_the_screen() -> None:
 
 
 def test_odd_keys_are_shown_on_one_line() -> None:
-    assert yaml_source.dotted(("a", 0, "b\nc", 1, 2)) == "a[0].'b\\nc'[1][2]"
+    assert yaml_source.format_path(("a", 0, "b\nc", 1, 2)) == "a[0].'b\\nc'[1][2]"
 
 
 def test_types_are_described_in_plain_english() -> None:
     described = {
-        yaml_source.described(kinds.type_info(type_))
+        yaml_source.describe_type(kinds.type_info(type_))
         for type_ in (
             Annotated[int, Meta(gt=0, lt=9)],
             Annotated[float, Meta(le=5)],

@@ -128,7 +128,7 @@ def faults_of(config: Path, text: str, **variables: str) -> list[str]:
          "with a host and without credentials"),
         ("contracts:\n  model: {key: 'sk-ü'}", "2: contracts.model.key: key must be printable ASCII characters"),
         ("[1]", "1: the whole document must be a mapping, not a list of 1 item"),
-        ("a: 1\na: 2", "2: a: the key 'a' is there already, on line 1"),
+        ("a: 1\na: 2", "2: a: the key 'a' is already used on line 1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_file_line_and_reason(
@@ -162,7 +162,7 @@ def test_a_wrong_argument_is_refused_by_name() -> None:
 def test_a_profile_of_our_own_that_is_broken_is_refused_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    broken = yaml_source.plain({"worker": 5}, source="broken.yaml")
+    broken = yaml_source.read_python({"worker": 5}, source="broken.yaml")
     monkeypatch.setattr(load, "profile_layers", lambda *_: [broken])
 
     with pytest.raises(DeclarationError, match="worker must be a mapping, not 5"):

@@ -35,12 +35,12 @@ def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings
     """The settings, with what the options say of the address."""
     from msgspec.structs import replace
 
-    from stateward.definition.yaml_source import plain
+    from stateward.definition.yaml_source import read_python
 
     said = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     if not said:
         return settings
-    layers = (*settings.layers, plain({"api": said}, source="options"))
+    layers = (*settings.layers, read_python({"api": said}, source="options"))
     return replace(settings, api=replace(settings.api, **said), layers=layers)
 
 

@@ -1,7 +1,7 @@
-"""From a declaration, in YAML or Python, to a checked `Machine`; or every fault in it, each with its place.
+"""Build a checked `Machine` from a declaration, or raise `DeclarationError` with every fault, each with its line.
 
-Both ways meet in one: `from_yaml` reads text, `declare` takes Python values (a string enum may name the
-states), and the same reading, the same defaults and the same checks follow. Nothing here touches a disk.
+`from_yaml` reads text, `declare` takes Python values (members of a string enum may name states), `build` takes either
+as a `Document`. All three share the same defaults and checks. Nothing here touches a disk.
 """
 
 import re
@@ -32,12 +32,12 @@ from stateward.core.retry import BACKOFF_DEFAULT_S, RETRIES_MAX, Retry
 from stateward.definition.yaml_source import (
     Document,
     convert,
-    plain,
+    read_python,
     read_yaml,
 )
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-EARLIER = re.compile(r"[1-9][0-9]{0,17}")
+EARLIER_VERSION = re.compile(r"[1-9][0-9]{0,17}")
 WAIT_MAX_S = 366 * 86_400
 # Keys that were renamed: accepted for one version, with a warning.
 RENAMED_KEYS = {"exhausted": "on_exhausted", "disclose": "expose"}
@@ -111,7 +111,7 @@ class MachineDeclared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_yaml(text: str, *, source: str, runners: Iterable[str] | None = None) -> Machine:
-    """The machine that a YAML text declares; `runners`, when given, are the only ones it may name."""
+    """The machine that a YAML text declares; `runners`, if given, are the only ones that it may name."""
     document, renamed = _with_current_keys(read_yaml(text, source=source))
     for fault in renamed:
         warnings.warn_explicit(f"{fault.path}: {fault.sentence}", FutureWarning, source, fault.line)
@@ -126,22 +126,22 @@ def declare(
     runners: Iterable[str] | None = None,
     **parts: object,
 ) -> Machine:
-    """The machine that Python values declare: the same keys as in YAML, as a mapping or by keyword."""
-    values = _unenumed({**(declaration or {}), **parts})
-    document, renamed = _with_current_keys(plain(values, source=source))
+    """The machine that Python values declare, under the keys of YAML: one mapping, keywords, or both."""
+    values = _enum_values({**(declaration or {}), **parts})
+    document, renamed = _with_current_keys(read_python(values, source=source))
     for fault in renamed:
         warnings.warn(f"{fault.path}: {fault.sentence}", FutureWarning, stacklevel=2)
     return build(document, runners)
 
 
-def _unenumed(value: object) -> object:
-    """Members of string enums as their values, all the way down."""
+def _enum_values(value: object) -> object:
+    """The same value with the members of enums replaced by their values, at every depth."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {_unenumed(key): _unenumed(each) for key, each in value.items()}
+        return {_enum_values(key): _enum_values(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_unenumed(each) for each in value]
+        return [_enum_values(each) for each in value]
     return value
 
 
@@ -190,55 +190,46 @@ def _rename_keys(
 
 
 def build(document: Document, runners: Iterable[str] | None) -> Machine:
-    spelled = Document(
-        source=document.source, value=_spelled_out(document.value), lines=document.lines
+    """The machine that a document declares under current keys; raises `DeclarationError` with every fault."""
+    expanded = Document(
+        source=document.source, value=_expand_short_forms(document.value), lines=document.lines
     )
-    declared, faults = convert(spelled, MachineDeclared)
+    declared, faults = convert(expanded, MachineDeclared)
     if declared is None or faults:
         raise DeclarationError(faults)
-    check = _Check(declared, spelled, frozenset(runners) if runners is not None else None)
-    faults = [*check.names(), *check.shapes()]
-    if faults:  # the graph of a machine that names unknown states says nothing
-        raise DeclarationError(_in_order(faults))
-    machine = _machine(declared)
-    faults = [*check.graph(machine)]
-    if faults:
-        raise DeclarationError(_in_order(faults))
-    return machine
+    check = _Check(declared, expanded, frozenset(runners) if runners is not None else None)
+    faults = [*check.names(), *check.parts()]
+    if not faults:  # the graph of a machine that names unknown states says nothing
+        machine = _to_machine(declared)
+        faults = [*check.graph(machine)]
+        if not faults:
+            return machine
+    raise DeclarationError(sorted(faults, key=lambda fault: (fault.line, fault.path)))
 
 
-def _in_order(faults: Iterable[Fault]) -> list[Fault]:
-    return sorted(faults, key=lambda fault: (fault.line, fault.path))
-
-
-def _spelled_out(value: object) -> object:
-    """Short forms written out: `parsed: ready` is a kind, `done: parsed` is one route."""
+def _expand_short_forms(value: object) -> object:
+    """`parsed: ready` means `parsed: {kind: ready}`, and `done: parsed` means `done: [{to: parsed}]`."""
     if not isinstance(value, dict):
         return value
     full = dict(value)
-    states = full.get("states")
-    if isinstance(states, dict):
+    if isinstance(states := full.get("states"), dict):
         full["states"] = {
             name: {"kind": state} if isinstance(state, str) else state
             for name, state in states.items()
         }
-    stages = full.get("stages")
-    if isinstance(stages, dict):
-        full["stages"] = {name: _stage_spelled_out(stage) for name, stage in stages.items()}
+    if isinstance(stages := full.get("stages"), dict):
+        full["stages"] = dict(stages)
+        for name, stage in stages.items():
+            if isinstance(stage, dict) and isinstance(stage.get("outcomes"), dict):
+                outcomes = {
+                    label: [{"to": route}] if isinstance(route, str) else route
+                    for label, route in stage["outcomes"].items()
+                }
+                full["stages"][name] = {**stage, "outcomes": outcomes}
     return full
 
 
-def _stage_spelled_out(stage: object) -> object:
-    if not isinstance(stage, dict) or not isinstance(stage.get("outcomes"), dict):
-        return stage
-    outcomes = {
-        label: [{"to": route}] if isinstance(route, str) else route
-        for label, route in stage["outcomes"].items()
-    }
-    return {**stage, "outcomes": outcomes}
-
-
-def _machine(declared: MachineDeclared) -> Machine:
+def _to_machine(declared: MachineDeclared) -> Machine:
     return Machine(
         name=declared.machine,
         version=declared.version,
@@ -250,7 +241,7 @@ def _machine(declared: MachineDeclared) -> Machine:
             for name, state in declared.states.items()
         ),
         stages=tuple(
-            _stage(declared.machine, name, stage) for name, stage in declared.stages.items()
+            _to_stage(declared.machine, name, stage) for name, stage in declared.stages.items()
         ),
         reviews=tuple(
             Review(
@@ -278,13 +269,13 @@ def _machine(declared: MachineDeclared) -> Machine:
     )
 
 
-def _stage(machine: str, name: str, stage: StageDeclared) -> Stage:
+def _to_stage(machine: str, name: str, stage: StageDeclared) -> Stage:
     return Stage(
         name=name,
         from_state=stage.from_state,
         running=stage.running or stage.from_state,
         outcomes={
-            label: tuple(Route(to=route.to, when=_guard(route.when)) for route in routes)
+            label: tuple(Route(to=route.to, when=_to_guard(route.when)) for route in routes)
             for label, routes in stage.outcomes.items()
         },
         on_error=stage.on_error,
@@ -301,13 +292,13 @@ def _stage(machine: str, name: str, stage: StageDeclared) -> Stage:
     )
 
 
-def _guard(when: dict[str, Json] | None) -> Guard | None:
-    """A guard from its declared form; `_Check.guard` has looked at it before."""
+def _to_guard(when: dict[str, Json] | None) -> Guard | None:
+    """The guard of a declared form that `_Check` has accepted."""
     if when is None:
         return None
     ((op, given),) = when.items()
     if op == "all":
-        parts = [_guard(part) for part in given if isinstance(part, dict)]  # type: ignore[union-attr]
+        parts = [_to_guard(part) for part in given if isinstance(part, dict)]  # type: ignore[union-attr]
         return Guard(op="all_of", of=tuple(part for part in parts if part is not None))
     if op == "is_true":
         return Guard(op="is_true", field=str(given))
@@ -316,7 +307,7 @@ def _guard(when: dict[str, Json] | None) -> Guard | None:
 
 
 class _Check:
-    """Every fault of one declaration, in three passes: names, shapes of the parts, the graph."""
+    """Every fault of one declaration, in three passes: names, the parts by themselves, the graph as a whole."""
 
     def __init__(
         self, declared: MachineDeclared, document: Document, runners: frozenset[str] | None
@@ -333,7 +324,7 @@ class _Check:
 
     def names(self) -> Iterator[Fault]:
         d = self._declared
-        yield from self._well_named(("machine",), d.machine, "a machine")
+        yield from self._name(("machine",), d.machine, "a machine")
         if not (
             d.prefix.isascii() and d.prefix.isalpha() and d.prefix.isupper() and len(d.prefix) <= 8
         ):
@@ -342,31 +333,31 @@ class _Check:
             yield self._fault(("version",), f"versions start at 1, not {d.version}")
         for section, names in (("states", d.states), ("stages", d.stages), ("reviews", d.reviews)):
             for name in names:
-                yield from self._well_named((section, name), name, f"a name in {section}")
+                yield from self._name((section, name), name, f"a name in {section}")
         for section in ("stages", "reviews"):
             for name in getattr(d, section):
                 if name in RESERVED_WORDS:
                     yield self._fault(
-                        (section, name), f"{name!r} is a word of Stateward's own events"
+                        (section, name), f"{name!r} is reserved for Stateward's own events"
                     )
         for name in d.stages.keys() & d.reviews.keys():
             yield self._fault(("reviews", name), f"there is a stage called {name!r} already")
         for version in d.upgrades:
-            if not EARLIER.fullmatch(version) or int(version) >= d.version:
+            if not EARLIER_VERSION.fullmatch(version) or int(version) >= d.version:
                 yield self._fault(
                     ("upgrades", version), "must be an earlier version of this machine"
                 )
 
-    def _well_named(self, path: Path, name: str, what: str) -> Iterator[Fault]:
+    def _name(self, path: Path, name: str, what: str) -> Iterator[Fault]:
         if not NAME.fullmatch(name):
             yield self._fault(
                 path,
-                f"{what} is written in small letters, digits and _, like 'parsed', not {name!r}",
+                f"{what} is written in lower-case letters, digits and _, like 'parsed', not {name!r}",
             )
 
-    # Shapes
+    # The parts by themselves
 
-    def shapes(self) -> Iterator[Fault]:
+    def parts(self) -> Iterator[Fault]:
         d = self._declared
         if not d.states:
             yield self._fault(("states",), "a machine has at least one state")
@@ -394,8 +385,8 @@ class _Check:
             known = ", ".join(self._kinds)
             yield self._fault(path, f"there is no state {name!r}; there are: {known}")
         elif kinds is not None and self._kinds[name] not in kinds:
-            wanted = " or ".join(kinds)
-            yield self._fault(path, f"{name!r} is {self._kinds[name]}, but must be {wanted}")
+            expected = " or ".join(kinds)
+            yield self._fault(path, f"{name!r} is {self._kinds[name]}, but must be {expected}")
 
     def _stage(self, path: Path, name: str, stage: StageDeclared) -> Iterator[Fault]:
         running = stage.running or stage.from_state
@@ -414,12 +405,12 @@ class _Check:
             )
         if stage.on_error_waiting is not None and stage.from_state == running:
             yield self._fault(
-                (*path, "on_error_waiting"), f"{name!r} has no state of its own for waiting"
+                (*path, "on_error_waiting"), f"{name!r} has no separate state for waiting"
             )
         if stage.network and stage.isolation == "inline":
             yield self._fault(
                 (*path, "network"),
-                "is for the child of a stage: an inline stage has none to confine",
+                "is a permission of the child process, and an inline stage has none",
             )
         if stage.timeout_s is None or not 0 < stage.timeout_s <= WAIT_MAX_S:
             yield self._fault(
@@ -435,7 +426,7 @@ class _Check:
                 )
         if not stage.outcomes:
             yield self._fault(
-                (*path, "outcomes"), f"{name!r} says nowhere where it leads when it is done"
+                (*path, "outcomes"), f"{name!r} has no outcomes: say where it leads when it is done"
             )
         for label, routes in stage.outcomes.items():
             yield from self._routes((*path, "outcomes", label), routes)
@@ -443,7 +434,7 @@ class _Check:
     def _routes(self, path: Path, routes: list[RouteDeclared]) -> Iterator[Fault]:
         if not routes or routes[-1].when is not None:
             yield self._fault(
-                path, "the last route must have no 'when': it is where all else leads"
+                path, "the last route must have no 'when': it takes every record that no guard took"
             )
         for place, route in enumerate(routes):
             yield from self._state((*path, place, "to"), route.to, None)
@@ -452,9 +443,9 @@ class _Check:
                     (*path, place), "a route without 'when' hides the routes after it"
                 )
             if route.when is not None:
-                yield from self._guarded((*path, place, "when"), route.when)
+                yield from self._guard((*path, place, "when"), route.when)
 
-    def _guarded(self, path: Path, when: Mapping[str, Json]) -> Iterator[Fault]:
+    def _guard(self, path: Path, when: Mapping[str, Json]) -> Iterator[Fault]:
         form = "a guard is one of at_least: [fact, number], equals: [fact, value], is_true: fact, all: [...]"
         if len(when) != 1:
             yield self._fault(path, form)
@@ -464,7 +455,7 @@ class _Check:
         if op == "all" and isinstance(given, list) and given:
             for place, part in enumerate(given):
                 if isinstance(part, dict):
-                    yield from self._guarded((*path, op, place), part)
+                    yield from self._guard((*path, op, place), part)
                 else:
                     yield self._fault((*path, op, place), form)
         elif op == "at_least" and is_pair and _is_number(given[1]):  # type: ignore[index]
@@ -476,7 +467,7 @@ class _Check:
         yield from self._state((*path, "state"), review.state, ("suspended",))
         if "timed_out" in review.outcomes:
             yield self._fault(
-                (*path, "outcomes", "timed_out"), "silence is no answer: say 'on_timeout'"
+                (*path, "outcomes", "timed_out"), "this is not an answer: say 'on_timeout'"
             )
         yield from self._state((*path, "on_timeout"), review.on_timeout, None)
         if review.of is not None and review.of not in self._declared.stages:
@@ -497,23 +488,23 @@ class _Check:
         if self._kinds.get(move.source) == "terminal" and move.by != "person":
             yield self._fault(
                 (*path, "by"),
-                f"only a person may take a record out of the terminal {move.source!r}",
+                f"only a person may move a record out of the terminal state {move.source!r}",
             )
 
     def _retry(self, retry: RetryDeclared) -> Iterator[Fault]:
         if retry.max_retries is None or not 0 <= retry.max_retries <= RETRIES_MAX:
             yield self._fault(
-                ("retry", "max_retries"), f"a retry loop needs a bound: 0 to {RETRIES_MAX} retries"
+                ("retry", "max_retries"), f"retries need a limit, from 0 to {RETRIES_MAX} retries"
             )
         if not retry.backoff_s or any(not 0 <= wait <= WAIT_MAX_S for wait in retry.backoff_s):
             yield self._fault(
-                ("retry", "backoff_s"), "needs at least one wait, each of 0 s to a year"
+                ("retry", "backoff_s"), "needs at least one wait, each from 0 s to a year"
             )
         if not 0 <= retry.jitter_s <= WAIT_MAX_S:
-            yield self._fault(("retry", "jitter_s"), "must be 0 s to a year")
+            yield self._fault(("retry", "jitter_s"), "must be from 0 s to a year")
 
     def _ownership(self) -> Iterator[Fault]:
-        """Every ready or running state belongs to one stage, every suspended one has a way on."""
+        """Every ready or running state belongs to one stage, and every suspended one has an exit."""
         d = self._declared
         owners: dict[str, str] = {}
         for name, stage in d.stages.items():
@@ -523,16 +514,16 @@ class _Check:
                         ("stages", name), f"{state!r} belongs to stage {owners[state]!r} already"
                     )
                 owners[state] = name
-        asking: dict[str, str] = {}
+        review_in: dict[str, str] = {}
         for name, review in d.reviews.items():
-            if review.state in asking:
-                other = asking[review.state]
+            if review.state in review_in:
+                other = review_in[review.state]
                 yield self._fault(
                     ("reviews", name, "state"),
                     f"{review.state!r} waits for review {other!r} already",
                 )
-            asking[review.state] = name
-        leaving = {move.source for move in d.moves} | asking.keys()
+            review_in[review.state] = name
+        leaving = {move.source for move in d.moves} | review_in.keys()
         for name, kind in self._kinds.items():
             if kind in ("ready", "running") and name not in owners and name not in leaving:
                 yield self._fault(
@@ -549,12 +540,12 @@ class _Check:
     def graph(self, machine: Machine) -> Iterator[Fault]:
         yield from self._unreachable(machine)
         yield from self._dead_ends(machine)
-        yield from self._endless(machine)
-        yield from self._ambiguous(machine)
+        yield from self._unbounded_loops(machine)
+        yield from self._ambiguous_moves(machine)
 
     def _unreachable(self, machine: Machine) -> Iterator[Fault]:
         starts = [machine.initial, *(state.name for state in machine.states if state.is_imported)]
-        reached = _reach(starts, machine.pairs)
+        reached = _reachable(starts, machine.pairs)
         for state in machine.states:
             if state.name not in reached:
                 yield self._fault(("states", state.name), f"nothing leads to {state.name!r}")
@@ -564,15 +555,15 @@ class _Check:
         if not ends:
             yield self._fault(("states",), "no state is terminal: records would never end")
             return
-        alive = _reach(ends, {(to, source) for source, to in machine.pairs})
+        alive = _reachable(ends, {(to, source) for source, to in machine.pairs})
         for state in machine.states:
             if state.name not in alive:
                 yield self._fault(
-                    ("states", state.name), f"no way leads from {state.name!r} to an end"
+                    ("states", state.name), f"no path leads from {state.name!r} to a terminal state"
                 )
 
-    def _endless(self, machine: Machine) -> Iterator[Fault]:
-        """A ring of done stages and missed deadlines turns for ever: nobody and no bound stops it."""
+    def _unbounded_loops(self, machine: Machine) -> Iterator[Fault]:
+        """A loop of completed stages and missed deadlines never ends: no person and no retry limit stops it."""
         pairs = {
             (edge.source, edge.to)
             for edge in machine.edges
@@ -582,21 +573,25 @@ class _Check:
         places += [(("reviews", review.name), review.state) for review in machine.reviews]
         for path, state in places:
             after = {to for source, to in pairs if source == state}
-            if state in _reach(after, pairs):
-                yield self._fault(path, f"{state!r} leads back to itself without end")
+            if state in _reachable(after, pairs):
+                yield self._fault(
+                    path,
+                    f"{state!r} leads back to itself, and neither a person nor a retry limit ends the loop",
+                )
 
-    def _ambiguous(self, machine: Machine) -> Iterator[Fault]:
-        """An event means one thing in a state; what is declared last must not win in silence."""
+    def _ambiguous_moves(self, machine: Machine) -> Iterator[Fault]:
+        """An event has one meaning in a state; a move must not silently replace another rule."""
         taken = set(replace(machine, moves=()).rules)
         for place, move in enumerate(machine.moves):
             if (move.source, move.on) in taken:
                 yield self._fault(
-                    ("moves", place), f"{move.on} means something else in {move.source!r} already"
+                    ("moves", place),
+                    f"{move.on} already has another meaning in {move.source!r}",
                 )
             taken.add((move.source, move.on))
 
 
-def _reach(starts: Iterable[str], pairs: Iterable[tuple[str, str]]) -> set[str]:
+def _reachable(starts: Iterable[str], pairs: Iterable[tuple[str, str]]) -> set[str]:
     nexts: dict[str, list[str]] = {}
     for source, to in pairs:
         nexts.setdefault(source, []).append(to)

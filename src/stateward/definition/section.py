@@ -72,7 +72,7 @@ def mapping_of(section: Section, type_: type[Section]) -> dict[str, object]:
     mapping: dict[str, object] = {}
     for field in fields(type_):
         value = _plain(getattr(section, field.name))
-        keys = yaml_source.form(field.type)
+        keys = yaml_source.key_form(field.type)
         if value is not None and extra_of(field.type).get("secret"):
             value = "***"
         if keys is not None and isinstance(value, dict):
@@ -140,7 +140,7 @@ def _sections(field: kinds.Field, value: object) -> Iterator[tuple[yaml_source.P
             for place, each in enumerate(value):
                 if isinstance(each, Section):
                     yield (field.name, place), each
-        case dict() if (keys := yaml_source.form(field.type)) is not None:
+        case dict() if (keys := yaml_source.key_form(field.type)) is not None:
             for name, each in value.items():
                 if isinstance(each, Section):
                     yield (re.sub("<.*>", name, keys),), each

@@ -1,14 +1,13 @@
-"""Declarations as people write them, turned into frozen values, or refused with every fault.
+"""Read declarations and settings: YAML text or Python values become Structs, or a list of every fault with its line.
 
-`read_yaml` makes plain values that remember their lines, `plain` does the same for values given in
-Python, and `convert` makes Structs of either. Text and values in, values out: this module must
-never open a file, guess what was meant, stop at the first fault it could go on after, or repeat a
-password in a sentence.
+`read_yaml` makes plain values that remember their lines, `read_python` does the same for values given in Python, and
+`convert` makes Structs of either. This module must never open a file, guess what was meant, stop at the first fault
+if it can go on, or repeat a password in a message.
 
-The YAML read here is the part that holds no surprises. Only `true` and `false` are booleans;
-`null`, `~` and nothing at all are null; numbers are decimal, with digits on both sides of a point
-and a sign in an exponent. Everything else is text: `yes`, `012`, `1:30`, `1e3`, `0x1F`,
-`2024-01-31`, `1 2`. (No number here is text to PyYAML, so whatever PyYAML writes reads back equal.)
+Only a subset of YAML is read, chosen to hold no surprises. Only `true` and `false` are booleans; `null`, `~` and an
+empty value are null; numbers are decimal, with digits on both sides of a point and a sign in an exponent. Everything
+else is text: `yes`, `012`, `1:30`, `1e3`, `0x1F`, `2024-01-31`, `1 2`. (No number here is text to PyYAML, so whatever
+PyYAML writes reads back equal.)
 """
 
 import math
@@ -32,6 +31,7 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 SHOWN_CHARS_MAX = 60
 KEYS_SHOWN_MAX = 40
 FORMS_CACHED_MAX = 64
+# The limits above bound the time and memory that a hostile or mistaken file can cost; real ones are far below them.
 
 Path: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")
@@ -53,27 +53,27 @@ class Document(msgspec.Struct, frozen=True):
 
     def has(self, *path: str | int) -> bool:
         """Whether the document says anything at that place."""
-        return _part(self.value, path) is not msgspec.NODEFAULT
+        return _value_at(self.value, path) is not msgspec.NODEFAULT
 
     def fault(self, path: Path, sentence: str) -> Fault:
         """A fault of the part at `path`."""
         line = self.line(*path)
-        return Fault(source=self.source, line=line, path=dotted(path), sentence=sentence)
+        return Fault(source=self.source, line=line, path=format_path(path), sentence=sentence)
 
 
 def read_yaml(text: str, *, source: str) -> Document:
     """One YAML document as a plain value; raises `DeclarationError` with every fault that can be found."""
     composer = _Composer(text, source=source)
-    value = composer.composed()
+    value = composer.compose()
     if composer.faults:
         raise DeclarationError(composer.faults)
     return Document(source=source, value=value, lines=composer.lines)
 
 
-def plain(value: object, *, source: str) -> Document:
+def read_python(value: object, *, source: str) -> Document:
     """The same for a value given in Python: a plain copy of it, all of it on line 0."""
     copier = _Copier(source)
-    copy = copier.copied(value)
+    copy = copier.copy(value)
     if copier.faults:
         raise DeclarationError(copier.faults)
     return Document(source=source, value=copy, lines={})
@@ -87,80 +87,80 @@ def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | N
     that stand in place of the angle brackets. `Meta(title=...)` is what a sentence calls the type.
     """
     if not document.has(*at):
-        return None, [document.fault(at, f"{_name(at)} is missing")]
+        return None, [document.fault(at, f"{_describe_path(at)} is missing")]
     walk = _Walk(document)
-    shaped = walk.shaped(kinds.type_info(type_), _part(document.value, at), at)
+    shaped = walk.shape(kinds.type_info(type_), _value_at(document.value, at), at)
     if walk.faults:
         return None, sorted(walk.faults, key=lambda fault: fault.line)
     try:
         return msgspec.convert(shaped, type_), []
     except msgspec.ValidationError as error:
-        return None, [document.fault(*_located(error, at))]
+        return None, [document.fault(*_locate(error, at))]
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """A path as people read it: `webhooks.endpoints[0].url`."""
     text = ""
     for part in path:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            text += ("." if text else "") + _word(part)
+            text += ("." if text else "") + _quote_word(part)
     return text
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """A value as a sentence quotes it: short, on one line, without the credentials of a URL."""
     match value:
         case None | bool():
-            return _CONSTANTS[value]
+            return _CONSTANT_WORDS[value]
         case str():
-            return repr(_cut(re.sub(r":.*@", ":***@", value, flags=re.DOTALL)))
+            return repr(_shorten(re.sub(r":.*@", ":***@", value, flags=re.DOTALL)))
         case int() | float():
             return str(value)
         case list() | tuple():
-            return f"a list of {_counted(len(value), 'item')}"
+            return f"a list of {_count_of(len(value), 'item')}"
         case Mapping():
             return "a mapping"
         case _:
             return f"a Python {type(value).__name__}"
 
 
-def described(kind: kinds.Type) -> str:
+def describe_type(kind: kinds.Type) -> str:
     """A type in plain English: "a whole number of at least 0"."""
     match kind:
         case kinds.Metadata():
             title = (kind.extra_json_schema or {}).get("title")
-            return title if isinstance(title, str) else described(kind.type)
+            return title if isinstance(title, str) else describe_type(kind.type)
         case kinds.IntType():
-            return f"a whole number{_bounds(kind)}"
+            return f"a whole number{_describe_bounds(kind)}"
         case kinds.FloatType():
-            return f"a number{_bounds(kind)}"
+            return f"a number{_describe_bounds(kind)}"
         case kinds.StrType():
             form = f" of the form {kind.pattern}" if kind.pattern else ""
-            return f"text{_lengths(kind, 'character')}{form}"
+            return f"text{_describe_length(kind, 'character')}{form}"
         case kinds.UnionType():
-            return either(described(each) for each in kind.types)
+            return join_choices(describe_type(each) for each in kind.types)
         case kinds.LiteralType():
-            return either(str(each) for each in kind.values)
+            return join_choices(str(each) for each in kind.values)
         case kinds.EnumType():
-            return either(str(each.value) for each in kind.cls)
+            return join_choices(str(each.value) for each in kind.cls)
         case kinds.ListType() | kinds.VarTupleType() | kinds.SetType() | kinds.FrozenSetType():
-            return f"a list{_lengths(kind, 'item')}{_items(kind.item_type)}"
+            return f"a list{_describe_length(kind, 'item')}{_describe_items(kind.item_type)}"
         case kinds.TupleType():
-            return f"a list of exactly {_counted(len(kind.item_types), 'item')}"
+            return f"a list of exactly {_count_of(len(kind.item_types), 'item')}"
         case _:
-            return _WORDS.get(type(kind), "a value")
+            return _TYPE_WORDS.get(type(kind), "a value")
 
 
-def either(words: Iterable[str]) -> str:
+def join_choices(words: Iterable[str]) -> str:
     """Words as a choice: "a, b or c"."""
     *first, last = dict.fromkeys(words)
     return f"{', '.join(first)} or {last}" if first else last
 
 
-_CONSTANTS: dict[object, str] = {None: "null", True: "true", False: "false"}
-_WORDS: dict[type[kinds.Type], str] = {
+_CONSTANT_WORDS: dict[object, str] = {None: "null", True: "true", False: "false"}
+_TYPE_WORDS: dict[type[kinds.Type], str] = {
     kinds.BoolType: "true or false",
     kinds.NoneType: "null",
     kinds.StructType: "a mapping",
@@ -170,19 +170,19 @@ _WORDS: dict[type[kinds.Type], str] = {
 }
 
 
-def _word(text: str) -> str:
-    return _cut(text) if text.isprintable() else shown(text)
+def _quote_word(text: str) -> str:
+    return _shorten(text) if text.isprintable() else quote_value(text)
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= SHOWN_CHARS_MAX else f"{text[: SHOWN_CHARS_MAX - 1]}…"
 
 
-def _counted(count: int, noun: str) -> str:
+def _count_of(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _bounds(kind: kinds.IntType | kinds.FloatType) -> str:
+def _describe_bounds(kind: kinds.IntType | kinds.FloatType) -> str:
     if kind.ge is not None and kind.le is not None:
         return f" from {kind.ge} to {kind.le}"
     words = (
@@ -199,24 +199,24 @@ def _bounds(kind: kinds.IntType | kinds.FloatType) -> str:
 _Many: TypeAlias = kinds.ListType | kinds.VarTupleType | kinds.SetType | kinds.FrozenSetType
 
 
-def _lengths(kind: kinds.StrType | _Many, noun: str) -> str:
+def _describe_length(kind: kinds.StrType | _Many, noun: str) -> str:
     shortest, longest = kind.min_length, kind.max_length
     if shortest is not None and longest is not None:
-        return f" of {shortest} to {_counted(longest, noun)}"
+        return f" of {shortest} to {_count_of(longest, noun)}"
     if shortest is not None:
-        return f" of at least {_counted(shortest, noun)}"
-    return "" if longest is None else f" of at most {_counted(longest, noun)}"
+        return f" of at least {_count_of(shortest, noun)}"
+    return "" if longest is None else f" of at most {_count_of(longest, noun)}"
 
 
-def _items(kind: kinds.Type) -> str:
-    return "" if isinstance(kind, kinds.AnyType) else f", each item {described(kind)}"
+def _describe_items(kind: kinds.Type) -> str:
+    return "" if isinstance(kind, kinds.AnyType) else f", each item {describe_type(kind)}"
 
 
-# Plain values. Numbers are kept to what JSON and every database can hold.
+# Plain values. Numbers are limited to what JSON and every database can hold.
 
 
-class _Enough(Exception):
-    """There is no sense in looking for more faults."""
+class _TooManyFaults(Exception):
+    """Stop looking: FAULTS_MAX is reached, or the value is too large to go on."""
 
 
 class _Copier:
@@ -228,10 +228,10 @@ class _Copier:
         self.nodes = 0
         self.faults: list[Fault] = []
 
-    def copied(self, value: object) -> object:
+    def copy(self, value: object) -> object:
         try:
             return self.value(value, ())
-        except _Enough:
+        except _TooManyFaults:
             return None
 
     def value(self, value: object, path: Path) -> object:
@@ -250,12 +250,12 @@ class _Copier:
             case Mapping():
                 keys = ((self.key(key, path), each) for key, each in value.items())
                 return {key: self.value(each, (*path, key)) for key, each in keys}
-        self.refuse(path, f"{shown(value)} is not a plain value")
+        self.refuse(path, f"{quote_value(value)} is not a plain value")
         return None
 
     def text(self, text: str, path: Path) -> str:
         if not _is_unicode(text):
-            self.refuse(path, f"{shown(text)} holds half of a character (a lone surrogate)")
+            self.refuse(path, f"{quote_value(text)} contains a lone surrogate")
         return text
 
     def whole(self, number: int, path: Path) -> int:
@@ -273,25 +273,25 @@ class _Copier:
         if isinstance(key, str):
             return self.text(str.__str__(key), path)
         cure = "" if isinstance(key, list | tuple | Mapping) else "; put it in quotes"
-        self.refuse(path, f"a key must be text, not {shown(key)}{cure}")
+        self.refuse(path, f"a key must be text, not {quote_value(key)}{cure}")
         return "?"
 
     def count(self, path: Path) -> None:
         self.nodes += 1
         if self.nodes > NODES_MAX:
-            self.give_up(path, f"there are more than {NODES_MAX} values in it")
+            self.give_up(path, f"it contains more than {NODES_MAX} values")
         if len(path) > DEPTH_MAX:
             self.give_up((), f"it is nested more than {DEPTH_MAX} levels deep")
 
     def refuse(self, path: Path, sentence: str) -> None:
-        fault = Fault(source=self.source, line=self.line, path=dotted(path), sentence=sentence)
+        fault = Fault(source=self.source, line=self.line, path=format_path(path), sentence=sentence)
         self.faults.append(fault)
         if len(self.faults) >= FAULTS_MAX:
-            raise _Enough
+            raise _TooManyFaults
 
     def give_up(self, path: Path, sentence: str) -> NoReturn:
         self.refuse(path, sentence)
-        raise _Enough
+        raise _TooManyFaults
 
 
 def _is_unicode(text: str) -> bool:
@@ -302,23 +302,30 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-# YAML. PyYAML's parser gives events without recursing; what they mean is decided here.
+# YAML. PyYAML's parser gives events without recursing, so deep nesting cannot exhaust the stack; what the events mean
+# is decided here, because PyYAML's own constructor would turn `no` into False and forget the lines.
 
 _Event: TypeAlias = Any
 _CORE = "tag:yaml.org,2002:"
-_TAGGED: dict[str, type] = {
+_TAG_TYPES: dict[str, type] = {
     f"{_CORE}str": str,
     f"{_CORE}int": int,
     f"{_CORE}float": float,
     f"{_CORE}bool": bool,
     f"{_CORE}null": type(None),
 }
-_RESOLVED: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
-_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
+_CONSTANT_SCALARS: dict[str, object] = {
+    "": None,
+    "~": None,
+    "null": None,
+    "true": True,
+    "false": False,
+}
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
 _FRACTION = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+([eE][-+][0-9]+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INT_CHARS_MAX = 20
-_CURES = {
+_HINTS = {
     "'\\t'": "indent with spaces, not with tabs",
     "mapping values are not allowed here": "text that holds a colon and a space needs quotes",
 }
@@ -334,22 +341,22 @@ class _Composer(_Copier):
         self._anchors: dict[str, object] = {}
         self._events: Iterator[_Event] = iter(())
 
-    def composed(self) -> object:
+    def compose(self) -> object:
         """The value of the only document; what is wrong is in `faults`."""
         try:
             if len(self._text) > TEXT_CHARS_MAX:
                 self.give_up((), f"it is longer than {TEXT_CHARS_MAX} characters")
             self._events = yaml.parse(self._text, Loader=yaml.SafeLoader)
             return self._root()
-        except _Enough:
+        except _TooManyFaults:
             pass
         except yaml.MarkedYAMLError as error:
-            self._misspelt(error)
+            self._add_syntax_fault(error)
         except yaml.reader.ReaderError as error:
             self.line = self._text.count("\n", 0, error.position) + 1
-            self._last_fault(f"the character U+{int(error.character):04X} may not be in YAML")
+            self._add_fault(f"the character U+{int(error.character):04X} may not be in YAML")
         except (ValueError, OverflowError):  # PyYAML lets chr() and int() fail by themselves
-            self._last_fault("an escape or a version in it names nothing that exists")
+            self._add_fault("it contains an invalid escape or version number")
         return None
 
     def _root(self) -> object:
@@ -360,7 +367,7 @@ class _Composer(_Copier):
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    self.give_up((), "there are several documents in it; keep one per file")
+                    self.give_up((), "it contains several documents; keep one per file")
             elif isinstance(event, yaml.NodeEvent):
                 value = self._node(event, ())
         return value
@@ -373,20 +380,20 @@ class _Composer(_Copier):
     def _node(self, event: _Event, path: Path) -> object:
         self.lines.setdefault(path, self.line)
         if isinstance(event, yaml.AliasEvent):
-            return self._aliased(str(event.anchor), path)
-        value = self._made(event, path)
-        # Known only once it is whole, so that nothing can hold itself.
+            return self._resolve_alias(str(event.anchor), path)
+        value = self._compose_value(event, path)
+        # An anchor is known only once its value is complete, so that no value can contain itself.
         if event.anchor is not None:
             self._anchors[event.anchor] = value
         return value
 
-    def _aliased(self, anchor: str, path: Path) -> object:
+    def _resolve_alias(self, anchor: str, path: Path) -> object:
         if anchor in self._anchors:
             return self.value(self._anchors[anchor], path)
-        self.refuse(path, f"the alias *{_word(anchor)} stands for nothing written before it")
+        self.refuse(path, f"the alias *{_quote_word(anchor)} is not defined before it is used")
         return None
 
-    def _made(self, event: _Event, path: Path) -> object:
+    def _compose_value(self, event: _Event, path: Path) -> object:
         if isinstance(event, yaml.ScalarEvent):
             return self.value(self._scalar(event, path), path)
         self.count(path)
@@ -402,7 +409,7 @@ class _Composer(_Copier):
 
     def _refuse_tag(self, tag: str, path: Path) -> None:
         word = tag.replace(_CORE, "!!")
-        self.refuse(path, f"the tag {_word(word)} is not read here; write the plain value")
+        self.refuse(path, f"the tag {_quote_word(word)} is not supported; write the plain value")
 
     def _sequence(self, path: Path) -> list[object]:
         items: list[object] = []
@@ -417,7 +424,7 @@ class _Composer(_Copier):
             place = (*path, key)
             if key in mapping:
                 first = self.lines[place]
-                self.refuse(place, f"the key {shown(key)} is there already, on line {first}")
+                self.refuse(place, f"the key {quote_value(key)} is already used on line {first}")
             self.lines.setdefault(place, self.line)
             mapping[key] = self._node(self._next(), place)
         return mapping
@@ -427,45 +434,45 @@ class _Composer(_Copier):
             return self.key(self._node(event, (*path, "?")), path)
         self.count(path)
         if event.value == "<<" and event.style is None:
-            self.refuse(path, "the merge key << is not read here; write the keys out")
+            self.refuse(path, "the merge key << is not supported; write the keys out")
         return self.key(self._scalar(event, path), path)
 
     def _scalar(self, event: yaml.ScalarEvent, path: Path) -> object:
         text: str = event.value
         if event.tag is None:
-            return _resolved(text) if event.style is None else text
+            return _resolve_scalar(text) if event.style is None else text
         if event.tag == "!":
             return text
-        return self._tagged(event.tag, text, path)
+        return self._resolve_tag(event.tag, text, path)
 
-    def _tagged(self, tag: str, text: str, path: Path) -> object:
-        type_ = _TAGGED.get(tag)
+    def _resolve_tag(self, tag: str, text: str, path: Path) -> object:
+        type_ = _TAG_TYPES.get(tag)
         if type_ is None:
             self._refuse_tag(tag, path)
         if type_ is None or type_ is str:
             return text
-        value = _resolved(text)
+        value = _resolve_scalar(text)
         if type_ is float and type(value) is int:
             return float(value)
         if type(value) is not type_:
-            self.refuse(path, f"{shown(text)} is not what its tag says")
+            self.refuse(path, f"{quote_value(text)} does not match its tag")
         return value
 
-    def _misspelt(self, error: yaml.MarkedYAMLError) -> None:
+    def _add_syntax_fault(self, error: yaml.MarkedYAMLError) -> None:
         self.line = error.problem_mark.line + 1 if error.problem_mark else self.line
         problem = " ".join(part for part in (error.context, error.problem) if part)
-        cures = [cure for sign, cure in _CURES.items() if sign in problem]
-        self._last_fault(": ".join(["this is not valid YAML", problem, *cures]))
+        cures = [cure for sign, cure in _HINTS.items() if sign in problem]
+        self._add_fault(": ".join(["this is not valid YAML", problem, *cures]))
 
-    def _last_fault(self, sentence: str) -> None:
+    def _add_fault(self, sentence: str) -> None:
         self.faults.append(Fault(source=self.source, line=self.line, path="", sentence=sentence))
 
 
-def _resolved(text: str) -> object:
+def _resolve_scalar(text: str) -> object:
     """What text without quotes means."""
-    if text in _RESOLVED:
-        return _RESOLVED[text]
-    if _WHOLE.fullmatch(text):
+    if text in _CONSTANT_SCALARS:
+        return _CONSTANT_SCALARS[text]
+    if _INTEGER.fullmatch(text):
         # Python refuses to read thousands of digits; more than 20 are too many in any case.
         return int(text) if len(text) <= _INT_CHARS_MAX else INT_MAX + 1
     if _FRACTION.fullmatch(text):
@@ -473,10 +480,10 @@ def _resolved(text: str) -> object:
     return math.inf if _NOT_FINITE.fullmatch(text) else text
 
 
-# Structs. The walk explains every fault in words; msgspec, asked last, stays the judge.
+# Structs. The walk finds every fault and explains it in words; msgspec, which stops at the first, has the last word.
 
 
-def _part(value: object, at: Path) -> object:
+def _value_at(value: object, at: Path) -> object:
     for key in at:
         parts = dict(enumerate(value)) if isinstance(value, list) else value
         if not isinstance(parts, dict) or key not in parts:
@@ -486,25 +493,25 @@ def _part(value: object, at: Path) -> object:
 
 
 class _Walk:
-    """Compares a plain value with a type; returns it in the shape that msgspec wants."""
+    """Compares a plain value with a type and reshapes it for `msgspec.convert`; faults are collected."""
 
     def __init__(self, document: Document) -> None:
         self.faults: list[Fault] = []
         self._document = document
 
-    def shaped(self, kind: kinds.Type, value: object, path: Path) -> object:
+    def shape(self, kind: kinds.Type, value: object, path: Path) -> object:
         try:
             return self.value(kind, value, path)
-        except _Enough:
+        except _TooManyFaults:
             return None
 
     def refuse(self, path: Path, sentence: str) -> None:
         self.faults.append(self._document.fault(path, sentence))
         if len(self.faults) >= FAULTS_MAX:
-            raise _Enough
+            raise _TooManyFaults
 
     def value(self, kind: kinds.Type, value: object, path: Path) -> object:
-        match (_naked(kind), value):
+        match (_without_metadata(kind), value):
             case (kinds.UnionType() as union, _):
                 return self._union(kind, union, value, path)
             case (kinds.StructType() as struct, dict()):
@@ -518,12 +525,12 @@ class _Walk:
         return value
 
     def _mismatch(self, kind: kinds.Type, value: object, path: Path) -> None:
-        is_number_as_text = isinstance(value, str) and not isinstance(_resolved(value), str)
-        found = f"the text {shown(value)}" if is_number_as_text else shown(value)
-        self.refuse(path, f"{_name(path)} must be {described(kind)}, not {found}")
+        is_number_as_text = isinstance(value, str) and not isinstance(_resolve_scalar(value), str)
+        found = f"the text {quote_value(value)}" if is_number_as_text else quote_value(value)
+        self.refuse(path, f"{_describe_path(path)} must be {describe_type(kind)}, not {found}")
 
     def _union(self, kind: kinds.Type, union: kinds.UnionType, value: object, path: Path) -> object:
-        options = [each for each in union.types if _is_open_to(_naked(each), value)]
+        options = [each for each in union.types if _may_match(_without_metadata(each), value)]
         if isinstance(value, dict) and len(options) > 1:
             return self._tagged_union(options, value, path)
         if options:
@@ -534,13 +541,15 @@ class _Walk:
     def _tagged_union(
         self, options: list[kinds.Type], value: dict[str, object], path: Path
     ) -> object:
-        structs = [each for each in map(_naked, options) if isinstance(each, kinds.StructType)]
+        structs = [
+            each for each in map(_without_metadata, options) if isinstance(each, kinds.StructType)
+        ]
         key = str(structs[0].tag_field)
         for struct in structs:
             if struct.tag == value.get(key):
                 return self._struct(struct, value, path)
-        tags = either(str(struct.tag) for struct in structs)
-        found = f"not {shown(value[key])}" if key in value else "and is missing"
+        tags = join_choices(str(struct.tag) for struct in structs)
+        found = f"not {quote_value(value[key])}" if key in value else "and is missing"
         self.refuse((*path, key), f"{key} must be {tags}, {found}")
         return None
 
@@ -548,8 +557,8 @@ class _Walk:
         self, kind: kinds.DictType, value: dict[str, object], path: Path
     ) -> dict[str, object]:
         for key in value:
-            if not _fits(_naked(kind.key_type), key):
-                said = f"the key {shown(key)} must be {described(kind.key_type)}"
+            if not _fits(_without_metadata(kind.key_type), key):
+                said = f"the key {quote_value(key)} must be {describe_type(kind.key_type)}"
                 self.refuse((*path, key), said)
         return {key: self.value(kind.value_type, each, (*path, key)) for key, each in value.items()}
 
@@ -571,29 +580,29 @@ class _Walk:
         shaped: dict[str, object] = {}
         if kind.tag_field in left:
             shaped[kind.tag_field] = left.pop(kind.tag_field)
-        for field in sorted(kind.fields, key=lambda field: form(field.type) is not None):
+        for field in sorted(kind.fields, key=lambda field: key_form(field.type) is not None):
             shaped.update(self._field(field, left, path))
         for key in left:
-            self.refuse((*path, key), _unknown(key, kind))
+            self.refuse((*path, key), _unknown_key(key, kind))
         if len(self.faults) == faults_before:
-            self._judge(kind.cls, shaped, path)
+            self._validate(kind.cls, shaped, path)
         return shaped
 
     def _field(self, field: kinds.Field, left: dict[str, object], path: Path) -> dict[str, object]:
         """Takes what belongs to the field out of what is left."""
         name = field.encode_name
-        if (keys := form(field.type)) is not None:
-            return {name: self._gathered(keys, field.type, left, path)}
+        if (keys := key_form(field.type)) is not None:
+            return {name: self._gather(keys, field.type, left, path)}
         if name in left:
             return {name: self.value(field.type, left.pop(name), (*path, name))}
         if field.required:
-            self.refuse((*path, name), f"{name} is missing; it must be {described(field.type)}")
+            self.refuse((*path, name), f"{name} is missing; it must be {describe_type(field.type)}")
         return {}
 
-    def _gathered(
+    def _gather(
         self, keys: str, kind: kinds.Type, left: dict[str, object], path: Path
     ) -> dict[str, object]:
-        naked = _naked(kind)
+        naked = _without_metadata(kind)
         type_ = naked.value_type if isinstance(naked, kinds.DictType) else kinds.AnyType()
         found = {key: _form_pattern(keys).fullmatch(key) for key in left}
         return {
@@ -602,14 +611,14 @@ class _Walk:
             if match
         }
 
-    def _judge(self, cls: type, shaped: dict[str, object], path: Path) -> None:
+    def _validate(self, cls: type, shaped: dict[str, object], path: Path) -> None:
         try:
             msgspec.convert(shaped, cls)
         except msgspec.ValidationError as error:
-            self.refuse(*_located(error, path))
+            self.refuse(*_locate(error, path))
 
 
-def form(kind: kinds.Type) -> str | None:
+def key_form(kind: kinds.Type) -> str | None:
     """The form of the keys that a field gathers, such as `<machine>_record`."""
     extra = kind.extra if isinstance(kind, kinds.Metadata) else None
     return (extra or {}).get("keys")
@@ -622,29 +631,33 @@ def _form_pattern(keys: str) -> re.Pattern[str]:
     return re.compile(f"{re.escape(before)}([a-z][a-z0-9_]*){re.escape(after)}")
 
 
-def _naked(kind: kinds.Type) -> kinds.Type:
+def _without_metadata(kind: kinds.Type) -> kinds.Type:
     while isinstance(kind, kinds.Metadata):
         kind = kind.type
     return kind
 
 
-def _name(path: Path) -> str:
+def _describe_path(path: Path) -> str:
     """What a sentence calls the part at a path."""
     if not path:
         return "the whole document"
     *before, last = path
-    return f"item {last + 1} of {_name(tuple(before))}" if isinstance(last, int) else _word(last)
+    return (
+        f"item {last + 1} of {_describe_path(tuple(before))}"
+        if isinstance(last, int)
+        else _quote_word(last)
+    )
 
 
-def _unknown(key: str, kind: kinds.StructType) -> str:
-    known = [form(field.type) or field.encode_name for field in kind.fields]
+def _unknown_key(key: str, kind: kinds.StructType) -> str:
+    known = [key_form(field.type) or field.encode_name for field in kind.fields]
     near = get_close_matches(key, known, n=1, cutoff=0.7)
     if near:
-        return f"{_word(key)} is not a known key; did you mean {near[0]}?"
-    return f"{_word(key)} is not a known key; known are {', '.join(known[:KEYS_SHOWN_MAX])}"
+        return f"{_quote_word(key)} is not a known key; did you mean {near[0]}?"
+    return f"{_quote_word(key)} is not a known key; known are {', '.join(known[:KEYS_SHOWN_MAX])}"
 
 
-def _is_open_to(kind: kinds.Type, value: object) -> bool:
+def _may_match(kind: kinds.Type, value: object) -> bool:
     """Whether a value of this shape is worth comparing with the type in detail."""
     if isinstance(value, dict):
         return isinstance(kind, kinds.StructType | kinds.DictType | kinds.AnyType)
@@ -665,7 +678,7 @@ def _fits(kind: kinds.Type, value: object) -> bool:
         case kinds.FloatType():
             return _is_number(value, int, float) and _is_within(kind, value)
         case kinds.StrType():
-            return isinstance(value, str) and _is_like(kind, value)
+            return isinstance(value, str) and _matches_text(kind, value)
         case kinds.LiteralType():
             return any(type(each) is type(value) and each == value for each in kind.values)
         case kinds.EnumType():
@@ -694,7 +707,7 @@ def _is_within(kind: kinds.IntType | kinds.FloatType, number: float) -> bool:
     )
 
 
-def _is_like(kind: kinds.StrType, text: str) -> bool:
+def _matches_text(kind: kinds.StrType, text: str) -> bool:
     has_form = kind.pattern is None or re.search(kind.pattern, text) is not None
     return has_form and _has_length(kind, len(text))
 
@@ -704,7 +717,7 @@ def _has_length(kind: kinds.StrType | _Many, length: int) -> bool:
     return (shortest is None or length >= shortest) and (longest is None or length <= longest)
 
 
-def _located(error: msgspec.ValidationError, path: Path) -> tuple[Path, str]:
+def _locate(error: msgspec.ValidationError, path: Path) -> tuple[Path, str]:
     """Where msgspec found a fault, and its sentence without that."""
     sentence, _, place = str(error).partition(" - at `$")
     parts = re.findall(r"\.([^.\[\]`]+)|\[(\d+)\]", place.partition("[...]")[0])

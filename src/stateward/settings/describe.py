@@ -22,7 +22,7 @@ class SettingDescription(NamedTuple):
 def describe(type_: type[msgspec.Struct], prefix: str = "") -> Iterator[SettingDescription]:
     """Every key below a section, in the order of the declaration."""
     for field in fields(type_):
-        gathered_keys = yaml_source.form(field.type)
+        gathered_keys = yaml_source.key_form(field.type)
         path = prefix + (gathered_keys or field.name)
         schema = field.type.extra_json_schema if isinstance(field.type, kinds.Metadata) else None
         if (description := (schema or {}).get("description")) is not None:
@@ -31,7 +31,7 @@ def describe(type_: type[msgspec.Struct], prefix: str = "") -> Iterator[SettingD
                 case kinds.Metadata(type=kinds.DictType() as mapping) if gathered_keys:
                     kind = mapping.value_type
             yield SettingDescription(
-                path, yaml_source.described(kind), _default(field), description
+                path, yaml_source.describe_type(kind), _default(field), description
             )
         for inner, is_listed in _sections_in(field.type):
             yield from describe(inner, f"{path}[]." if is_listed else f"{path}.")
@@ -40,7 +40,7 @@ def describe(type_: type[msgspec.Struct], prefix: str = "") -> Iterator[SettingD
 def _default(field: kinds.Field) -> str:
     if field.required:
         return "required"
-    if yaml_source.form(field.type) is not None:
+    if yaml_source.key_form(field.type) is not None:
         return "not set"
     default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
     return msgspec.json.encode(default).decode()

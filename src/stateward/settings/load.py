@@ -139,7 +139,7 @@ class Settings(Declared, frozen=True, kw_only=True):
                 warnings.warn_explicit(said, FutureWarning, fault.source, fault.line)
         layers += variable_layers(variables, {**VARIABLES, **dict(variables_in(type_))})
         if profile is not None:
-            layers.append(yaml_source.plain({"profile": profile}, source="--profile"))
+            layers.append(yaml_source.read_python({"profile": profile}, source="--profile"))
         # First each layer alone, so that a fault names the layer; then what they say together.
         _raise_any(chain.from_iterable(yaml_source.convert(each, type_)[1] for each in layers))
         below = profile_layers(_declared(layers, type_).profile, plugins)
@@ -251,7 +251,7 @@ def _declared(layers: Iterable[Document], type_: type[Declared]) -> Declared:
     value: object = {}
     for layer in layers:
         value = _merged(value, layer.value)
-    declared, faults = yaml_source.convert(yaml_source.plain(value, source="settings"), type_)
+    declared, faults = yaml_source.convert(yaml_source.read_python(value, source="settings"), type_)
     if declared is None:
         raise DeclarationError(faults)
     return declared

@@ -155,7 +155,7 @@ class Endpoint(Section, frozen=True, kw_only=True):
     def problems(self) -> Iterator[Problem]:
         """A password in a URL would end up in logs."""
         if not is_plain_address(self.url):
-            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.shown(self.url)}"
+            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.quote_value(self.url)}"
 
 
 class Webhooks(Section, frozen=True, kw_only=True):

@@ -110,4 +110,4 @@ class ServerSettings(Section, frozen=True, kw_only=True):
     def problems(self) -> Iterator[Problem]:
         """The key has a setting of its own."""
         if self.url is not None and not is_plain_address(self.url):
-            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.shown(self.url)}"
+            yield ("url",), f"url must be {PLAIN_ADDRESS}, not {yaml_source.quote_value(self.url)}"

@@ -61,7 +61,7 @@ def variable_layers(
             continue
         for key in reversed(path):
             value = {key: value}
-        layers.append(yaml_source.plain(value, source=name))
+        layers.append(yaml_source.read_python(value, source=name))
     return layers
 
 
@@ -165,7 +165,7 @@ class _Update:
 
 def _field_type(kind: kinds.StructType, key: str) -> kinds.Type:
     for field in kind.fields:
-        keys = yaml_source.form(field.type)
+        keys = yaml_source.key_form(field.type)
         if keys is None and field.name == key:
             return field.type
         if keys is not None and re.fullmatch(re.sub("<.*>", "[a-z][a-z0-9_]*", keys), key):

@@ -107,5 +107,5 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
         """What has a scheme is an address; anything else is a folder."""
         for place, target in enumerate(self.checkpoint_destinations):
             if "://" in target and not is_plain_address(target):
-                said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.shown(target)}"
+                said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.quote_value(target)}"
                 yield ("checkpoint_destinations", place), f"a destination must be {said}"
