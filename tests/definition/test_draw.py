@@ -32,7 +32,7 @@ from stateward.definition.graph_layout import (
     LABEL_LINES_MAX,
     Box,
     Drawing,
-    Line,
+    EdgeLine,
     layout,
 )
 
@@ -230,7 +230,7 @@ def test_the_way_taken_and_the_present_state_are_marked() -> None:
     assert titles_of(root, "sw-visited") == {"queued_for_parse", "parsing", "error"}
     assert titles_of(root, "sw-present") == {"error"}
     assert titles_of(root, "sw-taken") == {"queued_for_parse", "parsing"}
-    assert "way taken" in {text.text for text in root.iter(f"{SVG}text")}
+    assert "path taken" in {text.text for text in root.iter(f"{SVG}text")}
 
 
 def test_without_a_path_nothing_is_marked() -> None:
@@ -326,17 +326,17 @@ def overlap(one: Box, other: Box) -> bool:
     )
 
 
-def runs_through(line: Line, box: Box) -> bool:
+def runs_through(line: EdgeLine, box: Box) -> bool:
     return any(overlap(piece, box) for piece in pieces(line))
 
 
-def pieces(line: Line) -> Iterator[Box]:
+def pieces(line: EdgeLine) -> Iterator[Box]:
     for (x, y), (to_x, to_y) in pairwise(line.points):
         left, top = min(x, to_x) - 0.5, min(y, to_y) - 0.5
         yield Box(x=left, y=top, width=abs(to_x - x) + 1, height=abs(to_y - y) + 1)
 
 
-def share_a_way(one: Line, other: Line) -> bool:
+def share_a_way(one: EdgeLine, other: EdgeLine) -> bool:
     """Lines may cross, but no piece of one may lie along a piece of the other."""
     return any(
         overlap(piece, another) and (piece.width == 1) == (another.width == 1)
@@ -345,7 +345,7 @@ def share_a_way(one: Line, other: Line) -> bool:
     )
 
 
-def is_inside(drawing: Drawing, line: Line) -> bool:
+def is_inside(drawing: Drawing, line: EdgeLine) -> bool:
     corners = [*line.points, (line.label.x, line.label.y), (line.label.right, line.label.bottom)]
     return all(0 <= x <= drawing.width and 0 <= y <= drawing.height for x, y in corners)
 

@@ -38,7 +38,7 @@ def test_states_stages_and_reviews_are_named_plainly_too() -> None:
         reviews={"Ask": {"state": "new", "outcomes": {}, "timeout_s": 1, "on_timeout": "read"}},
     )
 
-    named = [each for each in sentences if "is written in small letters" in each]
+    named = [each for each in sentences if "is written in lower-case letters" in each]
     assert [each.partition(":")[0] for each in named] == [
         "reviews.Ask",
         "stages.Read",

@@ -160,7 +160,7 @@ def test_a_document_knows_what_it_says() -> None:
         (
             "a: !!python/object:os.system x",
             [
-                "machine.yaml:1: a: the tag !!python/object:os.system is not read here; "
+                "machine.yaml:1: a: the tag !!python/object:os.system is not supported; "
                 "write the plain value"
             ],
         ),
@@ -226,7 +226,7 @@ def test_faults_before_a_syntax_error_are_kept() -> None:
     found = faults_of("a: 1\na: 2\nb: [\n")
 
     assert len(found) == 2
-    assert "is there already" in found[0]
+    assert "is already used" in found[0]
     assert "not valid YAML" in found[1]
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from stateward.cli.machines import yaml_text
 from stateward.core.errors import InvalidRequest
-from stateward.definition.openflow import inlined, to_openflow
+from stateward.definition.openflow import inline_scripts, to_openflow
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
 from tests.windmill.player import program
@@ -48,7 +48,7 @@ def faults(validator: Path, file: Path) -> list[Any]:
 @pytest.mark.timeout(400)
 def test_windmills_own_validator_takes_the_flow(validator: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole.yaml"
-    whole.write_text(yaml_text(inlined(*to_openflow(CONTRACT))), "utf-8")
+    whole.write_text(yaml_text(inline_scripts(*to_openflow(CONTRACT))), "utf-8")
     broken = tmp_path / "broken.yaml"
     broken.write_text(
         whole.read_text("utf-8").replace("type: branchone", "type: branchsome"), "utf-8"
@@ -85,5 +85,5 @@ def test_the_steps_their_retries_and_the_question_are_those_of_the_machine() -> 
 
 
 def test_a_machine_without_gates_cannot_be_sequenced_from_outside() -> None:
-    with pytest.raises(InvalidRequest, match="upload is sequenced by Stateward alone"):
+    with pytest.raises(InvalidRequest, match="upload has no external stages"):
         to_openflow(UPLOAD)

@@ -1,4 +1,4 @@
-# A step of the flow 'contract'. It calls the service and hands its answer on; what a retry may cure is `Retryable`.
+# A step of the flow 'contract'. It calls the service and returns its answer; a failure that may pass is `Retryable`.
 import json
 import urllib.error
 import urllib.request
@@ -9,7 +9,7 @@ class Retryable(Exception):
 
 
 class Refused(Exception):
-    """The service says no, and a repetition will not change that."""
+    """The service refused the call, and would refuse it again."""
 
 
 def call(server: str, key: str, path: str, body: dict) -> dict:

@@ -203,14 +203,14 @@ def _drawn(own: "Machine", format_: str, out: Path | None) -> str:
 
 def _flow(own: "Machine", out: Path | None) -> str:
     """The flow as one document; in a folder, as Windmill's own tool lays it out, its scripts are files."""
-    from stateward.definition.openflow import FLOW_FILE, inlined, to_openflow
+    from stateward.definition.openflow import FLOW_FILE, inline_scripts, to_openflow
 
     flow, scripts = to_openflow(own)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in {FLOW_FILE: yaml_text(flow), **scripts}.items():
             (out / name).write_text(text, "utf-8")
-    return yaml_text(inlined(flow, scripts))
+    return yaml_text(inline_scripts(flow, scripts))
 
 
 def yaml_text(document: object) -> str:

@@ -4,7 +4,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from stateward.definition.draw import sheet
+from stateward.definition.draw import stylesheet
 
 BASE = "/console"
 MACHINE_SHEET = "machine.css"
@@ -13,7 +13,7 @@ MACHINE_SHEET = "machine.css"
 @cache
 def assets() -> dict[str, bytes]:
     """Every static file by its path."""
-    found = {MACHINE_SHEET: sheet(dark_within='[data-theme="dark"]').encode()}
+    found = {MACHINE_SHEET: stylesheet(dark_within='[data-theme="dark"]').encode()}
     folders = [("", files(__package__) / "static")]
     for prefix, folder in folders:
         for each in folder.iterdir():

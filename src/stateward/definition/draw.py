@@ -1,7 +1,7 @@
-"""A machine drawn: as Mermaid, as DOT, as a picture (SVG), and as plain data for others to draw.
+"""The graph of a state machine as Mermaid, DOT, SVG and JSON.
 
-No text is trusted here: docs and names of events come from declarations, and are escaped or, where
-a format knows no escape, replaced. No other program is needed to make the picture.
+No text is trusted here: docs and names of events come from declarations, and are escaped or, where a format has no
+escape, replaced. The SVG needs no other program.
 """
 
 import re
@@ -20,7 +20,7 @@ from stateward.definition.graph_layout import (
     MARGIN,
     Box,
     Drawing,
-    Line,
+    EdgeLine,
     Point,
     label_lines,
     layout,
@@ -30,7 +30,7 @@ PATH_MAX = 1000
 CORNER = 9
 BAR_NAME_EVERY = 420
 RING = 4.5
-MEANINGS = {"sw-fault": "attempt fails", "sw-again": "tried again", "sw-taken": "way taken"}
+LEGEND = {"sw-fault": "attempt fails", "sw-again": "retry", "sw-taken": "path taken"}
 BOX_SAMPLE = '<rect class="sw-box" width="20" height="12" rx="3"/>'
 LINE_SAMPLE = '<path class="sw-line" d="M0 6H16"/><path class="sw-head" d="M22 6L14 2L14 10Z"/>'
 
@@ -62,7 +62,7 @@ FLAT_COLOURS = {
     "terminal": ("#e6e9ee", "#4b5563"),
 }
 
-# Words that Mermaid takes for its own where a state should stand (tried with its parser, 11.x).
+# Keywords of Mermaid that its parser (tried: 11.x) does not accept as the name of a state.
 MERMAID_WORDS = frozenset({
     "accdescr", "acctitle", "class", "classdef", "click", "default", "href", "note", "root_end",
     "root_start", "scale", "state", "statediagram", "style",
@@ -89,13 +89,13 @@ def to_mermaid(machine: Machine) -> str:
 
 
 def _mermaid_name(name: str) -> str:
-    """Declared names begin with a small letter, so an S_ cannot meet another state."""
+    """Declared names begin with a lower-case letter, so an S_ prefix cannot clash with another state."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"S_{plain}" if plain in MERMAID_WORDS else plain
 
 
 def _mermaid_text(events: Sequence[str]) -> str:
-    """Mermaid has no quotes for labels; what could end one becomes '_'."""
+    """Mermaid cannot quote labels; characters that could end one become '_'."""
     text = " | ".join(events)
     return "".join(char if char.isalnum() or char in " ._-|" else "_" for char in text)
 
@@ -108,7 +108,7 @@ def _by_kind(machine: Machine) -> list[tuple[str, list[str]]]:
 def to_dot(machine: Machine) -> str:
     """A graph for Graphviz; the docs are its tooltips."""
     lines = [
-        f"digraph {_quoted(machine.name)} {{",
+        f"digraph {_dot_quote(machine.name)} {{",
         "    rankdir=TB;",
         '    node [shape=box, style="rounded,filled", fontname="monospace", fontsize=11];',
         '    edge [fontname="monospace", fontsize=9];',
@@ -117,16 +117,16 @@ def to_dot(machine: Machine) -> str:
     for state in machine.states:
         fill, rim = FLAT_COLOURS[state.kind]
         ends = ", peripheries=2" if state.kind == "terminal" else ""
-        look = f"fillcolor={_quoted(fill)}, color={_quoted(rim)}{ends}"
-        lines.append(f"    {_quoted(state.name)} [{look}, tooltip={_quoted(state.doc)}];")
-    lines.append(f'    "" -> {_quoted(machine.initial)};')
+        look = f"fillcolor={_dot_quote(fill)}, color={_dot_quote(rim)}{ends}"
+        lines.append(f"    {_dot_quote(state.name)} [{look}, tooltip={_dot_quote(state.doc)}];")
+    lines.append(f'    "" -> {_dot_quote(machine.initial)};')
     for edge in machine.edges:
-        ends = f"{_quoted(edge.source)} -> {_quoted(edge.to)}"
-        lines.append(f"    {ends} [label={_quoted(chr(10).join(edge.on))}];")
+        ends = f"{_dot_quote(edge.source)} -> {_dot_quote(edge.to)}"
+        lines.append(f"    {ends} [label={_dot_quote(chr(10).join(edge.on))}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _dot_quote(text: str) -> str:
     safe = _printable(text).replace("\\", "\\\\").replace('"', '\\"')
     return '"' + safe.replace("\n", "\\n") + '"'
 
@@ -201,8 +201,8 @@ _SHAPES = (
 STYLE = _SHAPES + _colours(LIGHT) + "@media (prefers-color-scheme:dark){" + _colours(DARK) + "}"
 
 
-def sheet(*, dark_within: str) -> str:
-    """`STYLE` for a page that chooses its theme itself: it is dark inside of this selector."""
+def stylesheet(*, dark_within: str) -> str:
+    """`STYLE` for a page that sets its theme itself: dark inside of this selector."""
     return _SHAPES + _colours(LIGHT) + _colours(DARK, dark_within)
 
 
@@ -218,7 +218,7 @@ def to_svg(
 
     Args:
         machine: What to draw.
-        path: The statuses that a record went through, in order; its way is drawn heavier.
+        path: The statuses that a record went through, in order; these edges are drawn heavier.
         present: The status it has now.
         following: The statuses that may come next.
         is_styled: Whether `STYLE` is inside. A page whose content policy forbids that puts `STYLE`
@@ -243,7 +243,7 @@ def to_svg(
             f"<style>{STYLE}</style>\n" if is_styled else "",
             f'<rect class="sw-page" width="{size[0]}" height="{size[1]}"/>\n',
             *(_edge(machine, line, is_taken=_ends(line) in taken) for line in drawing.lines),
-            _start(drawing.boxes[machine.initial]),
+            _start_marker(drawing.boxes[machine.initial]),
             *(
                 _state(machine, name, box, look=looks.get(name, ""), is_present=name == present)
                 for name, box in drawing.boxes.items()
@@ -254,13 +254,13 @@ def to_svg(
     )
 
 
-def _ends(line: Line) -> tuple[str, str]:
+def _ends(line: EdgeLine) -> tuple[str, str]:
     return line.edge.source, line.edge.to
 
 
-def _edge(machine: Machine, line: Line, *, is_taken: bool) -> str:
+def _edge(machine: Machine, line: EdgeLine, *, is_taken: bool) -> str:
     edge, label = line.edge, line.label
-    look = ["sw-edge", *_meaning(machine, edge)]
+    look = ["sw-edge", *_edge_classes(machine, edge)]
     if is_taken:
         look.append("sw-taken")
     ys = (label.y + LINE_HEIGHT * (at + 0.75) for at in count())
@@ -271,7 +271,7 @@ def _edge(machine: Machine, line: Line, *, is_taken: bool) -> str:
     title = f"{edge.source} to {edge.to}, on {', '.join(edge.on)}"
     return (
         f'<g class="{" ".join(look)}" role="img"><title>{_text(title)}</title>'
-        f'<path class="sw-line" d="{_rounded(line.points)}"/>'
+        f'<path class="sw-line" d="{_rounded_path(line.points)}"/>'
         f'<path class="sw-head" d="{_arrow(*line.points[-2:])}"/>'
         f'<rect class="sw-halo" x="{label.x - 2:g}" y="{label.y:g}" '
         f'width="{label.width + 4:g}" height="{label.height:g}"/>'
@@ -279,15 +279,15 @@ def _edge(machine: Machine, line: Line, *, is_taken: bool) -> str:
     )
 
 
-def _meaning(machine: Machine, edge: Edge) -> list[str]:
-    """Of a line: that an attempt fails, or that the work is tried again."""
+def _edge_classes(machine: Machine, edge: Edge) -> list[str]:
+    """The classes of an edge that is a failure or a retry."""
     source, to = machine.kind[edge.source], machine.kind[edge.to]
     if to == "failed" and source != "terminal":
         return ["sw-fault"]
     return ["sw-again"] if source == "failed" and to != "terminal" else []
 
 
-def _rounded(points: Sequence[Point]) -> str:
+def _rounded_path(points: Sequence[Point]) -> str:
     """A path through the points with its corners rounded off."""
     parts = [f"M{points[0][0]:g} {points[0][1]:g}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
@@ -300,7 +300,7 @@ def _rounded(points: Sequence[Point]) -> str:
 
 
 def _arrow(before: Point, tip: Point) -> str:
-    """A head that points along the last piece of the line, which is level or upright."""
+    """An arrow head along the last segment of the line, which is horizontal or vertical."""
     (x, y), (foot_x, foot_y) = tip, _towards(tip, before, ARROW)
     half = ARROW / 2
     if foot_y == y:
@@ -313,15 +313,15 @@ def _distance(one: Point, other: Point) -> float:
 
 
 def _towards(start: Point, end: Point, step: float) -> Point:
-    """The point that lies `step` from the start on the level or upright way to the end."""
+    """The point at distance `step` from the start on the horizontal or vertical line to the end."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     if abs(dx) > abs(dy):
         return round(start[0] + copysign(step, dx), 2), start[1]
     return start[0], round(start[1] + copysign(step, dy), 2)
 
 
-def _start(box: Box) -> str:
-    """The dot from which records come."""
+def _start_marker(box: Box) -> str:
+    """The dot before the initial state."""
     x, y = box.middle, box.y - GAP + ARROW
     return (
         f'<g class="sw-edge" role="img"><title>Records begin here</title>'
@@ -353,19 +353,19 @@ def _state(machine: Machine, name: str, box: Box, *, look: str, is_present: bool
 
 
 def _name_places(box: Box) -> list[float]:
-    """Once in the middle; a bar as long as a page says its name again and again."""
+    """The name once in the middle; along a bar as long as a page, repeatedly."""
     times = max(1, round(box.height / BAR_NAME_EVERY))
     return [box.y + box.height * (2 * at + 1) / (2 * times) - 2 for at in range(times)]
 
 
 def _legend(machine: Machine, drawing: Drawing, *, has_path: bool) -> tuple[str, float]:
-    """What the colours mean, and how high that is."""
+    """The legend of colours and lines, and its height."""
     samples = [(kind, f"sw-{kind}", BOX_SAMPLE) for kind, _ in _by_kind(machine)]
-    meanings = {name for edge in machine.edges for name in _meaning(machine, edge)}
+    meanings = {name for edge in machine.edges for name in _edge_classes(machine, edge)}
     meanings |= {"sw-taken"} if has_path else set()
     samples += [
         (words, f"sw-edge {look}", LINE_SAMPLE)
-        for look, words in MEANINGS.items()
+        for look, words in LEGEND.items()
         if look in meanings
     ]
     items: list[str] = []
@@ -387,5 +387,5 @@ def _text(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Without what XML cannot hold: control characters and halves of characters."""
+    """The text without what XML cannot contain: control characters and lone surrogates."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

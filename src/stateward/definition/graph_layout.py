@@ -1,11 +1,10 @@
-"""Where the states and edges of a machine stand in a picture; `core.draw` makes the picture.
+"""The layout of a state graph: coordinates of states, edges and labels. `definition.draw` makes the picture of it.
 
-The layout is made for this kind of graph. The way that records should go (the *spine*) runs down
-the middle; what leads aside stands in a column to its left; the one or two states that half of the
-machine leads to or from become *bars* along the edges, so that each such step is a short straight
-line. Every state has a row of its own: whatever leaves a box sideways meets no other box. Labels
-have zones of their own beside the boxes, and vertical lines keep out of those. So nothing ever
-covers anything, whatever machine somebody declares; only lines may cross lines.
+The layout is made for this kind of graph. The intended path of records (the *spine*) runs down the middle; states off
+that path are in a column to its left (*aside*); the one or two states that half of the machine leads to or from become
+*bars* along the sides, so that each such transition is a short straight line. Every state has a row of its own, so that
+a line that leaves a box sideways meets no other box. Labels have zones of their own beside the boxes, and vertical
+lines stay out of those. Therefore boxes and labels never overlap, whatever the machine; only lines may cross lines.
 
 Coordinates only: this module must never write markup.
 """
@@ -25,7 +24,7 @@ Point: TypeAlias = tuple[float, float]
 
 SIDES: tuple[Side, ...] = ("left", "right")
 
-# EmailQueue are of one width, so that the space a text needs is known without any font.
+# The font is monospaced, so that the space a text needs is known without measuring it. All sizes are in pixels.
 NAME_CHAR, LABEL_CHAR = 7.9, 6.7
 LABEL_CHARS_MAX, LABEL_LINES_MAX = 40, 6
 LINE_HEIGHT, SLOT_PADDING, LINE_GAP = 14, 10, 7
@@ -33,9 +32,12 @@ BOX_WIDTH_MIN, BOX_HEIGHT, BOX_PADDING = 128, 46, 16
 GAP, MARGIN, BAR_GAP, ZONE_PADDING = 30, 24, 26, 20
 TRACK, PORT, PORTS_MAX = 14, 16, 4
 ARROW = 8
-BAR_NEIGHBOURS_MIN, PLACEMENTS_MAX = 3, 400
+BAR_NEIGHBOURS_MIN = 3  # fewer neighbours than this are easier to follow as ordinary lines
+PLACEMENTS_MAX = (
+    400  # every placement is laid out and costed, which a very large machine cannot afford
+)
 
-# What makes a state part of the way that records should go, and what makes a line hard to follow.
+# How much a state of each kind adds to a path's claim to be the spine, and how hard each shape of line is to follow.
 WORTH = {"ready": 2, "running": 2, "terminal": 1, "suspended": -1, "failed": -4}
 CORNERS = {"straight": 0, "bend": 1, "detour": 4}
 
@@ -64,7 +66,7 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
         return self.x + self.width / 2
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class EdgeLine(msgspec.Struct, frozen=True, kw_only=True):
     """An edge: the corners it turns at, and the place of its label."""
 
     edge: Edge
@@ -73,22 +75,22 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Drawing(msgspec.Struct, frozen=True, kw_only=True):
-    """Where everything stands. Boxes and labels never overlap; lines run through neither."""
+    """The finished layout. Boxes and labels never overlap; lines run through neither."""
 
     width: float
     height: float
     boxes: dict[str, Box]
-    lines: tuple[Line, ...]
+    lines: tuple[EdgeLine, ...]
 
 
 def layout(machine: Machine) -> Drawing:
     """Find a place for every state and every edge."""
     plan = _plan(machine)
-    return _Geometry(plan, _ways(machine, plan)).drawing()
+    return _Geometry(plan, _edge_paths(machine, plan)).drawing()
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """Which part each state plays; `rows` holds spine and side column, from top to bottom."""
+    """The role of each state; `rows` holds spine and side column, from top to bottom."""
 
     spine: tuple[str, ...]
     left: str | None
@@ -134,11 +136,12 @@ def _plan(machine: Machine) -> _Plan:
 
 
 def _spine(machine: Machine) -> tuple[str, ...]:
-    """The worthiest way forward from the initial state: long, through work, not through trouble."""
+    """The path forward from the initial state that scores best: long, through work, not through failures."""
     best: dict[str, tuple[int, tuple[str, ...]]] = {}
+    # States are declared in the order in which records meet them: going backwards, all that follows is scored already.
     for state in reversed(machine.states):
         ahead = [best[to] for to in machine.allowed_from(state.name) if to in best]
-        worth, path = max(ahead, key=lambda way: way[0], default=(0, ()))
+        worth, path = max(ahead, key=lambda found: found[0], default=(0, ()))
         if worth <= 0:
             worth, path = 0, ()
         best[state.name] = (WORTH[state.kind] + worth, (state.name, *path))
@@ -166,7 +169,7 @@ def _neighbours(machine: Machine, name: str) -> set[str]:
 def _by_rank(
     machine: Machine, spine: Sequence[str], bars: Container[str | None]
 ) -> tuple[str, ...]:
-    """States by the longest way forward that leads to them; imported ones come before the first."""
+    """States by the longest path forward that leads to them; imported ones come before the first."""
     states = sorted(machine.states, key=lambda state: not state.is_imported)
     names = [state.name for state in states if state.name not in bars]
     place = {name: at for at, name in enumerate(names)}
@@ -187,28 +190,28 @@ def _placements(plan: _Plan, name: str) -> Iterator[_Plan]:
 
 
 def _cost(machine: Machine, plan: _Plan) -> int:
-    """How hard the eye has to work: length, corners, lines crossed, and ways back up the page."""
-    ways = _ways(machine, plan)
+    """How hard the picture is to read: length of lines, corners, crossings, and lines that go up the page."""
+    paths = _edge_paths(machine, plan)
     lanes = [
-        plan.row.get(way.edge.source, plan.row.get(way.edge.to, 0))
-        for way in ways
-        if way.shape == "across" and way.side == "left"
+        plan.row.get(path.edge.source, plan.row.get(path.edge.to, 0))
+        for path in paths
+        if path.shape == "across" and path.side == "left"
     ]
     cost = 0
-    for way in (way for way in ways if way.shape not in ("across", "under")):
-        low, high = plan.span(way.edge)
-        is_beside = way.edge.source in plan.aside or way.edge.to in plan.aside
+    for path in (path for path in paths if path.shape not in ("across", "under")):
+        low, high = plan.span(path.edge)
+        is_beside = path.edge.source in plan.aside or path.edge.to in plan.aside
         crossed = sum(low < lane < high for lane in lanes) if is_beside else 0
-        is_upward = plan.row[way.edge.source] > plan.row[way.edge.to]
-        cost += high - low + 2 * (CORNERS[way.shape] + crossed + is_upward)
+        is_upward = plan.row[path.edge.source] > plan.row[path.edge.to]
+        cost += high - low + 2 * (CORNERS[path.shape] + crossed + is_upward)
     return cost
 
 
 # The shape of each edge
 
 
-class _Way(msgspec.Struct, frozen=True, kw_only=True):
-    """How an edge goes.
+class _EdgePath(msgspec.Struct, frozen=True, kw_only=True):
+    """The shape of the line of an edge.
 
     straight: down its column. across: from a box to a bar. under: from bar to bar. bend: between
     spine and side column, with one corner. detour: out to a vertical track, and back.
@@ -220,59 +223,60 @@ class _Way(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 0
 
 
-def _ways(machine: Machine, plan: _Plan) -> list[_Way]:
-    ways = _with_ports(plan, [_way(plan, edge) for edge in machine.edges])
-    return [_to_the_freer_side(plan, way, ways) for way in ways]
+def _edge_paths(machine: Machine, plan: _Plan) -> list[_EdgePath]:
+    paths = _with_ports(plan, [_edge_path(plan, edge) for edge in machine.edges])
+    return [_to_the_freer_side(plan, path, paths) for path in paths]
 
 
-def _way(plan: _Plan, edge: Edge) -> _Way:
+def _edge_path(plan: _Plan, edge: Edge) -> _EdgePath:
     bars = [side for name in (edge.source, edge.to) if (side := plan.bar(name))]
     if bars:
-        return _Way(edge=edge, shape="across" if len(bars) == 1 else "under", side=bars[0])
+        return _EdgePath(edge=edge, shape="across" if len(bars) == 1 else "under", side=bars[0])
     if (edge.source in plan.spine) != (edge.to in plan.spine):
         is_clear = plan.is_clear(edge, plan.aside)
-        return _Way(edge=edge, shape="bend" if is_clear else "detour")
+        return _EdgePath(edge=edge, shape="bend" if is_clear else "detour")
     column = plan.spine if edge.source in plan.spine else plan.aside
     is_down = plan.row[edge.source] < plan.row[edge.to]
     is_clear = is_down and plan.is_clear(edge, column)
-    return _Way(edge=edge, shape="straight" if is_clear else "detour")
+    return _EdgePath(edge=edge, shape="straight" if is_clear else "detour")
 
 
-def _with_ports(plan: _Plan, ways: Sequence[_Way]) -> list[_Way]:
-    """Lines that pass the same rows of the side column get a port each, or else go round."""
+def _with_ports(plan: _Plan, paths: Sequence[_EdgePath]) -> list[_EdgePath]:
+    """Lines that pass the same rows of the side column get a port (an x offset) each; if none is free, they detour."""
     taken = [
-        (*plan.span(way.edge), 0)
-        for way in ways
-        if way.shape == "straight" and way.edge.source in plan.aside
+        (*plan.span(path.edge), 0)
+        for path in paths
+        if path.shape == "straight" and path.edge.source in plan.aside
     ]
-    ported: dict[Edge, _Way] = {}
-    bends = [way for way in ways if way.shape == "bend"]
-    for way in sorted(bends, key=lambda way: _length(plan, way), reverse=True):
-        low, high = plan.span(way.edge)
+    ported: dict[Edge, _EdgePath] = {}
+    bends = [path for path in paths if path.shape == "bend"]
+    # The longest first: they conflict with most others, and the first port is the one that needs no offset.
+    for path in sorted(bends, key=lambda path: _length(plan, path), reverse=True):
+        low, high = plan.span(path.edge)
         used = {port for start, end, port in taken if max(low, start) < min(high, end)}
         free = next((port for port in range(PORTS_MAX) if port not in used), None)
         if free is None:
-            ported[way.edge] = replace(way, shape="detour")
+            ported[path.edge] = replace(path, shape="detour")
         else:
-            ported[way.edge] = replace(way, port=free)
+            ported[path.edge] = replace(path, port=free)
             taken.append((low, high, free))
-    return [ported.get(way.edge, way) for way in ways]
+    return [ported.get(path.edge, path) for path in paths]
 
 
-def _length(plan: _Plan, way: _Way) -> int:
-    low, high = plan.span(way.edge)
+def _length(plan: _Plan, path: _EdgePath) -> int:
+    low, high = plan.span(path.edge)
     return high - low
 
 
-def _to_the_freer_side(plan: _Plan, way: _Way, ways: Iterable[_Way]) -> _Way:
-    ends = {way.edge.source, way.edge.to}
-    if way.shape != "detour" or not ends <= set(plan.spine):
-        return way
+def _to_the_freer_side(plan: _Plan, path: _EdgePath, paths: Iterable[_EdgePath]) -> _EdgePath:
+    ends = {path.edge.source, path.edge.to}
+    if path.shape != "detour" or not ends <= set(plan.spine):
+        return path
     busy = {"left": 0, "right": 0}
-    for other in ways:
+    for other in paths:
         if other.shape in ("across", "bend") and ends & {other.edge.source, other.edge.to}:
             busy[other.side] += 1
-    return replace(way, side="left" if busy["left"] < busy["right"] else "right")
+    return replace(path, side="left" if busy["left"] < busy["right"] else "right")
 
 
 # Places on the sides of boxes
@@ -292,16 +296,16 @@ class _Slot(msgspec.Struct, frozen=True, kw_only=True):
         return _label_size(self.edge)[1] + SLOT_PADDING if self.is_labelled else LINE_HEIGHT
 
 
-def _slots(plan: _Plan, ways: Iterable[_Way]) -> Iterator[_Slot]:
-    for way in ways:
-        edge, side = way.edge, way.side
-        if way.shape == "across":
+def _slots(plan: _Plan, paths: Iterable[_EdgePath]) -> Iterator[_Slot]:
+    for path in paths:
+        edge, side = path.edge, path.side
+        if path.shape == "across":
             box = edge.source if plan.bar(edge.to) else edge.to
             yield _Slot(edge=edge, box=box, side=side)
-        elif way.shape == "bend":
+        elif path.shape == "bend":
             box, far = (edge.source, edge.to)[:: 1 if edge.source in plan.spine else -1]
             yield _Slot(edge=edge, box=box, side=side, order=_order(plan, box, far))
-        elif way.shape == "detour":
+        elif path.shape == "detour":
             out, back = _order(plan, edge.source, edge.to), _order(plan, edge.to, edge.source)
             yield _Slot(edge=edge, box=edge.source, side=side, order=out)
             yield _Slot(edge=edge, box=edge.to, side=side, order=back, is_labelled=False)
@@ -313,18 +317,18 @@ def _order(plan: _Plan, box: str, far: str) -> tuple[int, int]:
     return (rise < 0) - (rise > 0), rise
 
 
-def _tracks(plan: _Plan, ways: Iterable[_Way], side: Side) -> dict[Edge, int]:
+def _tracks(plan: _Plan, paths: Iterable[_EdgePath], side: Side) -> dict[Edge, int]:
     """The vertical track of each detour; those that share a row have different ones."""
-    detours = [way for way in ways if way.shape == "detour" and way.side == side]
+    detours = [path for path in paths if path.shape == "detour" and path.side == side]
     tracks: dict[Edge, int] = {}
-    for way in sorted(detours, key=lambda way: _length(plan, way)):
-        low, high = plan.span(way.edge)
+    for path in sorted(detours, key=lambda path: _length(plan, path)):
+        low, high = plan.span(path.edge)
         used = {
             track
             for edge, track in tracks.items()
             if max(low, plan.span(edge)[0]) <= min(high, plan.span(edge)[1])
         }
-        tracks[way.edge] = min(set(range(len(used) + 1)) - used)
+        tracks[path.edge] = min(set(range(len(used) + 1)) - used)
     return tracks
 
 
@@ -334,13 +338,13 @@ def _tracks(plan: _Plan, ways: Iterable[_Way], side: Side) -> dict[Edge, int]:
 class _Geometry:
     """Turns shapes into coordinates: rows and their slots give y, bands side by side give x."""
 
-    def __init__(self, plan: _Plan, ways: Sequence[_Way]) -> None:
+    def __init__(self, plan: _Plan, paths: Sequence[_EdgePath]) -> None:
         self._plan = plan
-        self._ways = ways
-        self._slots = list(_slots(plan, ways))
+        self._edge_paths = paths
+        self._slots = list(_slots(plan, paths))
         self._tracks: dict[Side, dict[Edge, int]] = {
-            "left": _tracks(plan, ways, "left"),
-            "right": _tracks(plan, ways, "right"),
+            "left": _tracks(plan, paths, "left"),
+            "right": _tracks(plan, paths, "right"),
         }
         self._y: dict[tuple[Edge, bool], float] = {}
         rows, bottom = self._rows()
@@ -352,7 +356,7 @@ class _Geometry:
                 self._boxes[name] = self._bar(name, self._bands[f"{side} bar"])
 
     def drawing(self) -> Drawing:
-        lines = tuple(self._line(way) for way in self._ways)
+        lines = tuple(self._line(path) for path in self._edge_paths)
         width = max(band.right for band in self._bands.values()) + MARGIN
         height = max(box.bottom for box in self._boxes.values()) + MARGIN
         return Drawing(width=width, height=height, boxes=self._boxes, lines=lines)
@@ -402,18 +406,22 @@ class _Geometry:
             y += slot.height
 
     def _gap_below(self, name: str) -> float:
-        """Capacity for the label of the line that goes straight down from here."""
+        """Space for the label of the line that goes straight down from here."""
         labels = [_label_size(edge)[1] for edge in self._straights([name])]
         return max([GAP, *(height + 2 * ARROW for height in labels)])
 
     def _straights(self, names: Sequence[str]) -> list[Edge]:
-        return [w.edge for w in self._ways if w.shape == "straight" and w.edge.source in names]
+        return [
+            path.edge
+            for path in self._edge_paths
+            if path.shape == "straight" and path.edge.source in names
+        ]
 
     def _level_unders(self, y: float) -> None:
-        for way in self._ways:
-            if way.shape == "under":
-                height = _label_size(way.edge)[1] + SLOT_PADDING
-                self._y[way.edge, True] = y + height / 2
+        for path in self._edge_paths:
+            if path.shape == "under":
+                height = _label_size(path.edge)[1] + SLOT_PADDING
+                self._y[path.edge, True] = y + height / 2
                 y += height
 
     # Across the page
@@ -445,7 +453,7 @@ class _Geometry:
         }
 
     def _label_widths(self, column: Sequence[str], side: Side) -> list[float]:
-        """What the labels need that stand on this side of the column."""
+        """The widths of the labels on this side of the column."""
         return [
             _label_size(slot.edge)[0] + 2 * ZONE_PADDING
             for slot in self._slots
@@ -468,65 +476,65 @@ class _Geometry:
 
     def _bar(self, name: str, band: Box) -> Box:
         ys = [
-            self._y[way.edge, True]
-            for way in self._ways
-            if name in (way.edge.source, way.edge.to) and (way.edge, True) in self._y
+            self._y[path.edge, True]
+            for path in self._edge_paths
+            if name in (path.edge.source, path.edge.to) and (path.edge, True) in self._y
         ]
         top, bottom = min(ys) - BOX_HEIGHT / 2, max(ys) + BOX_HEIGHT / 2
         return Box(x=band.x, y=top, width=band.width, height=bottom - top)
 
-    def _line(self, way: _Way) -> Line:
+    def _line(self, path: _EdgePath) -> EdgeLine:
         points = {
             "straight": self._straight,
             "across": self._level,
             "under": self._level,
             "bend": self._bend,
             "detour": self._detour,
-        }[way.shape](way)
-        return Line(edge=way.edge, points=tuple(points), label=self._label(way, points))
+        }[path.shape](path)
+        return EdgeLine(edge=path.edge, points=tuple(points), label=self._label(path, points))
 
-    def _straight(self, way: _Way) -> list[Point]:
-        source, to = self._boxes[way.edge.source], self._boxes[way.edge.to]
+    def _straight(self, path: _EdgePath) -> list[Point]:
+        source, to = self._boxes[path.edge.source], self._boxes[path.edge.to]
         return [(source.middle, source.bottom), (to.middle, to.y)]
 
-    def _level(self, way: _Way) -> list[Point]:
-        source, to = self._boxes[way.edge.source], self._boxes[way.edge.to]
-        y = self._y[way.edge, True]
+    def _level(self, path: _EdgePath) -> list[Point]:
+        source, to = self._boxes[path.edge.source], self._boxes[path.edge.to]
+        y = self._y[path.edge, True]
         if source.x < to.x:
             return [(source.right, y), (to.x, y)]
         return [(source.x, y), (to.right, y)]
 
-    def _bend(self, way: _Way) -> list[Point]:
-        is_out = way.edge.source in self._plan.spine
-        spine = self._boxes[way.edge.source if is_out else way.edge.to]
-        aside = self._boxes[way.edge.to if is_out else way.edge.source]
-        x, y = aside.middle + PORT * way.port, self._y[way.edge, True]
+    def _bend(self, path: _EdgePath) -> list[Point]:
+        is_out = path.edge.source in self._plan.spine
+        spine = self._boxes[path.edge.source if is_out else path.edge.to]
+        aside = self._boxes[path.edge.to if is_out else path.edge.source]
+        x, y = aside.middle + PORT * path.port, self._y[path.edge, True]
         points = [(spine.x, y), (x, y), (x, aside.bottom if aside.y < y else aside.y)]
         return points if is_out else points[::-1]
 
-    def _detour(self, way: _Way) -> list[Point]:
-        source, to = self._boxes[way.edge.source], self._boxes[way.edge.to]
-        out, back = self._y[way.edge, True], self._y[way.edge, False]
-        offset = TRACK * (self._tracks[way.side][way.edge] + 0.5)
-        if way.side == "left":
+    def _detour(self, path: _EdgePath) -> list[Point]:
+        source, to = self._boxes[path.edge.source], self._boxes[path.edge.to]
+        out, back = self._y[path.edge, True], self._y[path.edge, False]
+        offset = TRACK * (self._tracks[path.side][path.edge] + 0.5)
+        if path.side == "left":
             x = self._bands["left tracks"].right - offset
             return [(source.x, out), (x, out), (x, back), (to.x, back)]
         x = self._bands["right tracks"].x + offset
         return [(source.right, out), (x, out), (x, back), (to.right, back)]
 
-    def _label(self, way: _Way, points: Sequence[Point]) -> Box:
-        width, height = _label_size(way.edge)
-        if way.shape == "straight":
+    def _label(self, path: _EdgePath, points: Sequence[Point]) -> Box:
+        width, height = _label_size(path.edge)
+        if path.shape == "straight":
             ((x, y), _) = points
-            is_spine = way.edge.source in self._plan.spine
+            is_spine = path.edge.source in self._plan.spine
             left = x + LINE_GAP if is_spine else x - LINE_GAP - width
             return Box(x=left, y=y + ARROW - 2, width=width, height=height)
-        middle = self._bands["spine" if way.shape == "under" else self._zone(way)].middle
-        y = self._y[way.edge, True]
+        middle = self._bands["spine" if path.shape == "under" else self._zone(path)].middle
+        y = self._y[path.edge, True]
         return Box(x=middle - width / 2, y=y - height / 2, width=width, height=height)
 
-    def _zone(self, way: _Way) -> str:
-        slot = next(slot for slot in self._slots if slot.edge == way.edge and slot.is_labelled)
+    def _zone(self, path: _EdgePath) -> str:
+        slot = next(slot for slot in self._slots if slot.edge == path.edge and slot.is_labelled)
         if slot.box in self._plan.spine:
             return "middle zone" if slot.side == "left" else "right zone"
         return "outer zone" if slot.side == "left" else "middle zone"

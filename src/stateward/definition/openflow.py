@@ -1,8 +1,8 @@
-"""A machine as a Windmill flow: the calls that somebody outside makes in order, and the scripts that make them.
+"""A state machine as a Windmill flow (OpenFlow): the calls that drive it from outside, and the scripts that make them.
 
-The service owns the state, the flow owns the order: each step is one call that runs its own part of the machine and
-answers with the new state. Only a machine whose stages are gated can be sequenced that way. The scripts use Python's
-standard library alone; a failure that a retry may cure is raised as `Retryable`, and only that is tried again.
+The service owns the state, the flow owns the order: each step is one call that runs the stages up to the next external
+one and answers with the new state. Only a machine with external stages can be driven that way. The scripts use
+Python's standard library alone; a failure that may pass is raised as `Retryable`, and only that is retried.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ FLOW_FILE = "flow.yaml"
 FIRST, GATE, ASK = "ingest", "gate", "ask"
 BACKOFF_S = 10
 CALL = '''\
-# A step of the flow {machine!r}. It calls the service and hands its answer on; what a retry may cure is `Retryable`.
+# A step of the flow {machine!r}. It calls the service and returns its answer; a failure that may pass is `Retryable`.
 import json
 import urllib.error
 import urllib.request
@@ -26,7 +26,7 @@ class Retryable(Exception):
 
 
 class Refused(Exception):
-    """The service says no, and a repetition will not change that."""
+    """The service refused the call, and would refuse it again."""
 
 
 def call(server: str, key: str, path: str, body: dict) -> dict:
@@ -70,7 +70,7 @@ def main(server: str, key: str, workflow: str, resume: dict | None) -> dict:
 
 
 def decision(resume: dict) -> dict:
-    """What the form says, or what became of it: nobody answered in time, or somebody pressed "disapprove"."""
+    """The answer of the form, or what happened instead: the deadline passed, or "disapprove" was pressed."""
     error = resume.get("error") or {}
     if error.get("name") == "SuspendedTimedOut":
         return {"action": "timeout"}
@@ -94,9 +94,9 @@ def to_openflow(machine: Machine) -> tuple[Fields, dict[str, str]]:
     """The flow, whose steps name their scripts by file, and the text of each of these files."""
     calls = [stage for stage in machine.stages if stage.is_external]
     if not calls:
-        gated = "mark the stages that somebody outside starts with `external: true`"
         raise InvalidRequest(
-            f"{machine.name} is sequenced by Stateward alone: there is nothing for a flow to call; {gated}"
+            f"{machine.name} has no external stages, so there is nothing for a flow to call; "
+            "mark the stages that an external driver starts with `external: true`"
         )
     scripts = {_file(FIRST): _call_script(machine, calls[0]) + INGEST_MAIN}
     modules: list[Json] = [_first(machine)]
@@ -120,8 +120,8 @@ def to_openflow(machine: Machine) -> tuple[Fields, dict[str, str]]:
     return flow, scripts
 
 
-def inlined(flow: Fields, scripts: Mapping[str, str]) -> Fields:
-    """The same flow as one document, each script in its place."""
+def inline_scripts(flow: Fields, scripts: Mapping[str, str]) -> Fields:
+    """The same flow as one document, with the text of each script in place of its file name."""
 
     def put(value: Json) -> Json:
         if isinstance(value, dict):
@@ -155,17 +155,17 @@ def _script(step: str, inputs: Mapping[str, str]) -> Fields:
     }
 
 
-DOOR = {"server": "flow_input.server", "key": "flow_input.key"}
-CALLED = {**DOOR, "workflow": f"results.{FIRST}.workflowId"}
+CONNECTION = {"server": "flow_input.server", "key": "flow_input.key"}
+CALLED = {**CONNECTION, "workflow": f"results.{FIRST}.workflowId"}
 
 
 def _first(machine: Machine) -> Fields:
-    """Taking a document in is not repeated: whoever sends it sees at once that it failed."""
+    """The submission is not retried: whoever sends the document sees at once that it failed."""
     given = {name: f"flow_input.{name}" for name in ("document", "vertical", "filename")}
     return {
         "id": FIRST,
-        "summary": f"Take the document in and run {machine.stages[0].name}",
-        "value": _script(FIRST, {**DOOR, **given}),
+        "summary": f"Submit the document and run {machine.stages[0].name}",
+        "value": _script(FIRST, {**CONNECTION, **given}),
     }
 
 
@@ -176,7 +176,7 @@ def _step(machine: Machine, stage: Stage, *, has_gate: bool, is_last: bool) -> F
         "value": _script(stage.name, CALLED),
         "retry": _retry(machine, is_last=is_last),
     }
-    if has_gate:  # after a person's decision only what was accepted goes on
+    if has_gate:  # after a person's decision only accepted documents go on
         step["skip_if"] = {
             "expr": f"Boolean(results.{GATE}?.status) && results.{GATE}.status !== '{stage.from_state}'"
         }
@@ -200,7 +200,7 @@ def _retry(machine: Machine, *, is_last: bool) -> Fields:
 
 
 def _review_before(machine: Machine, stage: Stage) -> Review | None:
-    """The review that may stand before a stage: some answer to it leads there."""
+    """The review before a stage: the one of which some answer leads there."""
     return next(
         (review for review in machine.reviews if stage.from_state in review.outcomes.values()), None
     )
@@ -241,7 +241,7 @@ def _ask(stage: Stage, review: Review) -> Fields:
 def _decided(review: Review) -> Fields:
     return {
         "id": review.name,
-        "summary": "Tell the service what was decided",
+        "summary": "Report the decision to the service",
         "value": _script(review.name, {**CALLED, "resume": "resume"}),
         "retry": {
             "constant": {"attempts": 3, "seconds": BACKOFF_S},
