@@ -121,7 +121,7 @@ def serving(job: Job) -> Iterator[str]:
     def open_app() -> App:
         return App(settings, machines=[MACHINE])
 
-    with Server(settings, open_app=open_app, rooms=console()) as server:
+    with Server(settings, open_app=open_app, extra_routes=console()) as server:
         yield server.url
 
 

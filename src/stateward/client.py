@@ -386,7 +386,7 @@ class Client:
         return self._get(f"/reviews/{_part(record_id)}", schemas.ReviewDetail)
 
     def claim_review(self, record_id: str) -> schemas.ReviewTask:
-        """Take a review up: for a while nobody else may decide it."""
+        """Claim a review: for a while no other person may decide it."""
         return self._post(f"/reviews/{_part(record_id)}/claim", None, schemas.ReviewTask)
 
     def unclaim_review(self, record_id: str) -> schemas.ReviewTask:

@@ -93,7 +93,7 @@ def staged(
         App(settings) as app,
         App(settings) as own,
         own.node(is_notifier=True) as node,
-        Server(settings, open_app=lambda: App(settings), rooms=console()) as server,
+        Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server,
     ):
         turning = Thread(target=node.run, name="node", daemon=True)
         turning.start()

@@ -180,7 +180,7 @@ def test_after_a_login_nobody_is_sent_elsewhere(locked: Scene) -> None:
 
 def test_nobody_tries_keys_all_day(tmp_path: Path) -> None:
     settings = settings_at(tmp_path)
-    with Server(settings, open_app=lambda: App(settings), rooms=console()) as server:
+    with Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server:
         address = f"{server.url}/console/login"
         with httpx2.Client() as client:
             data = {"key": "sw_no_no"}

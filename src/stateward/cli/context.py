@@ -83,7 +83,7 @@ class CliContext:
     ) -> Iterator["App"]:
         """An App on the database itself, for commands that cannot work over HTTP; it logs warnings only, to stderr.
 
-        Whoever brings settings has decided where they hold; otherwise a server in them is refused.
+        A caller that passes settings has decided where they apply; otherwise a server in them is refused.
         """
         from stateward import telemetry
         from stateward.app import App
@@ -398,7 +398,7 @@ def _visible_plugin_commands() -> "list[PluginCommand]":
 
 
 def hold_streams() -> None:
-    """Whoever closed a standard stream gets silence: the next file opened must not take its place."""
+    """A standard stream that was closed stays silent: the next file opened must not take its place."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)

@@ -99,7 +99,7 @@ def _report(
 
         @cache
         def app() -> App:
-            """The data folder is opened only for whoever asks for what is in it."""
+            """The data folder is opened only when something in it is needed."""
             return stack.enter_context(context.local_app())
 
         assert plugin.evaluation is not None  # noqa: S101 - it has a command

@@ -63,7 +63,7 @@ class Problem:
 
 
 def problem(error: BaseException) -> Problem:
-    """What any error means to whoever ran the command."""
+    """What any error means to the user of the command."""
     from stateward.core.errors import StatewardError
 
     if isinstance(error, ImportError):

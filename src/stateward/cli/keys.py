@@ -146,7 +146,7 @@ def list_(context: CliContext) -> None:
 def link(context: CliContext, *, key_id: str, minutes: float) -> None:
     """Make a link that signs in to the console once.
 
-    Whoever opens it first is signed in with the role of the key ID, without seeing the key.
+    The first person who opens it is signed in with the role of the key ID, without seeing the key.
     """
     from stateward.app.identity import new_token
     from stateward.console.login import link_address

@@ -66,7 +66,7 @@ def write_json_lines(values: Iterable[object]) -> None:
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Lines of a file in somebody's format, in UTF-8 and with their own ends; made safe only where a person looks."""
+    """Lines of a file in a foreign format, in UTF-8 and with their own ends; made safe only where a person looks."""
     is_seen = sys.stdout.isatty()
     sys.stdout.flush()
     for line in lines:

@@ -302,7 +302,7 @@ def _local_error(error: ApiProblem, record_id: str, verb: str) -> StatewardError
         case "unavailable" | "too-many-requests" | "internal":
             return StoreUnreachable(f"the server cannot do that now: {problem.detail}")
         case "storage-full":
-            return StoreFull(f"the server has no room: {problem.detail}")
+            return StoreFull(f"the server has no space left: {problem.detail}")
         case "unauthenticated":
             return InvalidRequest(f"{problem.detail}; put a key into STATEWARD_KEY")
     return InvalidRequest(problem.detail)

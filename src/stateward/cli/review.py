@@ -213,7 +213,7 @@ def correct(
 def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> None:
     """Process the document of a record that has ended again.
 
-    It becomes a new record that names the old one, which stays as it is. Those that nobody decided in time are
+    It becomes a new record that names the old one, which stays as it is. Those that were not decided in time are
     found with `stateward list status:timed_out`.
     """
     with context.local_app() as app:

@@ -48,7 +48,7 @@ def at(settings: "Settings", *, host: str | None, port: int | None) -> "Settings
 def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
     """The HTTP API, open as long as this lasts; where.
 
-    A port that is taken is an error if somebody named it. Otherwise, beside other roles, those go on without it.
+    A port that is taken is an error if it was named. Otherwise, beside other roles, those go on without it.
     """
     from stateward import telemetry
     from stateward.app import App
@@ -62,7 +62,7 @@ def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
             raise InvalidRequest("a store in memory: cannot be served; name a file or PostgreSQL")
         with App(settings) as app:
             check_address(settings, has_key=app.keys.any_live(app.clock()))
-        server = Server(settings, open_app=lambda: App(settings), rooms=console())
+        server = Server(settings, open_app=lambda: App(settings), extra_routes=console())
     except InvalidRequest as error:
         if is_named:
             raise

@@ -258,7 +258,7 @@ class _Sending:
 
 
 class _Waiting:
-    """Watching records to their end; doing the work, if nobody else does."""
+    """Watching records to their end; doing the work, if no other process does."""
 
     def __init__(self, context: CliContext, app: "AppProtocol", ids: Sequence[str]) -> None:
         self._context = context

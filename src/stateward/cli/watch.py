@@ -107,7 +107,7 @@ def _pass(node: "Node | None", seconds: float, stopped: list[int]) -> None:
 
 @contextmanager
 def _stopping() -> Iterator[list[int]]:
-    """A list that is empty until somebody asks us to end; the second time ends at once."""
+    """A list that is empty until a signal asks to stop; the second time ends at once."""
     stopped: list[int] = []
 
     def hear(number: int, _: FrameType | None) -> None:

@@ -1,6 +1,6 @@
 """The console: pages for people, at the same address as the API and with the same verbs and rights.
 
-A handler takes the request, asks a desk of the service with a function on the App, and renders a template that
+A handler takes the request, asks a thread of the service with a function on the App, and renders a template that
 escapes everything. It must never do what the API would refuse: every route names the right it needs, and whatever
 changes something goes through the functions that the API itself calls. The pages load nothing from elsewhere.
 """
@@ -22,7 +22,7 @@ from stateward.console import (
 from stateward.console.layout import badges_now, check_page, refused
 from stateward.console.static_files import BASE
 
-ROOMS = (board, records, record, errors, review, ledger, operations)
+PAGES = (board, records, record, errors, review, ledger, operations)
 
 
 def console() -> list[ControllerRouterHandler]:
@@ -35,7 +35,7 @@ def console() -> list[ControllerRouterHandler]:
                 *assets.HANDLERS,
                 *login.HANDLERS,
                 badges_now,
-                *(handler for room in ROOMS for handler in room.HANDLERS),
+                *(handler for page in PAGES for handler in page.HANDLERS),
             ],
             guards=[check_page],
             exception_handlers={Exception: refused},

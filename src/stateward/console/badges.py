@@ -1,4 +1,4 @@
-"""What waits for a person: causes of errors that nobody has acknowledged, and reviews. The menu counts them."""
+"""What waits for a person: causes of errors that are not acknowledged, and reviews. The menu counts them."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from stateward.storage.audit import Acknowledgement
 
 
 class Badges(msgspec.Struct, frozen=True, kw_only=True):
-    """How many causes of errors nobody has acknowledged, and how many reviews are open."""
+    """How many causes of errors are not acknowledged, and how many reviews are open."""
 
     errors: int
     reviews: int
@@ -26,7 +26,7 @@ def key_of(cause: ErrorCause) -> str:
 
 
 def open_causes(app: App, caller: Caller) -> list[ErrorCause]:
-    """Causes that nobody has acknowledged, or that struck again since."""
+    """Causes that are not acknowledged, or that struck again since."""
     seen = app.audit.acknowledgements()
     return [
         cause
@@ -36,7 +36,7 @@ def open_causes(app: App, caller: Caller) -> list[ErrorCause]:
 
 
 def is_open(cause: ErrorCause, seen: Acknowledgement | None) -> bool:
-    """Whether a cause waits for somebody to look at it."""
+    """Whether a cause is not acknowledged yet."""
     return seen is None or cause.last_at > seen.at
 
 

@@ -57,7 +57,7 @@ async def live(request: Asked) -> Response[bytes]:
 
 @post("/errors/acknowledge", opt={"right": "act"}, status_code=200)
 async def acknowledge(request: Asked) -> Response[bytes]:
-    """Somebody has seen it: it leaves the badge until it happens again. Or take that back."""
+    """Acknowledge a cause: it leaves the badge until it happens again. Or undo that."""
     service, caller = service_of(request), caller_of(request)
     form = await request.form()
     machine, cause = str(form.get("machine", "")), str(form.get("cause", ""))

@@ -1,7 +1,7 @@
 """How a page is made: templates that escape everything, the headers that keep it harmless, what all pages share.
 
 The content policy allows nothing inline and nothing from elsewhere. A change must bring the token that only our
-own pages know, also where nobody is signed in.
+own pages know, also without a session.
 """
 
 import asyncio
@@ -225,7 +225,7 @@ def _refusal(error: Exception) -> Refusal:
     if isinstance(status, int) and 400 <= status < 500:
         detail = clean_text(str(getattr(error, "detail", error)), chars_max=DETAIL_CHARS_MAX)
         return Refusal("not-found" if status == 404 else "invalid-request", detail)
-    return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")
+    return Refusal("internal", "an unexpected error; the log of the service has the details")
 
 
 def to_login(request: Request[Any, Any, Any]) -> Response[Any]:

@@ -1,4 +1,4 @@
-"""Signing in: with a key, or with a link that works once. Without keys nobody needs to, at this machine.
+"""Signing in: with a key, or with a link that works once. Without keys it is not needed on this machine.
 
 The cookie holds 256 random bits that mean nothing elsewhere; scripts cannot read it, and other sites' pages cannot
 send it along with a change. A session ends with its key.
@@ -100,7 +100,7 @@ def own_page(address: str) -> str:
 
 
 def _check_sender(request: Asked, service: Service) -> None:
-    """No other site's page signs anybody in here, and nobody tries keys all day."""
+    """No page of another site can sign a person in here, and attempts are limited."""
     check_host(service, request.headers.get("host", ""))
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         raise Refusal("forbidden", "pages of other sites may not sign in here")

@@ -63,7 +63,7 @@ class Stages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operating(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the page shows to somebody."""
+    """Everything that the page shows."""
 
     now: Micros
     checks: list[Check]

@@ -392,8 +392,8 @@ async def content(
     """The bytes of the document, in a cage: whatever they are, a browser runs nothing of them."""
     service, caller = service_of(request), caller_of(request)
     found = await service.quick.ask(lambda app: seen(app, caller, record_id))
-    porter = service.porter()
-    what = await porter.ask(lambda app: content_of(app, found))
+    thread = service.upload_thread()
+    what = await thread.ask(lambda app: content_of(app, found))
     if what is None:
         raise Refusal("not-found", "this record has no document here")
     media_type = what.media_type if not save else "application/octet-stream"
@@ -409,7 +409,7 @@ async def content(
 
     async def blocks() -> AsyncIterator[bytes]:
         with what.path.open("rb") as handle:
-            while block := await porter.ask(partial(_read, handle)):
+            while block := await thread.ask(partial(_read, handle)):
                 yield block
 
     return Stream(blocks(), media_type=media_type, headers=headers)

@@ -71,7 +71,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 @get("/review", opt={"right": "read"})
 async def queue(request: Asked) -> Response[bytes]:
-    """The queue, and the first that nobody has taken up."""
+    """The queue, and the first one without a claim."""
     tasks = await _queue(request)
     first = next((each for each in tasks if each.claim is None or each.claim.is_mine), None)
     return await _page(request, tasks, None if first is None else first.review_task_id)

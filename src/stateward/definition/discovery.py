@@ -25,7 +25,7 @@ from stateward.definition.plugin import ENTRY_POINTS, Plugin, ProvidesPlugin, re
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 YAML = (".yaml", ".yml")
-MAIN = "__main__"  # its runners are imported by whoever starts the child
+MAIN = "__main__"  # its runners are imported by the process that starts the child
 _OURS = ("contracts", "literature", "statements", "uploads")
 
 

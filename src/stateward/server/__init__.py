@@ -1,8 +1,8 @@
-"""The HTTP door: requests in, calls on the App, documents out.
+"""The HTTP API: requests in, calls on the App, documents out.
 
-`make_app` is the ASGI application, `Server` runs it in a thread of this process. Only this room is asynchronous; what
-takes time is done by the few threads of `desks`. Every answer that is no document is a problem (`problems`), and the
-OpenAPI document (`description`) names every answer there is.
+`make_app` is the ASGI application, `Server` runs it in a thread of this process. Only this package is asynchronous;
+what takes time is done by the few threads of `executors`. Every answer that is no document is a problem (`problems`),
+and the OpenAPI document (`description`) names every answer there is.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -47,7 +47,7 @@ from stateward.server.service import Service
 from stateward.server.upload_stream import ClientGone
 from stateward.settings import Settings
 
-# Rooms whose routes come with them, once they are there.
+# Modules whose routes are loaded with them.
 FURTHER = ("stateward.server.metrics", "stateward.server.webhooks")
 DETAIL_CHARS_MAX = 500
 
@@ -56,11 +56,11 @@ def make_app(
     settings: Settings,
     *,
     open_app: Callable[[], App],
-    rooms: Sequence[ControllerRouterHandler] = (),
+    extra_routes: Sequence[ControllerRouterHandler] = (),
 ) -> Litestar:
-    """The door as an ASGI application; `open_app` gives each of its threads an App.
+    """The API as an ASGI application; `open_app` gives each of its threads an App.
 
-    `rooms` are further routes at the same address which are no part of the API, such as the console.
+    `extra_routes` are further routes at the same address which are no part of the API, such as the console.
     """
     service = Service(settings, open_app=open_app)
 
@@ -74,7 +74,7 @@ def make_app(
 
     plugins = tuple(each.plugin for each in discovery.plugins(settings.pipelines))
     app = Litestar(
-        route_handlers=[*_routes(plugins), *rooms],
+        route_handlers=[*_routes(plugins), *extra_routes],
         guards=[guard],
         middleware=[_bounded(service)],
         lifespan=[lifespan],
@@ -187,14 +187,14 @@ def _refusal(error: Exception) -> Refusal:
             return Refusal("method-not-allowed", "see /openapi.json", headers=error.headers or {})
         case HTTPException():
             return _refused_by_litestar(error)
-    return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")
+    return Refusal("internal", "an unexpected error; the log of the service has the details")
 
 
 def _refused_by_litestar(error: HTTPException) -> Refusal:
     if error.status_code == 413:
         return Refusal("too-large", "the document of this request is too large")
     if error.status_code >= 500:
-        return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")
+        return Refusal("internal", "an unexpected error; the log of the service has the details")
     faults = [
         FieldFault(
             field=str(each.get("key", "")),

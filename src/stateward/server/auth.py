@@ -1,7 +1,7 @@
 """Who asks, whether they may, and the headers that all requests share.
 
 Every route says which right it needs (`opt={"right": …}`); the service does not start with one that does not say.
-Without any key the caller is whoever sits at this machine, and only a loopback address is listened to; a page of
+Without any key the caller is the user of this machine, and only a loopback address is listened to; a page of
 the web that a browser shows is not let in by that, whatever address it found. Nothing here logs a header.
 """
 
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks: a key, or whoever sits at this machine."""
+    """Who asks: a key, or the user of this machine."""
 
     key: ApiKey | None
     session: str | None = None
@@ -80,12 +80,12 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
         return not self.machines or machine in self.machines
 
     def may(self, right: Right) -> bool:
-        """Whether the caller has a right; whoever sits at this machine has all."""
+        """Whether the caller has a right; the user of this machine has all."""
         return self.key is None or self.key.may(right)
 
 
 def service_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Service:
-    """The service behind this door."""
+    """The service of this application."""
     service: Service = connection.app.state.service
     return service
 
@@ -125,7 +125,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
 
 
 class OptionsAsked(Exception):
-    """Somebody asks which methods there are. Litestar's own answer forgets some."""
+    """An OPTIONS request. Litestar's own answer forgets some."""
 
     def __init__(self, methods: Sequence[str]) -> None:
         super().__init__(methods)
@@ -159,7 +159,7 @@ def check_host(service: Service, host: str) -> None:
     name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
     is_local = is_loopback(own.host)
     if not is_local and not own.hosts:
-        return  # without a key nobody gets in there
+        return  # there is no access without a key
     if name.lower() not in {*LOOPBACK, own.host.lower(), *(each.lower() for each in own.hosts)}:
         raise Refusal(
             "wrong-host",
@@ -210,7 +210,7 @@ def csrf_token(secret: str) -> str:
 
 
 def _check_form(connection: ASGIConnection[Any, Any, Any, Any], expected: str) -> None:
-    """A browser sends its cookie whoever made the page: a change must show that the page is ours."""
+    """A browser sends its cookie for a page of any site: a change must show that the page is ours."""
     if connection.scope.get("method", "") in SAFE_METHODS:
         return
     if not compare_digest(connection.headers.get(CSRF_HEADER, ""), expected):

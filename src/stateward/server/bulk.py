@@ -154,7 +154,7 @@ def begin(
 
 
 def step(app: App, batch_id: str) -> Batch:
-    """Move a bulk action on by some records; whoever calls it, in whatever process."""
+    """Move a bulk action on by some records; any process may call it."""
     with app.database.transaction():
         batch = app.requests.batch(batch_id, lock=True)
         if batch.status != "running":

@@ -20,7 +20,7 @@ from stateward.server.upload_stream import FORM
 
 Document = dict[str, Any]
 
-ABOUT = """The HTTP door of Stateward. Send a key as `Authorization: Bearer sw_…`; without any key the service
+ABOUT = """The HTTP API of Stateward. Send a key as `Authorization: Bearer sw_…`; without any key the service
 answers at loopback only. Errors are problem documents (RFC 9457) with stable types. Changes can be guarded with
 `If-Match`, and every POST can be repeated safely with an `Idempotency-Key`. Lists have cursors, never offsets."""
 

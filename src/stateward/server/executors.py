@@ -1,4 +1,4 @@
-"""The threads behind the door: one that writes, two that read, a few that wait for the disk.
+"""The threads behind the API: one that writes, two that read, a few that wait for the disk.
 
 Each is one thread with one connection and one queue; no request waits for a pool. The writer takes all that has come
 meanwhile and commits it together, so that one durable commit serves many requests; what it did is told to the
@@ -76,7 +76,7 @@ class DbThread:
     def _work(self) -> None:
         try:
             app = self.app = self._open_app()
-        except Exception as error:  # noqa: BLE001 - told to whoever starts the service
+        except Exception as error:  # noqa: BLE001 - raised again in the thread that starts the service
             self._trouble = error
             return
         finally:

@@ -28,17 +28,17 @@ POLL_S = 0.05
 
 
 class Server:
-    """The HTTP door of this process, open while the `with` lasts."""
+    """The HTTP server of this process, open while the `with` lasts."""
 
     def __init__(
         self,
         settings: Settings,
         *,
         open_app: Callable[[], App],
-        rooms: Sequence[ControllerRouterHandler] = (),
+        extra_routes: Sequence[ControllerRouterHandler] = (),
     ) -> None:
         self._settings = settings
-        self._rooms = rooms
+        self._extra_routes = extra_routes
         self._open_app = open_app
         self._socket = _listening(settings)
         self._is_ready = Event()
@@ -73,14 +73,14 @@ class Server:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as error:  # noqa: BLE001 - told to whoever opened it
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that opened it
             self._trouble = error
         finally:
             self._is_ready.set()
 
     async def _serve(self) -> None:
         own = self._settings.api
-        app = make_app(self._settings, open_app=self._open_app, rooms=self._rooms)
+        app = make_app(self._settings, open_app=self._open_app, extra_routes=self._extra_routes)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -105,12 +105,12 @@ class Server:
             self._is_ready.set()
             while not (server.should_exit or serving.done()):  # noqa: ASYNC110 - the same
                 await asyncio.sleep(POLL_S)
-            app.state.service.hub.close()  # who waits is sent home, so that nobody keeps it open
+            app.state.service.hub.close()  # waiting requests are answered, so that none keeps the server open
             await serving
 
 
 def check_address(settings: Settings, *, has_key: bool) -> None:
-    """Refuse to listen where others could reach a service that nobody must show a key to."""
+    """Refuse to listen where others could reach a service that asks for no key."""
     own = settings.api
     if is_loopback(own.host):
         return

@@ -27,7 +27,7 @@ class Hub:
 
     @property
     def is_ending(self) -> bool:
-        """Whether the service goes down, so that nobody should wait any more."""
+        """Whether the service is stopping, so that no request should wait any more."""
         return self._is_ending
 
     def turn(self) -> "asyncio.Future[None]":

@@ -1,4 +1,4 @@
-"""What can be asked of any record, whichever door it came in by: look, list, wait, follow, retry, cancel."""
+"""Operations on any record: get, list, wait, follow, retry, cancel."""
 
 import asyncio
 import re

@@ -1,6 +1,6 @@
 """Every way in which a request can fail, and the one shape it has then: a problem document of RFC 9457.
 
-A problem's type never changes its meaning; clients may rely on it. What a `StatewardError` of the rooms below means
+A problem's type never changes its meaning; clients may rely on it. What a `StatewardError` of the packages below means
 to a client is decided here and nowhere else. No problem tells more of an unforeseen error than that there was one.
 """
 
@@ -111,7 +111,7 @@ _KINDS = (
     Kind(
         "review-taken",
         409,
-        "The review is somebody else's",
+        "The review is claimed or decided by another person",
         "`by` has taken it up until `until`, or has decided it.",
     ),
     Kind(
@@ -129,7 +129,7 @@ _KINDS = (
     Kind(
         "stale",
         412,
-        "Somebody else changed it first",
+        "The record was changed meanwhile",
         "`If-Match` is not its version any more; `ETag` is.",
     ),
     Kind(
@@ -213,7 +213,7 @@ _KINDS = (
     Kind(
         "storage-full",
         507,
-        "No room",
+        "Insufficient storage",
         "The disk of the service is full; nothing was half-written.",
     ),
 )
@@ -258,7 +258,7 @@ _MEMBERS = frozenset(Problem.__struct_fields__)
 
 
 def refusal_of(error: StatewardError) -> Refusal:
-    """What an error of the rooms below means to a client."""
+    """What an error of the packages below means to a client."""
     text = str(error)
     match error:
         case UnknownName(
@@ -300,4 +300,4 @@ def refusal_of(error: StatewardError) -> Refusal:
             )
         case InvalidRequest():
             return Refusal("invalid-request", text)
-    return Refusal("internal", "an error that nobody foresaw; it is in the log of the service")
+    return Refusal("internal", "an unexpected error; the log of the service has the details")

@@ -95,7 +95,7 @@ async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
 async def claim(
     request: Asked, record_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.ReviewTask]:
-    """For `reviews.claim_seconds` nobody else may decide it; taken up again, for as long from then."""
+    """For `reviews.claim_seconds` no other person may decide it; claiming again renews it."""
     caller = caller_of(request)
     return reply(
         await _changed(
@@ -116,7 +116,7 @@ async def claim(
 async def release(
     request: Asked, record_id: FromPath[str], key: IdempotencyKey = None
 ) -> Response[schemas.ReviewTask]:
-    """What nobody has taken up is left already."""
+    """A review without a claim stays as it is."""
     caller = caller_of(request)
     return reply(
         await _changed(
@@ -181,7 +181,7 @@ async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) 
 
 
 def _document(app: App, task: schemas.ReviewTask) -> dict[str, Any]:
-    """A task with its facts under their own names too: whoever drives a pipeline from outside reads them there."""
+    """A task with its facts under their own names too: an external driver reads them there."""
     confidence = app.plugins.record_view(task.machine).confidence
     named = {**task.facts, **({confidence: task.confidence} if confidence else {})}
     plain: dict[str, Any] = msgspec.to_builtins(task)

@@ -1,4 +1,4 @@
-"""What stands behind the HTTP door while it is open: the desks, the hub, the limits, the bulk actions under way."""
+"""The state of a running HTTP server: database threads, hub, rate limits, bulk actions in progress."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from stateward.settings import Settings
 from stateward.storage.database import TOPIC_CHANGES
 
 CARE_EVERY_S = 60.0
-PORTERS = 4
+UPLOAD_THREADS = 4
 TROUBLE_PAUSE_S = 2.0
 MINUTE_S = 60.0
 FOLLOW_PAUSE_S = 0.01
@@ -36,7 +36,7 @@ class Service:
     broad: DbThread
     """Reads that may take longer: lists, histories, items."""
 
-    porters: list[DbThread]
+    upload_threads: list[DbThread]
     """Wait for the disk: each upload has one of them, which writes and syncs it. The disk syncs several at once."""
 
     writer: Writer
@@ -57,23 +57,23 @@ class Service:
 
     async def start(self) -> None:
         """Open the connections; raise what keeps them closed."""
-        desks = [
+        threads = [
             DbThread("reader", open_app=self._open_app),
             DbThread("searcher", open_app=self._open_app),
             Writer(open_app=self._open_app),
         ]
-        for desk in desks:
-            desk.opened()
-        self.quick, self.broad = desks[:2]
-        assert isinstance(desks[2], Writer) and self.quick.app is not None  # noqa: S101, PT018 - made just now
-        self.writer = desks[2]
+        for thread in threads:
+            thread.opened()
+        self.quick, self.broad = threads[:2]
+        assert isinstance(threads[2], Writer) and self.quick.app is not None  # noqa: S101, PT018 - made just now
+        self.writer = threads[2]
         quick_app = self.quick.app
-        self.porters = [
-            DbThread(f"porter-{number}", open_app=lambda: quick_app, is_borrowed=True)
-            for number in range(PORTERS)
+        self.upload_threads = [
+            DbThread(f"upload-{number}", open_app=lambda: quick_app, is_borrowed=True)
+            for number in range(UPLOAD_THREADS)
         ]
-        for porter in self.porters:
-            porter.opened()
+        for thread in self.upload_threads:
+            thread.opened()
         self.hub = Hub(quick_app.database.wakeup(TOPIC_CHANGES))
         self.is_open = True
         self._spawn(self._care())
@@ -88,21 +88,21 @@ class Service:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._note_use()
-        for desk in (*self.porters, self.writer, self.broad, self.quick):
-            desk.close()
+        for thread in (*self.upload_threads, self.writer, self.broad, self.quick):
+            thread.close()
 
     async def aside(self, name: str, act: Callable[[App], T]) -> T:
         """Have something long done by a thread of its own, with an App of its own, while all else goes on."""
-        desk = DbThread(name, open_app=self._open_app)
+        thread = DbThread(name, open_app=self._open_app)
         try:
-            return await desk.ask(act)
+            return await thread.ask(act)
         finally:
-            await asyncio.get_running_loop().run_in_executor(None, desk.close)
+            await asyncio.get_running_loop().run_in_executor(None, thread.close)
 
-    def porter(self) -> DbThread:
+    def upload_thread(self) -> DbThread:
         """Who takes the next upload in; they take turns."""
-        self.porters.append(self.porters.pop(0))
-        return self.porters[-1]
+        self.upload_threads.append(self.upload_threads.pop(0))
+        return self.upload_threads[-1]
 
     def used(self, key_id: str) -> None:
         """Note that a key was used; it is written once a minute."""

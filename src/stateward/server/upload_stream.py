@@ -72,7 +72,7 @@ class UploadReceiver:
         self._filename: str | None = None
         self._incoming: Incoming | None = None
         self._has_file = False
-        self._porter = service.porter()
+        self._thread = service.upload_thread()
         self._block = bytearray()
         self._size = 0
         self._part: str | None = None
@@ -85,7 +85,7 @@ class UploadReceiver:
     async def __aexit__(self, *_: object) -> None:
         incoming = self._incoming
         if incoming is not None:
-            await self._porter.ask(lambda _: incoming.drop())
+            await self._thread.ask(lambda _: incoming.drop())
 
     async def form(self) -> Form:
         """Take it all in, check it, and keep the document."""
@@ -170,7 +170,7 @@ class UploadReceiver:
             )
         if name == FILE:
             self._filename, self._has_file = segment.filename, True
-            self._check_names()  # those that came before it, so that nobody sends 2 GB in vain
+            self._check_names()  # those that came before it, so that 2 GB are not sent in vain
 
     def _end(self) -> None:
         if self._part is not None and self._part != FILE:
@@ -189,11 +189,11 @@ class UploadReceiver:
             raise self._too_large()
         if self._incoming is None:
             bytes_max = self._bytes_max
-            self._incoming = await self._porter.ask(
+            self._incoming = await self._thread.ask(
                 lambda app: app.artifacts.receive(bytes_max=bytes_max)
             )
         incoming = self._incoming
-        await self._porter.ask(lambda _: incoming.write(block))
+        await self._thread.ask(lambda _: incoming.write(block))
 
     # Checking
 
@@ -215,7 +215,7 @@ class UploadReceiver:
             raise Refusal("invalid-request", "the document is empty", errors=[fault])
         machine = self._pipeline
         name = self._fields.get("name") or self._filename
-        artifact, source_type = await self._porter.ask(
+        artifact, source_type = await self._thread.ask(
             lambda app: _kept(
                 app,
                 incoming,

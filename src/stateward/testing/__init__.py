@@ -1,4 +1,4 @@
 """What tests are built from: servers, builders, fakes, and the suites that every engine must pass.
 
-It may use every other room; no other room may use it.
+It may use `app` and everything below; only the command line uses it.
 """

@@ -154,7 +154,7 @@ class Opener:
 
 
 class DatabaseSuite:
-    """What the rooms above may count on."""
+    """What the packages above may rely on."""
 
     # Units
 

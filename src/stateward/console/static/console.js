@@ -85,7 +85,7 @@
     fresh.dataset.state = state;
     const s = Math.round((Date.now() - updatedAt) / 1000);
     fresh.textContent = state === "live" ? (s < 3 ? "live" : `live · ${s} s old`) : state === "paused" ? "paused" : `reconnecting · ${s} s old`;
-    fresh.title = "Changes come by themselves; a page that nobody looks at rests.";
+    fresh.title = "Changes come by themselves; a hidden page pauses.";
   }
   function open() {
     if (source || document.hidden || !listeners.length) return;
@@ -100,7 +100,7 @@
       state = "reconnecting";
       say();
       if (source?.readyState !== EventSource.CLOSED) return; // it comes back by itself
-      source = null; // refused: perhaps nobody is signed in any more, which the next look tells
+      source = null; // refused: perhaps the session has ended, which the next request shows
       setTimeout(() => { listeners.forEach((each) => each(null)); open(); }, AGAIN_MS);
     });
   }

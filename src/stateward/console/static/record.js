@@ -1,4 +1,4 @@
-// A record: its items anew when its status changes, and its PDF, drawn by pdf.js when somebody comes to it.
+// A record: its items anew when its status changes, and its PDF, drawn by pdf.js when it is scrolled into view.
 "use strict";
 document.addEventListener("DOMContentLoaded", () => {
   const status = () => document.getElementById("status")?.dataset.status;

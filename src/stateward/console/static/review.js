@@ -201,7 +201,7 @@ function takeBack(id = [...held.keys()].pop()) {
   const decision = id && drop(id);
   if (decision) { toast("Taken back."); go(decision.id, { isBack: true }); }
 }
-// Whoever leaves the page has decided: what is held is sent at once.
+// Leaving the page is a decision: what is still held is sent at once.
 addEventListener("pagehide", () => {
   for (const id of [...held.keys()]) send(id, true);
   if (present && article()?.dataset.open === "yes" && isAllowed) post(`/reviews/${encodeURIComponent(present.id)}/release`, null, {}, true);

@@ -517,7 +517,7 @@ async def _form(service: Service, caller: Caller, request: Asked) -> Form:
     if not content:
         raise _refused_field("pdfBase64", "the document is empty")
     bytes_max = _bytes_max(service, caller)
-    artifact = await service.porter().ask(
+    artifact = await service.upload_thread().ask(
         lambda app: app.artifacts.put((content,), bytes_max=bytes_max)
     )
     labels = {} if asked.vertical_slug is None else {VERTICAL: asked.vertical_slug}
