@@ -44,7 +44,7 @@ upload_record: {{logging: {{level: warning}}}}
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """What was measured. A `rate` of 0 is a burst: as many as the door takes."""
+    """What was measured. A `rate` of 0 is a burst: as many as the API accepts."""
 
     rate: float
     count: int
@@ -267,7 +267,7 @@ def page(steady: Figures, burst: Figures | None) -> str:
         "# Under load\n\n<!-- Made by `make load`; do not edit. -->\n\n"
         "`make load` sends small CSV statements (ten rows each) over HTTP to `stateward api`, with `stateward "
         "coordinator` and `stateward worker` beside it, each a process of its own, on a PostgreSQL of its own with "
-        "full durability: first at a steady rate, then, on a fresh database, as many as the door takes. Client, "
+        "full durability: first at a steady rate, then, on a fresh database, as many as the API accepts. Client, "
         "database and service share one machine.\n\n"
         f"This run: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; the load average "
         f"of the machine was {load[0]:.1f} at its end, other work included.\n\n"
@@ -296,7 +296,7 @@ def _column(figures: Figures) -> dict[str, str]:
     return {
         "asked for": asked or f"{figures.count:,} uploads at once, over {SENDERS} connections",
         "taken in": f"{figures.sent:,} in {figures.sending_s:.1f} s ({rate:.1f}/s)",
-        "refused at the door": str(figures.refused),
+        "refused by the API": str(figures.refused),
         "ended `normalized`": f"{figures.ended:,}",
         "ended `error`": str(figures.failed),
         "lost": str(figures.lost),

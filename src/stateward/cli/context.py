@@ -171,14 +171,14 @@ def _remember(context: click.Context, option: click.Parameter, value: object) ->
     if value == "":
         raise click.BadParameter("it cannot be empty", context, option)
     if value and option.name is not None:
-        setattr(door_of(context), option.name, value)
-    if door_of(context).json and door_of(context).jsonl:
+        setattr(context_of(context), option.name, value)
+    if context_of(context).json and context_of(context).jsonl:
         raise click.UsageError(
             "--json and --jsonl are two shapes of the same answer: take one", context
         )
 
 
-def door_of(context: click.Context) -> CliContext:
+def context_of(context: click.Context) -> CliContext:
     """The context of this call."""
     return context.ensure_object(CliContext)
 
@@ -249,13 +249,13 @@ class Command(click.Command):
         for place, arg in enumerate(args[:end]):
             flag, equals, value = arg.partition("=")
             if flag in self.renamed:
-                door_of(ctx).renamed.append((flag, self.renamed[flag]))
+                context_of(ctx).renamed.append((flag, self.renamed[flag]))
                 args[place] = f"{self.renamed[flag]}{equals}{value}"
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what the command returns
         """Run it, warnings first: only now is it known whether --json was given."""
-        door_of(ctx).warn_renamed()
+        context_of(ctx).warn_renamed()
         return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -311,7 +311,7 @@ class Group(click.Group):
         new = self.renamed.get(args[0])
         if new is not None:
             path = ctx.command_path
-            door_of(ctx).renamed.append((f"{path} {args[0]}", f"{path} {new}"))
+            context_of(ctx).renamed.append((f"{path} {args[0]}", f"{path} {new}"))
             args = [*new.split(), *args[1:]]
         return super().resolve_command(ctx, args)
 

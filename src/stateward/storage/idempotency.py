@@ -77,7 +77,7 @@ class IdempotentRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the door says: a status, headers, and a document as JSON."""
+    """What the API answers: a status, headers, and a document as JSON."""
 
     status: int
     body: bytes

@@ -2,7 +2,7 @@
 
 A key is `sw_<id>_<secret>`. The id finds its row; of the secret, 256 random bits, only the SHA-256 is kept, which
 is enough for a secret that nobody can guess. A key is shown once, when it is made, and no answer or log holds it
-again. Whoever comes without a key is nobody here: what nobody may do is the door's business.
+again. A caller without a key is unknown here; what such a caller may do is decided by the API.
 """
 
 from collections.abc import Sequence
