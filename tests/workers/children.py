@@ -11,6 +11,7 @@ from typing import Any
 from stateward.workers import sandbox
 from stateward.workers.sandbox import Child, JobOrder
 from stateward.workers.sdk import Completed, Failed, Limits, Result
+from tests.waiting import wait_until
 
 HOSTILE = str(Path(__file__).parent / "hostile.py")
 ESCAPING = str(Path(__file__).parent / "escaping.py")
@@ -131,12 +132,38 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def becomes_dead(child: Child) -> bool:
-    for _ in range(500):
-        if child.is_dead:
-            return True
-        time.sleep(0.01)
-    return False
+def wait_until_dead(child: Child) -> None:
+    wait_until(lambda: child.is_dead)
+
+
+def wait_until_gone(pid: int) -> None:
+    wait_until(lambda: not is_alive(pid))
+
+
+def wait_for_log(child: Child, words: str) -> str:
+    """The log of the job under way, once these words are in it."""
+    attempt = child._attempt
+    assert attempt is not None
+
+    def is_said() -> bool:
+        assert child.on_ready() is None
+        return words in attempt.log.text()
+
+    wait_until(is_said)
+    return attempt.log.text()
+
+
+def wait_until_loaded(child: Child) -> None:
+    def is_loaded() -> bool:
+        assert child.on_ready() is None
+        return child.layers is not None
+
+    wait_until(is_loaded)
+
+
+def much_later() -> float:
+    """A time at which every job is overdue, for `Child.expire`."""
+    return time.monotonic() + 1000
 
 
 def with_path() -> dict[str, str]:

@@ -6,7 +6,6 @@ import struct
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ import pytest
 
 from stateward.workers import child_main as inside
 from stateward.workers.sdk import Limits
+from tests.waiting import wait_until
 from tests.workers.children import HOSTILE, with_path
 
 
@@ -116,8 +116,7 @@ def test_descendants_are_found_with_or_without_the_files_of_the_kernel(
     script = "import subprocess; subprocess.run(['sleep', '60'])"
 
     with subprocess.Popen([sys.executable, "-c", script]) as process:
-        while len(inside.descendants(process.pid)) < 1:
-            time.sleep(0.01)
+        wait_until(lambda: inside.descendants(process.pid))
         killed = inside.kill_descendants(process.pid)
 
     assert killed == 1

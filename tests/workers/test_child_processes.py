@@ -4,30 +4,24 @@ import re
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 from stateward.workers.sandbox import Child
-from stateward.workers.sdk import Limits
+from stateward.workers.sdk import Failed, Limits
 from tests.workers.children import (
     HOSTILE,
     ChildSlot,
     an_order,
     is_alive,
+    much_later,
     only_item,
     said,
+    wait_for_log,
+    wait_until_gone,
     with_path,
 )
-
-
-def is_gone_soon(pid: int) -> bool:
-    for _ in range(500):
-        if not is_alive(pid):
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def test_a_forked_copy_that_comes_back_does_not_answer_twice(slot: ChildSlot) -> None:
@@ -38,24 +32,31 @@ def test_a_forked_copy_that_comes_back_does_not_answer_twice(slot: ChildSlot) ->
 def test_no_process_outlives_its_job(slot: ChildSlot, runner: str) -> None:
     result = slot.completes(runner)
 
-    assert is_gone_soon(only_item(result)["pid"])
+    wait_until_gone(only_item(result)["pid"])
     (warning,) = said(result, "warning")
     # The parent of a daemon may not have left yet when they are counted.
     assert re.fullmatch("the runner left [12] processes; they are killed", warning)
     assert len(slot.spawned) == 2
 
 
-@pytest.mark.parametrize(
-    ("runner", "timeout_s", "code"),
-    [("bad.daemon_and_exit", 30, "RUNNER_EXITED"), ("bad.daemon_and_sleep", 1, "TIMEOUT")],
-)
-def test_a_daemon_does_not_outlive_a_job_that_died(
-    slot: ChildSlot, runner: str, timeout_s: float, code: str
-) -> None:
-    result = slot.fails(runner, timeout_s=timeout_s)
+def test_a_daemon_does_not_outlive_a_job_that_exits(slot: ChildSlot) -> None:
+    result = slot.fails("bad.daemon_and_exit")
 
-    assert result.code == code
-    assert is_gone_soon(int(said(result, "output")[0].split()[1]))
+    assert result.code == "RUNNER_EXITED"
+    wait_until_gone(int(said(result, "output")[0].split()[1]))
+
+
+def test_a_daemon_does_not_outlive_a_job_that_timed_out(slot: ChildSlot) -> None:
+    child = slot.idle_child()
+    child.start(an_order("bad.daemon_and_sleep"))
+    pid = printed_pid(child)
+
+    result = child.expire(much_later())
+
+    assert isinstance(result, Failed)
+    assert result.code == "TIMEOUT"
+    wait_until_gone(pid)
+    slot.works()
 
 
 def test_a_process_that_flees_from_one_pid_to_the_next_is_caught(slot: ChildSlot) -> None:
@@ -91,7 +92,7 @@ def test_cancelling_kills_the_job_and_what_it_started(slot: ChildSlot) -> None:
     assert result is not None
     assert result.code == "CANCELLED"
     assert child.is_dead
-    assert is_gone_soon(pid)
+    wait_until_gone(pid)
     assert child.cancel() is None
     slot.works()
 
@@ -125,15 +126,10 @@ def test_children_die_with_their_worker(tmp_path: Path) -> None:
 
         worker.kill()
 
-    assert is_gone_soon(daemon)
-    assert is_gone_soon(supervisor)
+    wait_until_gone(daemon)
+    wait_until_gone(supervisor)
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def printed_pid(child: Child) -> int:
-    attempt = child._attempt
-    assert attempt is not None
-    while "pid " not in attempt.log.text():
-        assert child.on_ready() is None
-        time.sleep(0.01)
-    return int(attempt.log.text().split("pid ")[1].split('"')[0])
+    return int(wait_for_log(child, "pid ").split("pid ")[1].split('"')[0])

@@ -3,7 +3,7 @@
 import pytest
 
 from stateward.workers.sdk import Failed, Limits
-from tests.workers.children import ChildSlot, becomes_dead, only_item
+from tests.workers.children import ChildSlot, only_item, wait_until_dead
 
 
 @pytest.mark.parametrize("junk", ["6a756e6b", "00000000", "ffffffff", "000000017b"])
@@ -76,7 +76,7 @@ def test_a_forged_failure_is_only_its_own(slot: ChildSlot) -> None:
 def test_a_child_that_speaks_between_jobs_is_not_used_again(slot: ChildSlot) -> None:
     slot.run("bad.speak_later")
 
-    assert becomes_dead(slot.spawned[0])
+    wait_until_dead(slot.spawned[0])
     slot.works()
 
 

@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from stateward.workers import sandbox
 from stateward.workers.sdk import Failed
-from tests.workers.children import HOSTILE, ChildSlot, lines, only_item, said, with_path
+from tests.workers.children import (
+    HOSTILE,
+    ChildSlot,
+    an_order,
+    lines,
+    much_later,
+    only_item,
+    said,
+    wait_for,
+    wait_for_log,
+    with_path,
+)
 
 
 def test_a_pipeline_that_cannot_be_loaded_fails_jobs_and_says_why(
@@ -59,32 +69,44 @@ def test_a_pipeline_that_ends_the_process_is_told(
 
 
 def test_a_pipeline_that_never_finishes_loading_is_given_up(
-    slot: ChildSlot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slot: ChildSlot, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sandbox, "LOAD_S_MAX", 0.5)
     slow = tmp_path / "slow.py"
     slow.write_text("import time; print('loading', flush=True); time.sleep(60)")
     slot.imports = [str(slow)]
+    child = slot.idle_child()
+    child.start(an_order("upload.parse"))
+    wait_for_log(child, "loading")
 
-    result = slot.run("upload.parse")
+    result = child.expire(much_later())
 
     assert isinstance(result, Failed)
     assert result.code == "RUNNER_NOT_LOADED"
-    assert result.message == "the pipelines were not loaded within 0.5 s"
+    assert result.message == "the pipelines were not loaded within 60 s"
     assert said(result, "output") == ["loading"]
 
 
 def test_the_time_to_load_is_not_taken_from_the_job(slot: ChildSlot, tmp_path: Path) -> None:
-    slow = tmp_path / "slow.py"
+    slow, may_go_on = tmp_path / "slow.py", tmp_path / "go on"
     slow.write_text(
-        "import time; time.sleep(0.8)\nfrom neighbour import answer\n"
+        "import time; from pathlib import Path\nprint('loading', flush=True)\n"
+        f"while not Path({str(may_go_on)!r}).exists(): time.sleep(0.01)\n"
+        "from neighbour import answer\n"
         "from stateward.workers.sdk import runner\n"
         "@runner('slow.job')\ndef job(job): return {'answer': answer}\n"
     )
     (tmp_path / "neighbour.py").write_text("answer = 42")
     slot.imports = [str(slow)]
+    times = [0.0]
+    slot.options = {"clock": lambda: times[-1]}
+    child = slot.idle_child()
+    child.start(an_order("slow.job", timeout_s=5.0))
+    wait_for_log(child, "loading")
+    times.append(50.0)
+    assert child.expire() is None
+    may_go_on.touch()
 
-    result = slot.run("slow.job", timeout_s=0.6)
+    result = wait_for(child)
 
     assert only_item(result) == {"answer": 42}
 
