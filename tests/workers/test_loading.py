@@ -112,7 +112,7 @@ def test_the_time_to_load_is_not_taken_from_the_job(slot: ChildSlot, tmp_path: P
 
 
 def test_a_module_is_loaded_by_name(slot: ChildSlot) -> None:
-    slot.imports = ["stateward.pipelines.statements", "no.such.module"]
+    slot.imports = ["stateward.pipelines.statements.runners", "no.such.module"]
 
     observation = '[{"place":{"line":1},"date":"2026-01-05","amount":"-1.50"}]'
     about = '{"format":"csv","sections":[{"terms":{"date_order":"ymd"},"rows":1}]}'
