@@ -248,7 +248,7 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
         if not number.isdecimal() or not 1 <= int(number) <= 10:
             raise InvalidRequest("a priority is a number from 1 to 10")
         wanted = schemas.PriorityRequest(priority=int(number), reason=reason)
-        answer = await operations.prioritised(request, record_id, wanted, key=None)
+        answer = await operations.set_priority(request, record_id, wanted, key=None)
     elif verb in ("retry", "cancel"):
         answer = await _moved(request, "retry" if verb == "retry" else "cancel", record_id, reason)
     else:
@@ -266,7 +266,7 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
 async def _moved(
     request: Asked, verb: Literal["retry", "cancel"], record_id: str, reason: str | None
 ) -> Answer:
-    return await operations.acted(
+    return await operations.act_on_record(
         request,
         verb,
         record_id,

@@ -21,7 +21,7 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.executors import Call
-from stateward.server.operations import done_once
+from stateward.server.operations import write_once
 from stateward.server.paging import (
     Cursor,
     link,
@@ -70,9 +70,9 @@ async def create(
 
     def answer(_: App, batch: Batch) -> Answer:
         headers = {"Location": f"/batches/{batch.id}", "ETag": views.etag(batch.version)}
-        return views.answered(views.batch_view(batch), status=202, headers=headers)
+        return views.json_answer(views.batch_view(batch), status=202, headers=headers)
 
-    given = await done_once(request, once, Call(begin), answer)
+    given = await write_once(request, once, Call(begin), answer)
     if location := given.headers.get("Location"):
         service.run_batch(location.rpartition("/")[2])
     return reply(given)
@@ -100,7 +100,7 @@ def _dry_run(app: App, caller: Caller, data: schemas.BatchRequest) -> Answer:
         created_at=now,
         updated_at=now,
     )
-    return views.answered(document)
+    return views.json_answer(document)
 
 
 @get("/", opt={"right": "act"}, operation_id="listBatches", summary="List bulk actions")
@@ -120,7 +120,7 @@ async def list_(
         if len(found) > rows:
             following = write_cursor(Cursor(of=of, after=found[rows - 1].id))
         shown = [views.batch_view(each) for each in found[:rows] if _is_seen(caller, each)]
-        return views.answered(
+        return views.json_answer(
             schemas.BatchPage(items=shown, next=following), headers=link(request.url, following)
         )
 
@@ -144,7 +144,7 @@ async def show(
         headers = {"ETag": views.etag(batch.version)}
         if is_known(known, batch.version):
             return Answer(status=304, headers=headers, body=b"")
-        return views.answered(views.batch_view(batch), headers=headers)
+        return views.json_answer(views.batch_view(batch), headers=headers)
 
     return reply(await service.quick.ask(look))
 
@@ -169,14 +169,16 @@ async def abort(
         try:
             return bulk.abort(app, batch_id, version=version)
         except ConcurrentModification as error:
-            return views.stale(error, app.requests.batch(batch_id).version)
+            return views.stale_answer(error, app.requests.batch(batch_id).version)
 
     def answer(_: App, batch: Batch | Answer) -> Answer:
         if isinstance(batch, Answer):
             return batch
-        return views.answered(views.batch_view(batch), headers={"ETag": views.etag(batch.version)})
+        return views.json_answer(
+            views.batch_view(batch), headers={"ETag": views.etag(batch.version)}
+        )
 
-    return reply(await done_once(request, once, Call(act), answer))
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 def _is_seen(caller: Caller, batch: Batch) -> bool:

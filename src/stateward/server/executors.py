@@ -26,7 +26,7 @@ from stateward.core.errors import (
 from stateward.core.model import Record
 from stateward.engine.coordinator import Submission, Submitted
 from stateward.server.problems import Refusal, refusal_of
-from stateward.server.views import stale
+from stateward.server.views import stale_answer
 from stateward.storage.idempotency import Answer, IdempotentRequest
 
 GROUP_MAX = 256
@@ -321,4 +321,4 @@ def _answer(app: App, write: Write, result: object) -> Any:  # noqa: ANN401 - wh
 
 def _stale(app: App, error: ConcurrentModification) -> Answer:
     record = app.store.get(error.record_id)
-    return refusal_of(error).answer() if record is None else stale(error, record.version)
+    return refusal_of(error).answer() if record is None else stale_answer(error, record.version)

@@ -23,7 +23,7 @@ from stateward.storage.idempotency import Answer
 )
 async def healthz() -> Response[schemas.Health]:
     """It does, if this comes back."""
-    return reply(views.answered(schemas.Health(status="ok")))
+    return reply(views.json_answer(schemas.Health(status="ok")))
 
 
 @get(
@@ -43,7 +43,7 @@ async def readyz(request: Asked) -> Response[schemas.Readiness]:
     is_ready = all(check.is_well for check in checks)
     document = schemas.Readiness(status="ready" if is_ready else "not_ready", checks=checks)
     headers = {} if is_ready else {"Retry-After": "5"}
-    answer: Answer = views.answered(document, status=200 if is_ready else 503, headers=headers)
+    answer: Answer = views.json_answer(document, status=200 if is_ready else 503, headers=headers)
     return reply(answer)
 
 

@@ -21,7 +21,7 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.executors import Call
-from stateward.server.operations import done_once
+from stateward.server.operations import write_once
 from stateward.server.parameters import IdempotencyKey
 from stateward.storage.idempotency import Answer
 
@@ -40,7 +40,7 @@ async def list_(request: Asked) -> Response[schemas.Machines]:
             for each in app.registry.newest.values()
             if caller.covers(each.name)
         ]
-        return views.answered(schemas.Machines(items=found))
+        return views.json_answer(schemas.Machines(items=found))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -52,7 +52,7 @@ async def show(request: Asked, name: FromPath[str]) -> Response[schemas.MachineD
 
     def look(app: App) -> Answer:
         machine = _seen(app, caller, name)
-        return views.answered(views.machine_detail(app, machine))
+        return views.json_answer(views.machine_detail(app, machine))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -130,11 +130,11 @@ async def _paused(
         return was
 
     def answer(_: App, was: bool) -> Answer:
-        return views.answered(
+        return views.json_answer(
             schemas.Paused(machine=name, stage=stage or None, is_paused=is_paused, was_paused=was)
         )
 
-    return reply(await done_once(request, once, Call(act), answer))
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 @get(
@@ -160,7 +160,7 @@ async def pauses(request: Asked) -> Response[schemas.Pauses]:
             for each in app.store.pauses()
             if caller.covers(each.machine)
         ]
-        return views.answered(schemas.Pauses(items=found))
+        return views.json_answer(schemas.Pauses(items=found))
 
     return reply(await service_of(request).quick.ask(look))
 

@@ -1,4 +1,8 @@
-"""Operations on any record: get, list, wait, follow, retry, cancel."""
+"""The operations on records that every path of the API offers: submit, get, wait, list, retry, cancel, logs, items.
+
+Each reads or writes in a thread of the service and gives an `Answer`; which paths lead here and which document shows
+a record, the callers say.
+"""
 
 import asyncio
 import re
@@ -47,7 +51,9 @@ from stateward.server.upload_stream import UploadReceiver
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.outputs import StoredChunks
 
-LOOK_PAUSE_S = 0.03
+LOOK_PAUSE_S = (
+    0.03  # changes come in bursts: one look after a burst instead of one after each change
+)
 CHUNKS_AT_ONCE = 4
 UPLOADED = "upload"
 WAIT = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)(?:s)?")
@@ -58,7 +64,7 @@ View = Callable[[App, Record], Any]
 # Submission
 
 
-async def submitted(
+async def submit_document(
     request: Asked,
     *,
     machine: str,
@@ -66,18 +72,19 @@ async def submitted(
     key: str | None,
     answer: Callable[[App, Submitted], Answer],
 ) -> Answer:
-    """Take a document in and open its record; the same bytes again are one record."""
+    """Receive a document and create its record; the same bytes again give the record that exists."""
     service, caller = service_of(request), caller_of(request)
+    # The key is claimed before the document is read: a second request with it is refused at once, not after the upload.
     claim = once_of(caller, request, key, ())
     service.writer.begin(claim)
     try:
         async with UploadReceiver(
             service, caller, request, machine=machine, required=required
-        ) as reception:
-            form = await reception.form()
+        ) as receiver:
+            form = await receiver.form()
         app = service.quick.app
         assert app is not None  # noqa: S101 - the service is open
-        opening = app.submissions.prepare(
+        submission = app.submissions.prepare(
             form.artifact,
             machine=form.machine,
             name=form.name,
@@ -87,18 +94,18 @@ async def submitted(
             reason=form.reason,
             trace=trace_of(request),
         )
-        # The same document again is the same request, whatever trace it comes in.
-        content = msgspec.json.encode(replace(opening, trace=None), order="sorted")
+        # The same document again is the same request, whatever trace it comes with.
+        content = msgspec.json.encode(replace(submission, trace=None), order="sorted")
         once = once_of(caller, request, key, (content,))
-        return await service.writer.write(Open(opening), answer, once=once)
+        return await service.writer.write(Open(submission), answer, once=once)
     finally:
         service.writer.end(claim)
 
 
-# Looking
+# Queries
 
 
-async def shown(
+async def get_record(
     request: Asked,
     record_id: str,
     *,
@@ -107,7 +114,7 @@ async def shown(
     wait: str | None,
     if_none_match: str | None,
 ) -> Answer:
-    """A record as it is, or as soon as it is another or at rest; 304 where the client has it already."""
+    """A record; with `wait`, as soon as it changes or rests. 304 where the client has this version already."""
     service, caller = service_of(request), caller_of(request)
     deadline = time.monotonic() + wait_seconds(wait, most=service.settings.api.wait_seconds_max)
 
@@ -116,7 +123,7 @@ async def shown(
         return record, app.records.is_at_rest(record), msgspec.json.encode(view(app, record))
 
     while True:
-        turn = service.hub.turn()
+        turn = service.hub.turn()  # before the look: a change during it then ends the wait at once
         record, is_at_rest, body = await service.quick.ask(look)
         is_same = is_known(if_none_match, record.version)
         is_waited_for = is_same if if_none_match is not None else not is_at_rest
@@ -147,7 +154,7 @@ def wait_seconds(given: str | None, *, most: float) -> float:
     return float(found[1])
 
 
-async def listed(
+async def list_records(
     request: Asked,
     text: str,
     *,
@@ -159,13 +166,12 @@ async def listed(
 ) -> Answer:
     """A page of the records that match a query, newest first."""
     service, caller = service_of(request), caller_of(request)
-    most = service.settings.limits.page_rows_max
-    rows = min(limit, most)
+    rows = min(limit, service.settings.limits.page_rows_max)
     of = list_name("records", machine, text, caller.machines)
     at = read_cursor(cursor, of=of)
     machines = caller.machines if machine is None else (machine,)
     if machine is not None and not caller.covers(machine):
-        return views.answered(page(items=[], next=None))
+        return views.json_answer(page(items=[], next=None))
 
     def look(app: App) -> Answer:
         query = app.records.query(text, now=None if at is None else at.at)
@@ -176,7 +182,7 @@ async def listed(
         if len(found) > rows:
             following = write_cursor(Cursor(of=of, at=query.now, after=found[rows - 1].id))
         document = page(items=[view(app, each) for each in found[:rows]], next=following)
-        return views.answered(document, headers=link(request.url, following))
+        return views.json_answer(document, headers=link(request.url, following))
 
     return await service.broad.ask(look)
 
@@ -195,13 +201,12 @@ def _quoted(values: str) -> str:
     return ",".join('"' + each.replace("\\", "\\\\").replace('"', '\\"') + '"' for each in parts)
 
 
-async def history(
+async def get_history(
     request: Asked, record_id: str, *, machine: str | None, cursor: str | None, limit: int
 ) -> Answer:
     """What happened to a record, oldest first."""
     service, caller = service_of(request), caller_of(request)
-    most = service.settings.limits.page_rows_max
-    rows = min(limit, most)
+    rows = min(limit, service.settings.limits.page_rows_max)
     of = list_name("history", record_id)
     at = read_cursor(cursor, of=of)
     first = at.numbers[0] + 1 if at is not None and at.numbers else 0
@@ -214,12 +219,12 @@ async def history(
             following = write_cursor(Cursor(of=of, numbers=(found[rows - 1].version,)))
         items = [app.records.transition_view(each) for each in found[:rows]]
         document = schemas.History(items=items, next=following)
-        return views.answered(document, headers=link(request.url, following))
+        return views.json_answer(document, headers=link(request.url, following))
 
     return await service.broad.ask(look)
 
 
-async def items(
+async def get_items(
     request: Asked,
     record_id: str,
     *,
@@ -241,7 +246,7 @@ async def items(
         made = app.records.find_items(record, stage=stage, kind=kind, edition=edition)
         if made is None:
             empty = schemas.ItemPage(kind=kind, stage=None, attempt=None, items=[], next=None)
-            return views.answered(empty)
+            return views.json_answer(empty)
         maker, attempt = made
         chunk, place = 0, 0
         if at is not None and len(at.numbers) == 3:
@@ -258,7 +263,7 @@ async def items(
             items=found,
             next=following,
         )
-        return views.answered(document, headers=link(request.url, following))
+        return views.json_answer(document, headers=link(request.url, following))
 
     return await service.broad.ask(look)
 
@@ -274,7 +279,7 @@ def _rows(
         if not texts:
             return found, None
         for text in texts:
-            if text.startswith("{"):  # about all of them, and none of them
+            if text.startswith("{"):  # an object is what the stage said about its items as a whole
                 chunk, place = chunk + 1, 0
                 continue
             several: list[Fields] = msgspec.json.decode(text)
@@ -285,31 +290,35 @@ def _rows(
             chunk, place = chunk + 1, 0
 
 
-async def stage_log(request: Asked, record_id: str, stage: str, *, machine: str | None) -> Answer:
-    """What runners wrote while they were at a stage; `upload` is how the document came in."""
+async def get_stage_log(
+    request: Asked, record_id: str, stage: str, *, machine: str | None
+) -> Answer:
+    """What runners wrote while they executed a stage; `upload` is the submission of the document."""
     service, caller = service_of(request), caller_of(request)
 
     def look(app: App) -> Answer:
         record = seen(app, caller, record_id, machine=machine)
         stages = app.registry.of(record).stage
         if stage == UPLOADED and stage not in stages:
-            attempts = [_arrival(app, record)]
+            attempts = [_submission_log(app, record)]
         elif stage in stages:
-            marks = [mark for mark in app.outputs.attempts(record_id) if mark.stage == stage]
-            attempts = [attempt_view(mark) for mark in marks]
+            found = app.outputs.attempts(record_id)
+            attempts = [attempt_view(each) for each in found if each.stage == stage]
         else:
             raise UnknownName("log", clean_text(stage, chars_max=80), [*stages, UPLOADED])
-        return views.answered(schemas.StageLog(record_id=record.id, stage=stage, attempts=attempts))
+        return views.json_answer(
+            schemas.StageLog(record_id=record.id, stage=stage, attempts=attempts)
+        )
 
     return await service.broad.ask(look)
 
 
-def _arrival(app: App, record: Record) -> schemas.Attempt:
+def _submission_log(app: App, record: Record) -> schemas.Attempt:
     first = app.store.history(record.id)[0]
     line: Fields = {
         "at": to_iso(first.at),
         "level": "info",
-        "message": f"taken in by {first.actor}",
+        "message": f"submitted by {first.actor}",
         **{key: record.labels[key] for key in ("filename", "size") if key in record.labels},
     }
     return schemas.Attempt(
@@ -325,10 +334,10 @@ def _arrival(app: App, record: Record) -> schemas.Attempt:
     )
 
 
-# Acting
+# Actions
 
 
-async def acted(
+async def act_on_record(
     request: Asked,
     verb: Verb,
     record_id: str,
@@ -344,7 +353,7 @@ async def acted(
     version = expected_version(service, if_match)
     machines = _machines(caller, machine)
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
-    asking = Command(
+    command = Command(
         verb=verb,
         record_id=record_id,
         actor=caller.actor,
@@ -355,12 +364,12 @@ async def acted(
     )
 
     def answer(app: App, record: Record) -> Answer:
-        return views.answered(view(app, record), headers={"ETag": views.etag(record.version)})
+        return views.json_answer(view(app, record), headers={"ETag": views.etag(record.version)})
 
-    return await done_once(request, once, Ask(asking), answer)
+    return await write_once(request, once, Ask(command), answer)
 
 
-async def prioritised(
+async def set_priority(
     request: Asked, record_id: str, data: schemas.PriorityRequest, *, key: str | None
 ) -> Answer:
     """Give a record another priority."""
@@ -368,30 +377,30 @@ async def prioritised(
     once = once_of(caller, request, key, (await request.body(),))
 
     def act(app: App) -> Record | StatewardError:
-        (became,) = app.actions.set_priority(
+        (answer,) = app.actions.set_priority(
             [record_id],
             data.priority,
             actor=caller.actor,
             reason=data.reason,
             machines=caller.machines,
         )
-        return became
+        return answer
 
     def answer(app: App, record: Record) -> Answer:
-        return views.answered(
+        return views.json_answer(
             views.record_view(app, record), headers={"ETag": views.etag(record.version)}
         )
 
-    return await done_once(request, once, Call(act), answer)
+    return await write_once(request, once, Call(act), answer)
 
 
-async def done_once(
+async def write_once(
     request: Asked,
     once: IdempotentRequest | None,
     intent: Open | Ask | Call,
     answer: Callable[[App, Any], Answer],
 ) -> Answer:
-    """Have something written; with an Idempotency-Key, once."""
+    """Write something; with an Idempotency-Key, once however often it is asked for."""
     writer = service_of(request).writer
     writer.begin(once)
     try:
@@ -401,7 +410,7 @@ async def done_once(
 
 
 def _machines(caller: Caller, machine: str | None) -> tuple[str, ...]:
-    """The machines among which a record must be; a name that is none, if it can be of none."""
+    """The machines among which a record must be; a name that no machine has, if it can be of none."""
     if machine is None:
         return caller.machines
     return (machine,) if caller.covers(machine) else ("",)

@@ -3,7 +3,7 @@
 A plug-in's `routes` module may import from here; the names below keep their meaning within a version. A handler says in
 its `opt` who may call it and what it may answer (`described_as`), asks the App in a thread of the service
 (`service_of(request).quick.ask`, `.broad.ask` for what reads much, `.writer.ask` for what writes), and gives its answer
-with `reply(answered(document))`.
+with `reply(json_answer(document))`.
 """
 
 from stateward.app import App
@@ -35,7 +35,7 @@ from stateward.server.description import (
     described_as,
     form_body,
 )
-from stateward.server.operations import LOOK_PAUSE_S, shown
+from stateward.server.operations import LOOK_PAUSE_S, get_record
 from stateward.server.parameters import (
     CursorText,
     IdempotencyKey,
@@ -53,7 +53,7 @@ from stateward.server.upload_stream import (
     UploadReceiver,
     pieces,
 )
-from stateward.server.views import answered, etag, record_view
+from stateward.server.views import etag, json_answer, record_view
 from stateward.storage.idempotency import Answer, IdempotentRequest
 
 __all__ = [
@@ -88,12 +88,13 @@ __all__ = [
     "Submitted",
     "UploadReceiver",
     "Wait",
-    "answered",
     "caller_of",
     "described_as",
     "etag",
     "expected_version",
     "form_body",
+    "get_record",
+    "json_answer",
     "once_of",
     "own_machine",
     "pieces",
@@ -102,7 +103,6 @@ __all__ = [
     "retried_step",
     "seen",
     "service_of",
-    "shown",
     "text_of",
     "trace_of",
 ]

@@ -39,7 +39,7 @@ async def prioritise(
     key: IdempotencyKey = None,
 ) -> Response[schemas.Record]:
     """Its place in the queue changes, its status does not; a record that has ended is refused."""
-    return reply(await operations.prioritised(request, record_id, data, key=key))
+    return reply(await operations.set_priority(request, record_id, data, key=key))
 
 
 @get(
@@ -54,7 +54,7 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
 
     def look(app: App) -> Answer:
         record = seen(app, caller, record_id)
-        return views.answered(why_view(record, app.records.explain(record_id)))
+        return views.json_answer(why_view(record, app.records.explain(record_id)))
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -70,7 +70,7 @@ async def log_by_reference(
     request: Asked, stage: FromPath[str], record_id: FromPath[str]
 ) -> Response[schemas.StageLog]:
     """What `parse_log_ref` and its like lead to."""
-    return reply(await operations.stage_log(request, record_id, stage, machine=None))
+    return reply(await operations.get_stage_log(request, record_id, stage, machine=None))
 
 
 @get(
@@ -86,7 +86,7 @@ async def counts(request: Asked, q: QueryText = None) -> Response[schemas.Counts
 
     def look(app: App) -> Answer:
         found = app.records.count(within(app.records.query(q or ""), caller.machines))
-        return views.answered(schemas.Counts(items=status_counts(found)))
+        return views.json_answer(schemas.Counts(items=status_counts(found)))
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -108,7 +108,7 @@ async def errors(request: Asked) -> Response[schemas.Errors]:
             for group in app.records.errors()
             if caller.covers(group.machine)
         ]
-        return views.answered(schemas.Errors(items=items))
+        return views.json_answer(schemas.Errors(items=items))
 
     return reply(await service_of(request).broad.ask(look))
 

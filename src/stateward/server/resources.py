@@ -271,10 +271,10 @@ def _submitting(at: RecordRoutes) -> list[Any]:
                 ).answer()
             headers = {"Location": location, "ETag": views.etag(record.version)}
             status = 200 if is_duplicate else 201
-            return views.answered(at.opened_view(app, opened), status=status, headers=headers)
+            return views.json_answer(at.opened_view(app, opened), status=status, headers=headers)
 
         return reply(
-            await operations.submitted(
+            await operations.submit_document(
                 request, machine=at.machine or "", required=at.required, key=key, answer=answer
             )
         )
@@ -308,7 +308,7 @@ def _looking(at: RecordRoutes) -> list[Any]:
         """Those that match, newest first."""
         text = operations.query_text(q=q, status=status, source_type=source_type)
         return reply(
-            await operations.listed(
+            await operations.list_records(
                 request,
                 text,
                 view=at.view,
@@ -322,7 +322,7 @@ def _looking(at: RecordRoutes) -> list[Any]:
     async def show(request: Asked, wait: Wait = None, known: IfNoneMatch = None) -> Response[Any]:
         """Where it is. Fields appear when its status makes them due."""
         return reply(
-            await operations.shown(
+            await operations.get_record(
                 request,
                 _id(at, request),
                 view=at.view,
@@ -337,7 +337,7 @@ def _looking(at: RecordRoutes) -> list[Any]:
     ) -> Response[schemas.History]:
         """Every change of status, oldest first, with who, why and its hash."""
         return reply(
-            await operations.history(
+            await operations.get_history(
                 request, _id(at, request), machine=at.machine, cursor=cursor, limit=limit
             )
         )
@@ -352,7 +352,7 @@ def _looking(at: RecordRoutes) -> list[Any]:
     ) -> Response[schemas.ItemPage]:
         """Rows in their order. A page never mixes two attempts."""
         return reply(
-            await operations.items(
+            await operations.get_items(
                 request,
                 _id(at, request),
                 machine=at.machine,
@@ -369,7 +369,7 @@ def _looking(at: RecordRoutes) -> list[Any]:
     async def log(request: Asked, stage: FromPath[str]) -> Response[schemas.StageLog]:
         """Every attempt at a stage with its log; `upload` is how the document came in."""
         return reply(
-            await operations.stage_log(request, _id(at, request), stage, machine=at.machine)
+            await operations.get_stage_log(request, _id(at, request), stage, machine=at.machine)
         )
 
     paged = {"200": PAGED}
@@ -433,7 +433,7 @@ def _acting(at: RecordRoutes) -> list[Any]:
         if_match: str | None,
     ) -> Response[Any]:
         return reply(
-            await operations.acted(
+            await operations.act_on_record(
                 request,
                 verb,
                 _id(at, request),

@@ -64,7 +64,7 @@ async def pending(
             following = write_cursor(Cursor(of=of, at=last.due_at or 0, after=last.id))
         items = [_document(app, task_view(task, actor=caller.actor)) for task in found[:rows]]
         document = {"items": items, "next": following}
-        return views.answered(document, headers=link(request.url, following))
+        return views.json_answer(document, headers=link(request.url, following))
 
     return reply(await service.broad.ask(look))
 
@@ -80,7 +80,7 @@ async def show(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
         task = app.reviews.task(record_id, machines=caller.machines)
         headers = {"ETag": views.etag(task.record.version), "Cache-Control": "no-cache"}
         detail = review_view(app.reviews, app.store, task, actor=caller.actor)
-        return views.answered(_document(app, detail), headers=headers)
+        return views.json_answer(_document(app, detail), headers=headers)
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -159,12 +159,12 @@ async def decide(
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
 
     def answer(app: App, record: Record) -> Answer:
-        return views.answered(
+        return views.json_answer(
             views.record_view(app, record), headers={"ETag": views.etag(record.version)}
         )
 
     intent = Call(lambda app: app.reviews.decide(deciding))
-    return reply(await operations.done_once(request, once, intent, answer))
+    return reply(await operations.write_once(request, once, intent, answer))
 
 
 async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
@@ -172,9 +172,13 @@ async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) 
 
     def answer(app: App, task: Task) -> Answer:
         headers = {"ETag": views.etag(task.record.version)}
-        return views.answered(_document(app, task_view(task, actor=caller.actor)), headers=headers)
+        return views.json_answer(
+            _document(app, task_view(task, actor=caller.actor)), headers=headers
+        )
 
-    return await operations.done_once(request, once_of(caller, request, key, ()), Call(act), answer)
+    return await operations.write_once(
+        request, once_of(caller, request, key, ()), Call(act), answer
+    )
 
 
 # Views

@@ -15,7 +15,7 @@ from stateward.storage.idempotency import Answer, Batch
 JSON = "application/json"
 
 
-def answered(
+def json_answer(
     document: object, *, status: int = 200, headers: dict[str, str] | None = None
 ) -> Answer:
     """A document as an answer."""
@@ -31,7 +31,7 @@ def etag(version: int) -> str:
     return f'"{version}"'
 
 
-def stale(error: ConcurrentModification, version: int) -> Answer:
+def stale_answer(error: ConcurrentModification, version: int) -> Answer:
     """Another writer was first; the present version goes with the refusal."""
     headers = {"ETag": etag(version)}
     return Refusal("stale", str(error), headers=headers, version=version).answer()

@@ -38,7 +38,7 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.executors import Call
-from stateward.server.operations import done_once
+from stateward.server.operations import write_once
 from stateward.server.paging import (
     Cursor,
     link,
@@ -180,7 +180,7 @@ async def list_(request: Asked) -> Response[WebhookList]:
 
     def look(app: App) -> Answer:
         found = [each for each in app.notifications.webhooks() if _covers(caller, each)]
-        return views.answered(WebhookList(items=[_view(each) for each in found]))
+        return views.json_answer(WebhookList(items=[_view(each) for each in found]))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -207,9 +207,9 @@ async def create(
 
     def answer(_: App, made: Webhook) -> Answer:
         headers = {"Location": f"/webhooks/{made.id}"}
-        return views.answered(_view(made, secret=made.secret), status=201, headers=headers)
+        return views.json_answer(_view(made, secret=made.secret), status=201, headers=headers)
 
-    return reply(await done_once(request, once, Call(act), answer))
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 @get(
@@ -223,7 +223,7 @@ async def show(request: Asked, webhook_id: FromPath[str]) -> Response[WebhookDoc
     caller = caller_of(request)
 
     def look(app: App) -> Answer:
-        return views.answered(_view(seen(app, caller, webhook_id)))
+        return views.json_answer(_view(seen(app, caller, webhook_id)))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -319,9 +319,11 @@ async def _changed(
         return change(app)
 
     def answer(_: App, changed: Webhook) -> Answer:
-        return views.answered(_view(changed, secret=changed.secret if is_secret_shown else UNSET))
+        return views.json_answer(
+            _view(changed, secret=changed.secret if is_secret_shown else UNSET)
+        )
 
-    return reply(await done_once(request, once, Call(act), answer))
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 @post(
@@ -344,9 +346,9 @@ async def ping(
 
     def answer(_: App, sent: Delivery) -> Answer:
         headers = {"Location": f"/deliveries/{sent.webhook_id}/{sent.message_id}"}
-        return views.answered(_delivery_view(sent), status=202, headers=headers)
+        return views.json_answer(_delivery_view(sent), status=202, headers=headers)
 
-    return reply(await done_once(request, once, Call(act), answer))
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 @get("/", opt={"right": "observe"}, operation_id="listDeliveries", summary="What was delivered")
@@ -392,7 +394,7 @@ async def deliveries(
         last = found[rows - 1] if len(found) > rows else None
         following = None if last is None else write_cursor(_cursor(of, last))
         shown = [_delivery_view(each) for each in found[:rows] if each.webhook_id in covered]
-        return views.answered(
+        return views.json_answer(
             DeliveryPage(items=shown, next=following), headers=link(request.url, following)
         )
 
@@ -423,7 +425,7 @@ async def delivery(
     def look(app: App) -> Answer:
         seen(app, caller, webhook_id)
         found, attempts = app.notifications.delivery(_clean(webhook_id), _clean(message_id))
-        return views.answered(_delivery_view(found, attempts))
+        return views.json_answer(_delivery_view(found, attempts))
 
     return reply(await service_of(request).quick.ask(look))
 
@@ -457,9 +459,9 @@ async def replay(
         )
 
     def answer(_: App, count: int) -> Answer:
-        return views.answered(Replayed(replayed=count), status=202)
+        return views.json_answer(Replayed(replayed=count), status=202)
 
-    return reply(await done_once(request, once, Call(act), answer))
+    return reply(await write_once(request, once, Call(act), answer))
 
 
 def _moment(text: str | None) -> Micros | None:

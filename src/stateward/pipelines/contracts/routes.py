@@ -54,12 +54,13 @@ from stateward.server.plugin_api import (
     Submitted,
     UploadReceiver,
     Wait,
-    answered,
     caller_of,
     described_as,
     etag,
     expected_version,
     form_body,
+    get_record,
+    json_answer,
     once_of,
     own_machine,
     pieces,
@@ -67,7 +68,6 @@ from stateward.server.plugin_api import (
     retried_step,
     seen,
     service_of,
-    shown,
     text_of,
     trace_of,
 )
@@ -255,7 +255,7 @@ async def review(
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response[schemas.Workflow]:
-    """Approve, correct or reject; `timeout` says that nobody answered in the time that was given."""
+    """Approve, correct or reject; `timeout` says that no one answered in the time that was given."""
     service, caller = service_of(request), caller_of(request)
     deciding = DecisionRequest(
         record_id=workflow_id,
@@ -345,7 +345,7 @@ async def show(
 ) -> Response[schemas.Workflow]:
     """Where a contract is, what was found, and what may be called next."""
     return reply(
-        await shown(
+        await get_record(
             request,
             workflow_id,
             view=workflow_view,
@@ -439,7 +439,7 @@ async def _document(service: Service, record_id: str) -> Answer:
     def look(app: App) -> Answer:
         record = app.record(record_id)
         headers = {"ETag": etag(record.version), "Location": f"/workflows/{record.id}"}
-        return answered(workflow_view(app, record), headers=headers)
+        return json_answer(workflow_view(app, record), headers=headers)
 
     return await service.broad.ask(look)
 
@@ -447,8 +447,8 @@ async def _document(service: Service, record_id: str) -> Answer:
 async def _once(request: Asked, once: IdempotentRequest | None, run: Callable[[], Any]) -> Answer:
     """Run it; with an Idempotency-Key the answer is kept, unless it says that the call is to be repeated."""
     if once is None:
-        answered: Answer = await run()
-        return answered
+        fresh: Answer = await run()
+        return fresh
     service = service_of(request)
     service.writer.begin(once)
     try:
