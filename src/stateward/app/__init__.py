@@ -125,7 +125,7 @@ class App:
         self.outputs = Outputs(self.database)
         self.bus = Bus(self.database)
         self.keys = Keys(self.database)
-        self.requests = IdempotencyKeys(self.database)
+        self.idempotency = IdempotencyKeys(self.database)
         self.sessions = Sessions(self.database)
         self.audit = AuditLog(self.database)
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")

@@ -127,7 +127,7 @@ def look(app: App, caller: Caller, state: str, *, is_whole: bool) -> Operating:
         else [],
         batches=[
             each
-            for each in app.requests.batches(limit=BATCHES_SHOWN)
+            for each in app.idempotency.batches(limit=BATCHES_SHOWN)
             if not caller.machines or set(each.pipelines) & set(caller.machines)
         ]
         if caller.may("act")

@@ -115,7 +115,7 @@ async def list_(
     at = read_cursor(cursor, of=of)
 
     def look(app: App) -> Answer:
-        found = app.requests.batches(after="" if at is None else at.after, limit=rows + 1)
+        found = app.idempotency.batches(after="" if at is None else at.after, limit=rows + 1)
         following = None
         if len(found) > rows:
             following = write_cursor(Cursor(of=of, after=found[rows - 1].id))
@@ -169,7 +169,7 @@ async def abort(
         try:
             return bulk.abort(app, batch_id, version=version)
         except ConcurrentModification as error:
-            return views.stale_answer(error, app.requests.batch(batch_id).version)
+            return views.stale_answer(error, app.idempotency.batch(batch_id).version)
 
     def answer(_: App, batch: Batch | Answer) -> Answer:
         if isinstance(batch, Answer):
@@ -190,7 +190,7 @@ def _is_seen(caller: Caller, batch: Batch) -> bool:
 
 def seen(app: App, caller: Caller, batch_id: str) -> Batch:
     """A batch, if the caller may see it."""
-    batch = app.requests.batch(batch_id)
+    batch = app.idempotency.batch(batch_id)
     if not _is_seen(caller, batch):
         raise UnknownName("batch", clean_text(batch_id, chars_max=80))
     return batch

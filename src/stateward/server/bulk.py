@@ -149,24 +149,24 @@ def begin(
         created_at=now,
         updated_at=now,
     )
-    app.requests.add_batch(batch)
+    app.idempotency.add_batch(batch)
     return batch
 
 
 def step(app: App, batch_id: str) -> Batch:
     """Move a bulk action on by some records; any process may call it."""
     with app.database.transaction():
-        batch = app.requests.batch(batch_id, lock=True)
+        batch = app.idempotency.batch(batch_id, lock=True)
         if batch.status != "running":
             return batch
         records, after = _next(app, batch)
         if not records and not after:
             ended = replace(batch, status="done", version=batch.version + 1, updated_at=app.clock())
-            app.requests.save_batch(ended)
+            app.idempotency.save_batch(ended)
             return ended
         moved = _counted(batch, records, _acted(app, batch, records))
         moved = replace(moved, after=after, version=batch.version + 1, updated_at=app.clock())
-        app.requests.save_batch(moved)
+        app.idempotency.save_batch(moved)
         return moved
 
 
@@ -188,7 +188,7 @@ def _acted(app: App, batch: Batch, records: Sequence[Record]) -> Sequence[Record
 
 def abort(app: App, batch_id: str, *, version: int | None) -> Batch:
     """Stop a bulk action after the step that is under way; what it did, it did. Call this inside a unit."""
-    batch = app.requests.batch(batch_id, lock=True)
+    batch = app.idempotency.batch(batch_id, lock=True)
     if version is not None and version != batch.version:
         raise ConcurrentModification(batch_id, expected=version)
     if batch.status != "running":
@@ -199,7 +199,7 @@ def abort(app: App, batch_id: str, *, version: int | None) -> Batch:
             allowed=[],
         )
     aborted = replace(batch, status="aborted", version=batch.version + 1, updated_at=app.clock())
-    app.requests.save_batch(aborted)
+    app.idempotency.save_batch(aborted)
     return aborted
 
 

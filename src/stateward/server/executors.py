@@ -261,7 +261,7 @@ def _answers(app: App, group: Sequence[Write]) -> list[Any]:
         made: dict[int, Any] = {}
         for each, result in zip(left, results, strict=True):
             answer = made[id(each)] = _answer(app, each, result)
-            if each.once is not None and not app.requests.remember(
+            if each.once is not None and not app.idempotency.remember(
                 each.once, answer, now=app.clock()
             ):
                 # Another process was quicker with the same key. Nothing of this counts; the next try finds its answer.
@@ -275,7 +275,7 @@ def _name(write: Write) -> str:
 
 def _given(app: App, wanted: Sequence[IdempotentRequest]) -> dict[str, Answer]:
     """The answers to what was done before, by name; another request under the same key is refused."""
-    found = app.requests.answers(wanted)
+    found = app.idempotency.answers(wanted)
     given: dict[str, Answer] = {}
     for once in wanted:
         kept = found.get((once.caller, once.key))

@@ -77,7 +77,7 @@ class Service:
         self.hub = Hub(quick_app.database.wakeup(TOPIC_CHANGES))
         self.is_open = True
         self._spawn(self._care())
-        for batch_id in await self.broad.ask(lambda app: app.requests.running()):
+        for batch_id in await self.broad.ask(lambda app: app.idempotency.running()):
             self.run_batch(batch_id)
 
     async def stop(self) -> None:
@@ -160,7 +160,7 @@ class Service:
             self.catch_up()
             try:
                 await self._note_use()
-                await self.writer.ask(lambda app: app.requests.forget(before=app.clock() - kept))
+                await self.writer.ask(lambda app: app.idempotency.forget(before=app.clock() - kept))
             except StatewardError as error:
                 self.log.warning(f"the care of keys and answers waits: {error}")
 

@@ -452,7 +452,7 @@ async def _once(request: Asked, once: IdempotentRequest | None, run: Callable[[]
     service = service_of(request)
     service.writer.begin(once)
     try:
-        found = await service.quick.ask(lambda app: app.requests.answers([once]))
+        found = await service.quick.ask(lambda app: app.idempotency.answers([once]))
         if (once.caller, once.key) in found:
             fingerprint, before = found[once.caller, once.key]
             if fingerprint != once.fingerprint:
@@ -462,7 +462,9 @@ async def _once(request: Asked, once: IdempotentRequest | None, run: Callable[[]
                 )
             return msgspec.structs.replace(before, headers={**before.headers, REPLAYED: "true"})
         answer: Answer = await run()
-        await service.writer.ask(lambda app: app.requests.remember(once, answer, now=app.clock()))
+        await service.writer.ask(
+            lambda app: app.idempotency.remember(once, answer, now=app.clock())
+        )
         return answer
     finally:
         service.writer.end(once)
