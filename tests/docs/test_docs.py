@@ -19,8 +19,8 @@ from stateward.core import (
 )
 from stateward.core.machine import Machine
 from stateward.definition import declare, discovery
-from stateward.workers import pipeline
 from stateward.workers.pipeline import Pipeline
+from stateward.workers.pipeline_parts import StageOptions
 from tests.docs.pages import DOCS, ROOT, Session, anchors, blocks, fenced, links, pages
 
 SOURCES = ROOT / "src" / "stateward"
@@ -330,8 +330,11 @@ def longest_words(pieces: list[str]) -> str:
 
 def test_every_option_and_every_refusal_of_a_pipeline_is_explained() -> None:
     page = reference("pipelines")
-    options = [*pipeline.StageOptions.__annotations__, *signature(Pipeline).parameters]
-    files = [SOURCES / "workers" / f"{name}.py" for name in ("pipeline", "signature", "items")]
+    options = [*StageOptions.__annotations__, *signature(Pipeline).parameters]
+    files = [
+        SOURCES / "workers" / f"{name}.py"
+        for name in ("pipeline", "pipeline_parts", "signature", "items")
+    ]
     told = [sentence for file in files for sentence in raised(file)]
 
     assert [name for name in options if name != "name" and named(name) not in page] == []
