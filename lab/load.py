@@ -1,8 +1,8 @@
-"""`make load`: uploads over HTTP at a steady rate and all at once, on PostgreSQL, every role a process of its own.
+"""`make load`: uploads over HTTP at a steady rate and in a burst, on PostgreSQL, with one process for each role.
 
-It sends small statements, reads some of them meanwhile, waits until all have ended, and counts: what was lost, how long
-each took from its arrival to its end, how long answers took, how much memory the processes needed. What it found goes
-to a page of the documentation, as it was.
+It uploads small statements, reads some of them meanwhile, waits until all have ended, and measures: records lost, time
+from submission to end, response times, processor time and memory of the processes. The results become a page of the
+documentation, as they are.
 """
 
 import argparse
@@ -28,10 +28,10 @@ from lab.postgres import cluster
 from stateward.app import App
 from stateward.settings import Settings
 
-SENDERS = 12
-LOOK_EVERY_S = 0.02
-END_S = 600.0
-FLAT_MIB = 32
+SENDERS = 12  # connections: enough to keep the API busy, few enough to leave the cores to it
+READ_EVERY_S = 0.02
+END_S = 600.0  # what has not ended by then is reported as not ended
+FLAT_MIB = 32  # caches and pools may fill; more than that in a burst of 10,000 would be a leak
 BOUNDARY = b"stateward-load"
 HEADERS = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY.decode()}"}
 SETTINGS = """profile: enterprise
@@ -44,7 +44,7 @@ upload_record: {{logging: {{level: warning}}}}
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """What was measured. A `rate` of 0 is a burst: as many as the API accepts."""
+    """The measurements. A `rate` of 0 is a burst: as many as the API accepts."""
 
     rate: float
     count: int
@@ -62,7 +62,7 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 def run(*, rate: float, count: int, processes: int) -> Figures:
-    """Send so many, at that rate, and count what becomes of them."""
+    """Upload `count` statements at `rate` a second, and measure."""
     figures = Figures(
         rate=rate, count=count, post_ms=[], get_ms=[], end_ms=[], memory_mib={}, cpu_ms={}
     )
@@ -74,7 +74,7 @@ def run(*, rate: float, count: int, processes: int) -> Figures:
         config.write_text(SETTINGS.format(url=url, processes=processes))
         settings = Settings.load(config, environ={})
         with App(settings):
-            pass  # the tables are there before the roles come
+            pass  # migrates the database, so that the roles start on it
         roles = {
             role: stack.enter_context(_process(config, role))
             for role in ("api", "coordinator", "worker")
@@ -118,44 +118,38 @@ def _process(config: Path, role: str) -> Iterator[tuple[subprocess.Popen[str], s
 
 def _address(log: Path) -> str:
     deadline = time.monotonic() + 30
-    while (said := re.search(r"at (http://\S+)\s", log.read_text())) is None:
-        assert time.monotonic() < deadline, (
-            f"the service does not say where it is: {log.read_text()}"
-        )
+    while (found := re.search(r"at (http://\S+)\s", log.read_text())) is None:
+        assert time.monotonic() < deadline, f"the API did not print its address: {log.read_text()}"
         time.sleep(0.05)
-    return said[1]
+    return found[1]
 
 
 def _wait_until_ready(port: int) -> None:
     deadline = time.monotonic() + 30
-    while _ask(port, "GET", "/readyz")[0] != 200:
+    while _get_status(port, "/readyz") != 200:
         assert time.monotonic() < deadline, "the service is not ready"
         time.sleep(0.1)
 
 
-def _ask(port: int, method: str, path: str) -> tuple[int, bytes]:
+def _get_status(port: int, path: str) -> int:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
-        connection.request(method, path)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        connection.request("GET", path)
+        return connection.getresponse().status
     finally:
         connection.close()
 
 
-# Sending
-
-
 def _send(figures: Figures, port: int) -> None:
-    lock, ids, ending = threading.Lock(), list[str](), threading.Event()
-    following = iter(range(figures.count))
+    lock, ids, is_over = threading.Lock(), list[str](), threading.Event()
+    numbers = iter(range(figures.count))
     began = time.monotonic()
 
     def send() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         while True:
             with lock:
-                number = next(following, None)
+                number = next(numbers, None)
             if number is None:
                 return connection.close()
             if figures.rate:
@@ -173,9 +167,9 @@ def _send(figures: Figures, port: int) -> None:
                 else:
                     figures.refused += 1
 
-    def look() -> None:
+    def read() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        while not ending.wait(LOOK_EVERY_S):
+        while not is_over.wait(READ_EVERY_S):
             if ids:
                 at = time.perf_counter()
                 connection.request("GET", f"/uploads/{ids[-1]}")
@@ -184,14 +178,14 @@ def _send(figures: Figures, port: int) -> None:
         connection.close()
 
     senders = [threading.Thread(target=send) for _ in range(SENDERS)]
-    looker = threading.Thread(target=look)
-    for thread in (*senders, looker):
+    reader = threading.Thread(target=read)
+    for thread in (*senders, reader):
         thread.start()
     for thread in senders:
         thread.join()
     figures.sending_s = time.monotonic() - began
-    ending.set()
-    looker.join()
+    is_over.set()
+    reader.join()
 
 
 def _form(number: int) -> bytes:
@@ -204,9 +198,6 @@ def _form(number: int) -> bytes:
         b'--%b\r\nContent-Disposition: form-data; name="file"; filename="%d.csv"\r\n\r\n'
         b"date;amount;text\n%b\r\n--%b--\r\n"
     ) % (BOUNDARY, BOUNDARY, number, rows, BOUNDARY)
-
-
-# Counting
 
 
 def _wait_until_ended(app: App, figures: Figures) -> None:
@@ -232,13 +223,13 @@ def _count(app: App, figures: Figures) -> None:
 
 
 def _memory_mib(pid: int, what: str = "VmRSS") -> int:
-    """Memory of a process: what it has, or (`VmHWM`) the most that it ever had."""
+    """Resident memory of a process: present (`VmRSS`) or the maximum so far (`VmHWM`)."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line.split()[1] for line in lines if line.startswith(what))) // 1024
 
 
 def _cpu_s(pid: int) -> float:
-    """Processor time of a process and of all below it, those that have ended included."""
+    """Processor time of a process and its descendants, those that have ended included."""
     parents: dict[int, list[int]] = {}
     times: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -248,7 +239,7 @@ def _cpu_s(pid: int) -> float:
             continue  # it ended meanwhile
         own = int(stat.parent.name)
         parents.setdefault(int(fields[1]), []).append(own)
-        times[own] = sum(int(each) for each in fields[11:15])
+        times[own] = sum(int(each) for each in fields[11:15])  # utime, stime, cutime, cstime
     ticks, left = 0, [pid]
     while left:
         one = left.pop()
@@ -257,21 +248,18 @@ def _cpu_s(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-# Telling
-
-
 def page(steady: Figures, burst: Figures | None) -> str:
-    """The page of what was found."""
+    """The page with the results."""
     load = os.getloadavg()
     return (
-        "# Under load\n\n<!-- Made by `make load`; do not edit. -->\n\n"
+        "# Load test\n\n<!-- Made by `make load`; do not edit. -->\n\n"
         "`make load` sends small CSV statements (ten rows each) over HTTP to `stateward api`, with `stateward "
-        "coordinator` and `stateward worker` beside it, each a process of its own, on a PostgreSQL of its own with "
-        "full durability: first at a steady rate, then, on a fresh database, as many as the API accepts. Client, "
-        "database and service share one machine.\n\n"
+        "coordinator` and `stateward worker` as separate processes, on a separate PostgreSQL with full durability: "
+        "first at a steady rate, then, on a new database, as many as the API accepts. Client, database and service "
+        "share one machine.\n\n"
         f"This run: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; the load average "
-        f"of the machine was {load[0]:.1f} at its end, other work included.\n\n"
-        f"{_table(steady, burst)}\n\n{_verdict(steady, burst)}\n"
+        f"of the machine was {load[0]:.1f} at the end, other programs included.\n\n"
+        f"{_table(steady, burst)}\n\n{_targets(steady, burst)}\n"
     )
 
 
@@ -294,75 +282,78 @@ def _column(figures: Figures) -> dict[str, str]:
         f"{figures.rate:g} uploads/s for {figures.count / figures.rate:g} s" if figures.rate else ""
     )
     return {
-        "asked for": asked or f"{figures.count:,} uploads at once, over {SENDERS} connections",
-        "taken in": f"{figures.sent:,} in {figures.sending_s:.1f} s ({rate:.1f}/s)",
-        "refused by the API": str(figures.refused),
+        "requested": asked or f"{figures.count:,} uploads at once, over {SENDERS} connections",
+        "accepted": f"{figures.sent:,} in {figures.sending_s:.1f} s ({rate:.1f}/s)",
+        "refused": str(figures.refused),
         "ended `normalized`": f"{figures.ended:,}",
         "ended `error`": str(figures.failed),
         "lost": str(figures.lost),
-        "from arrival to `normalized`": _spread(figures.end_ms),
-        "`POST /uploads`": _spread(figures.post_ms),
-        "`GET /uploads/{id}` meanwhile": _spread(figures.get_ms),
-        "processor time an upload": cpu,
-        "memory (MiB resident, before → most)": memory,
+        "from submission to `normalized`": _percentiles(figures.end_ms),
+        "`POST /uploads`": _percentiles(figures.post_ms),
+        "`GET /uploads/{id}` meanwhile": _percentiles(figures.get_ms),
+        "processor time per upload": cpu,
+        "memory (MiB resident, before → maximum)": memory,
     }
 
 
-def _verdict(steady: Figures, burst: Figures | None) -> str:
-    """The aims, and whether this run met them."""
-    aims = {
+def _targets(steady: Figures, burst: Figures | None) -> str:
+    """The targets, and whether this run met them."""
+    targets = {
         "100 uploads/s for 60 s": steady.rate >= 100
         and steady.count >= 60 * steady.rate
         and steady.sent / steady.sending_s >= 99,
         "nothing lost, refused or failed": not any(
             (each.lost, each.refused, each.failed) != (0, 0, 0) for each in (steady, burst) if each
         ),
-        "p99 from arrival to `normalized` under 5 s": _at(steady.end_ms, 0.99) < 5000,
-        "p99 of `GET /uploads/{id}` under 25 ms": _at(steady.get_ms, 0.99) < 25,
+        "p99 from submission to `normalized` under 5 s": _quantile(steady.end_ms, 0.99) < 5000,
+        "p99 of `GET /uploads/{id}` under 25 ms": _quantile(steady.get_ms, 0.99) < 25,
     }
     if burst is not None:
-        aims["10,000 uploads in a burst all end"] = burst.ended >= 10_000
-        aims[f"memory stays flat: no process grows by more than {FLAT_MIB} MiB in the burst"] = all(
+        targets["10,000 uploads in a burst all end"] = burst.ended >= 10_000
+        targets[f"no process grows by more than {FLAT_MIB} MiB in the burst"] = all(
             most - before <= FLAT_MIB for before, most in burst.memory_mib.values()
         )
     lines = [
-        f"- {aim}: {'met' if is_met else '**not met** by this run'}" for aim, is_met in aims.items()
+        f"- {target}: {'met' if is_met else '**not met** in this run'}"
+        for target, is_met in targets.items()
     ]
     busy = sum(steady.cpu_ms.values()) * 100 / 1000
     return (
-        "The aims, on two cores with nothing else to do:\n\n"
+        "The targets, on two otherwise idle cores:\n\n"
         + "\n".join(lines)
-        + f"\n\nThe processor time of the three processes makes {busy:.1f} cores at 100 uploads/s, database aside."
+        + f"\n\nAt 100 uploads/s the three processes use {busy:.1f} cores, without the database."
     )
 
 
-def _at(values: Sequence[float], share: float) -> float:
+def _quantile(values: Sequence[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
-def _spread(values: Sequence[float]) -> str:
+def _percentiles(values: Sequence[float]) -> str:
     if not values:
-        return "nothing measured"
-    p50, p95, p99 = (_at(values, share) for share in (0.5, 0.95, 0.99))
-    return f"p50 {p50:,.0f} ms, p95 {p95:,.0f} ms, p99 {p99:,.0f} ms, most {max(values):,.0f} ms"
+        return "not measured"
+    p50, p95, p99 = (_quantile(values, share) for share in (0.5, 0.95, 0.99))
+    return f"p50 {p50:,.0f} ms, p95 {p95:,.0f} ms, p99 {p99:,.0f} ms, max {max(values):,.0f} ms"
 
 
 def main() -> None:
-    """The command."""
+    """Parse the options, run, print the page."""
     parser = argparse.ArgumentParser(description="Uploads at a steady rate, on PostgreSQL.")
     parser.add_argument("--rate", type=float, default=100.0)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--burst", type=int, default=10_000, help="0 for none")
+    parser.add_argument("--burst", type=int, default=10_000, help="uploads at once; 0: none")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--page", type=Path)
-    asked = parser.parse_args()
-    count = round(asked.rate * asked.seconds)
-    steady = run(rate=asked.rate, count=count, processes=asked.processes)
-    burst = run(rate=0.0, count=asked.burst, processes=asked.processes) if asked.burst else None
+    options = parser.parse_args()
+    count = round(options.rate * options.seconds)
+    steady = run(rate=options.rate, count=count, processes=options.processes)
+    burst = (
+        run(rate=0.0, count=options.burst, processes=options.processes) if options.burst else None
+    )
     text = page(steady, burst)
-    if asked.page is not None:
-        asked.page.write_text(text, "utf-8")
+    if options.page is not None:
+        options.page.write_text(text, "utf-8")
     sys.stdout.write(text)
     sys.exit(any(each.lost or each.refused for each in (steady, burst) if each is not None))
 

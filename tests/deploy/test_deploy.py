@@ -1,5 +1,5 @@
-"""What ships for operators is true: units and containers call commands that exist, dashboards and alerts ask for
-metrics that are told."""
+"""The files for operators match the code: units and containers run commands that exist, the dashboard and the alerts
+use metrics that exist."""
 
 import json
 import re
@@ -15,6 +15,7 @@ import click
 import pytest
 import yaml
 
+from stateward.app.machines import declared_machines
 from stateward.cli import cli
 from stateward.settings import Settings
 from stateward.telemetry.metrics import METRICS
@@ -42,7 +43,7 @@ def read(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds
 
 
 def is_a_command(words: list[str]) -> bool:
-    """Whether the command line takes this."""
+    """Whether the command line accepts these words."""
     context = cli.make_context("stateward", list(words), resilient_parsing=True)
     left = [*context._protected_args, *context.args]
     name, command, rest = cli.resolve_command(context, left)
@@ -55,7 +56,7 @@ def is_a_command(words: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
-def test_a_unit_starts_a_role_that_there_is(unit: Path) -> None:
+def test_a_unit_starts_a_role_that_exists(unit: Path) -> None:
     (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text("utf-8"), re.MULTILINE)
     program, *words = shlex.split(line.replace("%i", "8420"))
 
@@ -67,6 +68,22 @@ def test_there_is_a_unit_for_every_role() -> None:
     roles = {unit.stem.removeprefix("stateward").strip("-@") for unit in UNITS}
 
     assert roles == {"", "api", "coordinator", "worker", "notifier"}
+
+
+def test_a_stop_waits_longer_than_a_stage_of_statements_or_contracts_may_take() -> None:
+    machines = declared_machines(Settings.load(DEPLOY / "stateward.yaml", environ={}))
+    chosen = [each for each in machines if each.name in ("upload", "contract")]
+    longest_s = max(stage.timeout_s for each in chosen for stage in each.stages)
+    waits = [
+        int(found[1])
+        for unit in UNITS
+        if "KillMode=mixed" in (text := unit.read_text("utf-8"))
+        and (found := re.search(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE))
+    ]
+    waits.append(int(read(COMPOSE)["services"]["worker"]["stop_grace_period"].rstrip("s")))
+
+    assert len(waits) == 3
+    assert all(wait > longest_s for wait in waits)
 
 
 @pytest.mark.skipif(SYSTEMD is None, reason="systemd is not installed")
@@ -87,7 +104,7 @@ def test_systemd_understands_a_unit(unit: Path, tmp_path: Path) -> None:
     assert complaints == []
 
 
-def test_every_container_runs_a_role_that_there_is() -> None:
+def test_every_container_runs_a_role_that_exists() -> None:
     services = read(COMPOSE)["services"]
     ours = {name: each for name, each in services.items() if each.get("image") == "stateward"}
 
@@ -96,7 +113,7 @@ def test_every_container_runs_a_role_that_there_is() -> None:
     assert all(each["cap_drop"] == ["ALL"] for each in ours.values())
 
 
-def test_what_compose_mounts_and_names_is_there() -> None:
+def test_what_compose_mounts_and_names_exists() -> None:
     document = read(COMPOSE)
     volumes = document["volumes"].keys()
     for service in document["services"].values():
@@ -111,7 +128,7 @@ def test_what_compose_mounts_and_names_is_there() -> None:
     assert (ROOT / build["dockerfile"]).samefile(CONTAINERFILE)
 
 
-def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() -> None:
+def test_the_image_is_built_from_files_that_exist_and_does_not_run_as_root() -> None:
     text = CONTAINERFILE.read_text("utf-8")
     copied = [
         word
@@ -127,7 +144,7 @@ def test_the_image_is_made_of_files_that_are_there_and_runs_as_nobody_special() 
     assert re.search(r'^ENTRYPOINT \["stateward"\]$', text, re.MULTILINE)
 
 
-def test_the_settings_that_ship_are_right() -> None:
+def test_the_shipped_settings_are_valid() -> None:
     environ = {"STATEWARD_STORE_URL": "postgresql://stateward:x@db/stateward"}
 
     settings = Settings.load(DEPLOY / "stateward.yaml", environ=environ)
@@ -139,11 +156,11 @@ def test_the_settings_that_ship_are_right() -> None:
     assert exposed == [str(settings.api.port)]
 
 
-# Numbers
+# Metrics
 
 
 def series() -> dict[str, set[str]]:
-    """Every series that can be asked for, with its labels."""
+    """Every series that can be queried, with its labels."""
     found: dict[str, set[str]] = {}
     for metric in METRICS:
         name, labels = metric.name_for("upload"), set(metric.labels)
@@ -174,7 +191,7 @@ def panels() -> list[dict[str, Any]]:
 
 
 def expressions() -> Iterator[tuple[str, str]]:
-    """Every question to Prometheus in these files, with where it stands."""
+    """Every PromQL expression in these files, with the name of its rule or panel."""
     yield from recorded().items()
     yield from ((each["alert"], each["expr"]) for each in alerts())
     for panel in panels():
@@ -192,7 +209,7 @@ def names_in(expression: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("where", "expression"), list(expressions()))
-def test_a_question_is_about_metrics_and_labels_that_there_are(where: str, expression: str) -> None:
+def test_an_expression_uses_metrics_and_labels_that_exist(where: str, expression: str) -> None:
     known = series()
     asked = names_in(expression)
 
@@ -203,13 +220,13 @@ def test_a_question_is_about_metrics_and_labels_that_there_are(where: str, expre
         label for name in rules for label in names_in(recorded()[name]) if label not in known
     }
     allowed = {label for name in metrics for label in known[name]} | of_rules
-    assert metrics or rules or "up{" in expression, f"{where} asks for nothing that is told"
+    assert metrics or rules or "up{" in expression, f"{where} uses no metric of ours"
     assert labels <= allowed, f"{where} names {labels - allowed}"
 
 
-def test_what_was_promised_can_be_seen_and_rings() -> None:
+def test_every_service_level_has_a_panel_and_an_alert() -> None:
     shown = {panel["title"] for panel in panels()}
-    rings = {each["alert"] for each in alerts()}
+    firing = {each["alert"] for each in alerts()}
 
     assert {
         "p95 in each status", "Retry rate", "Timeout rate", "Queue depth by priority", "Stuck records",
@@ -218,7 +235,7 @@ def test_what_was_promised_can_be_seen_and_rings() -> None:
     assert {
         "StatewardSlowStatus", "StatewardRetryRate", "StatewardTimeoutRate", "StatewardQueueDepth",
         "StatewardStuckRecords", "StatewardSlaMissed", "StatewardWebhooksDead",
-    } <= rings  # fmt: skip
+    } <= firing  # fmt: skip
 
 
 def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
@@ -229,7 +246,7 @@ def test_every_alert_says_how_bad_it_is_and_what_to_do() -> None:
         assert len(alert["annotations"]["description"]) > 30
 
 
-def test_the_panels_of_the_dashboard_do_not_lie_on_each_other() -> None:
+def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
     taken: set[tuple[int, int]] = set()
     for panel in panels():
         place = panel["gridPos"]

@@ -93,14 +93,14 @@ def _exit_codes() -> str:
 
 def settings_page() -> str:
     """Every key of a settings file as a page."""
-    from stateward.settings import describe_settings
+    from stateward.settings import describe_settings, environment_variables
 
+    variables = ", ".join(f"`{each}`" for each in environment_variables())
     intro = (
-        "A settings file is YAML. What it leaves out, the profile says, and what the profile leaves "
-        "out stands here. The environment (`STATEWARD_PROFILE`, `STATEWARD_DATA`, "
-        "`STATEWARD_STORE_URL`, `STATEWARD_MODEL_KEY`, and `STATEWARD_CONFIG` for the file itself) "
-        "wins over the file, and options win over the environment. Unknown keys and impossible values "
-        "are refused with file and line."
+        "A settings file is YAML. What it leaves out is taken from the profile, and what the profile leaves out "
+        f"has the default listed here. Environment variables ({variables}, and "
+        "`STATEWARD_CONFIG` for the file itself) override the file, and command-line options override the "
+        "environment. Unknown keys and impossible values are refused with file and line."
     )
     rows = [
         f"| `{_cell(each.path)}` | {_cell(each.type)} | {_code(each.default)} | {_cell(each.description)} |"
@@ -116,11 +116,11 @@ def metrics_page() -> str:
     from stateward.telemetry.metrics import METRICS
 
     intro = (
-        "What `GET /metrics` tells; how to use it is in [Watch it with Prometheus](../how-to/monitor.md). `{machine}` "
-        "is the name of a machine: `upload_processing_duration_seconds`. Which machines are told of, and by which of "
-        "`source_type`, `status` and `retry_count`, is said in their settings. Durations have the buckets "
-        f"{', '.join(f'{each:g}' for each in BUCKETS_S)} s. Values of `source_type` and `error_code` that come after "
-        "the first 50 and 200 of a machine are `other`."
+        "What `GET /metrics` serves; how to use it is in [Monitor with Prometheus](../how-to/monitor.md). "
+        "`{machine}` is the name of a machine: `upload_processing_duration_seconds`. The settings of a machine say "
+        "whether it is included, and which of the labels `source_type`, `status` and `retry_count` it has. The "
+        f"buckets of histograms are {', '.join(f'{each:g}' for each in BUCKETS_S)} s. Beyond 50 values of "
+        "`source_type` and 200 of `error_code` for one machine, further ones are counted as `other`."
     )
     rows = [
         f"| `{each.name}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels)} | {_cell(each.help)} |"

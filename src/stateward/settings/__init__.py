@@ -11,7 +11,7 @@ documents.
 
 from stateward.definition.section import masked
 from stateward.settings.describe import SettingDescription
-from stateward.settings.load import DATABASE, Settings, describe_settings
+from stateward.settings.load import DATABASE, Settings, describe_settings, environment_variables
 from stateward.settings.machines import PRIORITIES, Endpoint, MachineSettings, RecordSettings
 from stateward.settings.notifications import NotificationSettings, TelemetrySettings
 from stateward.settings.processing import (
@@ -47,5 +47,6 @@ __all__ = [
     "WatchSettings",
     "WorkerSettings",
     "describe_settings",
+    "environment_variables",
     "masked",
 ]

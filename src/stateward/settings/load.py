@@ -219,6 +219,11 @@ def describe_settings() -> list[SettingDescription]:
     return list(describe(_declared_type(_plugins(None))))
 
 
+def environment_variables() -> list[str]:
+    """The variables that override a settings file, those of installed pipelines last."""
+    return [*VARIABLES, *dict(variables_in(_declared_type(_plugins(None))))]
+
+
 def _plugins(config: Path | None) -> tuple[Plugin, ...]:
     """The pipelines that are installed and those that a settings file names; they say which sections there are."""
     named: object = ()
