@@ -220,6 +220,13 @@ class LedgerDamaged(LedgerError):
         said = "; ".join(str(finding) for finding in self.findings)
         super().__init__(f"{said}. Nothing was changed; `ledger repair` shows what can be done")
 
+    @classmethod
+    def at(
+        cls, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None
+    ) -> "LedgerDamaged":
+        """One damage, in one place."""
+        return cls([Damage(file=file, sentence=sentence, byte=byte, seq=seq)])
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by arguments: an exception with keyword arguments is otherwise lost between processes."""
         return type(self), (self.findings,)

@@ -89,24 +89,33 @@ def check_record(
 def _check_chain(history: Sequence[Transition], machines: Machines) -> Iterator[Finding]:
     before: Transition | None = None
     for place, transition in enumerate(history):
-        where = f"{transition.record_id} version {transition.version}"
-        if transition.version != place:
-            yield _finding("version", where, f"version {place} was expected here")
-        if transition.prev_hash != (before.hash if before else GENESIS):
-            yield _finding("chain", where, "does not follow the entry before it")
-        if transition.hash != _computed(transition_hash, transition):
-            yield _finding("hash", where, "was changed after it was written")
-        if transition.authority != AUTHORITY:
-            yield _finding("authority", where, f"written by {transition.authority!r}")
-        if before is not None and transition.at < before.at:
-            yield _finding("time", where, "is earlier than the entry before it")
-        yield from _check_move(transition, before, machines)
+        yield from check_link(transition, before, version=place)
+        yield from _check_move(transition, machines)
         before = transition
 
 
-def _check_move(
-    transition: Transition, before: Transition | None, machines: Machines
+def check_link(
+    transition: Transition, before: Transition | None, *, version: int
 ) -> Iterator[Finding]:
+    """One transition against the one before it of the same record, as far as that needs no state machine."""
+    where = f"{transition.record_id} version {transition.version}"
+    if transition.version != version:
+        yield _finding("version", where, f"version {version} was expected here")
+    if transition.prev_hash != (before.hash if before else GENESIS):
+        yield _finding("chain", where, "does not follow the entry before it")
+    if transition.hash != _computed(transition_hash, transition):
+        yield _finding("hash", where, "was changed after it was written")
+    if transition.authority != AUTHORITY:
+        yield _finding("authority", where, f"written by {transition.authority!r}")
+    if before is not None and transition.at < before.at:
+        yield _finding("time", where, "is earlier than the entry before it")
+    if transition.source != (before.target if before else None):
+        yield _finding(
+            "replay", where, f"leaves {transition.source!r}, but the record was elsewhere"
+        )
+
+
+def _check_move(transition: Transition, machines: Machines) -> Iterator[Finding]:
     where = f"{transition.record_id} version {transition.version}"
     machine = machines.get((transition.machine, transition.machine_version))
     if machine is None:
@@ -114,8 +123,6 @@ def _check_move(
         yield _finding("machine", where, f"there is no machine {named}")
         return
     source, target = transition.source, transition.target
-    if source != (before.target if before else None):
-        yield _finding("replay", where, f"leaves {source!r}, but the record was elsewhere")
     if source is None:
         imported = {state.name for state in machine.states if state.is_imported}
         if target != machine.initial and target not in imported:
