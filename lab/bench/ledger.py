@@ -17,13 +17,7 @@ from typing import Any
 import msgspec
 
 from lab.bench import ledger_peers, ledger_rivals, ledger_work
-from lab.bench.ledger_work import (
-    ADAPTER,
-    WAY,
-    Spent,
-    commits,
-    doc_id,
-)
+from lab.bench.ledger_work import ADAPTER, WAY, Spent, commits, doc_id
 from lab.bench.report import write_between
 from stateward.core.model import to_iso
 from stateward.engine.system import wall_clock

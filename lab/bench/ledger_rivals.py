@@ -17,12 +17,7 @@ from typing import Any
 
 import msgspec
 
-from lab.bench.ledger_work import (
-    Move,
-    cpu,
-    cpu_s,
-    doc_id,
-)
+from lab.bench.ledger_work import Move, cpu, cpu_s, doc_id
 from stateward.cli.ledger.query import COLUMNS
 
 KEPT = '{"state":"parsed","updated_at":1759536000.25,"adapter":"pubmed","metadata":{"source":"pmc","pages":3}}'

@@ -18,16 +18,11 @@ import msgspec
 
 from stateward.ledger import Ledger, LedgerState
 from stateward.ledger import chain as chains
-from stateward.ledger.delta import FOLD_LINES, Delta
+from stateward.ledger.delta import INDEX_EVERY_LINES, Delta
 from stateward.ledger.disk import Disk
-from stateward.ledger.manifest import (
-    DeltaPart,
-    Manifest,
-    SnapshotPart,
-    write_manifest,
-)
+from stateward.ledger.manifest import DeltaInfo, Manifest, SnapshotInfo, write_manifest
 from stateward.ledger.migrate import migrate
-from stateward.ledger.record import Line, decode_line, encode_json
+from stateward.ledger.record import LedgerLine, decode_line, encode_json
 from stateward.ledger.snapshot import Header, Snapshot, SnapshotWriter
 from stateward.ledger.states import LITERATURE
 from stateward.ledger.summary import Summary
@@ -126,13 +121,13 @@ def a_ledger_with(folder: Path, documents: int) -> Path:
         )
     root = writer.finish()
     (folder / DELTA).touch()
-    part = SnapshotPart(
+    part = SnapshotInfo(
         file=SNAPSHOT, last_seq=documents, chain="0" * 32, root=root, bytes=writer.path.stat().st_size,
         documents=documents, created_at=header.created_at,
     )  # fmt: skip
     manifest = Manifest(
         machine=LITERATURE.name, machine_version=LITERATURE.version, created_at=header.created_at, salt="bench",
-        snapshots=(part,), deltas=(DeltaPart(file=DELTA, first_seq=documents + 1, chain="0" * 32),),
+        snapshots=(part,), deltas=(DeltaInfo(file=DELTA, first_seq=documents + 1, chain="0" * 32),),
     )  # fmt: skip
     write_manifest(Disk(), folder, manifest)
     return writer.path
@@ -181,7 +176,7 @@ def got_s(folder: Path, ids: Sequence[str]) -> tuple[float, float]:
     """Seconds of one get of an open ledger, and the private bytes that all of them left behind."""
     before = private_bytes()
     with Ledger.open(folder, read_only=True) as ledger:
-        line = ledger._view.line
+        line = ledger._view.latest_line
         for each in ids:
             line(each)
         grown = private_bytes() - before
@@ -207,7 +202,7 @@ def directory_opened_s(folder: Path, lines: int) -> float:
                 [(f"new:{number:08}", LedgerState.PENDING, ADAPTER) for number in numbers]
             )
         names = (f"tail:{number}" for number in count())
-        while len(ledger._view.active.pending) != FOLD_LINES - 1:
+        while len(ledger._view.active.pending) != INDEX_EVERY_LINES - 1:
             ledger.record_many([(next(names), LedgerState.PENDING, ADAPTER)])
     return cpu_s(lambda: Ledger.open(folder, read_only=True).close(), 20)
 
@@ -235,14 +230,14 @@ def compacted_s(source: Path, scratch: Path, documents: int) -> float:
                 [(each, LedgerState.FETCHING, ADAPTER) for each in changed[start : start + 1000]]
             )
         with cpu() as spent:
-            ledger.compact(pack=False)
+            ledger.compact(compress=False)
     shutil.rmtree(folder)
     return spent[0]
 
 
 def chain_overhead_s() -> float:
     """What sealing a line costs beside ending it."""
-    line = Line(
+    line = LedgerLine(
         doc_id=doc_id(1), old_state="pending", new_state="fetching", timestamp=1759536000.25, adapter=ADAPTER,
         seq=1, n=1,
     )  # fmt: skip
@@ -252,7 +247,7 @@ def chain_overhead_s() -> float:
     return (sealed - cpu_s(lambda: [body + b"}\n" for _ in times], 5)) / len(times)
 
 
-def a_log(folder: Path, lines: int) -> tuple[Path, DeltaPart]:
+def a_log(folder: Path, lines: int) -> tuple[Path, DeltaInfo]:
     """A ledger with a log of so many lines and no index: documents go all their way, some thousand at a time."""
     with Ledger.open(folder, delta_bytes_max=1 << 40) as ledger:
         cohort = min(COHORT, max(1, lines // len(WAY)))
@@ -267,7 +262,7 @@ def a_log(folder: Path, lines: int) -> tuple[Path, DeltaPart]:
     return path, part
 
 
-def replayed_s(path: Path, part: DeltaPart, lines: int) -> tuple[float, float]:
+def replayed_s(path: Path, part: DeltaInfo, lines: int) -> tuple[float, float]:
     """Seconds a line: every line checked and every state known; and the same while an index is made."""
     with cpu() as indexing:
         delta = Delta(path.parent, part, salt="bench")

@@ -87,7 +87,7 @@ CALLS: dict[str, str] = {
     "ledger prove": "ledger prove {ledger} 1",
     "ledger checkpoint": "ledger checkpoint {ledger}",
     "ledger new-key": "ledger new-key example.org/ledger --out {new}",
-    "ledger keep": "ledger keep {ledger} --once",
+    "ledger maintain": "ledger maintain {ledger} --once",
     "ledger compact": "ledger compact {ledger}",
     "ledger snapshot": "ledger snapshot {ledger}",
     "ledger snapshots": "ledger snapshots {ledger}",

@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
     with Ledger.open(path) as ledger:
         for number in (1, 2, 3):
             ledger.record(f"doc:{number}", LedgerState.PENDING, adapter="pubmed")
-        ledger.compact(pack=False)
+        ledger.compact(compress=False)
         ledger.record("doc:1", LedgerState.FETCHING, adapter="pubmed")
         ledger.record(
             "doc:1", LedgerState.FAILED, error_type="Timeout", error_message="\x1b[31mred"
@@ -207,11 +207,9 @@ def test_a_replay_finds_a_move_that_the_state_machine_does_not_have(
 ) -> None:
     sound = shell.json("ledger", "verify", str(folder), "--replay")
     with Ledger.open(folder) as ledger:
-        ledger._graph = None  # as a writer with another state machine would
-        ledger._writer.maker._graph = None  # type: ignore[union-attr]
-        with ledger.importing(reason="wrong on purpose"):
-            pass
-        ledger._writer.append([("doc:2", "completed")])  # type: ignore[union-attr]
+        writer = ledger._require_writer()
+        writer.builder._table = None  # as a writer with another state machine would
+        writer.append([("doc:2", "completed")])
 
     bytes_only = shell("ledger", "verify", str(folder))
     replayed = shell("ledger", "verify", str(folder), "--replay")
@@ -229,6 +227,7 @@ def test_old_names_of_commands_and_flags_work_and_name_the_new_ones(
     validated = shell("ledger", "validate", str(folder))
     as_json = shell("ledger", "validate", str(folder), "--json")
     executed = shell("ledger", "rollback", str(folder), "3", "--execute", "--reason", "a bad run")
+    kept = shell("ledger", "keep", str(folder), "--once", f"--hand-over={folder.parent}")
     help_text = shell("ledger", "--help").stdout
 
     assert (validated.exit_code, as_json.exit_code, executed.exit_code) == (0, 0, 0)
@@ -236,6 +235,9 @@ def test_old_names_of_commands_and_flags_work_and_name_the_new_ones(
     assert json.loads(as_json.stdout)["is_valid"] is True
     assert json.loads(as_json.stderr)["warning"]["code"] == "deprecated"
     assert "`--execute` is deprecated, write `--yes`" in executed.stderr
+    assert "write `stateward ledger maintain`" in kept.stderr
+    assert "`--hand-over` is deprecated, write `--export-to`" in kept.stderr
+    assert "has all checkpoints; 1 of them now" in kept.stderr
     assert "validate" not in help_text
 
 

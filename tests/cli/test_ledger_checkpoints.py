@@ -36,8 +36,8 @@ def test_a_signed_checkpoint_is_handed_over_and_verified_with_the_public_half(
 
     with receiving() as receiver:
         done = shell.json(
-            "ledger", "checkpoint", str(folder), "--sign-with", str(key), "--hand-over", str(shelf),
-            "--hand-over", receiver.url,
+            "ledger", "checkpoint", str(folder), "--sign-with", str(key), "--export-to", str(shelf),
+            "--export-to", receiver.url,
         )  # fmt: skip
     (kept,) = shelf.iterdir()
     args = ("ledger", "verify", str(folder), "--checkpoint", str(kept), "--signed-by")
@@ -58,12 +58,12 @@ def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
     shell: Shell, folder: Path
 ) -> None:
     with receiving(500) as receiver:
-        first = shell("ledger", "checkpoint", str(folder), "--hand-over", receiver.url)
+        first = shell("ledger", "checkpoint", str(folder), "--export-to", receiver.url)
         shell("ledger", "append", str(folder), "doc:3", "pending")
-        second = shell("ledger", "checkpoint", str(folder), "--hand-over", receiver.url)
+        second = shell("ledger", "checkpoint", str(folder), "--export-to", receiver.url)
 
     assert (first.exit_code, second.exit_code) == (Exit.FOUND_PROBLEMS, Exit.OK)
-    assert "has not got 1 checkpoint: it answered 500" in first.stderr
+    assert "lacks 1 checkpoint: it answered 500" in first.stderr
     assert "has all checkpoints; 2 of them now" in second.stderr
     assert [body.splitlines()[1] for body in receiver.bodies] == ["2", "2", "3"]
 
@@ -71,18 +71,18 @@ def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
-        (["checkpoint", "{}", "--hand-over", "ftp://x/y"], Exit.REFUSED, "name a folder, or an http"),
-        (["checkpoint", "{}", "--hand-over", "{}/x"], Exit.REFUSED, "is inside the ledger"),
+        (["checkpoint", "{}", "--export-to", "ftp://x/y"], Exit.REFUSED, "name a folder, or an http"),
+        (["checkpoint", "{}", "--export-to", "{}/x"], Exit.REFUSED, "is inside the ledger"),
         (["checkpoint", "{}", "--origin", "two words"], Exit.REFUSED, "an origin is one word"),
         (["checkpoint", "{}", "--sign-with", "{}/HEAD"], Exit.REFUSED, "no key to sign with"),
         (["checkpoint", "{}", "--sign-with", "{}/none"], Exit.REFUSED, "No such file"),
-        (["checkpoint", "{}", "--hand-over", "http://x", "--webhook-secret", "{}/HEAD"], Exit.REFUSED, "whsec_"),
+        (["checkpoint", "{}", "--export-to", "http://x", "--webhook-secret", "{}/HEAD"], Exit.REFUSED, "whsec_"),
         (["new-key", "x", "--out", "{}/HEAD"], Exit.REFUSED, "is there already"),
         (["new-key", "two words", "--out", "{}/new"], Exit.REFUSED, "one word"),
-        (["keep", "{}", "--at", "24:00"], Exit.REFUSED, "no time of day"),
-        (["keep", "{}", "--zone", "Mars/Base"], Exit.REFUSED, "no time zone"),
-        (["keep", "{}/nowhere", "--once"], Exit.REFUSED, "is not a ledger"),
-        (["keep", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
+        (["maintain", "{}", "--at", "24:00"], Exit.REFUSED, "no time of day"),
+        (["maintain", "{}", "--zone", "Mars/Base"], Exit.REFUSED, "no time zone"),
+        (["maintain", "{}/nowhere", "--once"], Exit.REFUSED, "is not a ledger"),
+        (["maintain", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
         (["verify", "{}", "--signed-by", "x"], Exit.USAGE, "--checkpoint"),
         (["verify", "{}", "--checkpoint", "{}/HEAD"], Exit.REFUSED, "this is no checkpoint"),
     ],
@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(
 
 def test_once_compacts_hands_over_and_ends(shell: Shell, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "shelf").mkdir()
-    args = ("ledger", "keep", str(folder), "--once", "--hand-over", str(tmp_path / "shelf"))
+    args = ("ledger", "maintain", str(folder), "--once", "--export-to", str(tmp_path / "shelf"))
 
     done = shell.json(*args)
     again = shell.json(*args)
@@ -115,7 +115,7 @@ def test_beside_a_writer_it_only_hands_over_and_says_so(
     (tmp_path / "shelf").mkdir()
     with Ledger.open(folder):
         done = shell(
-            "ledger", "keep", str(folder), "--once", "--hand-over", str(tmp_path / "shelf")
+            "ledger", "maintain", str(folder), "--once", "--export-to", str(tmp_path / "shelf")
         )
 
     assert done.exit_code == 0
@@ -126,7 +126,14 @@ def test_beside_a_writer_it_only_hands_over_and_says_so(
 def test_it_stays_makes_up_for_the_night_it_missed_and_ends_when_told(folder: Path) -> None:
     with receiving() as receiver:
         command = arguments(
-            "ledger", "keep", str(folder), "--zone", "UTC", "--hand-over", receiver.url, "--json"
+            "ledger",
+            "maintain",
+            str(folder),
+            "--zone",
+            "UTC",
+            "--export-to",
+            receiver.url,
+            "--json",
         )
         keeper = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert keeper.stdout is not None

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from stateward.ledger.disk import Disk
-from stateward.ledger.migrate import Report, migrate
+from stateward.ledger.migrate import migrate
+from stateward.ledger.migration_report import MigrationReport
 from tests.ledger.builders import Clock, QuickDisk
 
 OLD = [
@@ -30,7 +31,7 @@ def an_old_ledger(folder: Path, lines: list[str] = OLD) -> Path:
     return path
 
 
-def moved(path: Path, **how: Any) -> Report:  # noqa: ANN401 - migrate's own words
+def moved(path: Path, **how: Any) -> MigrationReport:  # noqa: ANN401 - migrate's own words
     return migrate(path, clock=how.pop("clock", Clock()), disk=how.pop("disk", QuickDisk()), **how)
 
 

@@ -104,7 +104,7 @@ def test_a_directory_that_is_not_a_ledger_is_left_as_it_is(shell: Shell, tmp_pat
         LedgerMismatch, match=r"is not a ledger and not empty \(it has 'letter.txt'\)"
     ):
         Ledger.open(path)
-    asked = [shell("ledger", name, path) for name in ("stats", "documents", "validate", "compact")]
+    asked = [shell("ledger", name, path) for name in ("stats", "documents", "snapshots", "compact")]
     verified = shell("ledger", "verify", path)
     repaired = shell("ledger", "repair", path)
 

@@ -15,14 +15,13 @@ import pytest
 
 from stateward.core.errors import InvalidRequest
 from stateward.ledger import (
+    CheckpointOutbox,
     LedgerState,
-    Outbox,
-    check_signature,
-    new_key,
+    checkpoint_export,
+    generate_key,
     parse_checkpoint,
-    posting,
-    read_signer,
-    read_verifier,
+    parse_signer,
+    parse_verifier,
     verify,
 )
 from tests.ledger.builders import Clock, QuickDisk, a_ledger
@@ -43,8 +42,8 @@ def checkpoints(folder: Path, count: int) -> list[str]:
 
 def an_outbox(
     folder: Path, *places: str, clock: Clock | None = None, secret: str | None = None
-) -> Outbox:
-    return Outbox(folder, places, clock=clock or Clock(), disk=QuickDisk(), secret=secret)
+) -> CheckpointOutbox:
+    return CheckpointOutbox(folder, places, clock=clock or Clock(), disk=QuickDisk(), secret=secret)
 
 
 def test_every_place_gets_every_checkpoint_in_order(tmp_path: Path) -> None:
@@ -93,7 +92,7 @@ def test_what_is_not_taken_waits_and_is_tried_again_later_each_time(
         (too_soon,) = outbox.deliver()
         clock.tick(61)
         (second,) = an_outbox(tmp_path / "l", receiver.url, clock=clock).deliver()
-        waits_s = (outbox.wakes_at or 0) - clock()
+        waits_s = (outbox.next_attempt_at or 0) - clock()
         clock.tick(121)
         (third,) = outbox.deliver()
 
@@ -121,7 +120,7 @@ def test_nobody_there_is_a_failure_too_and_force_does_not_wait(tmp_path: Path) -
 
 def test_a_receiver_that_drips_is_cut_off(tmp_path: Path) -> None:
     (made,) = checkpoints(tmp_path / "l", 1)
-    with receiving(drip_s=0.05) as receiver, patch.object(posting, "POST_S_MAX", 0.4):
+    with receiving(drip_s=0.05) as receiver, patch.object(checkpoint_export, "POST_S_MAX", 0.4):
         outbox = an_outbox(tmp_path / "l", receiver.url)
         outbox.add(made)
         started = time.monotonic()
@@ -274,18 +273,18 @@ while True:
 
 
 def test_a_key_signs_and_its_public_half_verifies(tmp_path: Path) -> None:
-    private, public = new_key("example.org/ledger")
-    signer, verifier = read_signer(private), read_verifier(public)
+    private, public = generate_key("example.org/ledger")
+    signer, verifier = parse_signer(private), parse_verifier(public)
     with a_ledger(tmp_path / "l") as ledger:
         ledger.record("doc:1", LedgerState.PENDING)
-        text = ledger.checkpoint(origin=signer.name, sign_as=signer.name, private_key=signer.seed)
+        text = ledger.checkpoint(signer=signer)
 
-    other = read_verifier(new_key("example.org/ledger")[1])
-    assert check_signature(text, verifier)
-    assert not check_signature(text, other)
-    assert not check_signature(text.replace("\n1\n", "\n2\n"), verifier)
-    assert not check_signature(text.rpartition(" ")[0] + " !!!\n", verifier)
-    assert not check_signature(text.partition("\n\n")[0] + "\n", verifier)
+    other = parse_verifier(generate_key("example.org/ledger")[1])
+    assert verifier.has_signed(text)
+    assert not other.has_signed(text)
+    assert not verifier.has_signed(text.replace("\n1\n", "\n2\n"))
+    assert not verifier.has_signed(text.rpartition(" ")[0] + " !!!\n")
+    assert not verifier.has_signed(text.partition("\n\n")[0] + "\n")
     assert verify(tmp_path / "l", checkpoint=text).is_sound
     assert private not in repr(signer)
 
@@ -308,22 +307,22 @@ def test_a_key_signs_and_its_public_half_verifies(tmp_path: Path) -> None:
 )
 def test_what_is_no_key_is_refused_without_repeating_it(text: str, words: str) -> None:
     with pytest.raises(InvalidRequest, match=words) as refused:
-        read_signer(text)
+        parse_signer(text)
 
     assert len(text) < 20 or text[12:] not in str(refused.value)
 
 
 def test_the_wrong_half_of_a_key_is_not_taken_for_the_other() -> None:
-    private, public = new_key("example.org/ledger")
+    private, public = generate_key("example.org/ledger")
 
     with pytest.raises(InvalidRequest, match="private half"):
-        read_verifier(private)
+        parse_verifier(private)
     with pytest.raises(InvalidRequest, match="begins with"):
-        read_signer(public)
+        parse_signer(public)
     with pytest.raises(InvalidRequest, match="does not fit"):
-        read_verifier(public.replace("example.org", "example.com"))
+        parse_verifier(public.replace("example.org", "example.com"))
     with pytest.raises(InvalidRequest, match="one word"):
-        new_key("two words")
+        generate_key("two words")
 
 
 @pytest.mark.parametrize(

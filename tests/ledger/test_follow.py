@@ -6,9 +6,9 @@ from unittest.mock import patch
 
 import pytest
 
-from stateward.ledger import Ledger, LedgerState, Verdict, verify
+from stateward.ledger import Ledger, LedgerState, LedgerVerification, verify
 from stateward.ledger.delta import Delta
-from stateward.ledger.record import Line
+from stateward.ledger.record import LedgerLine
 from tests.ledger.builders import Clock, a_ledger, states_of
 
 PENDING = LedgerState.PENDING
@@ -85,7 +85,7 @@ def test_what_a_busy_writer_adds_while_a_reader_looks_is_no_damage(
         writers = ledger._view.active
         ledger.record("doc", LedgerState.FETCHING)
 
-        def lively(delta: Delta) -> list[Line]:
+        def lively(delta: Delta) -> list[LedgerLine]:
             found = plain(delta)
             if delta is not writers and next(names) < 3:
                 for number in range(
@@ -106,7 +106,7 @@ def test_what_a_busy_writer_adds_while_a_reader_looks_is_no_damage(
 
 
 def test_a_ledger_is_verified_while_it_is_written_to_and_compacted(tmp_path: Path) -> None:
-    verdicts = [Verdict(lines=0, snapshots=0, head="", root="", findings=())]
+    verdicts = [LedgerVerification(lines=0, snapshots=0, head="", root="", findings=())]
     with a_ledger(tmp_path / "l") as ledger:
 
         def write() -> None:

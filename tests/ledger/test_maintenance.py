@@ -14,7 +14,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stateward.core.errors import InvalidRequest
-from stateward.ledger import Keeper, Keeping, Ledger, LedgerState, last_time, next_time, verify
+from stateward.ledger import (
+    Ledger,
+    LedgerState,
+    MaintenanceOptions,
+    MaintenanceThread,
+    last_occurrence,
+    next_occurrence,
+    verify,
+)
 from stateward.ledger.schedule import time_of_day, zone_named
 from tests.ledger.builders import DAY_S, Clock, QuickDisk
 from tests.ledger.receiver import receiving
@@ -35,8 +43,8 @@ def local_zone() -> Iterator[None]:
     time.tzset()
 
 
-def open_ledger(folder: Path, clock: Clock, keeping: Keeping | None = None) -> Ledger:
-    return Ledger.open(folder, clock=clock, disk=QuickDisk(), keeping=keeping)
+def open_ledger(folder: Path, clock: Clock, keeping: MaintenanceOptions | None = None) -> Ledger:
+    return Ledger.open(folder, clock=clock, disk=QuickDisk(), maintenance=keeping)
 
 
 def until(is_so: Callable[[], object], *, seconds: float = 10.0) -> None:
@@ -67,13 +75,14 @@ def test_the_next_time_is_that_of_the_clocks_whichever_way_the_zone_is_known(
     zone, at = zoneinfo.ZoneInfo(name), time_of(minute // 60, minute % 60)
     now = datetime.fromtimestamp(second, UTC)
 
-    due = next_time(now, zone=zone, at=at)
+    due = next_occurrence(now, zone=zone, at=at)
 
-    assert due.timestamp() == next_time(now, zone=None, at=at).timestamp()
+    assert due.timestamp() == next_occurrence(now, zone=None, at=at).timestamp()
     assert timedelta(0) < due.astimezone(UTC) - now <= timedelta(hours=25)
-    assert last_time(now, zone=zone, at=at).timestamp() <= second
+    assert last_occurrence(now, zone=zone, at=at).timestamp() <= second
     assert (
-        next_time(last_time(now, zone=zone, at=at), zone=zone, at=at).timestamp() == due.timestamp()
+        next_occurrence(last_occurrence(now, zone=zone, at=at), zone=zone, at=at).timestamp()
+        == due.timestamp()
     )
     shown = due.astimezone(zone)
     is_skipped = (shown.hour, shown.minute) != (at.hour, at.minute)
@@ -85,7 +94,7 @@ def test_a_year_of_nights_has_as_many_as_it_has_days() -> None:
     now = datetime(2025, 1, 1, 12, tzinfo=zone)
     nights = []
     for _ in range(365):
-        now = next_time(now, zone=zone, at=time_of(2, 30))
+        now = next_occurrence(now, zone=zone, at=time_of(2, 30))
         nights.append(now)
 
     assert len({night.date() for night in nights}) == 365
@@ -96,11 +105,13 @@ def test_within_the_hour_that_comes_twice_the_next_time_is_never_in_the_past() -
     zone = zoneinfo.ZoneInfo("Europe/Berlin")
     now = datetime(2025, 10, 26, 2, 10, fold=1, tzinfo=zone)
 
-    due = next_time(now, zone=zone, at=time_of(2, 30))
+    due = next_occurrence(now, zone=zone, at=time_of(2, 30))
 
     assert due.timestamp() > now.timestamp()
     assert due.date().isoformat() == "2025-10-27"
-    assert last_time(now, zone=zone, at=time_of(2, 30)).timestamp() == now.timestamp() - 40 * 60
+    assert (
+        last_occurrence(now, zone=zone, at=time_of(2, 30)).timestamp() == now.timestamp() - 40 * 60
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,14 +137,16 @@ def test_what_is_no_zone_is_refused(name: str) -> None:
 def test_each_night_a_snapshot_is_made_and_a_checkpoint_leaves(tmp_path: Path) -> None:
     clock = Clock()
     with receiving() as receiver, open_ledger(tmp_path / "l", clock) as ledger:
-        keeping = Keeping(zone=UTC, hand_over=(receiver.url,), origin="example.org/l")
-        keeper = Keeper(ledger, keeping, clock=clock, disk=QuickDisk())
+        keeping = MaintenanceOptions(
+            zone=UTC, checkpoint_destinations=(receiver.url,), origin="example.org/l"
+        )
+        keeper = MaintenanceThread(ledger, keeping, clock=clock, disk=QuickDisk())
         for night in range(3):
             ledger.record(f"doc:{night}", PENDING)
-            keeper.look()
+            keeper.run_due()
             assert len(receiver.posts) == night
             clock.tick(DAY_S)
-            keeper.look()
+            keeper.run_due()
         snapshots = ledger.snapshots()
 
     assert [each.last_seq for each in snapshots] == [3, 2, 1]
@@ -147,14 +160,14 @@ def test_each_night_a_snapshot_is_made_and_a_checkpoint_leaves(tmp_path: Path) -
 def test_the_night_can_be_at_another_time_of_another_place(tmp_path: Path) -> None:
     clock = Clock()  # midnight in UTC is two o'clock in Berlin
     with open_ledger(tmp_path / "l", clock) as ledger:
-        keeping = Keeping(zone=zoneinfo.ZoneInfo("Europe/Berlin"), at=time_of(3, 30))
-        keeper = Keeper(ledger, keeping, clock=clock)
+        keeping = MaintenanceOptions(zone=zoneinfo.ZoneInfo("Europe/Berlin"), at=time_of(3, 30))
+        keeper = MaintenanceThread(ledger, keeping, clock=clock)
         ledger.record("doc:1", PENDING)
         clock.tick(89 * 60)
-        keeper.look()
+        keeper.run_due()
         before = ledger.snapshots()
         clock.tick(60)
-        keeper.look()
+        keeper.run_due()
         after = ledger.snapshots()
 
     assert (len(before), len(after)) == (0, 1)
@@ -166,12 +179,12 @@ def test_a_night_that_nobody_saw_is_made_up_for(tmp_path: Path) -> None:
         ledger.record("doc:1", PENDING)
     clock.tick(DAY_S * 1.5)
 
-    with open_ledger(tmp_path / "l", clock, Keeping(zone=UTC)) as ledger:
+    with open_ledger(tmp_path / "l", clock, MaintenanceOptions(zone=UTC)) as ledger:
         until(ledger.snapshots)
     with open_ledger(tmp_path / "l", clock) as ledger:
         ledger.record("doc:2", PENDING)
-        keeper = Keeper(ledger, Keeping(zone=UTC), clock=clock)
-        keeper.look()
+        keeper = MaintenanceThread(ledger, MaintenanceOptions(zone=UTC), clock=clock)
+        keeper.run_due()
 
         assert len(ledger.snapshots()) == 1
 
@@ -179,9 +192,11 @@ def test_a_night_that_nobody_saw_is_made_up_for(tmp_path: Path) -> None:
 def test_a_ledger_that_is_open_for_days_is_kept_beside_its_writer(tmp_path: Path) -> None:
     clock = Clock()
     with receiving(500) as receiver:
-        keeping = Keeping(zone=UTC, hand_over=(receiver.url,), warn=lambda _: None)
+        keeping = MaintenanceOptions(
+            zone=UTC, checkpoint_destinations=(receiver.url,), warn=lambda _: None
+        )
         with (
-            patch("stateward.ledger.maintenance.LOOK_S_MAX", 0.02),
+            patch("stateward.ledger.maintenance.WAIT_S_MAX", 0.02),
             open_ledger(tmp_path / "l", clock, keeping) as ledger,
         ):
             for night in range(3):
@@ -201,17 +216,17 @@ def test_what_fails_at_night_is_said_and_tried_again(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "l", clock) as ledger:
         ledger.record("doc:1", PENDING)
         places = (str(tmp_path / "share"),)
-        keeping = Keeping(zone=UTC, hand_over=places, warn=said.append)
-        keeper = Keeper(ledger, keeping, clock=clock, disk=QuickDisk())
+        keeping = MaintenanceOptions(zone=UTC, checkpoint_destinations=places, warn=said.append)
+        keeper = MaintenanceThread(ledger, keeping, clock=clock, disk=QuickDisk())
         clock.tick(DAY_S)
         with patch(
-            "stateward.ledger.upkeep.SnapshotWriter", side_effect=OSError(28, "No space left")
+            "stateward.ledger.compaction.SnapshotWriter", side_effect=OSError(28, "No space left")
         ):
-            keeper.look()
+            keeper.run_due()
         failed = list(said)
         (tmp_path / "share").mkdir()
         clock.tick(61)
-        keeper.look()
+        keeper.run_due()
 
         assert len(ledger.snapshots()) == 1
     assert ["No space left" in each for each in failed] == [True, False]
@@ -226,16 +241,18 @@ def test_a_clock_that_is_set_back_by_a_year_does_not_put_the_night_off_by_a_year
     clock, said = Clock(), list[str]()
     with open_ledger(tmp_path / "l", clock) as ledger:
         ledger.record("doc:1", PENDING)
-        keeping = Keeping(zone=UTC, hand_over=(str(tmp_path / "share"),), warn=said.append)
-        keeper = Keeper(ledger, keeping, clock=clock, disk=QuickDisk())
+        keeping = MaintenanceOptions(
+            zone=UTC, checkpoint_destinations=(str(tmp_path / "share"),), warn=said.append
+        )
+        keeper = MaintenanceThread(ledger, keeping, clock=clock, disk=QuickDisk())
         clock.tick(DAY_S)
-        keeper.look()
+        keeper.run_due()
         clock.tick(-365 * DAY_S)
         (tmp_path / "share").mkdir()
         ledger.record("doc:2", PENDING)
-        keeper.look()
+        keeper.run_due()
         clock.tick(DAY_S)
-        keeper.look()
+        keeper.run_due()
 
         assert len(ledger.snapshots()) == 2
     assert len(said) == 1
@@ -246,9 +263,11 @@ def test_only_the_writer_can_keep_a_ledger(tmp_path: Path) -> None:
     open_ledger(tmp_path / "l", Clock()).close()
 
     with pytest.raises(InvalidRequest, match="read_only"):
-        Ledger.open(tmp_path / "l", read_only=True, keeping=Keeping())
+        Ledger.open(tmp_path / "l", read_only=True, maintenance=MaintenanceOptions())
     with pytest.raises(InvalidRequest, match="no address"):
-        open_ledger(tmp_path / "l", Clock(), Keeping(hand_over=("http://",)))
+        open_ledger(
+            tmp_path / "l", Clock(), MaintenanceOptions(checkpoint_destinations=("http://",))
+        )
     open_ledger(tmp_path / "l", Clock()).close()  # the lock was let go of
 
 

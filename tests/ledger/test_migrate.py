@@ -10,13 +10,12 @@ from stateward.core.errors import DeclarationError, InvalidRequest
 from stateward.ledger import Ledger, LedgerState, verify
 from stateward.ledger.legacy import read_mapping
 from stateward.ledger.migrate import (
-    Progress,
+    MigrationProgress,
     backups,
     prune_backups,
-    report_text,
     undo,
-    write_report,
 )
+from stateward.ledger.migration_report import report_text, write_report
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, states_of
 from tests.ledger.old_ledgers import DyingDisk, Killed, an_old_ledger, moved
 
@@ -49,7 +48,7 @@ def test_nothing_that_an_old_line_said_is_lost(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "new", read_only=True) as ledger:
         one, two, three = (ledger.history(f"doc:{number}") for number in (1, 2, 3))
         states = states_of(ledger)
-        findings = list(ledger.validate())
+        findings = list(ledger.replay())
     assert states == {"doc:1": "completed", "doc:2": "completed", "doc:3": "legacy"}
     assert findings == []
     assert verify(tmp_path / "new").is_sound
@@ -245,7 +244,7 @@ def test_a_report_is_written_as_text_and_as_json(tmp_path: Path) -> None:
 
 
 def test_progress_tells_bytes_rate_and_what_is_left(tmp_path: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[MigrationProgress] = []
     path = an_old_ledger(tmp_path)
 
     moved(path, output=tmp_path / "new", progress=seen.append)

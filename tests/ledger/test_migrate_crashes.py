@@ -10,7 +10,7 @@ import pytest
 
 from stateward.core.errors import InvalidRequest
 from stateward.ledger import Ledger, LedgerError, LedgerState, verify
-from stateward.ledger.migrate import Progress
+from stateward.ledger.migrate import MigrationProgress
 from tests.ledger.builders import QuickDisk
 from tests.ledger.old_ledgers import DyingDisk, Killed, an_old_ledger, moved
 
@@ -84,7 +84,7 @@ def test_a_real_kill_in_the_middle_is_survived(tmp_path: Path) -> None:
 def test_a_file_that_is_still_written_to_is_refused(tmp_path: Path) -> None:
     path = an_old_ledger(tmp_path)
 
-    def write_more(now: Progress) -> None:
+    def write_more(now: MigrationProgress) -> None:
         path.write_bytes(path.read_bytes() + b"more\n")
 
     with pytest.raises(LedgerError, match="changed while"):

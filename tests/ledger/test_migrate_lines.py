@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from stateward.ledger import Ledger
 from stateward.ledger.legacy import seconds
-from stateward.ledger.migrate import migrate, report_text, undo
+from stateward.ledger.migrate import migrate, undo
+from stateward.ledger.migration_report import report_text
 from tests.ledger.builders import QuickDisk, states_of
 from tests.ledger.old_ledgers import an_old_ledger, moved
 
@@ -93,7 +94,7 @@ def test_any_old_ledger_is_counted_migrated_once_and_restorable(lines: list[str]
         with Ledger.open(folder / "new", read_only=True) as ledger:
             assert Counter(states_of(ledger).values()) == Counter(done.after)
             assert sum(1 for each in ledger.records() if not each.is_control) == done.records
-            assert list(ledger.validate()) == []
+            assert list(ledger.replay()) == []
         path.unlink()
         undo(path, output=folder / "new", disk=QuickDisk())
         assert path.read_bytes() == text

@@ -10,7 +10,7 @@ import pytest
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.engine.mirror import SOURCE, Mirror, compare, mirror_state
-from stateward.ledger import Ledger, check_signature, new_key, read_verifier, verify
+from stateward.ledger import Ledger, generate_key, parse_verifier, verify
 from stateward.settings import Settings
 from tests.ledger.builders import Clock, QuickDisk
 from tests.ledger.receiver import receiving
@@ -244,7 +244,7 @@ def test_a_coordinator_mirrors_and_a_damaged_mirror_does_not_stop_it(tmp_path: P
 
 
 def test_a_coordinator_hands_signed_checkpoints_of_its_mirror_over(tmp_path: Path) -> None:
-    private, public = new_key("example.org/mirror")
+    private, public = generate_key("example.org/mirror")
     (tmp_path / "key").write_text(private)
     (tmp_path / "shelf").mkdir()
     with Ledger.open(tmp_path / "mirrored", machine=None, clock=Clock()):
@@ -266,7 +266,7 @@ def test_a_coordinator_hands_signed_checkpoints_of_its_mirror_over(tmp_path: Pat
                     time.sleep(0.01)
 
     (post,) = receiver.posts
-    assert check_signature(post.body, read_verifier(public))
+    assert parse_verifier(public).has_signed(post.body)
     assert [path.read_text() for path in (tmp_path / "shelf").iterdir()] == [post.body]
     assert verify(tmp_path / "mirrored", checkpoint=post.body).is_sound
     assert settings.ledger.checkpoint_destinations[0] == str(tmp_path / "shelf")

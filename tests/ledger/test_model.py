@@ -26,7 +26,7 @@ class LedgerModel(RuleBasedStateMachine):
         self.states: dict[str, str] = {}
         self.after: list[dict[str, str]] = [{}]
         self.history: dict[str, list[str]] = {}
-        self._patched = patch("stateward.ledger.writer.FOLD_LINES", 4)
+        self._patched = patch("stateward.ledger.writer.INDEX_EVERY_LINES", 4)
         self._patched.start()
         self.ledger = self._open()
         self.reader = Ledger.open(self.folder, read_only=True, clock=self.clock)
@@ -58,7 +58,7 @@ class LedgerModel(RuleBasedStateMachine):
 
     @rule(pack=st.booleans())
     def compact(self, pack: bool) -> None:
-        self.ledger.compact(pack=pack)
+        self.ledger.compact(compress=pack)
         self.clock.tick(DAY_S / 3)
 
     @rule(place=st.integers(0, 2))
@@ -115,7 +115,7 @@ class LedgerModel(RuleBasedStateMachine):
         if not hasattr(self, "ledger"):
             return
         assert self.ledger.verify().is_sound
-        assert list(self.ledger.validate()) == []
+        assert list(self.ledger.replay()) == []
         self.ledger.close()
         self.reader.close()
         self._patched.stop()

@@ -14,21 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, MissingExtra
 from stateward.ledger import (
-    Housekeeping,
+    CheckpointSigner,
+    CheckpointVerifier,
     Ledger,
     LedgerError,
     LedgerState,
+    MaintenanceSchedule,
     is_retryable,
-    is_signed_by,
     is_terminal,
-    next_midnight,
+    next_occurrence,
     valid_next_states,
     verify_proof,
 )
-from stateward.ledger.merkle import Span, leaf_hash, signed
-from stateward.ledger.record import Line
+from stateward.ledger.merkle import MerkleSpan, leaf_hash
+from stateward.ledger.record import LedgerLine
 from stateward.ledger.schedule import backoff_s
 from stateward.ledger.snapshot import BLOCK, FLUSH_BLOCKS, KEY_END, Header, Snapshot, SnapshotWriter
 from stateward.ledger.summary import Durations, Summary
@@ -65,13 +66,13 @@ def plain_root(leaves: list[bytes]) -> bytes:
 
 @given(st.lists(st.binary(max_size=5), max_size=70), st.lists(st.integers(0, 70), max_size=4))
 def test_spans_join_to_the_tree_of_the_standard(leaves: list[bytes], cuts: list[int]) -> None:
-    whole = Span()
+    whole = MerkleSpan()
     places = sorted({min(cut, len(leaves)) for cut in cuts} | {0, len(leaves)})
     for start, end in pairwise(places):
-        span = Span(start)
+        span = MerkleSpan(start)
         for leaf in leaves[start:end]:
             span.add(leaf_hash(leaf))
-        whole.extend(Span.unpacked(span.packed(), start=start, end=end))
+        whole.extend(MerkleSpan.unpacked(span.packed(), start=start, end=end))
 
     assert whole.root() == plain_root([leaf.removesuffix(b"\n") for leaf in leaves])
 
@@ -79,7 +80,7 @@ def test_spans_join_to_the_tree_of_the_standard(leaves: list[bytes], cuts: list[
 def test_the_tree_is_that_of_known_test_vectors() -> None:
     """The leaves and roots that the Certificate Transparency implementations test with."""
     leaves = [bytes.fromhex(text) for text in ("", "00", "10", "2021", "3031", "40414243")]
-    span = Span()
+    span = MerkleSpan()
     for leaf in leaves:
         span.add(sha256(b"\x00" + leaf).digest())
 
@@ -113,21 +114,25 @@ def test_a_checkpoint_can_be_signed(tmp_path: Path) -> None:
     ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
     key = ed25519.Ed25519PrivateKey.generate()
     public = key.public_key().public_bytes_raw()
+    signer = CheckpointSigner("example.org/l", key.private_bytes_raw())
 
     with a_ledger(tmp_path / "l") as ledger:
-        text = ledger.checkpoint(origin="example.org/l", private_key=key.private_bytes_raw())
+        text = ledger.checkpoint(signer=signer)
 
-    assert is_signed_by(text, name="example.org/l", public_key=public)
-    assert not is_signed_by(text.replace("\n0\n", "\n1\n"), name="example.org/l", public_key=public)
-    assert not is_signed_by(text, name="example.org/other", public_key=public)
+    assert text.startswith("example.org/l\n0\n")
+    assert CheckpointVerifier("example.org/l", public).has_signed(text)
+    assert not CheckpointVerifier("example.org/l", public).has_signed(
+        text.replace("\n0\n", "\n1\n")
+    )
+    assert not CheckpointVerifier("example.org/other", public).has_signed(text)
 
 
 def test_without_the_package_a_signature_says_what_is_missing() -> None:
     with (
         patch.dict("sys.modules", {"cryptography.hazmat.primitives.asymmetric": None}),
-        pytest.raises(InvalidRequest, match="cryptography"),
+        pytest.raises(MissingExtra, match=r"pip install 'stateward\[signing\]'"),
     ):
-        signed("x\n0\n\n", name="x", private_key=b"\0" * 32)
+        CheckpointSigner("x", b"\0" * 32).sign("x\n0\n\n")
 
 
 def a_snapshot(path: Path, documents: dict[bytes, bytes]) -> Snapshot:
@@ -206,14 +211,14 @@ def test_a_large_snapshot_has_an_index_of_several_levels(tmp_path: Path) -> None
 
 def test_ids_that_share_a_hash_do_not_hide_each_other(tmp_path: Path) -> None:
     with (
-        patch("stateward.ledger.delta.short_hash", return_value=(7).to_bytes(8, "big")),
-        patch("stateward.ledger.view.hash_of", return_value=7),
+        patch("stateward.ledger.delta.key_hash_bytes", return_value=(7).to_bytes(8, "big")),
+        patch("stateward.ledger.view.key_hash", return_value=7),
         a_ledger(tmp_path / "l") as ledger,
     ):
         ledger.record_many([(f"doc:{number}", PENDING) for number in range(1500)])
         ledger.record("doc:3", FETCHING)
         ledger.rotate()
-        ledger._the_writer().maker.recent.clear()
+        ledger._require_writer().builder.recent.clear()
 
         assert ledger.state("doc:3") == FETCHING
         assert ledger.state("doc:1499") == PENDING
@@ -222,10 +227,10 @@ def test_ids_that_share_a_hash_do_not_hide_each_other(tmp_path: Path) -> None:
 
 
 def test_tables_are_merged_and_still_find_everything(tmp_path: Path) -> None:
-    with patch("stateward.ledger.writer.FOLD_LINES", 8), a_ledger(tmp_path / "l") as ledger:
+    with patch("stateward.ledger.writer.INDEX_EVERY_LINES", 8), a_ledger(tmp_path / "l") as ledger:
         for number in range(700):
             ledger.record(f"doc:{number}", PENDING)
-        ledger._the_writer().maker.recent.clear()
+        ledger._require_writer().builder.recent.clear()
 
         assert len(ledger._view.active.index.tables) < 30
         assert all(ledger.state(f"doc:{number}") == PENDING for number in range(700))
@@ -249,7 +254,7 @@ def test_the_next_midnight_is_the_first_instant_of_the_next_day(second: int, nam
     zone = zoneinfo.ZoneInfo(name)
     now = datetime.fromtimestamp(second, UTC)
 
-    midnight = next_midnight(now, zone)
+    midnight = next_occurrence(now, zone=zone)
 
     assert timedelta(0) < midnight.astimezone(UTC) - now <= timedelta(hours=25)
     here = midnight.astimezone(UTC).astimezone(zone)
@@ -261,45 +266,46 @@ def test_the_next_midnight_is_the_first_instant_of_the_next_day(second: int, nam
 def test_a_night_that_has_no_midnight_begins_with_the_jump() -> None:
     havana = zoneinfo.ZoneInfo("America/Havana")  # 2025-03-09 00:00 became 01:00
 
-    midnight = next_midnight(datetime(2025, 3, 8, 12, tzinfo=havana), havana)
+    midnight = next_occurrence(datetime(2025, 3, 8, 12, tzinfo=havana), zone=havana)
 
     assert midnight.isoformat() == "2025-03-09T01:00:00-04:00"
 
 
 def test_failed_upkeep_waits_longer_each_time() -> None:
     now = datetime(2025, 10, 4, 12, tzinfo=UTC)
-    keeping = Housekeeping(now, zone=UTC)
+    schedule = MaintenanceSchedule(now, zone=UTC)
 
-    assert not keeping.is_due(now)
-    assert keeping.is_due(datetime(2025, 10, 5, tzinfo=UTC))
-    keeping.failed(now)
-    assert keeping.due_at == now + timedelta(minutes=1)
-    keeping.failed(now)
-    assert keeping.due_at == now + timedelta(minutes=2)
+    assert not schedule.is_due(now)
+    assert schedule.is_due(datetime(2025, 10, 5, tzinfo=UTC))
+    schedule.failed(now)
+    assert schedule.due_at == now + timedelta(minutes=1)
+    schedule.failed(now)
+    assert schedule.due_at == now + timedelta(minutes=2)
     assert [backoff_s(failures) for failures in (0, 7, 500)] == [0.0, 3600.0, 3600.0]
-    keeping.succeeded(now)
-    assert keeping.due_at == datetime(2025, 10, 5, tzinfo=UTC)
+    schedule.succeeded(now)
+    assert schedule.due_at == datetime(2025, 10, 5, tzinfo=UTC)
     with pytest.raises(ValueError, match="zone"):
-        next_midnight(datetime(2025, 1, 1), UTC)  # noqa: DTZ001
+        next_occurrence(datetime(2025, 1, 1), zone=UTC)  # noqa: DTZ001
 
 
 def test_a_ledger_is_tended_at_midnight_and_pauses_after_a_failure(tmp_path: Path) -> None:
     now = datetime(2025, 10, 4, 12, tzinfo=UTC)
     with a_ledger(tmp_path / "l") as ledger:
         ledger.record("doc:1", PENDING)
-        keeping = Housekeeping(now, zone=UTC)
+        schedule = MaintenanceSchedule(now, zone=UTC)
 
-        assert ledger.tend(keeping, now) is None
+        assert ledger.compact_if_due(schedule, now) is None
         with (
             patch(
-                "stateward.ledger.upkeep.SnapshotWriter", side_effect=OSError(28, "No space left")
+                "stateward.ledger.compaction.SnapshotWriter",
+                side_effect=OSError(28, "No space left"),
             ),
             pytest.raises(LedgerError, match="No space"),
         ):
-            ledger.tend(keeping, now + timedelta(days=1))
-        assert ledger.tend(keeping, now + timedelta(days=1, seconds=59)) is None
+            ledger.compact_if_due(schedule, now + timedelta(days=1))
+        assert ledger.compact_if_due(schedule, now + timedelta(days=1, seconds=59)) is None
         ledger.record("doc:2", PENDING)
-        made = ledger.tend(keeping, now + timedelta(days=1, seconds=61))
+        made = ledger.compact_if_due(schedule, now + timedelta(days=1, seconds=61))
 
     assert made is not None
     assert made.documents == 2
@@ -320,7 +326,7 @@ def test_too_many_names_are_counted_together() -> None:
         name = f"adapter {number}"
         summary.add(
             [
-                Line(
+                LedgerLine(
                     doc_id="d",
                     old_state=None,
                     new_state="a",

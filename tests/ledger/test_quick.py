@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from stateward.core.errors import InvalidRequest, InvalidTransition
 from stateward.ledger import Ledger, LedgerState, chain
-from stateward.ledger.group import are_plain
-from stateward.ledger.legacy import Reader, StateMap
+from stateward.ledger.builder import are_plain
+from stateward.ledger.legacy import LegacyMapping, LegacyReader
 from stateward.ledger.record import encode_json, to_microseconds
 from tests.ledger.builders import START, Clock, a_ledger, moves, states_of
 
@@ -154,15 +154,15 @@ def test_lines_checked_in_bulk_are_those_that_are_good_one_by_one(
         good.append(rest[:end])
         head, rest = after, rest[end:]
 
-    assert chain.sound(bytes(data), chain.GENESIS) == good
+    assert chain.valid_prefix(bytes(data), chain.GENESIS) == good
 
 
 def test_numbers_are_checked_line_by_line() -> None:
     lines = sealed(5)
 
-    assert chain.numbered(lines, 1) == lines
-    assert chain.numbered(lines, 2) == []
-    assert chain.numbered([*lines[:2], lines[3]], 1) == lines[:2]
+    assert chain.consecutive_prefix(lines, 1) == lines
+    assert chain.consecutive_prefix(lines, 2) == []
+    assert chain.consecutive_prefix([*lines[:2], lines[3]], 1) == lines[:2]
 
 
 OLD_LINES = st.fixed_dictionaries(
@@ -186,15 +186,15 @@ OLD_LINES = st.fixed_dictionaries(
 
 @given(st.lists(OLD_LINES, max_size=6))
 def test_the_quick_reader_of_old_lines_says_what_the_slow_one_says(lines: list[Any]) -> None:
-    quick, slow = (Reader(StateMap(), first_at=START) for _ in range(2))
-    slow._quick = lambda *_: None  # type: ignore[method-assign]
+    quick, slow = (LegacyReader(LegacyMapping(), first_at=START) for _ in range(2))
+    slow._common_line = lambda *_: None  # type: ignore[method-assign]
 
     for number, line in enumerate(lines, 1):
         text = json.dumps(line).encode()
         assert outcome(quick, text, number) == outcome(slow, text, number)
 
 
-def outcome(reader: Reader, text: bytes, number: int) -> object:
+def outcome(reader: LegacyReader, text: bytes, number: int) -> object:
     try:
         old = reader.line(text, number)
     except InvalidRequest as error:

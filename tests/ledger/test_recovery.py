@@ -98,13 +98,13 @@ def test_deltas_alone_are_used_only_when_asked_for_and_marked(tmp_path: Path) ->
         assert found.is_partial
 
 
-def test_a_lost_manifest_is_made_anew(tmp_path: Path) -> None:
+def test_a_lost_manifest_is_rebuilt_from_the_files(tmp_path: Path) -> None:
     expected = three_days(tmp_path / "l")
     (tmp_path / "l" / "MANIFEST.json").unlink()
 
     with a_ledger(tmp_path / "l") as ledger:
         assert states_of(ledger) == expected
-        assert any("anew" in note for note in ledger.notes)
+        assert any("rebuilt" in note for note in ledger.notes)
 
     with a_ledger(tmp_path / "l") as ledger:
         assert ledger.notes == ()

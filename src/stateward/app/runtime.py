@@ -15,8 +15,7 @@ from stateward.core.model import Micros
 from stateward.engine.mirror import Mirror
 from stateward.engine.system import host_name, own_scratch, process_life
 from stateward.extras import missing_extra
-from stateward.ledger import Keeping, read_signer
-from stateward.ledger.maintenance import ORIGIN
+from stateward.ledger import MaintenanceOptions, parse_signer
 from stateward.ledger.schedule import time_of_day
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import Database
@@ -119,26 +118,25 @@ def build_mirror(settings: LedgerSettings, store: Store, clock: Callable[[], Mic
         ticks=time.monotonic,
         warn=telemetry.log("ledger").warning,
         batch_max=settings.batch_max,
-        keeping=_maintenance(settings),
+        maintenance=_maintenance(settings),
     )
 
 
-def _maintenance(own: LedgerSettings) -> Keeping | None:
-    """What is done with the mirror every night; None if the settings ask for nothing."""
+def _maintenance(own: LedgerSettings) -> MaintenanceOptions | None:
+    """How the mirror is maintained; None if the settings ask for nothing of it."""
     if not own.compact and not own.checkpoint_destinations:
         return None
     key, secret = (
         None if name is None else Path(name).read_text("utf-8").strip()
         for name in (own.signing_key, own.webhook_secret)
     )
-    signer = None if key is None else read_signer(key)
-    return Keeping(
+    return MaintenanceOptions(
         at=time_of_day(own.compact_at),
         is_compacted=own.compact,
-        hand_over=own.checkpoint_destinations,
-        origin=own.origin or (signer.name if signer else ORIGIN),
-        signer=signer,
-        secret=secret,
+        checkpoint_destinations=own.checkpoint_destinations,
+        origin=own.origin,
+        signer=None if key is None else parse_signer(key),
+        webhook_secret=secret,
         warn=telemetry.log("ledger").warning,
     )
 

@@ -45,7 +45,7 @@ def walk(context: click.Context) -> Iterator[click.Context]:
         return
     for name in command.list_commands(context):
         found = command.get_command(context, name)
-        if found is not None:
+        if found is not None and not found.hidden:
             below = click.Context(found, info_name=name, parent=context)
             yield below
             yield from walk(below)

@@ -24,7 +24,7 @@ from stateward.core.errors import StatewardError
 from stateward.core.model import Micros, Transition, clean_text
 from stateward.engine.history import transition_line
 from stateward.engine.mirror import MirrorState, mirror_state
-from stateward.ledger import Ledger, SnapshotPart
+from stateward.ledger import Ledger, SnapshotInfo
 from stateward.monitoring.dashboard import HistoryPage
 from stateward.server.auth import (
     Asked,
@@ -51,7 +51,7 @@ class Mirrored(msgspec.Struct, frozen=True, kw_only=True):
 
     folder: str
     state: MirrorState | None
-    snapshots: list[SnapshotPart]
+    snapshots: list[SnapshotInfo]
     size: int
     files: int
     said: str = ""
@@ -125,7 +125,7 @@ def mirrored(app: App, folder: Path) -> Mirrored:
     """The mirror as it is; what is wrong with it is said and not raised."""
     try:
         state = mirror_state(app.store, folder)
-        snapshots: list[SnapshotPart] = []
+        snapshots: list[SnapshotInfo] = []
         if folder.exists():
             with Ledger.open(folder, read_only=True, machine=None) as found:
                 snapshots = found.snapshots()

@@ -4,7 +4,7 @@ The database is the truth; the ledger is its copy in plain files that can be rea
 far the copy came stands in the ledger itself, durable in the same group as the lines, so a mirror that died anywhere
 goes on where it was. A ledger that holds another history is refused.
 
-`keeping` compacts the ledger each night and hands its checkpoints over, in a thread beside.
+`maintenance` compacts the ledger daily and exports its checkpoints, in a background thread.
 The mirror is never in the way: if it fails, it says so once, waits, and tries again; the service goes on meanwhile.
 `compare` walks through both and names the first entry in which they differ.
 """
@@ -24,12 +24,12 @@ from stateward.core.model import (
 )
 from stateward.engine.history import CHUNK, Progress
 from stateward.ledger import (
-    Entry,
-    Keeping,
     Ledger,
     LedgerAuditRecord,
+    LedgerEntry,
     LedgerLocked,
     LedgerMismatch,
+    MaintenanceOptions,
 )
 from stateward.ledger.disk import Disk
 from stateward.ledger.record import ROLLED_BACK
@@ -45,7 +45,7 @@ LOOK_BACK = 16
 """Among so many last lines of a mirror there is one of a transition; the others are the ledger's own."""
 
 
-def entry_of(t: Transition) -> Entry:
+def entry_of(t: Transition) -> LedgerEntry:
     """A transition as the ledger keeps it: nothing of it is left out."""
     metadata: Fields = {
         "machine_version": t.machine_version,
@@ -60,7 +60,7 @@ def entry_of(t: Transition) -> Entry:
         "prev_hash": t.prev_hash,
         "hash": t.hash,
     }
-    return Entry(
+    return LedgerEntry(
         doc_id=t.record_id,
         state=t.target,
         adapter=t.machine,
@@ -111,13 +111,13 @@ class Mirror:
         ticks: Callable[[], float],
         warn: Callable[[str], None],
         batch_max: int = BATCH_MAX,
-        keeping: Keeping | None = None,
+        maintenance: MaintenanceOptions | None = None,
         disk: Disk | None = None,
     ) -> None:
         self._store, self._folder = store, folder
         self._clock, self._ticks, self._warn = clock, ticks, warn
         self.batch_max = batch_max
-        self._keeping = keeping
+        self._maintenance = maintenance
         self._disk = disk
         self._ledger: Ledger | None = None
         self._seq = 0
@@ -164,7 +164,7 @@ class Mirror:
                 machine=None,
                 clock=lambda: self._clock() / SECOND,
                 metadata_bytes_max=METADATA_BYTES_MAX,
-                keeping=self._keeping,
+                maintenance=self._maintenance,
                 disk=self._disk,
             )
             try:

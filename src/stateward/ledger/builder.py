@@ -1,11 +1,16 @@
-"""Makes the lines of a group: each change is checked against the document's last line, numbered and chained.
+"""Builds the lines of a commit group: each change is checked against the document's last line, numbered and chained.
 
-Most changes are plain moves (document, state, adapter), and many documents make the same one at the same moment. So
-there are three ways: for groups of plain moves, where what they have in common is checked and encoded once; for
-lines of old ledgers, which a reader has looked at already; and for everything else, one entry at a time. All
-three say the same. Whoever calls holds the writer's lock.
+Most changes are plain moves (document, state, adapter), and many documents make the same one at the same moment. They
+then differ in their ids and numbers alone. So there are three paths: for groups of plain moves, where everything that
+they share is checked and encoded once; for lines of old ledgers, whose values `legacy` has checked already; and for
+everything else, one entry at a time. All three produce the same lines, and a test compares them.
 
-Nothing here touches a disk but to look up a document that was not seen lately.
+A group is kept as columns (ids, texts, lines) and not as objects, because an object per line would cost as much as
+hashing it. In the first path one `LedgerLine` stands for all documents that made the same move: its `doc_id`, `seq` and
+`n` are those of the first. Whoever needs the line of one document reads it from the log.
+
+The caller holds the writer's `state_lock`. Nothing here touches a disk, except to look up a document that was not
+changed lately.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,56 +22,123 @@ import msgspec
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Json, clean_text
 from stateward.ledger.chain import DIGITS
-from stateward.ledger.group import START, Group, are_plain
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     ERROR_MESSAGE_CHARS_MAX,
     ERROR_TYPE_CHARS_MAX,
-    KNOWN,
+    KNOWN_FIELDS,
     MAX_RETRIES_DEFAULT,
     METADATA_BYTES_MAX,
+    SHORT_ID_CHARS_MAX,
     TRACEBACK_CHARS_MAX,
-    Entry,
-    Line,
-    PlainEntry,
+    LedgerEntry,
+    LedgerLine,
+    PlainLedgerEntry,
     check_doc_id,
     check_metadata,
+    check_number,
     check_text,
     encode_json,
-    plain_number,
     to_microseconds,
 )
-from stateward.ledger.states import Graph
+from stateward.ledger.states import TransitionTable
 
 RECENT_MAX = 65_536
-"""So many documents are remembered with their last line; others are looked up."""
+"""So many documents are remembered with their last line; others are looked up in the files."""
 ADAPTERS_KNOWN_MAX = 1024
 MOVES_MIN = 8
-"""A group of fewer is not worth looking at as columns."""
-NUMBERS_TO_COME = '0,"n":0}'
+"""The fast path for plain moves costs some set-up: a smaller group is not worth it."""
+LINE_START = '{"doc_id":"'
+NUMBERS_PLACEHOLDER = '0,"n":0}'
+"""How a line ends that was encoded before its numbers were known: they replace this."""
+UNESCAPED = bytes(char for char in range(32, 127) if char not in b'"\\')
+"""The characters that JSON writes as they are."""
 
 Change = tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, Mapping[str, Json]]
 """(document, state[, adapter[, metadata]])"""
 Columns = tuple[Sequence[str], Iterable[str], Iterable[str]]
 
 
-class Maker:
-    """Knows the last line of every document: those it made lately itself, the others from `line_of`."""
+class CommitGroup:
+    """Lines in order that are written together. `seq` and `chain` are those after the last one."""
+
+    __slots__ = ("chain", "ids", "lines", "seq", "texts")
+
+    def __init__(self, seq: int, chain: str) -> None:
+        self.seq = seq
+        self.chain = chain
+        self.ids: list[str] = []
+        self.texts: list[str] = []
+        self.lines: list[LedgerLine] = []
+
+    def add(self, line: LedgerLine, body: str) -> None:
+        """Append a line; `body` is its JSON object without the closing brace, its seq is the next one."""
+        self.chain = sha256((self.chain + body).encode()).hexdigest()[:DIGITS]
+        self.ids.append(line.doc_id)
+        self.texts.append(f'{body},"h":"{self.chain}"}}\n')
+        self.lines.append(line)
+        self.seq += 1
+
+    def pop(self) -> str | None:
+        """Remove the last line; the head of the chain before it, or None if there is no other line."""
+        for column in (self.ids, self.texts, self.lines):
+            column.pop()
+        return self.texts[-1][-DIGITS - 3 : -3] if self.texts else None
+
+    def extend(self, other: "CommitGroup") -> None:
+        """Append all lines of `other`, which begins where this one ends."""
+        self.ids += other.ids
+        self.texts += other.texts
+        self.lines += other.lines
+        self.seq, self.chain = other.seq, other.chain
+
+    def after(self, seq: int) -> "CommitGroup":
+        """The lines with a greater seq."""
+        rest = CommitGroup(self.seq, self.chain)
+        first = max(0, seq - (self.seq - len(self.ids)))
+        rest.ids, rest.texts, rest.lines = self.ids[first:], self.texts[first:], self.lines[first:]
+        return rest
+
+    def sizes(self) -> list[int]:
+        """The bytes of each line."""
+        if all(map(str.isascii, self.texts)):
+            return list(map(len, self.texts))
+        return [len(text.encode()) for text in self.texts]
+
+
+def are_plain(ids: Sequence[object]) -> bool:
+    """Whether all of these are valid ids that JSON writes as they are, between two quotes."""
+    if set(map(type, ids)) != {str}:
+        return False
+    texts: Sequence[str] = ids  # type: ignore[assignment]
+    lengths = set(map(len, texts))
+    if 0 in lengths or max(lengths) >= SHORT_ID_CHARS_MAX:
+        return False
+    return not "".join(texts).encode("utf-8", "surrogatepass").translate(None, UNESCAPED)
+
+
+class LineBuilder:
+    """Knows the last line of every document: recent ones from memory, the others from `line_of`."""
 
     def __init__(
-        self, graph: Graph | None, line_of: Callable[[str], Line | None], *, metadata_bytes_max: int
+        self,
+        table: TransitionTable | None,
+        line_of: Callable[[str], LedgerLine | None],
+        *,
+        metadata_bytes_max: int,
     ) -> None:
-        self._graph = graph
+        self._table = table
         self._line_of = line_of
         self._metadata_bytes_max = metadata_bytes_max
-        self._max_retries = graph.machine.retry.max_retries if graph else MAX_RETRIES_DEFAULT
+        self._max_retries = table.machine.retry.max_retries if table else MAX_RETRIES_DEFAULT
         self._adapters: set[str] = set()
-        self.recent: dict[str, Line] = {}
+        """Adapters that have passed `check_text` before."""
+        self.recent: dict[str, LedgerLine] = {}
 
     def add(
         self,
-        group: Group,
-        entries: Sequence[Entry | Change],
+        group: CommitGroup,
+        entries: Sequence[LedgerEntry | Change],
         *,
         n: int,
         now: float,
@@ -74,33 +146,39 @@ class Maker:
         is_vetted: bool = False,
         source: str | None = None,
     ) -> None:
-        """The lines that these entries become, after `n` others of the same commit. If one is wrong, call `forget`."""
+        """Append the lines of these entries to `group`, after `n` others of the same commit.
+
+        If one of them is wrong this raises, and the caller must call `forget`: lines before it were remembered.
+        """
         columns = None
         if is_checked and source is None and len(entries) >= MOVES_MIN:
             columns = self._columns(entries)
         if columns is not None:
             self._add_moves(group, columns, n=n, now=now)
-        elif is_vetted and self._graph is not None:
-            self._add_read(group, entries, self._graph, source, n=n, now=now)  # type: ignore[arg-type]
+        elif is_vetted and self._table is not None:
+            self._add_vetted(group, entries, self._table, source, n=n, now=now)  # type: ignore[arg-type]
         else:
-            for place, entry in enumerate(entries, n):
-                self._add(group, entry, source, n=place, now=now, is_checked=is_checked)
+            for position, entry in enumerate(entries, n):
+                self._add(group, entry, source, n=position, now=now, is_checked=is_checked)
 
-    def forget(self, group: Group, *others: Group) -> None:
-        """A wrong entry: what came before it in its group has not happened either; `others`, which wait, have."""
+    def forget(self, group: CommitGroup, *others: CommitGroup) -> None:
+        """Undo what a refused group changed in memory; `others` are gathered or being written, so they count."""
         for doc_id in group.ids:
             self.recent.pop(doc_id, None)
         for other in others:
             self.recent.update(zip(other.ids, other.lines, strict=True))
 
-    def thin(self) -> None:
-        """Remember fewer documents, if there are too many; only while no line waits to become durable."""
+    def trim(self) -> None:
+        """Forget the older half if too many are remembered.
+
+        Only while no line waits to become durable: such a line is in memory alone and could not be looked up.
+        """
         if len(self.recent) > RECENT_MAX:
             self.recent = dict(list(self.recent.items())[-RECENT_MAX // 2 :])
 
-    def _columns(self, entries: Sequence[Entry | Change]) -> Columns | None:
-        """Ids, names of states and adapters, if the entries are plain moves of plainly named documents."""
-        if self._graph is None or set(map(type, entries)) != {tuple}:
+    def _columns(self, entries: Sequence[LedgerEntry | Change]) -> Columns | None:
+        """Ids, names of states and adapters, if all entries are plain moves of plainly named documents."""
+        if self._table is None or set(map(type, entries)) != {tuple}:
             return None
         columns = tuple(zip(*entries, strict=False))
         if len(columns) not in (2, 3) or set(map(len, entries)) != {len(columns)}:  # type: ignore[arg-type]
@@ -108,56 +186,55 @@ class Maker:
         ids, states, adapters = columns if len(columns) == 3 else (*columns, repeat(""))
         if not are_plain(ids) or (len(columns) == 3 and set(map(type, adapters)) != {str}):
             return None
-        return ids, self._graph.names(states), adapters
+        return ids, self._table.require_all_typed(states), adapters
 
-    def _add_moves(self, group: Group, columns: Columns, *, n: int, now: float) -> None:
-        """The quick way, for what most groups are made of: an id and a number go into a text made before."""
+    def _add_moves(self, group: CommitGroup, columns: Columns, *, n: int, now: float) -> None:
+        """The fast path for plain moves: an id and two numbers are put into a text that was encoded before."""
         group.ids = list(columns[0])
         recent, seq, chained = self.recent, group.seq, group.chain
         add_line, add_text = group.lines.append, group.texts.append
-        shared: dict[tuple[Line | None, str, str], tuple[Line, str]] = {}
+        shared: dict[tuple[LedgerLine | None, str, str], tuple[LedgerLine, str]] = {}
         for doc_id, state, adapter in zip(*columns, strict=False):
             before = recent.get(doc_id) or self._line_of(doc_id)
             move = shared.get((before, state, adapter))
             if move is None:
                 line = self._plain_line(before, now, doc_id, state, adapter)
                 text = encode_json(line).decode()
-                middle = text[len(START) + len(doc_id) : -len(NUMBERS_TO_COME)]
+                middle = text[len(LINE_START) + len(doc_id) : -len(NUMBERS_PLACEHOLDER)]
                 move = shared[before, state, adapter] = (line, middle)
             line, middle = move
             recent[doc_id] = line
             seq += 1
             n += 1
-            body = f'{START}{doc_id}{middle}{seq},"n":{n}'
+            body = f'{LINE_START}{doc_id}{middle}{seq},"n":{n}'
             chained = sha256((chained + body).encode()).hexdigest()[:DIGITS]
             add_text(f'{body},"h":"{chained}"}}\n')
             add_line(line)
         group.seq, group.chain = seq, chained
 
-    def _add_read(
-        self, group: Group, entries: Sequence[Entry], graph: Graph, source: str | None, *, n: int, now: float
+    def _add_vetted(
+        self, group: CommitGroup, entries: Sequence[LedgerEntry], table: TransitionTable, source: str | None, *,
+        n: int, now: float,
     ) -> None:  # fmt: skip
-        """The quick way for lines of old ledgers: no move is refused, and each has its own time."""
-        recent, line_of, states = self.recent, self._line_of, graph.machine.state
-        ids, texts, lines = group.ids, group.texts, group.lines
-        seq, chained = group.seq, group.chain
+        """The fast path for lines of old ledgers: no transition is refused, and each has its own time."""
+        recent, line_of, states = self.recent, self._line_of, table.machine.state
         for entry in entries:
             doc_id, at, new = entry.doc_id, entry.timestamp, entry.state
             before = recent.get(doc_id) or line_of(doc_id)
-            seq += 1
             n += 1
             if (
-                type(entry) is not PlainEntry
+                type(entry) is not PlainLedgerEntry
                 or before is None
                 or at is None
                 or new not in states
-                or new in graph.waits
+                or new in table.retry_states
             ):
-                line = self._line(entry, before, now, graph.worded(new), is_checked=False)
-                line.source, line.source_seq, line.seq, line.n = source, entry.source_seq, seq, n
+                line = self._line(entry, before, now, table.require_known(new), is_checked=False)
+                line.source, line.source_seq = source, entry.source_seq
+                line.seq, line.n = group.seq + 1, n
             else:
-                stay = at - before.timestamp
-                line = Line(
+                stayed = at - before.timestamp
+                line = LedgerLine(
                     doc_id=doc_id,
                     old_state=before.new_state,
                     new_state=new,
@@ -165,38 +242,33 @@ class Maker:
                     adapter=entry.adapter,
                     retry_count=before.retry_count,
                     max_retries=before.max_retries,
-                    duration_seconds=to_microseconds(stay) if stay >= 0 else None,
+                    duration_seconds=to_microseconds(stayed) if stayed >= 0 else None,
                     metadata=entry.metadata,
-                    resume=graph.resume(before, new),
+                    resume=table.resume_state(before, new),
                     source=source,
                     source_seq=entry.source_seq,
-                    seq=seq,
+                    seq=group.seq + 1,
                     n=n,
                 )
-            body = encode_json(line)[:-1].decode()
-            chained = sha256((chained + body).encode()).hexdigest()[:DIGITS]
-            ids.append(doc_id)
-            texts.append(f'{body},"h":"{chained}"}}\n')
-            lines.append(line)
+            group.add(line, encode_json(line)[:-1].decode())
             recent[doc_id] = line
-        group.seq, group.chain = seq, chained
 
     def _plain_line(
-        self, before: Line | None, now: float, doc_id: str, new: str, adapter: str
-    ) -> Line:
-        """The same as `_line` for a change that is nothing but a move on the way: most are, so it is quick."""
-        graph = self._graph
+        self, before: LedgerLine | None, now: float, doc_id: str, new: str, adapter: str
+    ) -> LedgerLine:
+        """The same as `_line` for a change that only moves the document on; numbers are filled in later."""
+        table = self._table
         if (
             before is None
-            or graph is None
-            or (before.new_state, new) not in graph.plain
+            or table is None
+            or (before.new_state, new) not in table.plain
             or type(adapter) is not str
             or adapter not in self._adapters
             or now < before.timestamp
         ):
-            entry = Entry(doc_id=doc_id, state=new, adapter=adapter)
+            entry = LedgerEntry(doc_id=doc_id, state=new, adapter=adapter)
             return self._line(entry, before, now, new, is_checked=True)
-        return Line(
+        return LedgerLine(
             doc_id=doc_id,
             old_state=before.new_state,
             new_state=new,
@@ -210,21 +282,22 @@ class Maker:
         )
 
     def _add(
-        self, group: Group, given: Entry | Change, source: str | None, *, n: int, now: float, is_checked: bool
+        self, group: CommitGroup, given: LedgerEntry | Change, source: str | None, *, n: int, now: float,
+        is_checked: bool,
     ) -> None:  # fmt: skip
-        """The way for everything else, one entry at a time."""
-        extra: Fields = {}
-        if type(given) is tuple and len(given) == 3 and self._graph is not None:
+        """The general path, one entry at a time."""
+        table, extra = self._table, dict[str, Json]()
+        if type(given) is tuple and len(given) == 3 and table is not None:
             doc_id, state, adapter = given
             check_doc_id(doc_id)
             before = self.recent.get(doc_id) or self._line_of(doc_id)
-            line = self._plain_line(before, now, doc_id, self._graph.named(state), adapter)
+            line = self._plain_line(before, now, doc_id, table.require_typed(state), adapter)
         else:
-            entry = given if isinstance(given, Entry) else _entry(given)
+            entry = given if isinstance(given, LedgerEntry) else _entry(given)
             doc_id, extra, new = entry.doc_id, entry.extra, entry.state
             check_doc_id(doc_id)
-            if self._graph is not None:
-                new = self._graph.named(new) if is_checked else self._graph.worded(new)
+            if table is not None:
+                new = table.require_typed(new) if is_checked else table.require_known(new)
             before = self.recent.get(doc_id) or self._line_of(doc_id)
             line = self._line(entry, before, now, new, is_checked=is_checked)
             if source is not None:
@@ -235,13 +308,19 @@ class Maker:
         self.recent[doc_id] = line
 
     def _line(
-        self, entry: Entry, before: Line | None, now: float, new: str, *, is_checked: bool
-    ) -> Line:
-        graph = self._graph
-        if graph is not None and is_checked:
-            graph.check(entry.doc_id, before, new, entry.actor)
+        self,
+        entry: LedgerEntry,
+        before: LedgerLine | None,
+        now: float,
+        new: str,
+        *,
+        is_checked: bool,
+    ) -> LedgerLine:
+        table = self._table
+        if table is not None and is_checked:
+            table.check(entry.doc_id, before, new, entry.actor)
         self._check_values(entry)
-        line = Line(
+        line = LedgerLine(
             doc_id=entry.doc_id,
             old_state=None,
             new_state=new,
@@ -253,31 +332,26 @@ class Maker:
             n=0,
         )
         if before is not None:
-            self._follow(line, before, is_clocked=entry.timestamp is None)
-        elif graph is not None and new in graph.waits:
-            line.retry_count = 1
+            line.old_state = before.new_state
+            if line.timestamp < before.timestamp and entry.timestamp is None:
+                line.timestamp = (
+                    before.timestamp
+                )  # the clock was set back; a document's time never goes back
+            if line.timestamp >= before.timestamp:
+                line.duration_seconds = to_microseconds(line.timestamp - before.timestamp)
+            line.retry_count, line.max_retries = before.retry_count, before.max_retries
+            line.resume = None if table is None else table.resume_state(before, new)
+        if table is not None and new in table.retry_states:
+            line.retry_count += 1
         if entry.old_state is not None and entry.old_state != line.old_state:
             raise InvalidRequest(
                 f"{entry.doc_id} is in {line.old_state or 'no state'}, not in {entry.old_state}, "
                 "from where it should move"
             )
-        _tell(line, entry)
+        _apply_details(line, entry)
         return line
 
-    def _follow(self, line: Line, before: Line, *, is_clocked: bool) -> None:
-        """What a line takes over from, or works out of, the document's line before it."""
-        line.old_state = before.new_state
-        if line.timestamp < before.timestamp and is_clocked:
-            line.timestamp = before.timestamp  # the clock went back; time does not, in a document
-        if line.timestamp >= before.timestamp:
-            line.duration_seconds = to_microseconds(line.timestamp - before.timestamp)
-        line.retry_count, line.max_retries = before.retry_count, before.max_retries
-        if self._graph is not None:
-            line.resume = self._graph.resume(before, line.new_state)
-            if line.new_state in self._graph.waits:
-                line.retry_count += 1
-
-    def _check_values(self, entry: Entry) -> None:
+    def _check_values(self, entry: LedgerEntry) -> None:
         if type(entry.adapter) is not str or entry.adapter not in self._adapters:
             check_text(entry.adapter, what="adapter", chars_max=ADAPTER_CHARS_MAX)
             if len(self._adapters) < ADAPTERS_KNOWN_MAX:
@@ -288,44 +362,39 @@ class Maker:
             check_text(entry.error_type, what="error_type", chars_max=ERROR_TYPE_CHARS_MAX)
         if entry.actor is not None:
             check_text(entry.actor, what="actor", chars_max=ADAPTER_CHARS_MAX)
-        if entry.duration_seconds is not None:
-            plain_number(entry.duration_seconds, what="duration_seconds")
-        if entry.timestamp is not None:
-            plain_number(entry.timestamp, what="timestamp")
+        for what, number in (
+            ("duration_seconds", entry.duration_seconds),
+            ("timestamp", entry.timestamp),
+        ):
+            if number is not None:
+                check_number(number, what=what)
 
 
-def _entry(given: Entry | Change) -> Entry:
-    if isinstance(given, Entry):
-        return given
-    doc_id, state, *rest = given
+def _entry(change: Change) -> LedgerEntry:
+    doc_id, state, *rest = change
     adapter = rest[0] if rest else ""
-    return Entry(doc_id=doc_id, state=state, adapter=adapter, metadata=dict(*rest[1:2]))  # type: ignore[arg-type]
+    return LedgerEntry(doc_id=doc_id, state=state, adapter=adapter, metadata=dict(*rest[1:2]))  # type: ignore[arg-type]
 
 
-def _tell(line: Line, entry: Entry) -> None:
-    """What the caller said beyond document, state, adapter and metadata."""
-    if entry.error_type is not None or entry.error_message is not None:
-        line.error_type = entry.error_type
-        line.error_message = _short(entry.error_message, ERROR_MESSAGE_CHARS_MAX)
+def _apply_details(line: LedgerLine, entry: LedgerEntry) -> None:
+    """What the caller gave beyond document, state, adapter and metadata; it wins over what was derived."""
+    line.error_type = entry.error_type
+    if entry.error_message is not None:
+        line.error_message = clean_text(entry.error_message, chars_max=ERROR_MESSAGE_CHARS_MAX)
     if entry.traceback is not None:
-        line.traceback = _short(entry.traceback, TRACEBACK_CHARS_MAX)
+        line.traceback = clean_text(entry.traceback, chars_max=TRACEBACK_CHARS_MAX)
     if entry.retry_count is not None:
         line.retry_count = entry.retry_count
     if entry.max_retries is not None:
         line.max_retries = entry.max_retries
     if entry.duration_seconds is not None:
         line.duration_seconds = entry.duration_seconds
-    if entry.actor is not None:
-        line.actor = entry.actor
+    line.actor = entry.actor
 
 
-def _short(text: str | None, chars_max: int) -> str | None:
-    return None if text is None else clean_text(text, chars_max=chars_max)
-
-
-def _with_extra(line: Line, extra: Fields) -> bytes:
-    """The line with the fields of a newer version, which stand before `seq`."""
-    clash = extra.keys() & KNOWN
+def _with_extra(line: LedgerLine, extra: Fields) -> bytes:
+    """The line with fields of a newer version, which stand before `seq`."""
+    clash = extra.keys() & KNOWN_FIELDS
     if clash:
         raise InvalidRequest(f"{', '.join(sorted(clash))} cannot be an extra field")
     check_metadata(extra, bytes_max=METADATA_BYTES_MAX)

@@ -1,15 +1,19 @@
-"""The hash chain of the log: how a line is sealed, checked, and found again after damage.
+"""The hash chain over the lines of the log: how a line is sealed, checked, and found again after damage.
 
-    h_i = SHA-256(h_(i-1) ‖ text of line i before `,"h":"`), the first 32 hex digits; h_0 is 32 zeros
+    h_i = first 32 hex digits of SHA-256(h_(i-1) ‖ text of line i before `,"h":"`);  h_0 is 32 zeros
 
-Hex digits are hashed as the ASCII they are, so nine lines of shell and `sha256sum` can check a file, and
-no canonical form of JSON is needed: what is hashed is what stands there. The seal has a fixed width at
-the end of the line, so checking is slicing; and the 32 digits before a line are all that its check needs,
-so any line can be checked alone, wherever it is.
+What is hashed is the text as it stands in the file, so no canonical form of JSON is needed, and the hex digits
+are hashed as the ASCII that they are, so nine lines of shell with `sha256sum` can check a file. The seal has a
+fixed width at the end of the line, so checking is slicing. The 32 digits before a line are all that its check
+needs, so any line can be checked alone, wherever it stands.
 
-A *torn tail* and *damage* look the same at the first bad byte. What follows tells them apart: a later line
-that is consistent with its own predecessor and has `seq - n` at or past the first bad one was written when
-the bad one was already durable. `HEAD` says the same for the last group. See `delta.classify`.
+A *torn tail* (an unacknowledged write that a crash cut short) and *damage* (acknowledged bytes that changed) look
+the same at the first bad byte. What follows tells them apart: a later line that matches its own predecessor and has
+`seq - n` at or after the bad line's seq was written when the bad line was already durable. `HEAD` says the same for
+the last group. See `delta.durability_proof`.
+
+128 bits are enough: an attacker who can rewrite the log can also recompute every hash, so the chain alone is no
+proof against the owner of the disk, whatever its width. That is what checkpoints are for (see `checkpoints`).
 
 Nothing here touches a disk.
 """
@@ -25,12 +29,12 @@ SEAL_END = b'"}\n'
 DIGITS = 32
 SEAL_BYTES = len(SEAL_START) + DIGITS + len(SEAL_END)
 """The seal with the newline."""
-_NUMBERS = re.compile(rb',"seq":([0-9]+),"n":[0-9]+,"h":"[0-9a-f]{32}"\}\n')
-"""The end of a line; nothing else in it can look like this, for no line has a newline in it."""
-_CLOSED = SEAL_END[:-1]
-_UNSEALED = SEAL_BYTES - 1
 PREVIOUS_BYTES = DIGITS + len(SEAL_END)
 """How far before the start of a line the digits begin that it is chained to."""
+_NUMBERS = re.compile(rb',"seq":([0-9]+),"n":[0-9]+,"h":"[0-9a-f]{32}"\}\n')
+"""The end of a line. Nothing else matches: JSON escapes newlines, so a line has one at its end only."""
+_NUMBERS_BYTES_MAX = 64
+"""`,"seq":<20 digits>,"n":<20 digits>` is shorter than this."""
 
 
 def seal(body: bytes, previous: bytes) -> tuple[bytes, bytes]:
@@ -39,48 +43,57 @@ def seal(body: bytes, previous: bytes) -> tuple[bytes, bytes]:
     return body + SEAL_START + head + SEAL_END, head
 
 
+def head_of(line: bytes) -> bytes:
+    """The head of the chain after a line that has been checked."""
+    return line[-PREVIOUS_BYTES : -len(SEAL_END)]
+
+
 def check(line: bytes, previous: bytes) -> bytes | None:
     """The head of the chain after `line` (with its newline), or None if it is not what was sealed."""
     head = sha256(previous + line[:-SEAL_BYTES]).hexdigest()[:DIGITS].encode()
     return head if line[-SEAL_BYTES:] == SEAL_START + head + SEAL_END else None
 
 
-def sound(data: bytes, previous: bytes) -> list[bytes]:
-    """The lines at the start of `data` that continue the chain, with their newlines: `check` for many, written out."""
+def valid_prefix(data: bytes, previous: bytes) -> list[bytes]:
+    """The complete lines at the start of `data` that continue the chain, with their newlines.
+
+    The same as `check` line by line, but written out: a replay of the log spends most of its time here.
+    """
     lines: list[bytes] = []
+    seal_bytes, seal_end = SEAL_BYTES - 1, SEAL_END[:-1]  # `split` removes the newline
     for text in data.split(b"\n")[:-1]:
-        head = sha256(previous + text[:-_UNSEALED]).hexdigest()[:DIGITS].encode()
-        if text[-_UNSEALED:] != SEAL_START + head + _CLOSED:
+        head = sha256(previous + text[:-seal_bytes]).hexdigest()[:DIGITS].encode()
+        if text[-seal_bytes:] != SEAL_START + head + seal_end:
             break
         lines.append(text + b"\n")
         previous = head
     return lines
 
 
-def place_of(line: bytes) -> tuple[int, int] | None:
+def position_of(line: bytes) -> tuple[int, int] | None:
     """`seq` and `n` of a line, read from its end; None if it does not end as lines do."""
-    start = line.rfind(b',"seq":', max(0, len(line) - SEAL_BYTES - 64))
+    start = line.rfind(b',"seq":', max(0, len(line) - SEAL_BYTES - _NUMBERS_BYTES_MAX))
     parts = line[start + 7 : -SEAL_BYTES].split(b',"n":') if start >= 0 else []
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         return None
     return int(parts[0]), int(parts[1])
 
 
-def numbered(lines: list[bytes], seq: int) -> list[bytes]:
-    """Those at the start whose numbers go on from `seq`."""
-    found = _NUMBERS.findall(b"".join(lines))
+def consecutive_prefix(lines: list[bytes], seq: int) -> list[bytes]:
+    """The lines at the start that are numbered `seq`, `seq + 1` and so on.
+
+    A hash says that a line is what was written after its predecessor, not that it is the line with this number.
+    """
+    found = _NUMBERS.findall(b"".join(lines))  # one pass in C: nearly always all are right
     if list(map(int, found)) == list(range(seq, seq + len(lines))):
         return lines
-    return [
-        line
-        for line, _ in takewhile(
-            lambda each: (place_of(each[0]) or (-1,))[0] == each[1], zip(lines, count(seq))
-        )
-    ]
+    numbered = zip(lines, count(seq))
+    right = takewhile(lambda each: (position_of(each[0]) or (-1,))[0] == each[1], numbered)
+    return [line for line, _ in right]
 
 
-def consistent_after(tail: bytes, *, first_bad: int) -> Iterator[tuple[int, int, int]]:
-    """Lines behind the first bad byte that match their own predecessor: (offset, seq, n).
+def consistent_lines_after(tail: bytes, *, first_bad: int) -> Iterator[tuple[int, int]]:
+    """(seq, n) of the lines behind the first bad byte that match their own predecessor.
 
     `tail` starts at the first bad line, whose seq would be `first_bad`.
     """
@@ -89,10 +102,10 @@ def consistent_after(tail: bytes, *, first_bad: int) -> Iterator[tuple[int, int,
         end = tail.find(b"\n", at) + 1
         if not end:
             return
-        previous = tail[at - PREVIOUS_BYTES : at - 3] if at >= PREVIOUS_BYTES else b""
+        previous = tail[at - PREVIOUS_BYTES : at - len(SEAL_END)] if at >= PREVIOUS_BYTES else b""
         line = tail[at:end]
         if check(line, previous) is not None:
-            place = place_of(line)
-            if place is not None and place[0] >= first_bad:
-                yield at, *place
+            position = position_of(line)
+            if position is not None and position[0] >= first_bad:
+                yield position
         at = end

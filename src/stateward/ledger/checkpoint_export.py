@@ -1,55 +1,61 @@
-"""Checkpoints handed to places that the owner of this disk does not own: each at least once, durable until then.
+"""Exports checkpoints to places that the owner of this disk does not own: each at least once, durable until then.
 
     ledger/handover/
-      00000017.txt      a checkpoint, numbered as it came; the newest one stays
-      PLACES.json       of each place: the last number it has, failures in a row, when it is tried again, and why
-      ADDING, LOCK      held by whoever adds one, and by whoever is handing over
+      00000017.txt      a checkpoint, numbered in order of arrival; the newest one stays
+      PLACES.json       per destination: the last number it has, failures in a row, next attempt, last error
+      ADDING, LOCK      held by the process that adds one, and by the one that is exporting
 
-A place is a folder on another disk or machine, or an http(s) address that the text is posted to. Each place gets
-every checkpoint, in order. What a place has is written down after it said that it has it, so a crash in between
-hands the same checkpoint over twice, never not at all: a folder then holds the same file, and an address sees the same
-`webhook-id`. A place that fails is tried again after a minute, then later each time, at most an hour, for ever;
-if more than `WAITING_MAX` checkpoints wait, the oldest go, for the newer ones cover their lines.
+A destination is a folder on another disk or machine, or an http(s) address that the text is posted to. Each gets
+every checkpoint, in order. What a destination has is written down after it has confirmed it, so a crash in between
+exports the same checkpoint twice, never not at all: a folder then holds the same file, and an address sees the same
+`webhook-id`. A destination that fails is tried again after a minute, then at doubling intervals of at most an hour,
+for ever. If more than `WAITING_MAX` checkpoints wait, the oldest are dropped, as newer ones cover their lines.
 
-An address answers 2xx when it has the checkpoint. Redirects are not followed and proxies not used. With a secret,
-posts are signed as Standard Webhooks does it. A folder must be there: a share that is not mounted is a failure, and
-not an empty folder of that name.
+Adding and exporting have separate locks: an export may wait for a slow destination, and adding must not wait for that.
+
+An address confirms with 2xx. Redirects are not followed and proxies not used. With a secret, posts are signed as in
+Standard Webhooks. A folder must exist: a share that is not mounted is a failure, and not an empty folder of that name.
 """
 
 import base64
+import hmac
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
+from stateward import http_client
 from stateward.core.errors import InvalidRequest
-from stateward.ledger.disk import (
-    Disk,
-    discard,
-    put,
-    try_lock,
-)
-from stateward.ledger.merkle import parse_checkpoint
+from stateward.ledger.checkpoints import parse_checkpoint
+from stateward.ledger.disk import Disk, try_lock, unlink_if_exists, write_atomically
 from stateward.ledger.schedule import BACKOFF_MAX_S, backoff_s
 
 FOLDER = "handover"
-PLACES = "PLACES.json"
-PLACES_MAX = 16
+STATE_FILE = "PLACES.json"
+DESTINATIONS_MAX = 16
 WAITING_MAX = 1000
 ADDING_S_MAX = 10.0
 LOCK_POLL_S = 0.01
+"""flock has no timeout, so a lock that may be waited for is tried again and again."""
 ERROR_CHARS_MAX = 300
+POST_S_MAX = 15.0
+RESPONSE_BYTES_MAX = 64 << 10
+"""Nothing in the response matters but its status; a longer one is not read to its end."""
 SECRET_START = "whsec_"  # noqa: S105 - the form of a secret, not one
+SECRET_BYTES_MIN = 24
+"""Standard Webhooks asks for 24 to 64 bytes."""
 _NUMBERED = re.compile(r"\d{8,}\.txt")
 
 
-class Place(msgspec.Struct, omit_defaults=True):
-    """How far a place is: the last number it has, and what keeps it from having more."""
+class ExportState(msgspec.Struct, omit_defaults=True):
+    """How far a destination is: the last number it has, and what keeps it from having more."""
 
     number: int = 0
     failures: int = 0
@@ -57,8 +63,8 @@ class Place(msgspec.Struct, omit_defaults=True):
     error: str = ""
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of handing over to one place: `handed` now, `waiting` still, and why."""
+class CheckpointDelivery(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of exporting to one destination: how many were `handed` over now, how many wait, and why."""
 
     place: str
     handed: int
@@ -67,108 +73,148 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether the place has everything."""
+        """Whether the destination has everything."""
         return not self.waiting
 
 
-class Outbox:
-    """The checkpoints of one ledger on their way to some places."""
+class CheckpointOutbox:
+    """The checkpoints of one ledger on their way to some destinations."""
 
     def __init__(
-        self, ledger: Path, places: Sequence[str], *, clock: Callable[[], float], disk: Disk | None = None,
+        self, ledger: Path, destinations: Sequence[str], *, clock: Callable[[], float], disk: Disk | None = None,
         secret: str | None = None,
     ) -> None:  # fmt: skip
-        if len(places) > PLACES_MAX:
-            raise InvalidRequest(f"there are at most {PLACES_MAX} places to hand over to")
-        for place in places:
-            check_place(place, ledger)
+        if len(destinations) > DESTINATIONS_MAX:
+            raise InvalidRequest(f"there are at most {DESTINATIONS_MAX} destinations")
+        for destination in destinations:
+            check_destination(destination, ledger)
         self._folder = ledger / FOLDER
-        self._places = tuple(dict.fromkeys(map(_steady, places)))
+        # Absolute, so that a folder is the same destination wherever a command is run.
+        self._destinations = tuple(
+            dict.fromkeys(
+                each if is_address(each) else str(Path(each).absolute()) for each in destinations
+            )
+        )
         self._clock, self._disk = clock, disk or Disk()
-        self._secret = None if secret is None else key_of(secret)
+        self._secret = None if secret is None else _secret_bytes(secret)
 
     def add(self, checkpoint: str) -> None:
-        """Keep a checkpoint until every place has it; durable when this returns."""
+        """Keep a checkpoint until every destination has it; durable when this returns."""
         parse_checkpoint(checkpoint)
         if not self._folder.exists():
             self._disk.make_dir(self._folder)
             self._disk.sync_dir(self._folder.parent)
         data = checkpoint.encode()
-        with self._held("ADDING", patience_s=ADDING_S_MAX):
+        with self._locked("ADDING", wait_s=ADDING_S_MAX):
             numbers = self._numbers()
             newest = numbers[-1] if numbers else 0
             if numbers and self._path(newest).read_bytes() == data:
                 return
-            put(self._disk, self._path(newest + 1), data)
+            write_atomically(self._disk, self._path(newest + 1), data)
             for number in numbers[: max(0, len(numbers) + 1 - WAITING_MAX)]:
                 self._disk.unlink(self._path(number))
 
-    def deliver(self, *, is_forced: bool = False) -> list[Delivery]:
-        """Hand over what each place has not, unless it failed a short while ago (`is_forced`: then too)."""
+    def deliver(self, *, is_forced: bool = False) -> list[CheckpointDelivery]:
+        """Export what each destination does not have; one that failed lately only with `is_forced`."""
         if not self._folder.exists():
-            return [Delivery(place=place, handed=0, waiting=0) for place in self._places]
-        with self._held("LOCK"):
-            known = self._known()
-            done = [self._to(place, known, is_forced=is_forced) for place in self._places]
-            self._clear(known)
+            return [
+                CheckpointDelivery(place=each, handed=0, waiting=0) for each in self._destinations
+            ]
+        with self._locked("LOCK"):
+            states = self._states()
+            done = [self._export(each, states, is_forced=is_forced) for each in self._destinations]
+            # What every known destination has can go, also of those that other processes export to. The newest one
+            # stays, because the next one gets the number after it.
+            everywhere = min((each.number for each in states.values()), default=0)
+            for number in self._numbers()[:-1]:
+                if number <= everywhere:
+                    unlink_if_exists(self._disk, self._path(number))
             return done
 
     @property
-    def wakes_at(self) -> float | None:
-        """When a place that failed is tried again; None if nothing waits."""
+    def next_attempt_at(self) -> float | None:
+        """When the next attempt is due; None if nothing waits."""
         if not self._folder.exists():
             return None
         newest = max(self._numbers(), default=0)
-        known = self._known()
-        states = [known[place] for place in self._places]
-        return min((self._again_at(each) for each in states if each.number < newest), default=None)
+        known = self._states()
+        behind = (known[each] for each in self._destinations if known[each].number < newest)
+        return min(map(self._next_attempt_at, behind), default=None)
 
-    def _again_at(self, state: Place) -> float:
-        """When a place is tried again; at once if the clock was set back meanwhile."""
+    def _next_attempt_at(self, state: ExportState) -> float:
+        # Further away than any pause: the clock was set back meanwhile.
         return state.again_at if state.again_at <= self._clock() + BACKOFF_MAX_S else 0.0
 
-    def _to(self, place: str, known: dict[str, Place], *, is_forced: bool) -> Delivery:
-        state = known[place]
+    def _export(
+        self, destination: str, states: dict[str, ExportState], *, is_forced: bool
+    ) -> CheckpointDelivery:
+        state = states[destination]
         waiting = [number for number in self._numbers() if number > state.number]
         handed = 0
-        if waiting and (is_forced or self._clock() >= self._again_at(state)):
+        if waiting and (is_forced or self._clock() >= self._next_attempt_at(state)):
             for number in waiting:
-                error = self._hand(place, number)
+                error = self._export_one(destination, number)
                 if error:
                     state.failures += 1
                     state.error = error
                     state.again_at = self._clock() + backoff_s(state.failures)
-                    self._write(known)
+                else:
+                    state.number, state.failures, state.again_at, state.error = number, 0, 0.0, ""
+                    handed += 1
+                text = msgspec.json.encode(states) + b"\n"
+                write_atomically(self._disk, self._folder / STATE_FILE, text)
+                if error:
                     break
-                state.number, state.failures, state.again_at, state.error = number, 0, 0.0, ""
-                self._write(known)
-                handed += 1
         left = len(waiting) - handed
-        return Delivery(place=place, handed=handed, waiting=left, error=state.error if left else "")
+        error = state.error if left else ""
+        return CheckpointDelivery(place=destination, handed=handed, waiting=left, error=error)
 
-    def _hand(self, place: str, number: int) -> str:
-        """Hand one over; why it could not be, or nothing."""
+    def _export_one(self, destination: str, number: int) -> str:
+        """Export one checkpoint; why that failed, or an empty text."""
         try:
             text = self._path(number).read_text("utf-8")
-            parse_checkpoint(text)
+            origin, size, root = parse_checkpoint(text)
         except (ValueError, InvalidRequest):
-            return ""  # somebody damaged it here; the next one covers its lines
+            return ""  # the file here is damaged; the next checkpoint covers its lines
         try:
-            if is_address(place):
-                self._post(place, text)
+            if is_address(destination):
+                self._post(destination, text.encode())
             else:
-                keep_in(self._disk, Path(place), text)
+                folder = Path(destination)
+                if not folder.is_dir():
+                    raise OSError(f"the folder {folder} is not there; is it mounted?")
+                name = re.sub(r"[^A-Za-z0-9.]+", "-", origin)
+                path = folder / f"checkpoint-{name}-{size}-{root.hex()[:8]}.txt"
+                if not path.exists() or path.read_bytes() != text.encode():
+                    write_atomically(self._disk, path, text.encode())
         except OSError as error:
             said = error.strerror or str(error) or type(error).__name__
             return "".join(char if char.isprintable() else "?" for char in said[:ERROR_CHARS_MAX])
         return ""
 
-    def _post(self, url: str, text: str) -> None:
-        from stateward.ledger.posting import post
+    def _post(self, url: str, body: bytes) -> None:
+        """Post a checkpoint with the headers of Standard Webhooks; the id is the same whenever it is sent."""
+        message_id, second = f"checkpoint_{sha256(body).hexdigest()[:32]}", f"{int(self._clock())}"
+        headers = {
+            "Content-Type": "text/plain; charset=utf-8",
+            "User-Agent": "stateward-ledger",
+            "webhook-id": message_id,
+            "webhook-timestamp": second,
+        }
+        if self._secret is not None:
+            signed = hmac.digest(self._secret, f"{message_id}.{second}.".encode() + body, "sha256")
+            headers["webhook-signature"] = f"v1,{base64.b64encode(signed).decode()}"
+        try:
+            reply = http_client.post(
+                url, body, headers, timeout_s=POST_S_MAX, body_bytes_max=RESPONSE_BYTES_MAX
+            )
+        except TimeoutError:
+            raise OSError(f"it did not answer within {POST_S_MAX:g} s") from None
+        if not 200 <= reply.status < 300:
+            phrases = {status.value: status.phrase for status in HTTPStatus}
+            raise OSError(f"it answered {reply.status} {phrases.get(reply.status, '')}".rstrip())
 
-        post(url, text, secret=self._secret, at=self._clock())
-
-    # What is on the disk
+    # Files
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:08d}.txt"
@@ -177,37 +223,27 @@ class Outbox:
         names = (path.name for path in self._folder.iterdir())
         return sorted(int(name[:-4]) for name in names if _NUMBERED.fullmatch(name))
 
-    def _known(self) -> dict[str, Place]:
-        """What is known of each place, also of those that others hand over to.
+    def _states(self) -> dict[str, ExportState]:
+        """What is known of each destination, also of those that other processes export to.
 
-        A list that cannot be read is as good as none: everything is handed over again.
+        A file that cannot be read is as good as none: everything is exported again.
         """
         try:
-            text = (self._folder / PLACES).read_bytes()
-            found = msgspec.json.decode(text, type=dict[str, Place])
+            text = (self._folder / STATE_FILE).read_bytes()
+            found = msgspec.json.decode(text, type=dict[str, ExportState])
         except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
             found = {}
-        return found | {place: found.get(place, Place()) for place in self._places}
-
-    def _write(self, known: dict[str, Place]) -> None:
-        put(self._disk, self._folder / PLACES, msgspec.json.encode(known) + b"\n")
-
-    def _clear(self, known: dict[str, Place]) -> None:
-        """Remove what every place has that anybody hands over to; the newest one stays: it carries the number."""
-        everywhere = min((each.number for each in known.values()), default=0)
-        for number in self._numbers()[:-1]:
-            if number <= everywhere:
-                discard(self._disk, self._path(number))
+        return found | {each: found.get(each, ExportState()) for each in self._destinations}
 
     @contextmanager
-    def _held(self, name: str, *, patience_s: float = 0.0) -> Iterator[None]:
+    def _locked(self, name: str, *, wait_s: float = 0.0) -> Iterator[None]:
         fd = self._disk.open_slots(self._folder / name)
         try:
-            until = time.monotonic() + patience_s
+            until = time.monotonic() + wait_s
             while not try_lock(fd):
                 if time.monotonic() >= until:
                     raise InvalidRequest(
-                        f"another process is handing over the checkpoints of {self._folder.parent}; let it"
+                        f"another process is exporting the checkpoints of {self._folder.parent}; let it"
                     )
                 time.sleep(LOCK_POLL_S)
             yield
@@ -215,58 +251,42 @@ class Outbox:
             os.close(fd)
 
 
-def is_address(place: str) -> bool:
-    """Whether a place is one to post to."""
-    return place.partition(":")[0].lower() in ("http", "https")
+def is_address(destination: str) -> bool:
+    """Whether a destination is an http(s) address."""
+    return destination.partition(":")[0].lower() in ("http", "https")
 
 
-def _steady(place: str) -> str:
-    """A folder by its whole path, so that it is the same one wherever a command is run."""
-    return place if is_address(place) else str(Path(place).absolute())
-
-
-def check_place(place: str, ledger: Path) -> None:
-    """Refuse what cannot be a place, or proves nothing because it is the ledger itself."""
-    if is_address(place):
+def check_destination(destination: str, ledger: Path) -> None:
+    """Refuse what cannot be a destination, or proves nothing because it is the ledger itself."""
+    if is_address(destination):
         try:
-            parts = urlsplit(place)
-            is_right = bool(parts.hostname) and (parts.port or 1) > 0
+            parts = urlsplit(destination)
+            is_valid = bool(parts.hostname) and (parts.port or 1) > 0 and "@" not in parts.netloc
         except ValueError:
-            is_right = False
-        if not is_right or "@" in urlsplit(place).netloc:
+            is_valid = False
+        if not is_valid:
             raise InvalidRequest(
-                f"{place!r:.200} is no address to post to: it is http or https, with a host and without credentials"
+                f"{destination!r:.200} is no address to post to: it is http or https, with a host and without "
+                "credentials"
             )
-        return
-    if not place or "://" in place or "\x00" in place:
+    elif not destination or "://" in destination or "\x00" in destination:
         raise InvalidRequest(
-            f"{place!r:.200} is no place for checkpoints: name a folder, or an http or https address"
+            f"{destination!r:.200} is no destination for checkpoints: name a folder, or an http or https address"
         )
-    if Path(place).resolve().is_relative_to(ledger.resolve()):
+    elif Path(destination).resolve().is_relative_to(ledger.resolve()):
         raise InvalidRequest(
-            f"{place} is inside the ledger: whoever owns that owns this; name a folder on another disk or machine"
+            f"{destination} is inside the ledger: whoever owns that owns this; name a folder on another disk or machine"
         )
 
 
-def keep_in(disk: Disk, folder: Path, text: str) -> None:
-    """The checkpoint as a file of its own, durable when this returns."""
-    if not folder.is_dir():
-        raise OSError(f"the folder {folder} is not there; is it mounted?")
-    origin, size, root = parse_checkpoint(text)
-    name = re.sub(r"[^A-Za-z0-9.]+", "-", origin)
-    path = folder / f"checkpoint-{name}-{size}-{root.hex()[:8]}.txt"
-    if not path.exists() or path.read_bytes() != text.encode():
-        put(disk, path, text.encode())
-
-
-def key_of(secret: str) -> bytes:
-    """The bytes of a secret that is written as Standard Webhooks has it."""
+def _secret_bytes(secret: str) -> bytes:
+    """The bytes of a secret in the form of Standard Webhooks. The error does not repeat it."""
     try:
         key = base64.b64decode(secret.strip().removeprefix(SECRET_START), validate=True)
     except ValueError:
         key = b""
-    if not secret.strip().startswith(SECRET_START) or len(key) < 24:
+    if not secret.strip().startswith(SECRET_START) or len(key) < SECRET_BYTES_MIN:
         raise InvalidRequest(
-            f"a webhook secret is {SECRET_START} and at least 24 bytes in base64; this is none"
+            f"a webhook secret is {SECRET_START} and at least {SECRET_BYTES_MIN} bytes in base64; this is none"
         )
     return key

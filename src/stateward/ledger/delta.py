@@ -1,63 +1,58 @@
-"""One delta: a stretch of the log, `delta-<date>.jsonl`, lines only, and its derived index.
+"""One delta: a segment of the log, `delta-<date>.jsonl`, lines only, and its derived index.
 
-The first part of a delta is *covered* by its index (see `index`); the rest, its *tail*, is read at opening,
-line by line, each checked against the chain. So opening costs at most the tail. A line that the index leads to
-is checked too, against the 32 digits before it, before anything in it is believed: also its id, for a flipped
-bit in an id would otherwise hide the line and bring an older state back.
+The first part of a delta is *covered* by its index (see `delta_index`); the rest, its *tail*, is read at opening, line
+by line, each checked against the chain. So opening costs at most the tail. A line that the index leads to is checked
+as well, against the 32 digits before it, before anything in it is believed, even its id: a flipped bit in an id would
+otherwise hide the line and bring back an older state.
 
-Recovery (`classify`). Bytes after the last good line are a *torn tail*, and cut off, only if nothing says that
-they had ever been durable. Three witnesses can say so: a later line that is consistent with its predecessor
-and whose group began after the bad one (`seq - n` >= the bad seq), `HEAD`, and the index, which is written from
-durable lines alone. Then the ledger refuses to open and says where: `repair` decides with a person, never this.
+Recovery. Bytes after the last good line are a *torn tail*, and may be cut off, only if nothing says that they had ever
+been durable. Three witnesses can say so: a later line that matches its predecessor and whose group began after the bad
+one (`seq - n` >= the bad seq), `HEAD`, and the index, which is written from durable lines alone. Then the ledger
+refuses to open and says where: what to give up is for a person to decide, with `repair`, never for this code.
 """
 
 import gzip
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from itertools import accumulate, count, takewhile
 from pathlib import Path
 from struct import iter_unpack
 
-import msgspec
-
+from stateward.core.errors import LedgerDamaged
 from stateward.ledger import chain
-from stateward.ledger.disk import Disk
-from stateward.ledger.errors import Finding, LedgerDamaged
-from stateward.ledger.index import (
-    SUFFIX,
-    Footer,
-    Index,
+from stateward.ledger.delta_index import (
+    INDEX_SUFFIX,
+    DeltaIndex,
     IndexDamaged,
-    short_hash,
+    IndexFooter,
+    key_hash_bytes,
 )
-from stateward.ledger.manifest import GZ, DeltaPart
-from stateward.ledger.record import (
-    KEY_START,
-    Line,
-    decode_line,
-    decode_lines,
-    quoted,
-)
+from stateward.ledger.disk import Disk
+from stateward.ledger.manifest import GZIP_SUFFIX, DeltaInfo
+from stateward.ledger.record import KEY_START, LedgerLine, decode_line, decode_lines, quoted_id
 from stateward.ledger.summary import Summary
 
-FOLD_LINES = 512
-HASHES_MAX = 65_536
+INDEX_EVERY_LINES = 512
+"""An opening reads at most so many lines, and the group that was being written when the process ended."""
+HASHES_CACHED_MAX = 65_536
 READ_BYTES = 1 << 20
 LINE_BYTES_FIRST = 4096
+"""Most lines are shorter: one pread gets a line and the digits before it."""
 LINE_BYTES_MAX = 1 << 30
 
 
 class Delta:
-    """A delta that is open for reading, and knows its end; the writer appends through `append`."""
+    """A delta that is open for reading and knows where it ends; the writer tells it of appended lines."""
 
-    def __init__(self, folder: Path, part: DeltaPart, *, salt: str, head_seq: int = 0) -> None:
-        """Open it and read its tail. Raises `LedgerDamaged`."""
-        self.part = part
-        self.path = folder / part.file
+    def __init__(self, folder: Path, info: DeltaInfo, *, salt: str, head_seq: int = 0) -> None:
+        """Open it and read its tail; everything up to `head_seq` is known to have been durable.
+
+        Raises `LedgerDamaged`.
+        """
+        self.info = info
+        self.path = folder / info.file
         self._salt = salt
-        self._salt_bytes = salt.encode()
         self._hashes: dict[str, bytes] = {}
         self.fd = self._index_fd = -1
         try:
@@ -65,28 +60,34 @@ class Delta:
         except FileNotFoundError as error:
             raise self._damaged("the manifest names it, but it is not there") from error
         self._reset()
-        indexed = self._load_index()
+        indexed_seq = self._load_index()
         self.refresh()
-        self._check_end(max(indexed, head_seq))
+        self._check_end(max(indexed_seq, head_seq))
 
     def _reset(self) -> None:
-        self.index = Index()
+        self.index = DeltaIndex()
         self.summary = Summary()
         self.tail: dict[str, int] = {}
+        """Document id → offset of its last line, for lines that the index does not cover."""
         self.pending: list[tuple[str, int]] = []
-        self.covered = self.end = 0
-        self.chain = self.part.chain.encode()
-        self.seq = self.part.first_seq - 1
+        """(document id, offset) of every such line, in order."""
+        self.end = 0
+        self.chain = self.info.chain.encode()
+        self.seq = self.info.first_seq - 1
 
     def _damaged(
         self, sentence: str, byte: int | None = None, seq: int | None = None
     ) -> LedgerDamaged:
-        name = self.path.name
-        return LedgerDamaged([Finding(file=name, byte=byte, seq=seq, sentence=sentence)])
+        return LedgerDamaged.at(self.path.name, sentence, byte=byte, seq=seq)
 
     def _load_index(self) -> int:
-        """Begin where the index ends, if it is of use; the seq that it has seen durable."""
-        loaded = Index.load(self.path.with_name(self.path.name + SUFFIX), salt=self._salt)
+        """Start where the index ends, if it belongs to this file; the seq that it has seen durable.
+
+        An index whose head of the chain is not found in the file belongs to other content, but it is still a witness:
+        so many lines were durable here once.
+        """
+        path = self.path.with_name(self.path.name + INDEX_SUFFIX)
+        loaded = DeltaIndex.load(path, salt=self._salt)
         if loaded is None:
             return 0
         index, footer = loaded
@@ -95,16 +96,16 @@ class Delta:
             if before != footer.chain.encode() + chain.SEAL_END:
                 return footer.seq
         self.index, self.summary = index, footer.summary
-        self.covered = self.end = footer.covered
+        self.end = footer.covered
         self.chain, self.seq = footer.chain.encode(), footer.seq
         return footer.seq
 
     def _check_end(self, durable_seq: int) -> None:
-        part, size = self.part, os.fstat(self.fd).st_size
-        if part.last_seq is not None:
-            if size != part.bytes or self.seq != part.last_seq:
+        info, size = self.info, os.fstat(self.fd).st_size
+        if info.last_seq is not None:
+            if size != info.bytes or self.seq != info.last_seq:
                 raise self._damaged(
-                    f"it should end after seq {part.last_seq} at byte {part.bytes}, but is good only up to "
+                    f"it should end after seq {info.last_seq} at byte {info.bytes}, but is good only up to "
                     f"seq {self.seq} of {size} bytes",
                     self.end,
                     self.seq + 1,
@@ -117,37 +118,43 @@ class Delta:
         while True:
             size = os.fstat(self.fd).st_size
             tail = os.pread(self.fd, max(0, size - self.end), self.end)
-            proof = classify(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
+            proof = durability_proof(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
             if not proof:
                 return tail
             seq = self.seq
-            self.refresh()  # a writer at work may have added good lines since we looked: those are no proof
+            # A writer at work may have added good lines since we looked. They prove nothing about damage.
+            self.refresh()
             if self.seq == seq:
                 raise self._damaged(proof, self.end, self.seq + 1)
 
     # Reading on
 
-    def refresh(self) -> list[Line]:
-        """Read the complete, sound lines that have been added; returns those of the ledger itself."""
-        control: list[Line] = []
-        limit = self.part.last_seq
+    def refresh(self) -> list[LedgerLine]:
+        """Read the complete, valid lines that were appended; returns the control lines among them."""
+        control: list[LedgerLine] = []
+        limit = self.info.last_seq
         while limit is None or self.seq < limit:
-            texts = chain.sound(self._chunk(), self.chain)
+            texts = chain.valid_prefix(self._next_chunk(), self.chain)
             lines = decode_lines(b"".join(texts))
             if [line.seq for line in lines] != list(range(self.seq + 1, self.seq + 1 + len(lines))):
-                lines = _numbered(lines, self.seq)
+                numbered = zip(lines, count(self.seq + 1))
+                lines = [
+                    line for line, _ in takewhile(lambda each: each[0].seq == each[1], numbered)
+                ]
             if not lines:
                 break
             ids = [line.doc_id for line in lines]
-            head = texts[len(lines) - 1][-chain.PREVIOUS_BYTES : -3].decode()
-            self.take(ids, list(map(len, texts[: len(lines)])), lines, seq=lines[-1].seq, head=head)
+            texts = texts[: len(lines)]
+            head = chain.head_of(texts[-1]).decode()
+            self.add_lines(ids, list(map(len, texts)), lines, seq=lines[-1].seq, head=head)
             if "" in ids:
                 control += [line for line in lines if not line.doc_id]
-            if len(self.pending) >= 8 * FOLD_LINES:
-                self.fold(None)
+            if len(self.pending) >= 8 * INDEX_EVERY_LINES:
+                # A reader cannot write the index file, but a long tail must not be searched line by line either.
+                self.index_tail(None)
         return control
 
-    def _chunk(self) -> bytes:
+    def _next_chunk(self) -> bytes:
         size = READ_BYTES
         while True:
             data = os.pread(self.fd, size, self.end)
@@ -155,12 +162,12 @@ class Delta:
                 return data
             size *= 8
 
-    def take(
-        self, ids: list[str], sizes: list[int], lines: Sequence[Line], *, seq: int, head: str
+    def add_lines(
+        self, ids: list[str], sizes: list[int], lines: Sequence[LedgerLine], *, seq: int, head: str
     ) -> None:
-        """Count lines that are durable: their documents, their bytes, what they say; `head` is that of the chain."""
+        """Take note of lines that are in the file now; `seq` and `head` are those after the last of them."""
         end = self.end
-        if len(ids) == 1:
+        if len(ids) == 1:  # the common case of `record`, without the lists
             self.tail[ids[0]] = end
             self.pending.append((ids[0], end))
             self.end = end + sizes[0]
@@ -173,18 +180,20 @@ class Delta:
         self.chain, self.seq = head.encode(), seq
 
     @property
-    def last(self) -> Line | None:
+    def last(self) -> LedgerLine | None:
         """The last line, or None if there is none."""
         if not self.end:
             return None
-        return decode_line(self.line_at(self._break_before(self.end - 1, 0)))
+        return decode_line(self.line_at(self._line_start(self.end - 1, 0)))
 
-    def fold(self, disk: Disk | None) -> None:
-        """Make a table of the tail; with a `disk`, keep it beside the delta."""
+    # The index
+
+    def index_tail(self, disk: Disk | None) -> None:
+        """Move the tail into the index; with a `disk`, append that to the index file."""
         if not self.pending:
             return
-        hashes, offsets = self._hashed(), [offset for _, offset in self.pending]
-        footer = Footer(
+        hashes, offsets = self._tail_hashes(), [offset for _, offset in self.pending]
+        footer = IndexFooter(
             covered=self.end,
             seq=self.seq,
             chain=self.chain.decode(),
@@ -192,45 +201,38 @@ class Delta:
             summary=self.summary,
             tables=[],
         )
-        is_kept = disk is not None and all(place >= 0 for place, _ in self.index.places)
+        is_kept = disk is not None and all(offset >= 0 for offset, _ in self.index.positions)
         try:
             written = self.index.add(hashes, offsets, footer, is_kept=is_kept)
+            if disk is not None and not is_kept:
+                # Some tables are in memory only, because the file was of no use: write all of them anew.
+                tables = self.index.tables
+                pairs = sorted(
+                    each for table in tables for each in iter_unpack(">8sQ", table.pairs())
+                )
+                self.index = DeltaIndex()
+                hashes, offsets = [each[0] for each in pairs], [each[1] for each in pairs]
+                written = self.index.add(hashes, offsets, footer, is_kept=True)
         except IndexDamaged:
-            self.rebuild()
+            self._reread()
             return
-        self.covered = self.end
         self.tail, self.pending = {}, []
-        if disk is not None and is_kept:
+        if disk is not None:
             self._append_index(disk, written)
-        elif disk is not None:
-            self._keep(disk, footer)
 
-    def _hashed(self) -> list[bytes]:
-        """The hashes of the tail's documents, line by line; one is worked out only once in a while."""
-        known, salt = self._hashes, self._salt_bytes
-        if len(known) > HASHES_MAX:
+    def _tail_hashes(self) -> list[bytes]:
+        """The hash of the document of each line of the tail. The same documents come again and again: cached."""
+        known, salt = self._hashes, self._salt.encode()
+        if len(known) > HASHES_CACHED_MAX:
             known.clear()
-        ids = [doc_id for doc_id, _ in self.pending]
-        found = list(map(known.get, ids))
-        if None in found:
-            for doc_id in self.tail:
-                if doc_id not in known:
-                    known[doc_id] = short_hash(quoted(doc_id), salt)
-            found = list(map(known.get, ids))
-        return found  # type: ignore[return-value]
-
-    def _keep(self, disk: Disk, footer: Footer) -> None:
-        """Write an index anew whose tables were made in memory, because the file was of no use."""
-        pairs = sorted(
-            each for table in self.index.tables for each in iter_unpack(">8sQ", table.pairs())
-        )
-        hashes, offsets = [each[0] for each in pairs], [each[1] for each in pairs]
-        self.index = Index()
-        self._append_index(disk, self.index.add(hashes, offsets, footer, is_kept=True))
+        for doc_id in self.tail:
+            if doc_id not in known:
+                known[doc_id] = key_hash_bytes(quoted_id(doc_id), salt)
+        return [known[doc_id] for doc_id, _ in self.pending]
 
     def _append_index(self, disk: Disk, written: bytes) -> None:
         if self._index_fd < 0:
-            path = self.path.with_name(self.path.name + SUFFIX)
+            path = self.path.with_name(self.path.name + INDEX_SUFFIX)
             start = self.index.file_size - len(written)
             if path.exists() and start == 0:
                 disk.unlink(path)  # it was of no use
@@ -240,8 +242,8 @@ class Delta:
                 self.index.is_torn = False
         disk.write(self._index_fd, written)
 
-    def rebuild(self) -> None:
-        """Forget the index and read the whole delta; for an index that turned out to be damaged."""
+    def _reread(self) -> None:
+        """Forget the index, which turned out to be damaged, and read the whole delta."""
         seq = self.seq
         self._reset()
         self.refresh()
@@ -250,7 +252,7 @@ class Delta:
 
     # Look-ups
 
-    def latest(self, doc_id: str, key: bytes, hashed: int) -> Line | None:
+    def latest(self, doc_id: str, key: bytes, hashed: int) -> LedgerLine | None:
         """The document's last line here, or None."""
         tail_at = self.tail.get(doc_id)
         if tail_at is not None:
@@ -261,7 +263,7 @@ class Delta:
                 if text.startswith(KEY_START + key + b","):
                     return decode_line(text)
         except IndexDamaged:
-            self.rebuild()
+            self._reread()
             return self.latest(doc_id, key, hashed)
         return None
 
@@ -270,7 +272,7 @@ class Delta:
         try:
             offsets = sorted(self.index.find(hashed))
         except IndexDamaged:
-            self.rebuild()
+            self._reread()
             return self.history(doc_id, key, hashed)
         offsets += [offset for each, offset in self.pending if each == doc_id]
         start = KEY_START + key + b","
@@ -287,36 +289,37 @@ class Delta:
                 break
             size *= 8
         line = data[before:end]
-        previous = data[: before - 3] if before else self.part.chain.encode()
+        previous = data[: before - len(chain.SEAL_END)] if before else self.info.chain.encode()
         if chain.check(line, previous) is None:
             raise self._damaged("the line is not as it was sealed", offset)
         return line
 
     def lines(self, *, after: int = 0) -> Iterator[bytes]:
-        """Every line with a greater seq, checked, up to where the delta is known to go."""
+        """Every line with a greater seq, checked, up to where the delta is known to reach."""
         start, previous = self._start_after(after)
+        first_seq = max(after + 1, self.info.first_seq)
+        chunks = self._chunks_from(start)
         yield from checked_lines(
-            self._stretch(start), previous=previous, name=self.path.name, start=start,
-            seq=max(after + 1, self.part.first_seq),
-        )  # fmt: skip
+            chunks, previous=previous, name=self.path.name, start=start, seq=first_seq
+        )
 
     def _start_after(self, after: int) -> tuple[int, bytes]:
-        """Where the first line with a greater seq starts, by bisection over the bytes."""
+        """Where the first line with a greater seq starts, by bisection over the bytes; the chain before it."""
         low, high = 0, self.end
         while low < high:
-            middle = (low + high) // 2
-            start = self._break_before(middle, low)
+            start = self._line_start((low + high) // 2, low)
             line = self.line_at(start)
-            place = chain.place_of(line)
-            if place is not None and place[0] <= after:
+            position = chain.position_of(line)
+            if position is not None and position[0] <= after:
                 low = start + len(line)
             else:
                 high = start
         if not low:
-            return 0, self.part.chain.encode()
+            return 0, self.info.chain.encode()
         return low, os.pread(self.fd, chain.DIGITS, low - chain.PREVIOUS_BYTES)
 
-    def _break_before(self, at: int, low: int) -> int:
+    def _line_start(self, at: int, low: int) -> int:
+        """The start of the line that holds the byte `at`; no line before `low` is looked at."""
         step = LINE_BYTES_FIRST
         while True:
             start = max(low, at - step)
@@ -327,104 +330,68 @@ class Delta:
                 return low
             step *= 8
 
-    def _stretch(self, start: int) -> Iterator[bytes]:
+    def _chunks_from(self, start: int) -> Iterator[bytes]:
         end = self.end
-        while start < end:
-            data = os.pread(self.fd, min(READ_BYTES, end - start), start)
-            if not data:
-                return
+        while start < end and (data := os.pread(self.fd, min(READ_BYTES, end - start), start)):
             yield data
             start += len(data)
 
     def close(self) -> None:
-        """Give the descriptors back."""
+        """Close the files."""
         for fd in (self.fd, self._index_fd):
             if fd >= 0:
                 os.close(fd)
         self.fd = self._index_fd = -1
 
     def __del__(self) -> None:
-        """A reader may still walk through a delta that is off the list, so nobody closes it in between."""
+        """Deltas that leave the list are not closed but dropped: an iterator may still be reading one."""
         self.close()
 
 
-def _numbered(lines: list[Line], seq: int) -> list[Line]:
-    """Those at the start whose numbers go on after `seq`."""
-    return [
-        line
-        for line, _ in takewhile(lambda each: each[0].seq == each[1], zip(lines, count(seq + 1)))
-    ]
-
-
-def classify(tail: bytes, *, first_bad: int, durable_seq: int) -> str | None:
-    """Why the bad bytes were once durable, as a sentence; None: nothing says so, it is a torn tail."""
+def durability_proof(tail: bytes, *, first_bad: int, durable_seq: int) -> str | None:
+    """Why the bad bytes in `tail` were once durable, as a sentence; None if nothing says so: a torn tail."""
     if durable_seq >= first_bad:
         return (
             f"everything up to seq {durable_seq} was acknowledged, but the log is good only up to "
             f"seq {first_bad - 1}"
         )
-    for _, seq, n in chain.consistent_after(tail, first_bad=first_bad):
+    for seq, n in chain.consistent_lines_after(tail, first_bad=first_bad):
         if seq - n >= first_bad:
             return f"the line is not as it was sealed, and seq {seq} proves that it was durable"
     return None
 
 
-def plain_chunks(path: Path) -> Iterator[bytes]:
-    """The text of a delta, plain or compressed, in pieces."""
+def read_chunks(path: Path) -> Iterator[bytes]:
+    """The text of a file, plain or compressed, in pieces. Raises `LedgerDamaged`."""
     try:
-        with gzip.open(path, "rb") if path.suffix == GZ else path.open("rb") as file:
+        with gzip.open(path, "rb") if path.suffix == GZIP_SUFFIX else path.open("rb") as file:
             while data := file.read(READ_BYTES):
                 yield data
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        finding = Finding(file=path.name, sentence=f"it cannot be read: {error}")
-        raise LedgerDamaged([finding]) from error
+        raise LedgerDamaged.at(path.name, f"it cannot be read: {error}") from error
 
 
 def checked_lines(
-    chunks: Iterator[bytes], *, previous: bytes, name: str, start: int = 0, seq: int | None = None
+    chunks: Iterator[bytes], *, previous: bytes, name: str, seq: int, start: int = 0
 ) -> Iterator[bytes]:
-    """The lines of a text, each checked against the chain. Raises `LedgerDamaged` at the first bad one."""
+    """The lines of a text, each checked against the chain and its number. Raises `LedgerDamaged` at the first bad one.
+
+    `seq`, `start` and `previous` are the number, the offset and the chain before the first line.
+    """
     rest = b""
     for data in chunks:
         text = rest + data if rest else data
         end = text.rfind(b"\n") + 1
-        lines = chain.sound(text[:end] if end < len(text) else text, previous)
-        if seq is not None:
-            lines = chain.numbered(lines, seq)
-            seq += len(lines)
+        rest = text[end:]
+        lines = chain.valid_prefix(text[:end] if rest else text, previous)
+        lines = chain.consecutive_prefix(lines, seq)
+        seq += len(lines)
         if lines:
             size = sum(map(len, lines))
-            previous = lines[-1][-chain.PREVIOUS_BYTES : -3]
+            previous = chain.head_of(lines[-1])
             start, end = start + size, end - size
         yield from lines
         if end:
-            sentence = "the line is not as it was sealed"
-            raise LedgerDamaged([Finding(file=name, byte=start, seq=seq, sentence=sentence)])
-        rest = text[text.rfind(b"\n") + 1 :]
+            raise LedgerDamaged.at(name, "the line is not as it was sealed", byte=start, seq=seq)
     if rest:
-        raise LedgerDamaged(
-            [Finding(file=name, byte=start, seq=seq, sentence="the last line is not complete")]
-        )
-
-
-def ends_of(path: Path) -> tuple[bytes, bytes, int, str] | None:
-    """The first line, the last complete line, the bytes and the SHA-256 of a delta; None if it has none."""
-    first = last = rest = b""
-    size, digest = 0, sha256()
-    for data in plain_chunks(path):
-        lines = (rest + data).split(b"\n")
-        rest = lines.pop()
-        digest.update(data)
-        size += len(data)
-        if lines:
-            first = first or lines[0] + b"\n"
-            last = lines[-1] + b"\n"
-    return (first, last, size, digest.hexdigest()) if first else None
-
-
-def decoded(text: bytes) -> Line | None:
-    """The line, or None if it is none."""
-    try:
-        return decode_line(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        raise LedgerDamaged.at(name, "the last line is not complete", byte=start, seq=seq)

@@ -1,61 +1,71 @@
-"""The one seam between the ledger and the disk: every byte that changes a ledger passes through `Disk`.
+"""The system calls that change a ledger's files. Every byte a ledger writes passes through `Disk`.
 
-A test puts its own `Disk` here, records every call, cuts the power between any two of them, or makes the
-n-th one fail. So the methods are as small as the system calls under them, and nothing in this room opens
-a file for writing by any other way. Reading needs no seam: readers take no lock and change nothing.
+Tests replace `Disk` to record every call, to cut the power between any two of them, or to make the n-th one
+fail. So each method is one system call, and nothing else in this package opens a file for writing. Reads do not
+pass through here: readers take no lock and change nothing, so they cannot lose anything.
 
-What POSIX promises, and all that the ledger builds on:
+Three promises of POSIX are all that the ledger builds on:
 
     write + fdatasync          these bytes are there after a power cut
     create + fsync(directory)  this name is there after a power cut
-    rename + fsync(directory)  the name means the old file or the new one, never something between
+    rename + fsync(directory)  the name means the old file or the new one, never a mixture
 
-`flock` and the sync of a directory are promises of local file systems: no NFS, no Windows.
+A name and the bytes behind it are separate promises: a file that was synced can still be missing after a power
+cut if its directory was not, and a renamed file can be empty if it was not synced before the rename. Hence the
+order in `write_atomically`: bytes, rename, directory.
+
+`flock` and fsync of a directory hold on local file systems only: no NFS, no Windows.
 """
 
 import fcntl
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 MODE = 0o644
-TEMPORARY = ".tmp"
+TEMPORARY_SUFFIX = ".tmp"
+"""The writer deletes files with this suffix when it opens the ledger: a crash left them behind."""
 WRITE_BYTES_MAX = 1 << 30
-"""Linux writes at most 2 GiB in one call."""
+"""Linux transfers at most 2 GiB - 4 KiB in one write(2), whatever is asked for."""
 
 
 def wall_clock() -> float:
-    """Seconds since 1970: the clock that a ledger has unless `open` is given another one."""
-    return time.time()  # noqa: TID251 - a ledger stands alone: no app.py chooses its clock
+    """Seconds since 1970: the clock of a ledger that is not given another one."""
+    return time.time()  # noqa: TID251 - a ledger works without the app that would choose its clock
 
 
 class Disk:
     """The system calls that change files, one method each."""
 
     def make_dir(self, path: Path) -> None:
-        """A directory, and those above it."""
+        """Create a directory and its parents."""
         path.mkdir(parents=True, exist_ok=True)
 
     def create(self, path: Path) -> int:
-        """A new file, open for appending; it is an error if one is there."""
+        """Create a file and open it for appending; an existing file is an error.
+
+        O_EXCL, because a file that is already there belongs to somebody: a second writer, or a leftover whose
+        content would silently become part of the new file.
+        """
         return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, MODE)
 
     def open_append(self, path: Path) -> int:
-        """A file that is there, open for appending."""
+        """Open an existing file for appending; the kernel moves every write to its end."""
         return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
 
     def open_slots(self, path: Path) -> int:
-        """A file that is written in place (`HEAD`, `LOCK`), made if need be."""
+        """Open a file that is overwritten in place (`HEAD`, `LOCK`), creating it if necessary."""
         return os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, MODE)
 
     def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
-        """All of `data`, at the end of the file."""
+        """Append all of `data`; a short write is continued, not reported."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest[:WRITE_BYTES_MAX]) :]
 
     def pwrite(self, fd: int, data: bytes, offset: int) -> None:
-        """`data` in place; it is short enough to be written in one go."""
+        """Overwrite in place. `data` is a slot of a few bytes: half of it would be worse than an error."""
         if os.pwrite(fd, data, offset) != len(data):
             raise OSError(f"only a part of {len(data)} bytes was written")
 
@@ -64,15 +74,15 @@ class Disk:
         os.ftruncate(fd, size)
 
     def fdatasync(self, fd: int) -> None:
-        """The bytes of the file are durable when this returns."""
+        """Wait until the content is durable; cheaper than `fsync`, as timestamps are not written."""
         os.fdatasync(fd)
 
     def fsync(self, fd: int) -> None:
-        """The bytes and the size of the file are durable when this returns."""
+        """Wait until the content and the size are durable."""
         os.fsync(fd)
 
     def sync_dir(self, path: Path) -> None:
-        """The names in the directory are durable when this returns."""
+        """Wait until the names in the directory are durable."""
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
@@ -80,7 +90,7 @@ class Disk:
             os.close(fd)
 
     def rename(self, source: Path, target: Path) -> None:
-        """`target` becomes `source`, in one step."""
+        """Give `source` the name `target`, replacing what had it, in one step."""
         source.rename(target)
 
     def unlink(self, path: Path) -> None:
@@ -88,20 +98,24 @@ class Disk:
         path.unlink()
 
     def close(self, fd: int) -> None:
-        """Give the descriptor back."""
+        """Close the descriptor."""
         os.close(fd)
 
 
-def put(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Make `path` hold `data`, all or nothing.
+def write_atomically(
+    disk: Disk, path: Path, data: bytes | Iterable[bytes], *, durable: bool = True
+) -> None:
+    """Make `path` hold `data`, all or nothing, also when the power fails.
 
-    Without `durable` a power cut may leave rubbish: for files that are derived and carry their own checksum.
+    Without `durable` a power cut may leave an empty or partial file under the name: only for derived files that
+    carry their own checksum, such as indexes.
     """
-    temporary = path.with_name(path.name + TEMPORARY)
-    discard(disk, temporary)
+    temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+    unlink_if_exists(disk, temporary)
     fd = disk.create(temporary)
     try:
-        disk.write(fd, data)
+        for chunk in (data,) if isinstance(data, bytes) else data:
+            disk.write(fd, chunk)
         if durable:
             disk.fsync(fd)
     finally:
@@ -111,14 +125,25 @@ def put(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
         disk.sync_dir(path.parent)
 
 
-def discard(disk: Disk, path: Path) -> None:
+def create_empty(disk: Disk, path: Path) -> None:
+    """A new, empty file whose name survives a power cut."""
+    fd = disk.create(path)
+    disk.fsync(fd)
+    disk.close(fd)
+    disk.sync_dir(path.parent)
+
+
+def unlink_if_exists(disk: Disk, path: Path) -> None:
     """Remove a file that may not be there."""
     if path.exists():
         disk.unlink(path)
 
 
 def try_lock(fd: int) -> bool:
-    """Whether this process now holds the lock; the kernel lets go of it when the process ends."""
+    """Take an exclusive lock on the open file without waiting; whether this process has it now.
+
+    The kernel releases it when the process ends, however it ends, so no lock can be left behind by a crash.
+    """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -126,8 +151,11 @@ def try_lock(fd: int) -> bool:
     return True
 
 
-def holder_text(*, started: float) -> dict[str, object]:
-    """What the lock file says about its holder, for people; only the lock itself counts."""
+def lock_owner(*, started: float) -> dict[str, object]:
+    """What the lock file says about its owner, for the error message of a second writer.
+
+    Nothing is decided by it: a pid may have been reused and a host renamed; only the kernel's lock counts.
+    """
     boot = Path("/proc/sys/kernel/random/boot_id")
     return {
         "pid": os.getpid(),

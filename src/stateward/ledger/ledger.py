@@ -1,26 +1,31 @@
-"""The ledger: where every document is, how it got there, and proof that nobody changed the story.
+"""The ledger: the state of every document, how it got there, and evidence that nobody changed that history.
 
     with Ledger.open("ledger/") as ledger:
         ledger.record("doc:123", LedgerState.PENDING, adapter="pubmed")   # checked; durable when it returns
         ledger.state("doc:123")
 
-One process writes, many read. A handle that was opened with `read_only=True` takes no lock and follows the
-writer: each question looks first whether there is something new. A handle may be shared between threads.
+One process writes, many read. A handle that was opened with `read_only=True` takes no lock and follows the writer. A
+handle may be shared between threads.
 
-The directory (each file's format stands at the top of its module):
+The directory; each format is described at the top of the module that is named on the right:
 
     MANIFEST.json                   which files count                                          manifest
-    HEAD                            2 x 32 bytes: the last seq that was durable; may lag         view
+    HEAD                            2 x 32 bytes: the last seq known to be durable; may lag      view
     LOCK                            held by the writer; says who, for people                    writer
     snapshot-2025-10-04.json        every document's state at one place of the log   (+ .idx)   snapshot
-    snapshot-2025-10-03.json.gz     older ones, packed
-    delta-2025-10-04.jsonl          the log, one line per change                     (+ .idx)   chain, delta, index
-    delta-2025-10-03.jsonl.gz       what a snapshot covers, packed
-    ARCHIVE.jsonl                   older stretches of the log, and tombstones of removed ones  manifest
-    checkpoint-2025-10-04.txt       the root over all lines, signed or not                      merkle
-    handover/                       checkpoints on their way to places elsewhere                handover
+    snapshot-2025-10-03.json.gz     older ones, compressed
+    delta-2025-10-04.jsonl          the log, one line per change                     (+ .idx)   delta, delta_index
+    delta-2025-10-03.jsonl.gz       what a snapshot covers, compressed
+    ARCHIVE.jsonl                   older segments of the log, and tombstones of removed ones   manifest
+    checkpoint-2025-10-04.txt       the root over all lines, signed or not                      checkpoints
+    handover/                       checkpoints on their way to other places                    checkpoint_export
 
-All but the `.idx` files and HEAD are plain JSON or text (or that, gzipped); those two are derived or a hint.
+All but the `.idx` files and HEAD are plain JSON or text, some of it gzipped, so that jq, DuckDB and an editor can read
+the ledger without this code. Those two are derived or a hint.
+
+A `record` goes: `Ledger.record` → `LedgerWriter.append` (checks and builds the line: `LineBuilder`) → `commit` (write,
+fdatasync, HEAD) → `Delta.add_lines`. A query goes: `LedgerQueries` → `LedgerView` → the deltas, newest first, then the
+snapshot. Everything that changes the set of files is in `compaction`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,66 +37,54 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerError, LedgerMismatch
 from stateward.core.machine import Machine
 from stateward.core.model import Fields
-from stateward.ledger import merkle, upkeep
-from stateward.ledger.builder import Change
-from stateward.ledger.disk import Disk, put, wall_clock
-from stateward.ledger.errors import (
-    Finding,
-    LedgerDamaged,
-    LedgerError,
-    LedgerMismatch,
+from stateward.ledger import compaction
+from stateward.ledger.builder import Change, CommitGroup
+from stateward.ledger.checkpoints import ORIGIN, CheckpointSigner, checkpoint_text
+from stateward.ledger.compaction import (
+    DELTA_BYTES_MAX,
+    SNAPSHOTS_KEPT,
+    CompactionProgress,
+    no_progress,
 )
-from stateward.ledger.group import Group
-from stateward.ledger.maintenance import ORIGIN, Keeper, Keeping
-from stateward.ledger.manifest import (
-    HEAD,
-    DeltaPart,
-    SnapshotPart,
-    date_label,
-)
-from stateward.ledger.queries import Questions
-from stateward.ledger.rebuild import is_ledger
+from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, wall_clock, write_atomically
+from stateward.ledger.maintenance import MaintenanceOptions, MaintenanceThread
+from stateward.ledger.manifest import HEAD, DeltaInfo, SnapshotInfo, date_label, is_ledger
+from stateward.ledger.queries import LedgerQueries
 from stateward.ledger.record import (
     IMPORT_CLOSED,
     IMPORT_OPENED,
     METADATA_BYTES_MAX,
-    ROLLED_BACK,
-    Entry,
     LedgerAuditRecord,
+    LedgerEntry,
     audit_record,
     check_text,
 )
-from stateward.ledger.schedule import Housekeeping
-from stateward.ledger.states import LITERATURE, Graph
-from stateward.ledger.upkeep import (
-    DELTA_BYTES_MAX,
-    SNAPSHOTS_KEPT,
-    Progress,
-    no_progress,
-)
-from stateward.ledger.view import View, read_head
-from stateward.ledger.writer import (
-    ANY_MACHINE,
-    Durability,
-    Writer,
-    create,
-)
+from stateward.ledger.schedule import MaintenanceSchedule
+from stateward.ledger.states import LITERATURE, TransitionTable
+from stateward.ledger.view import LedgerView, Progress, read_head
+from stateward.ledger.view import no_progress as no_line_progress
+from stateward.ledger.writer import ANY_MACHINE, Durability, LedgerWriter, create_ledger
 
-LEGACY_NAMES = ("ledger.jsonl",)
+HARMLESS_NAMES = ("ledger.jsonl", ".", "LOCK", "HEAD")
+"""Files that begin so may be in a folder that becomes a ledger: an old ledger, its backups, traces of a crash."""
 REASON_CHARS_MAX = 1024
 
 
-class Ledger(Questions):
-    """A ledger directory, open. Make one with `Ledger.open`."""
+class Ledger(LedgerQueries):
+    """An open ledger directory. Make one with `Ledger.open`."""
 
     def __init__(
-        self, view: View, writer: Writer | None, graph: Graph | None, clock: Callable[[], float]
+        self,
+        view: LedgerView,
+        writer: LedgerWriter | None,
+        table: TransitionTable | None,
+        clock: Callable[[], float],
     ) -> None:
-        super().__init__(view, writer, graph, clock)
-        self._keeper: Keeper | None = None
+        super().__init__(view, writer, table, clock)
+        self._maintenance: MaintenanceThread | None = None
         self._snapshots_kept = SNAPSHOTS_KEPT
         self._delta_bytes_max = DELTA_BYTES_MAX
 
@@ -108,36 +101,38 @@ class Ledger(Questions):
         delta_bytes_max: int = DELTA_BYTES_MAX,
         metadata_bytes_max: int = METADATA_BYTES_MAX,
         partial: bool = False,
-        keeping: Keeping | None = None,
+        maintenance: MaintenanceOptions | None = None,
         disk: Disk | None = None,
     ) -> "Ledger":
         """Open a ledger, or make one where there is none.
 
-        `machine` is the graph that moves are checked against; None is a ledger that only mirrors another
-        log. `durability="os"` leaves it to the kernel when bytes reach the disk: a power cut may then cost
-        the last ones. `partial` answers from deltas alone when their base is lost, and marks every answer.
-        `keeping` compacts it each night and hands its checkpoints over, in a thread of its own (see `keeper`).
+        `machine` is the state machine that moves are checked against; None is a ledger that mirrors another log.
+        `durability="os"` leaves it to the kernel when bytes reach the disk: a power cut may then cost the last ones.
+        `partial` answers from deltas alone when their base is lost, and marks every answer. `maintenance` compacts the
+        ledger daily and exports its checkpoints in a background thread (see `maintenance`).
         """
         folder = Path(path)
-        graph = Graph(machine) if machine is not None else None
+        table = TransitionTable(machine) if machine is not None else None
         try:
             if read_only:
-                if not folder.is_dir() or not is_ledger(folder):
+                if not is_ledger(folder):
                     raise LedgerMismatch(f"{folder} is not a ledger")
-                ledger = cls(View(folder, is_partial_allowed=partial), None, graph, clock)
+                ledger = cls(LedgerView(folder, is_partial_allowed=partial), None, table, clock)
             else:
                 seam = disk or Disk()
-                _make_if_new(folder, seam, clock, graph)
-                writer = Writer(
+                if not is_ledger(folder):
+                    _check_new(folder)
+                    create_ledger(folder, disk=seam, clock=clock, table=table)
+                writer = LedgerWriter(
                     folder,
                     disk=seam,
                     clock=clock,
-                    graph=graph,
+                    table=table,
                     durability=durability,
                     metadata_bytes_max=metadata_bytes_max,
                     is_partial_allowed=partial,
                 )
-                ledger = cls(writer.view, writer, graph, clock)
+                ledger = cls(writer.view, writer, table, clock)
         except OSError as error:
             raise LedgerError(f"{folder} cannot be opened: {error.strerror or error}") from error
         ledger._snapshots_kept = snapshots_kept
@@ -145,51 +140,50 @@ class Ledger(Questions):
         try:
             ledger._check_machine()
             if not read_only:
-                ledger._complete()
-            if keeping is not None:
-                ledger._keep(keeping)
+                ledger._finish_recovery()
+            if maintenance is not None:
+                disk = ledger._require_writer().disk
+                thread = MaintenanceThread(ledger, maintenance, clock=clock, disk=disk)
+                ledger._maintenance = thread
+                thread.start()
         except BaseException:
             ledger.close()
             raise
         return ledger
 
+    def _machine_name(self) -> tuple[str, int]:
+        return (self._table.name, self._table.version) if self._table else (ANY_MACHINE, 0)
+
     def _check_machine(self) -> None:
-        name, version = self._view.manifest.machine, self._view.manifest.machine_version
-        mine = self._graph.name if self._graph else ANY_MACHINE
-        known = self._graph.version if self._graph else 0
+        folder, manifest = self.path, self._view.manifest
+        name, version = manifest.machine, manifest.machine_version
+        mine, known = self._machine_name()
         if name and name != mine:
             raise LedgerMismatch(
-                f"{self._view.folder} holds documents of the machine {name!r}, but was opened for {mine!r}"
+                f"{folder} holds documents of the machine {name!r}, but was opened for {mine!r}"
             )
         if version > known:
             raise LedgerMismatch(
-                f"{self._view.folder} was written with version {version} of {name!r}; this is version {known}"
+                f"{folder} was written with version {version} of {name!r}; this is version {known}"
             )
 
-    def _complete(self) -> None:
-        """Finish what a crash left half done, and write down a machine that is newer now."""
-        writer = self._the_writer()
-        last = self._view.active.last
-        if last is not None and not last.doc_id and last.new_state == ROLLED_BACK:
-            with writer.failing():
-                upkeep.complete_rollback(writer, last, None)
-        manifest = self._view.manifest
-        name = self._graph.name if self._graph else ANY_MACHINE
-        version = self._graph.version if self._graph else 0
-        if (manifest.machine, manifest.machine_version) != (name, version):
-            with writer.failing():
-                writer.publish(replace(manifest, machine=name, machine_version=version))
-        if self._view.base is not None and not self._view.base.has_index:
-            self._view.base.write_index(writer.disk)
+    def _finish_recovery(self) -> None:
+        """Complete a rollback that a crash interrupted, record a newer machine, and write a missing index."""
+        writer, view = self._require_writer(), self._view
+        last = view.active.last
+        if last is not None and last.is_rollback:
+            with writer.poison_on_error():
+                compaction.complete_rollback(writer, last, None)
+        name, version = self._machine_name()
+        if (view.manifest.machine, view.manifest.machine_version) != (name, version):
+            with writer.poison_on_error():
+                writer.publish(replace(view.manifest, machine=name, machine_version=version))
+        if view.base is not None and not view.base.has_index:
+            view.base.write_index(writer.disk)
 
-    def _keep(self, keeping: Keeping) -> None:
-        writer = self._the_writer()
-        self._keeper = Keeper(self, keeping, clock=self._clock, disk=writer.disk)
-        self._keeper.start()
-
-    def _the_writer(self) -> Writer:
+    def _require_writer(self) -> LedgerWriter:
         if self._writer is None:
-            raise InvalidRequest(f"{self._view.folder} was opened with read_only=True")
+            raise InvalidRequest(f"{self.path} was opened with read_only=True")
         return self._writer
 
     # Writing
@@ -209,13 +203,13 @@ class Ledger(Questions):
         metadata: Fields | None = None,
         actor: str | None = None,
     ) -> LedgerAuditRecord:
-        """Move a document. Checked, and durable when it returns.
+        """Change the state of a document. Checked, and durable when it returns.
 
-        Raises `InvalidTransition` for a move that the machine does not have, `InvalidRequest` for a value that
-        cannot be right; then nothing was written. The retry count, the duration of the stay in the state before
-        and the state that a retry resumes at are worked out unless they are given.
+        Raises `InvalidTransition` for a move that the machine does not have, `InvalidRequest` for a value that cannot
+        be right; then nothing was written. The retry count, the time spent in the state before and the state that a
+        retry resumes at are derived unless they are given.
         """
-        entry = Entry(
+        entry = LedgerEntry(
             doc_id=doc_id,
             state=state,
             adapter=adapter,
@@ -230,39 +224,40 @@ class Ledger(Questions):
         )
         return audit_record(self._append([entry]).texts[0])
 
-    def record_many(self, changes: Iterable[Entry | Change]) -> int:
-        """Move many documents in one durable group, in order; the number. All are checked before any is written.
+    def record_many(self, changes: Iterable[LedgerEntry | Change]) -> int:
+        """Change many documents in one durable group, in order; the number. All are checked before any is written.
 
-        A change is (document, state[, adapter[, metadata]]) or an `Entry`.
+        A change is (document, state[, adapter[, metadata]]) or a `LedgerEntry`.
         """
         group = list(changes)
         return len(self._append(group).ids) if group else 0
 
-    def _append(self, entries: Sequence[Entry | Change]) -> Group:
-        if self._graph is None:
+    def _append(self, entries: Sequence[LedgerEntry | Change]) -> CommitGroup:
+        if self._table is None:
             raise InvalidRequest(f"{self.path} only mirrors another log; use mirror()")
-        writer = self._the_writer()
+        writer = self._require_writer()
         lines = writer.append(entries)
         self._rotate_if_large(writer)
         return lines
 
-    def _rotate_if_large(self, writer: Writer) -> None:
+    def _rotate_if_large(self, writer: LedgerWriter) -> None:
         if self._view.active.end >= self._delta_bytes_max:
-            upkeep.rotate(writer)
+            compaction.rotate(writer)
 
-    def mirror(self, entries: Iterable[Entry], *, source: str) -> int:
+    def mirror(self, entries: Iterable[LedgerEntry], *, source: str) -> int:
         """Append what another log says, exactly once: entries up to `source_seq(source)` are left out.
 
         Every entry carries the `source_seq` of its own log, strictly rising. The last one is durable in the same
-        group as the lines, so a mirror that died anywhere goes on after `source_seq(source)`. Moves are not checked
-        against a graph, for the other log is the truth; but `old_state`, when given, must be where this ledger has
-        the document. The number of lines appended.
+        group as the lines, so a mirror that died anywhere continues after `source_seq(source)`. Moves are not checked
+        against the machine, as the other log has already decided; but `old_state`, when given, must be where this
+        ledger has the document. Returns the number of lines appended.
         """
         check_text(source, what="source", chars_max=256)
-        writer = self._the_writer()
-        with writer.commits:  # two mirrors of one source take turns
+        writer = self._require_writer()
+        # Two mirrors of one source take turns: between reading the last seq and appending nothing may be appended.
+        with writer.commit_lock:
             last = self.source_seq(source)
-            fresh: list[Entry] = []
+            fresh: list[LedgerEntry] = []
             for entry in entries:
                 if entry.source_seq is None or isinstance(entry.source_seq, bool):
                     raise InvalidRequest(f"{entry.doc_id}: a mirrored entry carries its source_seq")
@@ -282,104 +277,104 @@ class Ledger(Questions):
 
     @contextmanager
     def importing(self, *, reason: str, actor: str | None = None) -> "Iterator[ImportWriter]":
-        """The import door: moves that the graph does not have, for migration alone.
+        """Import mode: moves that the machine does not have are accepted. For migration alone.
 
-        The log itself says when it was opened, why and by whom, and how much came through.
+        The log itself says when it was entered, why and by whom, and how many records were imported.
         """
         check_text(reason, what="reason", chars_max=REASON_CHARS_MAX)
         if not reason.strip():
-            raise InvalidRequest(
-                "say why the import door is opened: reason='migration of ledger.jsonl'"
-            )
-        writer = self._the_writer()
-        words: dict[str, object] = {"reason": reason}
-        if actor:
-            words["actor"] = actor
-        opened = writer.control(IMPORT_OPENED, words)
+            raise InvalidRequest("say why records are imported: reason='migration of ledger.jsonl'")
+        writer = self._require_writer()
+        details: dict[str, object] = {"reason": reason, **({"actor": actor} if actor else {})}
+        opened = writer.add_control_line(IMPORT_OPENED, details)
         writer.commit(opened.seq)
-        door = ImportWriter(self, writer)
+        importer = ImportWriter(self, writer)
         try:
-            yield door
+            yield importer
         finally:
-            if door.is_usable:
-                closed = writer.control(
-                    IMPORT_CLOSED, {"opened": opened.seq, "records": door.records}
-                )
-                writer.commit(closed.seq)
+            if writer.is_usable:
+                details = {"opened": opened.seq, "records": importer.records}
+                writer.commit(writer.add_control_line(IMPORT_CLOSED, details).seq)
 
-    # Upkeep
+    # Maintenance
 
     def rotate(self) -> bool:
-        """Seal the delta that is written to and go on in a new one; False if it was empty."""
-        return upkeep.rotate(self._the_writer())
+        """Seal the active delta and continue in a new one; False if it was empty."""
+        return compaction.rotate(self._require_writer())
 
     def compact(
-        self, *, progress: Progress = no_progress, pack: bool = True
-    ) -> SnapshotPart | None:
-        """Make a new snapshot, pack what is not live, let go of old snapshots. Appends go on meanwhile."""
-        writer = self._the_writer()
-        return upkeep.compact(
-            writer, snapshots_kept=self._snapshots_kept, is_packed=pack, progress=progress
+        self, *, progress: CompactionProgress = no_progress, compress: bool = True
+    ) -> SnapshotInfo | None:
+        """Make a new snapshot, compress what is not live, delete the oldest snapshots. Appends go on meanwhile."""
+        return compaction.compact(
+            self._require_writer(),
+            snapshots_kept=self._snapshots_kept,
+            is_compressed=compress,
+            progress=progress,
         )
 
     def is_compaction_due(self) -> bool:
         """Whether the log since the last snapshot has grown so much that a compaction pays."""
-        return upkeep.is_due(self._the_writer())
+        return compaction.is_due(self._require_writer())
 
-    def tend(self, keeping: Housekeeping, now: datetime) -> SnapshotPart | None:
+    def compact_if_due(self, schedule: MaintenanceSchedule, now: datetime) -> SnapshotInfo | None:
         """Compact if it is time, or if the log has grown enough; after a failure not before its pause is over.
 
-        For a thread or a loop that asks now and then. Raises what the compaction raised.
+        For a thread or a loop that calls it from time to time. Raises what the compaction raised.
         """
-        is_wanted = self.is_compaction_due() and not keeping.is_pausing(now)
-        if not (keeping.is_due(now) or is_wanted):
+        has_grown = self.is_compaction_due() and not schedule.is_backing_off(now)
+        if not (schedule.is_due(now) or has_grown):
             return None
         try:
             made = self.compact()
         except LedgerError:
-            keeping.failed(now)
+            schedule.failed(now)
             raise
-        keeping.succeeded(now)
+        schedule.succeeded(now)
         return made
 
     def rollback(
         self, to: str | int, *, reason: str = "", actor: str | None = None
-    ) -> SnapshotPart:
-        """Make the documents of a snapshot (its date, name or seq) count again; the log keeps everything."""
-        return upkeep.rollback(self._the_writer(), to, reason=reason, actor=actor)
+    ) -> SnapshotInfo:
+        """Put the documents of a snapshot (its date, name or seq) into effect again; the log keeps everything."""
+        return compaction.rollback(self._require_writer(), to, reason=reason, actor=actor)
 
-    def remove_archived(self, *, up_to: int, reason: str, execute: bool = False) -> list[DeltaPart]:
-        """What removing the archive up to that seq would take away; with `execute`, it does, leaving tombstones."""
+    def remove_archived(self, *, up_to: int, reason: str, execute: bool = False) -> list[DeltaInfo]:
+        """What removing the archive up to that seq would delete; with `execute` it does, leaving tombstones."""
         check_text(reason, what="reason", chars_max=REASON_CHARS_MAX)
-        return upkeep.remove(self._the_writer(), up_to=up_to, reason=reason, is_executed=execute)
+        writer = self._require_writer()
+        return compaction.remove_archived(writer, up_to=up_to, reason=reason, is_executed=execute)
 
-    # Proof
+    # Checkpoints
 
     def checkpoint(
         self,
         *,
-        origin: str = ORIGIN,
-        sign_as: str | None = None,
-        private_key: bytes | None = None,
+        origin: str | None = None,
+        signer: CheckpointSigner | None = None,
         write: bool = True,
-        progress: Callable[[str, int], None] = lambda *_: None,
+        progress: Progress = no_line_progress,
     ) -> str:
-        """The root over all lines so far, as text to be kept elsewhere; also put beside the ledger by the writer."""
+        """The root over all durable lines, as text to be kept elsewhere; the writer also stores it in the ledger.
+
+        `origin` names the log; without one it is the name of the signer.
+        """
         size, root = self.tree(size=self.durable_seq, progress=progress)
-        text = merkle.checkpoint_text(origin, size=size, root=root)
-        if private_key is not None:
-            text = merkle.signed(text, name=sign_as or origin, private_key=private_key)
+        name = origin or (signer.name if signer else ORIGIN)
+        text = checkpoint_text(name, size=size, root=root)
+        if signer is not None:
+            text = signer.sign(text)
         if write and self._writer is not None:
             path = self.path / f"checkpoint-{date_label(self._clock())}.txt"
-            put(self._writer.disk, path, text.encode())
+            write_atomically(self._writer.disk, path, text.encode())
         return text
 
-    # The end
+    # Closing
 
     def close(self) -> None:
-        """Let go of the lock and the files; upkeep that is under way is finished first."""
-        if self._keeper is not None:
-            self._keeper.stop()
+        """Release the lock and the files; maintenance that is under way is finished first."""
+        if self._maintenance is not None:
+            self._maintenance.stop()
         if self._writer is not None:
             self._writer.close()
         else:
@@ -389,34 +384,26 @@ class Ledger(Questions):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:  # fmt: skip
         self.close()
 
 
 class ImportWriter:
-    """What `Ledger.importing` opens: words for states, any move, times of long ago."""
+    """What `Ledger.importing` gives: states as text, any move, times of long ago."""
 
-    def __init__(self, ledger: Ledger, writer: Writer) -> None:
+    def __init__(self, ledger: Ledger, writer: LedgerWriter) -> None:
         self._ledger = ledger
         self._writer = writer
         self.records = 0
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether the writer behind the door still writes."""
-        return self._writer.is_usable
-
     def record_many(
-        self, entries: Sequence[Entry], *, source: str | None = None, is_vetted: bool = False
+        self, entries: Sequence[LedgerEntry], *, source: str | None = None, is_vetted: bool = False
     ) -> int:
-        """One durable group, not checked against the graph; states must be the machine's, of whatever kind.
+        """One durable group, not checked against the machine's transitions; the states must be its states.
 
         With a `source` each line names it and its `source_seq`, and `Ledger.source_seq` says how far it came.
-        `is_vetted` says that `legacy.Reader` made the entries: it has checked their values.
+        `is_vetted` says that `legacy.LegacyReader` made the entries and has checked their values.
         """
         if entries:
             self._writer.append(entries, is_checked=False, is_vetted=is_vetted, source=source)
@@ -425,26 +412,20 @@ class ImportWriter:
         return len(entries)
 
 
-def _make_if_new(folder: Path, disk: Disk, clock: Callable[[], float], graph: Graph | None) -> None:
+def _check_new(folder: Path) -> None:
+    """Refuse to make a ledger where something else is, or where one was."""
     if not folder.exists():
-        create(folder, disk=disk, clock=clock, graph=graph)
-    elif not folder.is_dir():
+        return
+    if not folder.is_dir():
         raise LedgerMismatch(f"{folder} is a file, not a ledger directory")
-    elif not is_ledger(folder):
-        strange = sorted(path.name for path in folder.iterdir() if not _is_ours(path.name))
-        if strange:
-            raise LedgerMismatch(
-                f"{folder} is not a ledger and not empty (it has {strange[0]!r}); name a new or empty directory"
-            )
-        if read_head(folder):
-            sentence = f"seq {read_head(folder)} was acknowledged, but there is no file of the log"
-            raise LedgerDamaged([Finding(file=HEAD, sentence=sentence)])
-        create(folder, disk=disk, clock=clock, graph=graph)
-
-
-def _is_ours(name: str) -> bool:
-    return (
-        name in LEGACY_NAMES
-        or name.startswith(("ledger.jsonl", ".", "LOCK", "HEAD"))
-        or name.endswith(".tmp")
+    strange = sorted(
+        path.name
+        for path in folder.iterdir()
+        if not path.name.startswith(HARMLESS_NAMES) and path.suffix != TEMPORARY_SUFFIX
     )
+    if strange:
+        raise LedgerMismatch(
+            f"{folder} is not a ledger and not empty (it has {strange[0]!r}); name a new or empty directory"
+        )
+    if seq := read_head(folder):
+        raise LedgerDamaged.at(HEAD, f"seq {seq} was acknowledged, but there is no file of the log")

@@ -1,11 +1,16 @@
-"""Lines of old ledgers, read as they are: what each one says, in the words of the new one. Nothing here touches a disk.
+"""Reads lines of old ledgers: free-form JSON that programs wrote over the years. Nothing here touches a disk.
 
-Old ledgers are JSON lines that programs wrote over years. Names of fields and states differ, values are numbers or
-the text of numbers, times are seconds, milliseconds or ISO, the rest lies in `metadata` or loose beside it. What is
-there is taken; nothing is made up: a word for a state that no table maps becomes `legacy`, and whatever had to
-be changed to fit is kept in the metadata under `legacy_…`. A line that cannot be used is refused with a reason.
+Names of fields and states differ from program to program, values are numbers or the text of numbers, times are
+seconds, milliseconds or ISO, and the rest is in `metadata` or loose beside it. Everything that is there is used, and
+nothing is made up: a word for a state that no table maps becomes `legacy`, and whatever had to be changed to fit is
+preserved in the metadata as `legacy_…`. A line that cannot be used is refused with a reason.
+
+Old files are also read more leniently than JSON allows: Python's own `json` writes `NaN` and `Infinity`, numbers of
+any length, and lone surrogates; editors put a byte order mark before the first line. Such values are kept as text.
+Bytes that are no UTF-8 are refused, as guessing at them could make two documents one.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -20,29 +25,34 @@ from msgspec.structs import replace
 from stateward.core.errors import DeclarationError, Fault, InvalidRequest
 from stateward.core.model import Fields, Json, clean_text
 from stateward.definition.yaml_source import convert, read_yaml
-from stateward.ledger.lenient_json import loosely
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     ERROR_TYPE_CHARS_MAX,
-    IDS_SHORT_MAX,
     INT_MAX,
     INT_MIN,
     METADATA_BYTES_MAX,
-    Entry,
-    PlainEntry,
+    SHORT_ID_CHARS_MAX,
+    LedgerEntry,
+    PlainLedgerEntry,
     check_doc_id,
     check_metadata,
 )
 from stateward.ledger.states import LedgerState
 
 WORD_CHARS_MAX = 200
-WORDS_REMEMBERED_MAX = 100_000
+WORDS_CACHED_MAX = 100_000
+SHAPES_CACHED_MAX = 1000
 SECONDS_MAX = 25_000_000_000.0
 """The year 2762: a greater number is one of milliseconds, microseconds or nanoseconds."""
+INT_DIGITS_MAX = 18
+"""A number of so many digits surely fits into 64 bits."""
+EXACT_INT_MAX = 2**53
+"""Beyond this, floats skip integers: a count that went through one cannot be trusted."""
 ANYTHING_ELSE = "*"
+BYTE_ORDER_MARK = "\ufeff"
 
-_RARE = frozenset(
-    {
+_RARE_FIELDS = frozenset(
+    [
         "error_type",
         "error_message",
         "traceback",
@@ -50,18 +60,20 @@ _RARE = frozenset(
         "max_retries",
         "duration_seconds",
         "actor",
-    }
+    ]
 )
-_PARTS_OF_ERRORS = (
+_ERROR_PARTS = (
     ("error_type", ("type", "error_type", "class")),
     ("error_message", ("message", "error_message", "msg")),
 )
+"""Some programs wrote an error as an object; these are its parts."""
+# A line that is short, shallow and without long numbers cannot have metadata that the ledger refuses. Looking at the
+# raw text for that is several times as fast as walking through the decoded values.
 _SAFE_BYTES_MAX = METADATA_BYTES_MAX // 4
 _SAFE_BRACKETS_MAX = 40
-_MANY_DIGITS = b"0" * 18
-_DIGITS_ALIKE = bytes(48 if 48 <= byte < 58 else 32 for byte in range(256))
-_FLAT = frozenset({str, float, bool, type(None)})
-SHAPES_REMEMBERED_MAX = 1000
+_MANY_DIGITS = b"0" * INT_DIGITS_MAX
+_DIGITS_AS_ZEROS = bytes(48 if 48 <= byte < 58 else 32 for byte in range(256))
+_SCALARS = frozenset({str, float, bool, type(None)})
 _GAPS = re.compile(r"[\s.\-/]+")
 _decode = msgspec.json.Decoder().decode
 
@@ -117,7 +129,7 @@ FieldName: TypeAlias = Literal[
 
 
 class MappingDeclared(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file with words of one's own may say."""
+    """The content of a mapping file."""
 
     states: Annotated[
         dict[str, StateName],
@@ -129,8 +141,8 @@ class MappingDeclared(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}
 
 
-class StateMap:
-    """Which words mean which states, and which names mean which fields. Never changed once it is made."""
+class LegacyMapping:
+    """Which words mean which states and which names mean which fields: the built-in tables and one's own."""
 
     def __init__(self, declared: MappingDeclared | None = None) -> None:
         own = declared or MappingDeclared()
@@ -138,77 +150,71 @@ class StateMap:
         for state, words in STATES.items():
             self._states.update(dict.fromkeys((state, *words), state))
         self.default = str(own.states.get(ANYTHING_ELSE, LedgerState.LEGACY))
-        self._states.update(
-            {
-                spelled(word): str(state)
-                for word, state in own.states.items()
-                if word != ANYTHING_ELSE
-            }
-        )
+        for word, state in own.states.items():
+            if word != ANYTHING_ELSE:
+                self._states[normalized_word(word)] = str(state)
         ranked = [
             (alias, (name, rank))
             for name, aliases in FIELDS.items()
             for rank, alias in enumerate(aliases)
         ]
         ranked += [(alias.lower(), (str(name), -1)) for alias, name in own.fields.items()]
-        self.fields: Mapping[str, tuple[str, int]] = _Fields(dict(ranked))
+        self.fields: Mapping[str, tuple[str, int]] = _FieldNames(dict(ranked))
+        """The field that a name means, and its rank among the names for that field."""
         text = repr((sorted(self._states.items()), self.default, sorted(ranked)))
         self.digest = sha256(text.encode()).hexdigest()
 
     def state(self, word: str) -> str | None:
         """The state that a word means, or None if no table has it: then it is `default`."""
-        return self._states.get(spelled(word))
+        return self._states.get(normalized_word(word))
 
 
-def read_mapping(text: str, *, source: str) -> StateMap:
-    """The built-in table and on top of it a YAML file's; raises `DeclarationError` with every fault and its line."""
+def read_mapping(text: str, *, source: str) -> LegacyMapping:
+    """The built-in tables and on top of them a YAML file's; raises `DeclarationError` with every fault and its line."""
     document = read_yaml(text, source=source)
     declared, faults = convert(document, MappingDeclared)
     if declared is None:
         raise DeclarationError(faults)
     seen: dict[str, str] = {}
-    again: list[Fault] = []
+    duplicates: list[Fault] = []
     for word in declared.states:
-        first = seen.setdefault(spelled(word), word)
+        first = seen.setdefault(normalized_word(word), word)
         if first != word:
-            again.append(
-                document.fault(
-                    ("states", word), f"{word!r} and {first!r} are the same word; keep one"
-                )
-            )
-    if again:
-        raise DeclarationError(again)
-    return StateMap(declared)
+            message = f"{word!r} and {first!r} are the same word; keep one"
+            duplicates.append(document.fault(("states", word), message))
+    if duplicates:
+        raise DeclarationError(duplicates)
+    return LegacyMapping(declared)
 
 
-def spelled(word: str) -> str:
-    """A word for a state as the table spells it: small letters, underscores for gaps."""
+def normalized_word(word: str) -> str:
+    """A word for a state as the table has it: lower case, underscores for gaps."""
     return _GAPS.sub("_", word.strip().casefold())
 
 
-class _Fields(dict[str, tuple[str, int]]):
-    """Names of fields, whatever their case; a name that means nothing is remembered as such."""
+class _FieldNames(dict[str, tuple[str, int]]):
+    """Names of fields in any case; a name that means nothing is cached as such."""
 
     def __missing__(self, name: str) -> tuple[str, int]:
         found = self.get(name.strip().lower(), ("", 0))
-        if len(self) < WORDS_REMEMBERED_MAX:
+        if len(self) < WORDS_CACHED_MAX:
             self[name] = found
         return found
 
 
-class OldLine(msgspec.Struct, gc=False):
-    """What one usable line says. `word` is the state in the old ledger's words, `said_before` the one it left."""
+class LegacyLine(msgspec.Struct, gc=False):
+    """What one usable line says: `word` is the state as the old ledger wrote it, `said_before` the one it left."""
 
-    entry: Entry
+    entry: LedgerEntry
     word: str
     said_before: str | None
     is_time_assumed: bool
 
 
 class _Shape(msgspec.Struct, gc=False):
-    """Which names of a line's fields mean what; None where none does."""
+    """Which of a line's field names means what; None where none does. `loose` are those that mean nothing."""
 
-    is_quick: bool
+    is_common: bool
     loose: tuple[str, ...]
     doc_id: str | None = None
     state: str | None = None
@@ -218,35 +224,36 @@ class _Shape(msgspec.Struct, gc=False):
     old_state: str | None = None
 
 
-class Reader:
+class LegacyReader:
     """Reads the lines of one old ledger in order; a line without a time gets that of the line before it."""
 
-    def __init__(self, mapping: StateMap, *, first_at: float) -> None:
+    def __init__(self, mapping: LegacyMapping, *, first_at: float) -> None:
         self._mapping = mapping
         self._last_at = first_at
         self._words: dict[str, tuple[str, bool]] = {}
         self._shapes: dict[tuple[str, ...], _Shape] = {}
 
-    def line(self, text: bytes, number: int) -> OldLine:
+    def line(self, text: bytes, number: int) -> LegacyLine:
         """What a line says. Raises `InvalidRequest` with the reason if it cannot be used."""
         try:
             fields = _decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            fields = loosely(text)
+            fields = decode_lenient(text)
         if type(fields) is not dict:
-            raise InvalidRequest(f"this is {_kind(fields)}, not a JSON object")
-        return self._quick(fields, text, number) or self._line(fields, text, number)
+            kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+            raise InvalidRequest(
+                f"this is {kinds.get(type(fields), 'a number')}, not a JSON object"
+            )
+        return self._common_line(fields, text, number) or self._line(fields, text, number)
 
-    def _quick(self, fields: dict[str, Json], text: bytes, number: int) -> OldLine | None:
-        """What most lines say, in the way that most lines say it; None if this one must be looked at closely.
+    def _common_line(self, fields: dict[str, Json], text: bytes, number: int) -> LegacyLine | None:
+        """The fast path for lines with nothing unusual in them; None if this one needs a closer look.
 
         Programs write lines of a few shapes, so what the names mean is worked out once for each shape.
         """
         names = tuple(fields)
-        shape = self._shapes.get(names)
-        if shape is None:
-            shape = self._shape(names)
-        if not shape.is_quick or None in fields.values():
+        shape = self._shapes.get(names) or self._shape(names)
+        if not shape.is_common or None in fields.values():
             return None
         get: Callable[..., Json] = fields.get
         doc_id, word, at = get(shape.doc_id), get(shape.state), get(shape.timestamp)
@@ -255,7 +262,7 @@ class Reader:
         if (
             type(doc_id) is not str
             or not doc_id.isascii()
-            or not 0 < len(doc_id) < IDS_SHORT_MAX
+            or not 0 < len(doc_id) < SHORT_ID_CHARS_MAX
             or type(word) is not str
             or (found := self._words.get(word)) is None
             or type(at) is not float
@@ -265,7 +272,7 @@ class Reader:
             or type(metadata) is not dict
             or (
                 (shape.loose or len(text) > _SAFE_BYTES_MAX or not _is_flat(metadata))
-                and _may_be_too_much(text)
+                and _may_exceed_limits(text)
             )
         ):
             return None
@@ -275,45 +282,51 @@ class Reader:
         if not is_mapped or state != word:
             metadata["legacy_state"] = word
         self._last_at = at
-        entry = PlainEntry(
+        entry = PlainLedgerEntry(
             doc_id=doc_id, state=state, adapter=adapter, timestamp=at, metadata=metadata, source_seq=number
         )  # fmt: skip
         before = get(shape.old_state)
-        return OldLine(entry, word, None if before is None else str(before), False)
+        return LegacyLine(entry, word, None if before is None else str(before), False)
 
-    def _shape(self, names: tuple[str, ...]) -> "_Shape":
-        known, loose = self._sorted(dict(zip(names, names, strict=True)))
-        is_quick = {"doc_id", "state", "timestamp"} <= known.keys() and _RARE.isdisjoint(known)
-        shape = _Shape(is_quick=is_quick, loose=tuple(loose))
+    def _shape(self, names: tuple[str, ...]) -> _Shape:
+        known, loose = self._split_fields(dict(zip(names, names, strict=True)))
+        is_common = {"doc_id", "state", "timestamp"} <= known.keys()
+        shape = _Shape(is_common and _RARE_FIELDS.isdisjoint(known), tuple(loose))
         for meaning in ("doc_id", "state", "timestamp", "adapter", "metadata", "old_state"):
             setattr(shape, meaning, known.get(meaning))
-        if len(self._shapes) < SHAPES_REMEMBERED_MAX:
+        if len(self._shapes) < SHAPES_CACHED_MAX:
             self._shapes[names] = shape
         return shape
 
-    def _line(self, fields: dict[str, Json], text: bytes, number: int) -> OldLine:
-        known, loose = self._sorted(fields)
-        doc_id = _doc_id(known)
-        word = _word(known)
+    def _line(self, fields: dict[str, Json], text: bytes, number: int) -> LegacyLine:
+        known, loose = self._split_fields(fields)
+        doc_id, word = _doc_id(known), _word(known)
         state, is_mapped = self.state(word)
         metadata = _metadata(known, loose)
         if not is_mapped or state != word:
             metadata["legacy_state"] = word
-        at, is_assumed = self._time(known, metadata)
-        entry = Entry(
+        given = known.get("timestamp")
+        at = seconds(given)
+        if type(given) is float and 0.0 <= given < SECONDS_MAX:
+            at = given  # as it is: `seconds` would round it
+        if at is not None:
+            self._last_at = at
+        elif given is not None:
+            metadata["legacy_timestamp"] = given
+        entry = LedgerEntry(
             doc_id=doc_id,
             state=state,
-            adapter=_short(known, metadata, "adapter", ADAPTER_CHARS_MAX) or "",
-            timestamp=at,
+            adapter=_short_text(known, metadata, "adapter", ADAPTER_CHARS_MAX) or "",
+            timestamp=self._last_at,
             metadata=metadata,
             source_seq=number,
         )
-        if not _RARE.isdisjoint(known):
+        if not _RARE_FIELDS.isdisjoint(known):
             entry = replace(entry, **_details(known, metadata))
         before = known.get("old_state")
-        if _may_be_too_much(text):
+        if _may_exceed_limits(text):
             check_metadata(metadata, bytes_max=METADATA_BYTES_MAX)
-        return OldLine(entry, word, None if before is None else str(before), is_assumed)
+        return LegacyLine(entry, word, None if before is None else str(before), at is None)
 
     def state(self, word: str) -> tuple[str, bool]:
         """The state that a word means here, and whether a table says so."""
@@ -321,11 +334,11 @@ class Reader:
         if found is None:
             state = self._mapping.state(word)
             found = (self._mapping.default, False) if state is None else (state, True)
-            if len(self._words) < WORDS_REMEMBERED_MAX:
+            if len(self._words) < WORDS_CACHED_MAX:
                 self._words[word] = found
         return found
 
-    def _sorted(self, fields: dict[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
+    def _split_fields(self, fields: dict[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
         """The fields that mean something, under our names, and the others; of two that mean one, the better name."""
         names = self._mapping.fields
         known: dict[str, Json] = {}
@@ -337,77 +350,95 @@ class Reader:
                 loose[key] = value
             elif value is None:
                 continue
-            elif name not in known:
-                known[name], taken[name] = value, (rank, key)
-            elif rank < taken[name][0]:
-                loose[taken[name][1]] = known[name]
-                known[name], taken[name] = value, (rank, key)
-            else:
+            elif name in known and rank >= taken[name][0]:
                 loose[key] = value
+            else:
+                if name in known:
+                    loose[taken[name][1]] = known[name]
+                known[name], taken[name] = value, (rank, key)
         return known, loose
 
-    def _time(self, known: dict[str, Json], metadata: Fields) -> tuple[float, bool]:
-        given = known.get("timestamp")
-        if type(given) is float and 0.0 <= given < SECONDS_MAX:
-            self._last_at = given
-            return given, False
-        at = None if given is None else seconds(given)
-        if at is None:
-            if given is not None:
-                metadata["legacy_timestamp"] = given
-            return self._last_at, True
-        self._last_at = at
-        return at, False
+
+def decode_lenient(text: bytes) -> Json:
+    """The value of a line that strict JSON refuses. Raises `InvalidRequest` with the reason if it has none."""
+    try:
+        plain = text.decode("utf-8").removeprefix(BYTE_ORDER_MARK).rstrip()
+        found: Json = json.loads(
+            plain, parse_constant=str, parse_float=_finite_float, parse_int=_short_int
+        )
+        return _escape_surrogates(found)
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"this is not UTF-8 (byte {error.start})") from error
+    except json.JSONDecodeError as error:
+        raise InvalidRequest(
+            f"this is not JSON: {error.msg} (character {error.pos + 1})"
+        ) from error
+    except RecursionError as error:
+        raise InvalidRequest("this is nested too deeply") from error
+
+
+def _finite_float(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+def _short_int(text: str) -> int | str:
+    return int(text) if len(text) <= INT_DIGITS_MAX else text
+
+
+def _escape_surrogates(value: Json) -> Json:
+    """Lone surrogates as the escapes that stand for them in JSON."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_escape_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        return {
+            str(_escape_surrogates(key)): _escape_surrogates(each) for key, each in value.items()
+        }
+    return value
 
 
 def _is_flat(metadata: Fields) -> bool:
-    """Whether the metadata are plain values of a usual size, which cannot be too much in a short line."""
-    for value in metadata.values():
-        if type(value) is int:
-            if not INT_MIN <= value <= INT_MAX:
-                return False
-        elif type(value) not in _FLAT:
-            return False
-    return True
+    """Whether all values are scalars of a usual size."""
+    return all(
+        INT_MIN <= value <= INT_MAX if type(value) is int else type(value) in _SCALARS
+        for value in metadata.values()
+    )
 
 
-def _may_be_too_much(text: bytes) -> bool:
+def _may_exceed_limits(text: bytes) -> bool:
     """Whether the metadata of a line may be too long, too deep or hold too large a number; most lines cannot."""
-    if len(text) > _SAFE_BYTES_MAX or _MANY_DIGITS in text.translate(_DIGITS_ALIKE):
+    if len(text) > _SAFE_BYTES_MAX or _MANY_DIGITS in text.translate(_DIGITS_AS_ZEROS):
         return True
     return text.count(b"[") + text.count(b"{") > _SAFE_BRACKETS_MAX
 
 
 def seconds(value: Json) -> float | None:
-    """An instant in seconds since 1970, of a number, the text of one, or ISO; None if it is none of these."""
+    """Seconds since 1970, from a number, the text of one, or ISO 8601; None if it is none of these."""
     if isinstance(value, str):
         text = value.strip()
+        if not text.isascii():
+            return None
         try:
-            return _scaled(float(text)) if text.isascii() else None
+            value = float(text)
         except ValueError:
             return _iso_seconds(text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return _scaled(value)
-
-
-def _scaled(number: float) -> float | None:
-    if not math.isfinite(number) or number < 0:
+    if not math.isfinite(value) or value < 0:
         return None
-    for _ in range(3):
-        if number < SECONDS_MAX:
+    for _ in range(3):  # it may be in milliseconds, microseconds or nanoseconds
+        if value < SECONDS_MAX:
             break
-        number /= 1000
-    return round(float(number), 6) if number < SECONDS_MAX else None
+        value /= 1000
+    return round(float(value), 6) if value < SECONDS_MAX else None
 
 
 def _iso_seconds(text: str) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    try:
+        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         at = aware.timestamp()
     except (OverflowError, ValueError):
         return None
@@ -429,7 +460,7 @@ def _doc_id(known: dict[str, Json]) -> str:
 def _word(known: dict[str, Json]) -> str:
     found = known.get("state")
     if type(found) is str:
-        word = found if len(found) <= WORD_CHARS_MAX else found[:WORD_CHARS_MAX]
+        word = found[:WORD_CHARS_MAX]
         if word and not word.isspace():
             return word
     elif isinstance(found, int | float) and not isinstance(found, bool):
@@ -454,7 +485,7 @@ def _details(known: dict[str, Json], metadata: Fields) -> dict[str, object]:
     found: dict[str, object] = {}
     error = known.get("error_message")
     if type(error) is dict:
-        for key, aliases in _PARTS_OF_ERRORS:
+        for key, aliases in _ERROR_PARTS:
             value = next((error[alias] for alias in aliases if type(error.get(alias)) is str), None)
             if value is not None:
                 known[key] = value
@@ -462,12 +493,11 @@ def _details(known: dict[str, Json], metadata: Fields) -> dict[str, object]:
             metadata["legacy_error"] = known.pop("error_message")
     for key in ("error_message", "traceback"):
         if key in known:
-            found[key] = (
-                known[key] if type(known[key]) is str else msgspec.json.encode(known[key]).decode()
-            )
+            text = known[key]
+            found[key] = text if type(text) is str else msgspec.json.encode(text).decode()
     for key, chars_max in (("error_type", ERROR_TYPE_CHARS_MAX), ("actor", ADAPTER_CHARS_MAX)):
         if key in known:
-            found[key] = _short(known, metadata, key, chars_max)
+            found[key] = _short_text(known, metadata, key, chars_max)
     for key in ("retry_count", "max_retries", "duration_seconds"):
         if key in known:
             number = _number(known[key], is_whole=key != "duration_seconds")
@@ -478,15 +508,15 @@ def _details(known: dict[str, Json], metadata: Fields) -> dict[str, object]:
     return found
 
 
-def _short(known: dict[str, Json], metadata: Fields, key: str, chars_max: int) -> str | None:
+def _short_text(known: dict[str, Json], metadata: Fields, key: str, chars_max: int) -> str | None:
     """A short text; what was no text or too long is kept whole in the metadata."""
     value = known.get(key)
     if value is None or (type(value) is str and len(value) <= chars_max):
         return value
     metadata["legacy_" + key] = value
-    return (
-        clean_text(value, chars_max=chars_max) if isinstance(value, str) else str(value)[:chars_max]
-    )
+    if isinstance(value, str):
+        return clean_text(value, chars_max=chars_max)
+    return str(value)[:chars_max]
 
 
 def _number(value: Json, *, is_whole: bool) -> int | float | None:
@@ -498,12 +528,6 @@ def _number(value: Json, *, is_whole: bool) -> int | float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
-    if value < 0 or value > 2**53 or (is_whole and value != int(value)):
+    if value < 0 or value > EXACT_INT_MAX or (is_whole and value != int(value)):
         return None
     return int(value) if is_whole else float(value)
-
-
-def _kind(value: object) -> str:
-    return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(
-        type(value), "a number"
-    )

@@ -1,46 +1,53 @@
-"""Which files make up the ledger: `MANIFEST.json`, replaced as a whole, and how to do without it.
+"""Which files make up the ledger: `MANIFEST.json`, replaced as a whole, and `ARCHIVE.jsonl`, appended to.
 
     {"format": 2, "generation": 9, "machine": "literature", "machine_version": 1, …,
-     "snapshots": [newest first …], "deltas": [oldest first; the last one is written to …],
+     "snapshots": [newest first …], "deltas": [oldest first; the last one is active …],
      "rollbacks": [[seq, to seq] …], "archive_bytes": 512, "archive_crc": 77, "crc": "8c1f03aa"}
 
-Replacing the manifest is the moment at which a rotation, a compaction or a retention has happened; before it
-the new files are nobody's, after it the old ones are. `crc` is the CRC-32 of the text before it. The manifest
-stays small however old the ledger is: deltas that no kept snapshot needs are listed in `ARCHIVE.jsonl`, one
-line each, appended and synced before the manifest names its new length; the later line for a `first_seq`
-counts. A line with `removed_at` is a tombstone: the file is gone on purpose, and what stands in the line is
-what the chain and the tree need to go on without it.
+Replacing the manifest is the commit point of a rotation, a compaction, a rollback and of retention: before it the new
+files belong to nothing, after it the old ones do. So new files are made durable before the manifest names them, and
+old files are deleted only after it no longer does. `crc` is the CRC-32 of the text before it; it detects damage, not
+forgery. `generation` counts the replacements.
 
-Names are labels (`delta-<UTC date>[.<n>].jsonl`); the order is that of the sequence numbers inside, so clocks
-may do what they like. Because each file says where it belongs, a lost manifest is made anew from the directory.
+The manifest stays small however old the ledger is: deltas that no kept snapshot needs are listed in `ARCHIVE.jsonl`,
+one line each, appended and synced before the manifest names the new length. Of several lines with one `first_seq` the
+last counts. A line with `removed_at` is a tombstone: the file was removed on purpose, and the line holds what the hash
+chain and the Merkle tree need to continue without it.
+
+Names are labels (`delta-<UTC date>[.<n>].jsonl`); the order is that of the sequence numbers inside the files, so a
+clock that jumps does no harm. And because each file says where it belongs, a lost manifest can be rebuilt from the
+directory (see `rebuild`).
 """
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.ledger.disk import Disk, put
-from stateward.ledger.errors import Finding, LedgerDamaged, LedgerMismatch
+from stateward.core.errors import LedgerDamaged, LedgerMismatch
+from stateward.core.model import SECOND, to_iso
+from stateward.ledger.disk import Disk, write_atomically
+from stateward.ledger.merkle import MerkleSpan
 
 FORMAT = 2
+"""1 was the JSON lines of older programs, without a manifest; they are read by `legacy`."""
 MANIFEST = "MANIFEST.json"
 ARCHIVE = "ARCHIVE.jsonl"
 HEAD = "HEAD"
 LOCK = "LOCK"
-GZ = ".gz"
+GZIP_SUFFIX = ".gz"
 LABELS_MAX = 1_000_000
 SNAPSHOT_NAME = re.compile(r"snapshot-\d{4}-\d\d-\d\d(\.\d+)?\.json(\.gz)?")
 DELTA_NAME = re.compile(r"delta-\d{4}-\d\d-\d\d(\.\d+)?\.jsonl(\.gz)?")
 _CRC_START = b',\n  "crc": "'
 
 
-class SnapshotPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One kept snapshot. `rolled_back_to`: the snapshot's documents are those of that earlier place."""
+class SnapshotInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A snapshot that is kept. `rolled_back_to`: it holds the documents as of that earlier seq."""
 
     file: str
     last_seq: int
@@ -52,11 +59,11 @@ class SnapshotPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     rolled_back_to: int | None = None
 
 
-class DeltaPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One stretch of the log: lines `first_seq` to `last_seq`; None is the one that is written to.
+class DeltaInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A segment of the log: lines `first_seq` to `last_seq`, which is None for the active delta.
 
-    `chain` is the head before its first line, `head` the one after its last. `bytes` and `sha256` are of
-    the plain text, `span` is its part of the tree over all lines (see `merkle`).
+    `chain` is the head of the chain before its first line, `head` the one after its last. `bytes` and `sha256` are of
+    the uncompressed text, `span` is its part of the Merkle tree over all lines (see `merkle`).
     """
 
     file: str
@@ -75,9 +82,24 @@ class DeltaPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Whether this is a tombstone."""
         return self.removed_at is not None
 
+    @property
+    def merkle_span(self) -> MerkleSpan | None:
+        """Its part of the Merkle tree, if the manifest has it: sealed deltas get theirs when they are compressed."""
+        if self.span is None or self.last_seq is None:
+            return None
+        return MerkleSpan.unpacked(self.span, start=self.first_seq - 1, end=self.last_seq)
+
+    @property
+    def end_seq(self) -> int:
+        """The last line that the manifest knows of; for the active delta the one before its first."""
+        return self.first_seq - 1 if self.last_seq is None else self.last_seq
+
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The list of files. `rollbacks` are (seq of the rollback, seq it went back to), oldest first."""
+    """The list of files. `rollbacks` are (seq of the rollback, seq it went back to), oldest first.
+
+    `salt` goes into the hashes of document ids in the delta indexes.
+    """
 
     format: int = FORMAT
     generation: int = 1
@@ -85,31 +107,43 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     machine_version: int
     created_at: str
     salt: str
-    snapshots: tuple[SnapshotPart, ...] = ()
-    deltas: tuple[DeltaPart, ...]
+    snapshots: tuple[SnapshotInfo, ...] = ()
+    deltas: tuple[DeltaInfo, ...]
     rollbacks: tuple[tuple[int, int], ...] = ()
     archive_bytes: int = 0
     archive_crc: int = 0
 
     @property
-    def active(self) -> DeltaPart:
-        """The delta that is written to."""
+    def active(self) -> DeltaInfo:
+        """The delta that is appended to."""
         return self.deltas[-1]
 
 
 _decode = msgspec.json.Decoder(Manifest).decode
-_decode_part = msgspec.json.Decoder(DeltaPart).decode
+_decode_delta = msgspec.json.Decoder(DeltaInfo).decode
 _encode = msgspec.json.Encoder().encode
 
 
+def is_ledger(folder: Path) -> bool:
+    """Whether the folder exists and holds any file of a ledger."""
+    return (folder / MANIFEST).exists() or (
+        folder.is_dir()
+        and any(
+            SNAPSHOT_NAME.fullmatch(path.name) or DELTA_NAME.fullmatch(path.name)
+            for path in folder.iterdir()
+        )
+    )
+
+
 def write_manifest(disk: Disk, folder: Path, manifest: Manifest) -> None:
-    """The moment at which a change of files has happened."""
+    """The commit point of a change of files."""
     text = msgspec.json.format(_encode(manifest), indent=2).removesuffix(b"\n}")
-    put(disk, folder / MANIFEST, text + _CRC_START + b'%08x"\n}\n' % zlib.crc32(text))
+    crc = b'%08x"\n}\n' % zlib.crc32(text)
+    write_atomically(disk, folder / MANIFEST, text + _CRC_START + crc)
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest; None if there is none or it is damaged. Raises `LedgerMismatch` for a newer format."""
+    """The manifest; None if it is missing or damaged. Raises `LedgerMismatch` for another format."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
@@ -117,6 +151,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     body, start, end = text.rpartition(_CRC_START)
     if not start or end != b'%08x"\n}\n' % zlib.crc32(body):
         return None
+    # The format is looked at before the rest is decoded: a newer one may have other fields.
     written: dict[str, object] = msgspec.json.decode(body + b"\n}")
     if written.get("format") != FORMAT:
         raise LedgerMismatch(
@@ -126,48 +161,49 @@ def read_manifest(folder: Path) -> Manifest | None:
     return _decode(body + b"\n}")
 
 
-def read_archive(folder: Path, manifest: Manifest) -> list[DeltaPart]:
+def read_archive(folder: Path, manifest: Manifest) -> list[DeltaInfo]:
     """The archived deltas and tombstones, oldest first. Raises `LedgerDamaged`."""
     if not manifest.archive_bytes:
         return []
     with (folder / ARCHIVE).open("rb") as file:
-        text = file.read(manifest.archive_bytes)
+        text = file.read(manifest.archive_bytes)  # what is behind it no manifest has named
     if len(text) != manifest.archive_bytes or zlib.crc32(text) != manifest.archive_crc:
-        raise LedgerDamaged([Finding(file=ARCHIVE, sentence="it is not as the manifest names it")])
-    return _latest(_decode_part(line) for line in text.splitlines())
+        raise LedgerDamaged.at(ARCHIVE, "its content is not what the manifest recorded")
+    return _last_of_each(_decode_delta(line) for line in text.splitlines())
 
 
-def tombstones(folder: Path) -> list[DeltaPart]:
-    """The tombstones that can still be read, whatever the manifest says."""
+def read_tombstones(folder: Path) -> list[DeltaInfo]:
+    """The tombstones that are still readable, without a manifest to check them against."""
     try:
-        text = (folder / ARCHIVE).read_bytes()
+        lines = (folder / ARCHIVE).read_bytes().splitlines()
     except FileNotFoundError:
         return []
     found = []
-    for line in text.splitlines():
+    for line in lines:
         try:
-            found.append(_decode_part(line))
+            found.append(_decode_delta(line))
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-    return [part for part in _latest(found) if part.is_removed]
+    return [info for info in _last_of_each(found) if info.is_removed]
 
 
-def _latest(parts: "Iterator[DeltaPart] | Sequence[DeltaPart]") -> list[DeltaPart]:
-    by_first = {part.first_seq: part for part in parts}
+def _last_of_each(infos: Iterable[DeltaInfo]) -> list[DeltaInfo]:
+    by_first = {info.first_seq: info for info in infos}
     return [by_first[first] for first in sorted(by_first)]
 
 
-def archived(disk: Disk, folder: Path, manifest: Manifest, parts: Sequence[DeltaPart]) -> Manifest:
-    """Append `parts` to the archive list; the manifest that names them is the caller's to write."""
+def append_to_archive(
+    disk: Disk, folder: Path, manifest: Manifest, infos: Sequence[DeltaInfo]
+) -> Manifest:
+    """Append to the archive list; returns the manifest that names the new length, which the caller publishes."""
     path = folder / ARCHIVE
-    text = b"".join(_encode(part) + b"\n" for part in parts)
+    text = b"".join(_encode(info) + b"\n" for info in infos)
     is_new = not path.exists()
     fd = disk.create(path) if is_new else disk.open_append(path)
     try:
         if not is_new:
-            disk.truncate(
-                fd, manifest.archive_bytes
-            )  # what a crash left behind the manifest's length
+            # A crash after an append and before its manifest left lines that no manifest names.
+            disk.truncate(fd, manifest.archive_bytes)
         disk.write(fd, text)
         disk.fsync(fd)
     finally:
@@ -180,22 +216,26 @@ def archived(disk: Disk, folder: Path, manifest: Manifest, parts: Sequence[Delta
     )
 
 
-def effective(manifest: Manifest, *, last_seq: int) -> tuple[list[tuple[int, int]], int]:
-    """Which lines make up the present state: ranges (after, up to), newest first; and the last rollback.
+def effective_ranges(
+    rollbacks: Sequence[tuple[int, int]], *, last_seq: int
+) -> list[tuple[int, int]]:
+    """Which lines make up the present state: ranges (after, up to), newest first.
 
-    A rollback at R to S takes the lines after S and up to R out of the state, but not out of the log.
+    A rollback at R to S removes the lines after S and up to R from the state, but not from the log. One that lies in
+    such a range was itself rolled back, and has no effect.
     """
     ranges = []
     cursor = last_seq
-    newest = 0
-    for at, to in reversed(manifest.rollbacks):
-        if at > cursor:
-            continue  # it was itself rolled back
-        newest = max(newest, at)
-        ranges.append((at, cursor))
-        cursor = to
-    ranges.append((0, cursor))
-    return ranges, newest
+    for at, to in reversed(rollbacks):
+        if at <= cursor:
+            ranges.append((at, cursor))
+            cursor = to
+    return [*ranges, (0, cursor)]
+
+
+def iso(at: float) -> str:
+    """An instant as the files write it."""
+    return to_iso(round(at * SECOND))
 
 
 def date_label(at: float) -> str:
@@ -203,12 +243,12 @@ def date_label(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def free_name(folder: Path, kind: str, suffix: str, at: float, *, taken: set[str]) -> str:
-    """`kind-<date><suffix>`, or with a number when that is taken, on the disk or in the lists."""
+def unused_name(folder: Path, kind: str, suffix: str, at: float, *, taken: set[str]) -> str:
+    """`kind-<date><suffix>`, with a number if that exists, compressed or not, on disk or in the manifest."""
     label = f"{kind}-{date_label(at)}"
     for number in range(1, LABELS_MAX):
         name = f"{label}{suffix}" if number == 1 else f"{label}.{number}{suffix}"
-        is_there = (folder / name).exists() or (folder / (name + GZ)).exists()
-        if name not in taken and name + GZ not in taken and not is_there:
+        names = (name, name + GZIP_SUFFIX)
+        if not any(each in taken or (folder / each).exists() for each in names):
             return name
     raise LedgerMismatch(f"there are {LABELS_MAX} files of {label} in {folder}")

@@ -1,33 +1,32 @@
-"""The list of files made anew from the files: what is done when `MANIFEST.json` is lost or damaged.
+"""Rebuilds a lost or damaged `MANIFEST.json` from the other files.
 
-Each snapshot says in its header where it ends and what the chain is there, each delta begins with a line that
-says where it begins, and a rollback is always the last line of its delta. That is enough. What does not fit is
-not guessed at: a gap that no tombstone explains is an error that names the missing lines, and a snapshot that
-does not belong to this chain is left out. Reads only; the writer keeps the result.
+Each snapshot says in its header where in the log it was made and what the head of the chain is there; each delta
+starts with a line that carries its number; a rollback is always the last line of its delta. That is enough. What does
+not fit is not guessed at: a gap that no tombstone explains is an error that names the missing lines, and a snapshot
+that does not belong to this chain is left out. Reads only; the writer publishes the result.
 """
 
-from collections.abc import Iterable
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.model import SECOND, to_iso
+from stateward.core.errors import LedgerDamaged
 from stateward.ledger import chain
-from stateward.ledger.delta import decoded, ends_of, plain_chunks
-from stateward.ledger.errors import Finding, LedgerDamaged
-from stateward.ledger.index import SUFFIX, Index
+from stateward.ledger.delta import read_chunks
+from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
 from stateward.ledger.manifest import (
     DELTA_NAME,
-    GZ,
-    MANIFEST,
+    GZIP_SUFFIX,
     SNAPSHOT_NAME,
-    DeltaPart,
+    DeltaInfo,
     Manifest,
-    SnapshotPart,
-    tombstones,
+    SnapshotInfo,
+    read_tombstones,
 )
-from stateward.ledger.record import ROLLED_BACK, Line
+from stateward.ledger.record import LedgerLine, decode_line
 from stateward.ledger.snapshot import (
     FOOTER_BYTES_MAX,
     FOOTER_START,
@@ -35,221 +34,171 @@ from stateward.ledger.snapshot import (
     STATES_START,
     Checksum,
     Header,
+    snapshot_info,
 )
 
 SALT_UNKNOWN = "stateward"
 EMPTY_DELTA = "delta-1970-01-01.jsonl"
+"""The name of the active delta where the directory shows none."""
 
 
-class _Found(msgspec.Struct):
-    """A delta as the directory shows it."""
+class _DeltaOnDisk(NamedTuple):
+    """A delta as the directory shows it; `last` is None if its last complete line is damaged."""
 
-    part: DeltaPart
-    last: Line | None
+    file: str
+    first_seq: int
+    last: LedgerLine | None
     head: str
     size: int
-    digest: str
 
 
-def is_ledger(folder: Path) -> bool:
-    """Whether there is anything of a ledger in the folder."""
-    return (folder / MANIFEST).exists() or any(
-        SNAPSHOT_NAME.fullmatch(path.name) or DELTA_NAME.fullmatch(path.name)
-        for path in folder.iterdir()
-    )
-
-
-def rebuilt(folder: Path) -> Manifest:
-    """The manifest that these files need. Raises `LedgerDamaged`."""
-    snapshots = _snapshots(folder)
-    deltas, empty = _deltas(folder)
-    gone = tombstones(folder)
-    parts, rollbacks = _chained(deltas, gone, snapshots)
-    ends = {part.last_seq: part.head for part in parts}
-    first = parts[0].first_seq if parts else 1
+def rebuild_manifest(folder: Path) -> Manifest:
+    """The manifest that these files imply. Raises `LedgerDamaged`."""
+    found = _snapshots(folder)
+    snapshots = [info for info, _ in found]
+    on_disk, empty = _deltas(folder)
+    deltas, rollbacks = _chained(on_disk, read_tombstones(folder), snapshots)
+    heads = {info.last_seq: info.head for info in deltas}
+    first_seq = deltas[0].first_seq if deltas else 1
     kept = [
-        part for part in snapshots
-        if ends.get(part.last_seq, part.chain if part.last_seq < first else None) == part.chain
+        info for info in snapshots
+        if heads.get(info.last_seq, info.chain if info.last_seq < first_seq else None) == info.chain
     ]  # fmt: skip
-    parts = _with_active(parts, kept, rollbacks, empty)
-    header = snapshots[0] if snapshots else None
-    machine, version = _machine_of(folder, header)
+    last = deltas[-1] if deltas else None
+    if last is None or last.last_seq is not None or last.file.endswith(GZIP_SUFFIX):
+        # Every delta is complete, or there is none: the log continues in a new one.
+        if last is not None:
+            seq, head = last.last_seq or 0, last.head or ""
+        else:
+            seq, head = (kept[0].last_seq, kept[0].chain) if kept else (0, chain.GENESIS.decode())
+        deltas.append(DeltaInfo(file=empty or EMPTY_DELTA, first_seq=seq + 1, chain=head))
     return Manifest(
-        machine=machine,
-        machine_version=version,
-        created_at=deltas[0].part.removed_at or "" if deltas else "",
+        machine=found[0][1].machine if found else "",
+        machine_version=found[0][1].machine_version if found else 0,
+        created_at="",
         salt=_salt(folder),
         snapshots=tuple(kept),
-        deltas=tuple(parts),
+        deltas=tuple(deltas),
         rollbacks=tuple(rollbacks),
     )
 
 
-def _names(folder: Path, pattern: object) -> list[Path]:
-    matches = getattr(pattern, "fullmatch")  # noqa: B009
-    found = {path.name for path in folder.iterdir() if matches(path.name)}
-    # Beside its plain form a compressed file is what a crash left of packing or unpacking.
+def _paths(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    names = {path.name for path in folder.iterdir() if pattern.fullmatch(path.name)}
+    # A compressed file beside its plain form is what a crash left of compressing or decompressing it.
     return sorted(
         folder / name
-        for name in found
-        if name.removesuffix(GZ) == name or name.removesuffix(GZ) not in found
+        for name in names
+        if not name.endswith(GZIP_SUFFIX) or name.removesuffix(GZIP_SUFFIX) not in names
     )
 
 
-def _snapshots(folder: Path) -> list[SnapshotPart]:
-    found = [_snapshot(path) for path in _names(folder, SNAPSHOT_NAME)]
-    return sorted((part for part in found if part), key=lambda part: -part.last_seq)
-
-
-def _snapshot(path: Path) -> SnapshotPart | None:
-    head = tail = b""
-    size = 0
-    try:
-        for data in plain_chunks(path):
-            if len(head) < HEADER_BYTES_MAX:
-                head += data
-            tail = (tail + data)[-FOOTER_BYTES_MAX:]
-            size += len(data)
-        header = msgspec.json.decode(head[: head.index(STATES_START)] + b"}", type=Header)
-        start = tail.rindex(FOOTER_START) + len(FOOTER_START)
-        checksum = msgspec.json.decode(tail[start:].rstrip(b"\n")[:-1], type=Checksum)
-    except (ValueError, msgspec.DecodeError, LedgerDamaged):
-        return None
-    return SnapshotPart(
-        file=path.name,
-        last_seq=header.last_seq,
-        chain=header.chain,
-        root=checksum.root,
-        bytes=size,
-        documents=header.document_count,
-        created_at=header.created_at,
-        rolled_back_to=header.rolled_back_to,
-    )
+def _snapshots(folder: Path) -> list[tuple[SnapshotInfo, Header]]:
+    """The readable snapshots, newest first; their content is not checked here."""
+    found = []
+    for path in _paths(folder, SNAPSHOT_NAME):
+        head = tail = b""
+        size = 0
+        try:
+            for data in read_chunks(path):
+                if len(head) < HEADER_BYTES_MAX:
+                    head += data
+                tail = (tail + data)[-FOOTER_BYTES_MAX:]
+                size += len(data)
+            header = msgspec.json.decode(head[: head.index(STATES_START)] + b"}", type=Header)
+            start = tail.rindex(FOOTER_START) + len(FOOTER_START)
+            checksum = msgspec.json.decode(tail[start:].rstrip(b"\n")[:-1], type=Checksum)
+        except (ValueError, msgspec.DecodeError, LedgerDamaged):
+            continue
+        found.append((snapshot_info(path.name, header, root=checksum.root, size=size), header))
+    return sorted(found, key=lambda each: -each[0].last_seq)
 
 
 def unlisted_snapshot(
     folder: Path, manifest: Manifest, *, last_seq: int, chain: str
-) -> SnapshotPart | None:
+) -> SnapshotInfo | None:
     """A snapshot of just this place in the log that a crash kept from being listed."""
-    listed = {part.file for part in manifest.snapshots}
-    for part in _snapshots(folder):
-        if (part.last_seq, part.chain) == (last_seq, chain) and part.file not in listed:
-            return part
+    listed = {info.file for info in manifest.snapshots}
+    for info, _ in _snapshots(folder):
+        if (info.last_seq, info.chain) == (last_seq, chain) and info.file not in listed:
+            return info
     return None
 
 
-def _machine_of(folder: Path, part: SnapshotPart | None) -> tuple[str, int]:
-    if part is None:
-        return "", 0
-    head = b""
-    for data in plain_chunks(folder / part.file):
-        head += data
-        if len(head) >= HEADER_BYTES_MAX or STATES_START in head:
-            break
-    header = msgspec.json.decode(head[: head.index(STATES_START)] + b"}", type=Header)
-    return header.machine, header.machine_version
-
-
-def _deltas(folder: Path) -> tuple[list[_Found], str | None]:
-    """Those with lines, by their first seq; and the name of one without."""
-    found: list[_Found] = []
+def _deltas(folder: Path) -> tuple[list[_DeltaOnDisk], str | None]:
+    """The deltas that have lines, by their first seq; and the name of one that has none."""
+    found: list[_DeltaOnDisk] = []
     empty: str | None = None
-    for path in _names(folder, DELTA_NAME):
-        if path.suffix == GZ and not path.stat().st_size:  # an empty delta is never packed
-            raise LedgerDamaged([Finding(file=path.name, byte=0, sentence="it is empty")])
-        ends = ends_of(path)
-        first = decoded(ends[0]) if ends else None
-        if ends is None or first is None:
-            if empty is not None and path.stat().st_size and (folder / empty).stat().st_size:
-                raise LedgerDamaged(
-                    [Finding(file=path.name, byte=0, sentence="its first line is damaged")]
-                )
-            if empty is None or path.stat().st_size:
-                empty = path.name
+    for path in _paths(folder, DELTA_NAME):
+        if (
+            path.suffix == GZIP_SUFFIX and not path.stat().st_size
+        ):  # no empty delta is ever compressed
+            raise LedgerDamaged.at(path.name, "it is empty", byte=0)
+        first_text = last_text = rest = b""
+        size = 0
+        for data in read_chunks(path):
+            *lines, rest = (rest + data).split(b"\n")
+            size += len(data)
+            if lines:
+                first_text, last_text = first_text or lines[0], lines[-1] + b"\n"
+        first = _decode_or_none(first_text)
+        if first is not None:
+            head = chain.head_of(last_text).decode("ascii", "replace")
+            last = _decode_or_none(last_text)
+            found.append(_DeltaOnDisk(path.name, first.seq, last, head, size))
             continue
-        last = decoded(ends[1])
-        part = DeltaPart(file=path.name, first_seq=first.seq, chain="")
-        head = ends[1][-chain.PREVIOUS_BYTES : -3].decode("ascii", "replace")
-        found.append(_Found(part=part, last=last, head=head, size=ends[2], digest=ends[3]))
-    return sorted(found, key=lambda each: each.part.first_seq), empty
+        # One file may hold nothing but the torn first line of a new delta; two cannot.
+        if empty is not None and path.stat().st_size and (folder / empty).stat().st_size:
+            raise LedgerDamaged.at(path.name, "its first line is damaged", byte=0)
+        if empty is None or path.stat().st_size:
+            empty = path.name
+    return sorted(found, key=lambda each: each.first_seq), empty
+
+
+def _decode_or_none(text: bytes) -> LedgerLine | None:
+    try:
+        return decode_line(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _chained(
-    deltas: list[_Found], gone: list[DeltaPart], snapshots: list[SnapshotPart]
-) -> tuple[list[DeltaPart], list[tuple[int, int]]]:
-    """Each with the head of the chain before it; the last one is open."""
+    on_disk: list[_DeltaOnDisk], tombstones: list[DeltaInfo], snapshots: list[SnapshotInfo]
+) -> tuple[list[DeltaInfo], list[tuple[int, int]]]:
+    """The deltas and tombstones in order, each with the head of the chain before it; and the rollbacks."""
     heads = {0: chain.GENESIS.decode()}
-    heads.update({part.last_seq: part.chain for part in snapshots})
-    heads.update({part.last_seq: part.head or "" for part in gone if part.last_seq})
-    parts = list(gone)
+    heads.update({info.last_seq: info.chain for info in snapshots})
+    heads.update({info.last_seq: info.head or "" for info in tombstones if info.last_seq})
+    infos = list(tombstones)
     rollbacks: list[tuple[int, int]] = []
-    for place, each in enumerate(deltas):
-        before = each.part.first_seq - 1
+    for delta in on_disk:
+        before, last, is_newest = delta.first_seq - 1, delta.last, delta is on_disk[-1]
         if before not in heads:
-            raise _gap(
-                each.part.file, before, max((seq for seq in heads if seq < before), default=0)
+            known = max((seq for seq in heads if seq < before), default=0)
+            sentence = f"the lines with seq {known + 1} to {before} before it are missing"
+            raise LedgerDamaged.at(delta.file, sentence, byte=0, seq=known + 1)
+        info = DeltaInfo(file=delta.file, first_seq=delta.first_seq, chain=heads[before])
+        if last is None:
+            if not is_newest:
+                raise LedgerDamaged.at(delta.file, "its last line is damaged")
+        else:
+            if last.is_rollback:
+                rollbacks.append((last.seq, int(last.metadata["to_seq"])))  # type: ignore[arg-type]
+            # A snapshot that ends where a delta ends covers it: nothing may be appended to it any more.
+            ends_at_snapshot = any(
+                (each.last_seq, each.chain) == (last.seq, delta.head) for each in snapshots
             )
-        part = replace(each.part, chain=heads[before])
-        if each.last is not None:
-            if place < len(deltas) - 1:
-                part = replace(part, last_seq=each.last.seq, head=each.head, bytes=each.size)
-                heads[each.last.seq] = each.head
-            if not each.last.doc_id and each.last.new_state == ROLLED_BACK:
-                rollbacks.append((each.last.seq, int(each.last.metadata["to_seq"])))  # type: ignore[arg-type]
-                part = replace(part, last_seq=each.last.seq, head=each.head, bytes=each.size)
-            elif place == len(deltas) - 1 and _is_sealed(each, snapshots):
-                part = replace(part, last_seq=each.last.seq, head=each.head, bytes=each.size)
-        elif place < len(deltas) - 1:
-            raise LedgerDamaged([Finding(file=part.file, sentence="its last line is damaged")])
-        parts.append(part)
-    return sorted(parts, key=lambda part: part.first_seq), rollbacks
-
-
-def _is_sealed(each: _Found, snapshots: list[SnapshotPart]) -> bool:
-    """Whether a snapshot ends where this delta ends: then nothing may be added to it."""
-    return each.last is not None and any(
-        part.last_seq == each.last.seq and part.chain == each.head for part in snapshots
-    )
-
-
-def _gap(file: str, before: int, known: int) -> LedgerDamaged:
-    sentence = f"the lines with seq {known + 1} to {before} before it are missing"
-    return LedgerDamaged([Finding(file=file, byte=0, seq=known + 1, sentence=sentence)])
-
-
-def _with_active(
-    parts: list[DeltaPart],
-    snapshots: Iterable[SnapshotPart],
-    rollbacks: list[tuple[int, int]],
-    empty: str | None,
-) -> list[DeltaPart]:
-    """The list with one delta at its end that can be written to."""
-    if (
-        parts
-        and parts[-1].last_seq is None
-        and not parts[-1].is_removed
-        and not parts[-1].file.endswith(GZ)
-    ):
-        return parts
-    del rollbacks
-    if parts:
-        last = parts[-1]
-        seq, head = last.last_seq or 0, last.head or ""
-    else:
-        newest = max(snapshots, key=lambda part: part.last_seq, default=None)
-        seq, head = (newest.last_seq, newest.chain) if newest else (0, chain.GENESIS.decode())
-    return [*parts, DeltaPart(file=empty or EMPTY_DELTA, first_seq=seq + 1, chain=head)]
+            if not is_newest or last.is_rollback or ends_at_snapshot:
+                info = replace(info, last_seq=last.seq, head=delta.head, bytes=delta.size)
+                heads[last.seq] = delta.head
+        infos.append(info)
+    return sorted(infos, key=lambda each: each.first_seq), rollbacks
 
 
 def _salt(folder: Path) -> str:
-    """The salt that the indexes were made with, so that they stay of use."""
-    for path in sorted(folder.glob(f"delta-*{SUFFIX}")):
-        loaded = Index.load(path, salt=None)
+    """The salt that the delta indexes were made with, so that they stay usable."""
+    for path in sorted(folder.glob(f"delta-*{INDEX_SUFFIX}")):
+        loaded = DeltaIndex.load(path, salt=None)
         if loaded is not None:
             return loaded[1].salt
     return SALT_UNKNOWN
-
-
-def iso(at: float) -> str:
-    """An instant as the files write it."""
-    return to_iso(round(at * SECOND))

@@ -1,16 +1,19 @@
-"""One line of the log, and the two values that people get from it.
+"""One line of the log, what a snapshot keeps of it, and the values that callers get from both.
 
-A line is a JSON object with the fields of the audit record, then always, in this order and last,
+A line is a JSON object with the fields of the audit record and then always, in this order and last,
 
     ,"seq":17,"n":2,"h":"5f0c…"}⏎
 
-`seq` counts the lines of the whole log from 1. `n` is the place of the line in its commit group, from 1:
-when it was written, everything up to `seq - n` was already durable. `h` chains it (see `chain`).
-`doc_id`, `old_state`, `new_state`, `timestamp` and `adapter` are always there; a field that has its
-default is left out. A document's first line has a null `old_state`.
+`seq` numbers the lines of the whole log from 1. `n` is the position in the commit group, from 1: when the line was
+written, everything up to `seq - n` was already durable. `h` chains it (see `chain`). `doc_id`, `old_state`,
+`new_state`, `timestamp` and `adapter` are always there; other fields are left out where they have their default. The
+first line of a document has a null `old_state`.
 
-Lines of the ledger itself (a rollback, the opening of the import door) have an empty `doc_id`, which no
-document can have; `new_state` names what happened and `metadata` tells the rest.
+Control lines are about the ledger itself (a rollback, the start and end of an import). They have an empty `doc_id`,
+which no document can have; `new_state` names what happened and `metadata` holds the details.
+
+`doc_id` comes first and `old_state` second, so that the id of a line can be compared as bytes without decoding the
+line. Therefore the order of the fields below is part of the format.
 
 Nothing here touches a disk.
 """
@@ -24,18 +27,20 @@ from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Json
 
 DOC_ID_BYTES_MAX = 4096
-IDS_SHORT_MAX = DOC_ID_BYTES_MAX // 4
+SHORT_ID_CHARS_MAX = DOC_ID_BYTES_MAX // 4
+"""UTF-8 takes at most 4 bytes a character: a shorter id need not be encoded to know that it is short enough."""
 ADAPTER_CHARS_MAX = 256
 METADATA_BYTES_MAX = 1 << 20
 METADATA_DEPTH_MAX = 50
+"""Well below the depth at which common decoders give up (Ruby: 100, jq 1.6: 256)."""
 ERROR_TYPE_CHARS_MAX = 256
 ERROR_MESSAGE_CHARS_MAX = 8192
 TRACEBACK_CHARS_MAX = 65_536
 MAX_RETRIES_DEFAULT = 3
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+"""What other tools read exactly: DuckDB's BIGINT, Go's int64, msgspec without big integers."""
 
-CONTROL: Final = ""
-"""The document id of the ledger's own lines."""
+CONTROL_DOC_ID: Final = ""
 ROLLED_BACK = "ledger.rolled_back"
 IMPORT_OPENED = "ledger.import_opened"
 IMPORT_CLOSED = "ledger.import_closed"
@@ -47,10 +52,12 @@ encode_json = msgspec.json.Encoder().encode
 decode_json = msgspec.json.decode
 
 
-class Line(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, eq=False):
-    """A line as it is written and read, in the order of its fields on disk. Never change one.
+class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, eq=False):
+    """A line as it is written and read, its fields in their order on disk.
 
-    Two are the same only if they are one object: so lines can be counted without a look at what they say.
+    Not frozen, because the builder fills in the numbers, but never changed once it is written: one object stands for
+    every document that made the same move in a group. `eq=False`: two lines are equal only if they are one object, so
+    that a group can be counted by identity without comparing fields.
     """
 
     doc_id: str
@@ -72,12 +79,17 @@ class Line(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, eq=False)
     seq: int
     n: int
 
+    @property
+    def is_rollback(self) -> bool:
+        """Whether this control line records a rollback; it is then the last one of its delta."""
+        return not self.doc_id and self.new_state == ROLLED_BACK
+
 
 class LedgerAuditRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of state, as the ledger keeps it for ever.
+    """One change of state, as the log holds it.
 
-    `resume` is the state that a retry goes on at, `actor` who asked for it, `source` and `source_seq`
-    the log it was mirrored from. `extra` holds the fields of newer versions: kept, not understood.
+    `resume` is the state at which a retry continues, `actor` who asked for the change, `source` and `source_seq` the
+    log that it was mirrored from. `extra` holds the fields of newer versions, which are preserved but not understood.
     """
 
     doc_id: str
@@ -102,19 +114,19 @@ class LedgerAuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     extra: Fields = {}
 
     def to_dict(self) -> Fields:
-        """As a plain mapping, the unknown fields among the known ones."""
+        """As a plain mapping; unknown fields stand beside the known ones, as in the file."""
         fields: Fields = msgspec.to_builtins(self)
         extra = fields.pop("extra")
         return {**fields, **extra}  # type: ignore[dict-item]
 
     @property
     def is_control(self) -> bool:
-        """Whether this is a line of the ledger itself, not of a document."""
-        return self.doc_id == CONTROL
+        """Whether this line is about the ledger itself, not about a document."""
+        return self.doc_id == CONTROL_DOC_ID
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a document is now. `is_partial`: the ledger was opened without its base."""
+class LedgerDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The current state of a document. `is_partial`: the ledger was opened without its base snapshot."""
 
     doc_id: str
     state: str
@@ -130,10 +142,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     is_partial: bool = False
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One change of state that somebody asks for: what `record` takes, as a value.
+class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A requested change of state: the arguments of `Ledger.record` as a value.
 
-    `old_state` is a claim that is checked when it is given. `timestamp` is the ledger's clock if not.
+    `old_state`, when given, must be the document's present state. Without a `timestamp` the ledger's clock is used.
     """
 
     doc_id: str
@@ -153,12 +165,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     extra: Fields = {}
 
 
-class PlainEntry(Entry, frozen=True, kw_only=True, gc=False):
-    """One that says no more than document, state, adapter, metadata, time and where it comes from."""
+class PlainLedgerEntry(LedgerEntry, frozen=True, kw_only=True, gc=False):
+    """An entry without errors, counters, actor or claimed old state: the builder need not look for them."""
 
 
-class Kept(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
-    """What a snapshot keeps of a document: `"doc:1":{"state":"parsed",…}`."""
+class SnapshotDocument(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
+    """What a snapshot keeps of a document: `"doc:1":{"state":"parsed",…}`. Field order is part of the format."""
 
     state: str
     updated_at: float
@@ -172,14 +184,8 @@ class Kept(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     error_message: str | None = None
 
 
-KNOWN = frozenset(Line.__struct_fields__) | {"h"}
-_line_decoder = msgspec.json.Decoder(Line)
-decode_line = _line_decoder.decode
-decode_lines = _line_decoder.decode_lines
-
-
-class _KeptLine(Line, kw_only=True):
-    """A line as a snapshot spells it: the same fields as `Kept`, under the names of a line."""
+class _SnapshotLine(LedgerLine, kw_only=True):
+    """A `SnapshotDocument` decoded straight into a line, which is what the rest of the code works with."""
 
     doc_id: str = ""
     old_state: str | None = None
@@ -189,30 +195,34 @@ class _KeptLine(Line, kw_only=True):
     n: int = 1
 
 
-_decode_kept = msgspec.json.Decoder(_KeptLine).decode
+KNOWN_FIELDS = frozenset(LedgerLine.__struct_fields__) | {"h"}
+_line_decoder = msgspec.json.Decoder(LedgerLine)
+decode_line = _line_decoder.decode
+decode_lines = _line_decoder.decode_lines
+_decode_snapshot_line = msgspec.json.Decoder(_SnapshotLine).decode
 
 
 def audit_record(text: bytes | str) -> LedgerAuditRecord:
-    """The record that a line holds, with the fields that this version does not know."""
+    """The record in a line, with the fields that this version does not know."""
     fields: Fields = decode_json(text)
-    extra = {name: fields.pop(name) for name in fields.keys() - KNOWN}
+    extra = {name: fields.pop(name) for name in fields.keys() - KNOWN_FIELDS}
     return msgspec.convert({**fields, "extra": extra}, LedgerAuditRecord)
 
 
-def quoted(doc_id: str) -> bytes:
-    """A document id as it stands in the files: a JSON string, never with a raw newline in it."""
+def quoted_id(doc_id: str) -> bytes:
+    """A document id as it stands in the files: a JSON string, which never holds a raw newline."""
     return encode_json(doc_id)
 
 
-def key_of(text: bytes) -> bytes:
-    """The quoted document id of a line; inside a quoted id every quote is escaped, so this is exact."""
+def quoted_id_of(text: bytes) -> bytes:
+    """The quoted document id of a line. Quotes inside an id are escaped, so the first match is its end."""
     return text[len(KEY_START) : text.index(KEY_END) + 1]
 
 
-def kept(line: Line) -> bytes:
-    """The line's outcome as a snapshot writes it."""
+def snapshot_document(line: LedgerLine) -> bytes:
+    """The outcome of a line as a snapshot writes it."""
     return encode_json(
-        Kept(
+        SnapshotDocument(
             state=line.new_state,
             updated_at=line.timestamp,
             adapter=line.adapter,
@@ -227,29 +237,11 @@ def kept(line: Line) -> bytes:
     )
 
 
-def from_kept(doc_id: str, text: bytes) -> Line:
+def line_from_snapshot(doc_id: str, text: bytes) -> LedgerLine:
     """The last line of a document, as far as a snapshot keeps it."""
-    line = _decode_kept(text)
+    line = _decode_snapshot_line(text)
     line.doc_id = doc_id
     return line
-
-
-def document(line: Line, *, is_partial: bool = False) -> Document:
-    """The document as its last line left it."""
-    return Document(
-        doc_id=line.doc_id,
-        state=line.new_state,
-        updated_at=line.timestamp,
-        adapter=line.adapter,
-        seq=line.seq,
-        metadata=line.metadata,
-        retry_count=line.retry_count,
-        max_retries=line.max_retries,
-        resume=line.resume,
-        error_type=line.error_type,
-        error_message=line.error_message,
-        is_partial=is_partial,
-    )
 
 
 def check_doc_id(doc_id: object) -> None:
@@ -258,21 +250,17 @@ def check_doc_id(doc_id: object) -> None:
         raise InvalidRequest(f"a document id is text, not {type(doc_id).__name__}: {doc_id!r:.60}")
     if not doc_id:
         raise InvalidRequest("a document id must not be empty")
-    if len(doc_id) * 4 > DOC_ID_BYTES_MAX:
-        _check_long_id(doc_id)
+    if len(doc_id) > SHORT_ID_CHARS_MAX:
+        size = len(doc_id.encode("utf-8", "surrogatepass"))
+        if size > DOC_ID_BYTES_MAX:
+            raise InvalidRequest(
+                f"a document id has at most {DOC_ID_BYTES_MAX} bytes; {doc_id[:40]!r}… has {size}"
+            )
     _check_unicode(doc_id, "a document id")
 
 
-def _check_long_id(doc_id: str) -> None:
-    size = len(doc_id.encode("utf-8", "surrogatepass"))
-    if size > DOC_ID_BYTES_MAX:
-        raise InvalidRequest(
-            f"a document id has at most {DOC_ID_BYTES_MAX} bytes; {doc_id[:40]!r}… has {size}"
-        )
-
-
 def check_text(value: object, *, what: str, chars_max: int) -> None:
-    """Refuse what is no short text that every tool can read."""
+    """Refuse what is not text, too long, or not encodable as UTF-8."""
     if type(value) is not str:
         raise InvalidRequest(f"{what} is text, not {type(value).__name__}")
     if len(value) > chars_max:
@@ -281,7 +269,7 @@ def check_text(value: object, *, what: str, chars_max: int) -> None:
 
 
 def check_metadata(metadata: object, *, bytes_max: int) -> None:
-    """Refuse what JSON cannot say exactly: NaN, infinities, lone surrogates, huge numbers, deep nesting."""
+    """Refuse what JSON cannot represent exactly: NaN, infinities, lone surrogates, huge numbers, deep nesting."""
     if not isinstance(metadata, dict):
         raise InvalidRequest(f"metadata is a mapping, not {type(metadata).__name__}")
     _check_json(metadata, 0)
@@ -296,33 +284,26 @@ def check_metadata(metadata: object, *, bytes_max: int) -> None:
 def _check_json(value: object, depth: int) -> None:
     if depth > METADATA_DEPTH_MAX:
         raise InvalidRequest(f"metadata is nested deeper than {METADATA_DEPTH_MAX} levels")
-    if isinstance(value, dict):
-        for key, each in value.items():
-            if type(key) is not str:
-                raise InvalidRequest(f"a key of metadata is text, not {type(key).__name__}")
-            _check_unicode(key, "metadata")
-            _check_json(each, depth + 1)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            _check_json(each, depth + 1)
-    else:
-        _check_scalar(value)
-
-
-def _check_scalar(value: object) -> None:
     match value:
         case None | bool():
             pass
+        case dict():
+            for key, each in value.items():
+                if type(key) is not str:
+                    raise InvalidRequest(f"a key of metadata is text, not {type(key).__name__}")
+                _check_unicode(key, "metadata")
+                _check_json(each, depth + 1)
+        case list() | tuple():
+            for each in value:
+                _check_json(each, depth + 1)
         case str():
             _check_unicode(value, "metadata")
-        case int():
-            if not INT_MIN <= value <= INT_MAX:
-                raise InvalidRequest(
-                    "metadata holds a number of more than 64 bits; write it as text"
-                )
-        case float():
-            if not math.isfinite(value):
-                raise InvalidRequest(f"metadata holds {value}, which JSON has no word for")
+        case int() if not INT_MIN <= value <= INT_MAX:
+            raise InvalidRequest("metadata holds a number of more than 64 bits; write it as text")
+        case float() if not math.isfinite(value):
+            raise InvalidRequest(f"metadata holds {value}, which JSON cannot represent")
+        case int() | float():
+            pass
         case _:
             raise InvalidRequest(f"metadata holds a {type(value).__name__}, which is no JSON value")
 
@@ -335,13 +316,12 @@ def _check_unicode(text: str, what: str) -> None:
             raise InvalidRequest(f"{what} holds half a character (a lone surrogate)") from error
 
 
-def to_microseconds(seconds: float) -> float:
-    """Seconds to six places. The same as `round(seconds, 6)` for all that a clock says, and four times as quick."""
-    return int(seconds * 1e6 + 0.5) / 1e6 if seconds >= 0 else round(seconds, 6)
-
-
-def plain_number(value: Json, *, what: str) -> float:
-    """A finite number of seconds, not negative; True is none."""
+def check_number(value: Json, *, what: str) -> None:
+    """Refuse what is not a finite number; True counts as none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidRequest(f"{what} is a finite number, not {value!r:.60}")
-    return float(value)
+
+
+def to_microseconds(seconds: float) -> float:
+    """Seconds to six places: `round(seconds, 6)` for every value of a clock, in a quarter of its time."""
+    return int(seconds * 1e6 + 0.5) / 1e6 if seconds >= 0 else round(seconds, 6)

@@ -1,7 +1,7 @@
-"""When upkeep is due: each night at local midnight unless told otherwise, and later each time it fails. Pure.
+"""When maintenance is due: daily at local midnight unless set otherwise, and later and later while it fails. Pure.
 
-A rotation or compaction may come late, early or twice: names are labels and the order is in the sequence numbers,
-so a clock that steps or a night without a midnight costs nothing but a moment.
+A rotation or compaction may come late, early or twice without harm: file names are labels and the order is in the
+sequence numbers. So a clock that is set, or a night that has no midnight, needs no special care beyond this module.
 """
 
 import re
@@ -13,8 +13,9 @@ from stateward.core.errors import InvalidRequest
 BACKOFF_FIRST_S = 60.0
 BACKOFF_MAX_S = 3600.0
 DOUBLINGS_MAX = 16
+"""Keeps 2.0 ** n finite for any number of failures."""
 AHEAD_S_MAX = 26 * 3600.0
-"""No night is longer away than that."""
+"""The next daily time is never further away: a day has at most 25 hours."""
 MIDNIGHT = time()
 
 
@@ -35,72 +36,76 @@ def zone_named(name: str) -> tzinfo:
         ) from error
 
 
-def next_midnight(now: datetime, zone: tzinfo | None) -> datetime:
-    """The first instant of the next local day, strictly after `now`."""
-    return next_time(now, zone=zone, at=MIDNIGHT)
+def next_occurrence(now: datetime, *, zone: tzinfo | None, at: time = MIDNIGHT) -> datetime:
+    """The next time that the clocks of a zone show `at`, strictly after `now`; None is this machine's zone.
 
-
-def next_time(now: datetime, *, zone: tzinfo | None, at: time = MIDNIGHT) -> datetime:
-    """The next time that the clocks of a zone show `at`, strictly after `now`; None is this machine's own zone.
-
-    Days of 23 and 25 hours are days. Where the clocks jump over `at` it is as much later as they jump (a skipped
-    midnight is the instant of the jump); where they show it twice, the first time counts.
+    Where clocks are set forward over `at`, it is as much later as they are set (a skipped midnight is the instant of
+    the change); where they show it twice, the first time counts.
     """
     if now.tzinfo is None:
         raise ValueError("the time has no zone; give one that knows its zone")
     today = now.astimezone(zone).date()
-    for day in (today, today + timedelta(days=1)):
-        due = _instant(datetime.combine(day, at, tzinfo=zone), zone)
-        # Two times of one zone are compared as the clocks show them, which goes wrong when they show one twice.
+    for days in range(3):
+        shown = datetime.combine(today + timedelta(days=days), at, tzinfo=zone)
+        # There and back, because a time that the clocks skip becomes a real one on the way.
+        due = datetime.fromtimestamp(shown.timestamp(), UTC).astimezone(zone)
+        # As instants: datetimes of one zone compare by what the clocks show, which goes wrong where that comes twice.
         if due.timestamp() > now.timestamp():
             return due
-    return _instant(datetime.combine(today + timedelta(days=2), at, tzinfo=zone), zone)
+    raise AssertionError("the day after tomorrow is always later than now")
 
 
-def last_time(now: datetime, *, zone: tzinfo | None, at: time = MIDNIGHT) -> datetime:
+def last_occurrence(now: datetime, *, zone: tzinfo | None, at: time = MIDNIGHT) -> datetime:
     """The last time that the clocks of a zone showed `at`, at or before `now`."""
-    found = next_time(now.astimezone(UTC) - timedelta(days=2), zone=zone, at=at)
-    while (later := next_time(found, zone=zone, at=at)).timestamp() <= now.timestamp():
+    found = next_occurrence(now.astimezone(UTC) - timedelta(days=2), zone=zone, at=at)
+    while (later := next_occurrence(found, zone=zone, at=at)).timestamp() <= now.timestamp():
         found = later
     return found
 
 
-def _instant(shown: datetime, zone: tzinfo | None) -> datetime:
-    """What the clocks show as an instant: a time that they skip becomes a real one on its way there and back."""
-    return datetime.fromtimestamp(shown.timestamp(), UTC).astimezone(zone)
-
-
 def backoff_s(failures: int) -> float:
-    """How long to wait after that many failures in a row: a minute, doubling, at most an hour."""
+    """How long to wait after so many failures in a row: a minute, doubling, at most an hour."""
     if failures <= 0:
         return 0.0
     return min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2.0 ** min(failures - 1, DOUBLINGS_MAX))
 
 
-class Housekeeping:
-    """Says whether upkeep is due now; somebody who has a thread asks it now and then."""
+class MaintenanceSchedule:
+    """Says whether maintenance is due; a thread or a loop asks it from time to time.
 
-    def __init__(self, now: datetime, *, zone: tzinfo | None, at: time = MIDNIGHT) -> None:
+    `last_at` is when it was last done. Missed while nothing was running, it is due at once.
+    """
+
+    def __init__(
+        self,
+        now: datetime,
+        *,
+        zone: tzinfo | None,
+        at: time = MIDNIGHT,
+        last_at: float | None = None,
+    ) -> None:
         self._zone, self._at = zone, at
         self._failures = 0
-        self.due_at = next_time(now, zone=zone, at=at)
+        self.due_at = next_occurrence(now, zone=zone, at=at)
+        if last_at is not None and last_at < last_occurrence(now, zone=zone, at=at).timestamp():
+            self.due_at = now
 
     def is_due(self, now: datetime) -> bool:
-        """Whether it is time. A clock that was set back by days does not put it off by days."""
+        """Whether it is time. A clock that was set back by days does not postpone it by days."""
         if self.due_at.timestamp() - now.timestamp() > AHEAD_S_MAX:
-            self.due_at = next_time(now, zone=self._zone, at=self._at)
+            self.due_at = next_occurrence(now, zone=self._zone, at=self._at)
         return now.timestamp() >= self.due_at.timestamp()
 
-    def is_pausing(self, now: datetime) -> bool:
-        """Whether it failed a short while ago."""
+    def is_backing_off(self, now: datetime) -> bool:
+        """Whether it failed and the pause after that is not over."""
         return self._failures > 0 and not self.is_due(now)
 
     def succeeded(self, now: datetime) -> None:
-        """The next time is the next night."""
+        """It is due again at the next daily time."""
         self._failures = 0
-        self.due_at = next_time(now, zone=self._zone, at=self._at)
+        self.due_at = next_occurrence(now, zone=self._zone, at=self._at)
 
     def failed(self, now: datetime) -> None:
-        """The next time is after a pause that grows."""
+        """It is due again after a pause that grows."""
         self._failures += 1
         self.due_at = now + timedelta(seconds=backoff_s(self._failures))

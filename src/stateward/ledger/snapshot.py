@@ -1,4 +1,4 @@
-r"""A snapshot: every document's state at one place of the log, as one JSON document, one line per document.
+r"""A snapshot: the state of every document at one place of the log, as one JSON document, one line per document.
 
     {"version":"1.0","created_at":"2025-10-04T00:00:00.000000Z","document_count":2,"last_seq":7,
      "chain":"5f0c…","machine":"literature","machine_version":1,"state_counts":{…},"summary":{…},"states":{⏎
@@ -6,17 +6,21 @@ r"""A snapshot: every document's state at one place of the log, as one JSON docu
     "doc:2":{"state":"failed","updated_at":1728043201.5,"adapter":"pubmed","metadata":{},"seq":7}⏎
     },"checksum":{"algorithm":"sha256-tree","block_size":16384,"fanout":256,"bytes":412,"root":"9a3e…"}}⏎
 
-(The header is one line.) Lines are sorted by the bytes of the quoted id. `bytes` is where `,"checksum"`
-begins; up to there the text is cut into blocks of 16 KiB. The digest of a block is the first half of its
-SHA-256; 256 digests in a row are hashed to one digest of the level above, until 256 or fewer are left; the
-`root` is the SHA-256 of those. The manifest keeps the root too, so a forger must change both.
+(The header is one line.) Lines are sorted by the bytes of the quoted id. `bytes` is where `,"checksum"` begins; up to
+there the text is cut into blocks of 16 KiB. The digest of a block is the first half of its SHA-256; 256 consecutive
+digests are hashed to one digest of the level above, until 256 or fewer are left; the `root` is the SHA-256 of those.
+The manifest holds the root too, so a forger has to change both.
 
-Beside it stands `snapshot-….json.idx`, derived and disposable: a search tree with the same fan-out. A leaf
-holds, for 256 blocks, their digests and the first id that starts in each 2048 bytes; a node above holds the digest
-and the first id of each of its children. Submission reads the header, the footer and the top node, however many
-documents there are.
-A look-up walks down, checks the digests on its way once, and searches one block. An answer, also the answer
-"not there", has been checked against the root: no damage can hide a document or show an old one.
+Beside it stands `snapshot-….json.idx`, derived and disposable: a search tree with the same fan-out. A leaf holds, for
+256 blocks, their digests and the first id that starts in each 2048 bytes; a node above holds the digest and the first
+id of each of its children.
+
+    node    u32 crc, digests, keys, bytes of keys | 16-byte digests | u64 offsets, one more than keys | keys, ⏎ between
+    tail    8-byte magic, 32-byte root, u64 size, offset of the top node, height, u32 crc
+
+Opening reads the header, the footer and the top node, however many documents there are. A look-up walks down, checks
+the digests on its way once, and searches one stride of one block. Every answer, also "not there", has been checked
+against the root: no damage can hide a document or show an old state.
 """
 
 import mmap
@@ -24,49 +28,48 @@ import os
 import struct
 import zlib
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from stateward.ledger.disk import (
-    TEMPORARY,
-    Disk,
-    discard,
-    put,
-)
-from stateward.ledger.errors import Finding, LedgerDamaged
+from stateward.core.errors import LedgerDamaged
+from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, unlink_if_exists, write_atomically
+from stateward.ledger.manifest import SnapshotInfo
 from stateward.ledger.record import encode_json
 
 VERSION = "1.0"
 ALGORITHM = "sha256-tree"
 BLOCK = 16_384
+"""What is hashed for one answer, about 12 µs. Smaller blocks need a larger index, larger ones slow answers down."""
 STRIDE = 2048
 """The index knows the first id of every stride: a look-up searches that much text."""
 FANOUT = 256
 DIGEST = 16
+"""Half a SHA-256, in the index and inside the tree; the root is a whole one."""
 HEADER_BYTES_MAX = 1 << 20
 FOOTER_BYTES_MAX = 1024
 STATES_START = b',"states":{\n'
 FOOTER_START = b'\n},"checksum":'
 KEY_END = b'":{"state":'
+"""Follows every quoted id. Inside an id the quote would be escaped, so the first match is the end of the id."""
 FLUSH_BLOCKS = 16
 FLUSH_BYTES = 2 * FLUSH_BLOCKS * BLOCK
 NODES_CACHED_MAX = 4096
 NODE_BYTES = 1 << 16
-"""What most nodes have at most: asked for in one go, before its pages are touched one by one."""
-QUOTE = 34
-COMMA = 44
-BREAK = 10
-INDEX = ".idx"
+"""Most nodes are smaller: this much is requested at once, before its pages are touched one by one."""
+QUOTE, COMMA, NEWLINE = b'",\n'
+INDEX_SUFFIX = ".idx"
 INDEX_MAGIC = b"SWSNAP01"
 _NODE = struct.Struct("<IIII")
-_TOP = struct.Struct("<8s32sQQQI")
-_LAST = b"\xff"
+_TAIL = struct.Struct("<8s32sQQQI")
+_NO_KEY = b"\xff"
 """Greater than any quoted id: the key of a child in which no document starts."""
+_BAD_INDEX = "the index leads to a wrong place; delete the .idx file"
+_FOREIGN_INDEX = "its index does not belong to it; delete the .idx file"
 
 
 class Header(msgspec.Struct, kw_only=True):
@@ -98,8 +101,26 @@ _decode_header = msgspec.json.Decoder(Header).decode
 _decode_checksum = msgspec.json.Decoder(Checksum).decode
 
 
-class _Node:
-    """One node of the search tree: digests, first ids, and where each begins; the last two unpacked when asked for."""
+def snapshot_info(file: str, header: Header, *, root: str, size: int) -> SnapshotInfo:
+    """The entry of the manifest for a snapshot."""
+    return SnapshotInfo(
+        file=file,
+        last_seq=header.last_seq,
+        chain=header.chain,
+        root=root,
+        bytes=size,
+        documents=header.document_count,
+        created_at=header.created_at,
+        rolled_back_to=header.rolled_back_to,
+    )
+
+
+class _IndexNode:
+    """One node of the search tree: digests, first ids, and where each begins.
+
+    Ids and offsets are unpacked when they are first used: checking a block needs the digests of all nodes on the way,
+    but the ids of none.
+    """
 
     __slots__ = ("_body", "_counts", "digests", "keys", "offsets")
 
@@ -107,7 +128,7 @@ class _Node:
         self.digests = body[: digests * DIGEST]
         self._body, self._counts = body, (digests * DIGEST, keys)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - only for the two that are not there yet
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - only for the two slots that are not filled yet
         start, keys = self._counts
         end = start + 8 * (keys + 1)
         self.offsets = array("Q", self._body[start:end])
@@ -120,7 +141,7 @@ class Snapshot:
     """A snapshot that is open for look-ups. It never changes; a newer one is another file."""
 
     def __init__(self, path: Path, *, root: str | None = None) -> None:
-        """Open it; with `root`, refuse any other. Raises `LedgerDamaged`."""
+        """Open it; with `root`, refuse any other content. Raises `LedgerDamaged`."""
         self.path = path
         self._advice = mmap.MADV_NORMAL
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -129,52 +150,53 @@ class Snapshot:
             if not self.size:
                 raise self._damaged("the file is empty")
             self._text = mmap.mmap(fd, self.size, prot=mmap.PROT_READ)
-            self._expect(mmap.MADV_RANDOM)
+            self._advise(mmap.MADV_RANDOM)
         finally:
             os.close(fd)
         self._read_ends(root)
-        self._nodes: dict[int, _Node] = {}
+        self._nodes: dict[int, _IndexNode] = {}
         self._index: mmap.mmap | bytes = b""
         self._leaf, self._leaf_checked = -1, b""
         self._checked = bytearray((self.end + BLOCK - 1) // BLOCK)
         self.has_index = self._open_index()
         if not self.has_index:
-            self._use(self._rebuilt())
+            self._use_index(self._rebuild_index())
         self._check(0, self.start)
 
-    def _expect(self, advice: int) -> None:
-        """Tell the kernel whether single documents will be asked for, or everything: it reads ahead or not."""
+    def _advise(self, advice: int) -> None:
+        """Tell the kernel what comes: single look-ups, where reading ahead is a waste, or everything in order."""
         if advice != self._advice:
             self._text.madvise(advice)
             self._advice = advice
 
     def _read_ends(self, root: str | None) -> None:
-        break_at = self._text.find(STATES_START, 0, HEADER_BYTES_MAX)
-        self.start = break_at + len(STATES_START)
+        header_end = self._text.find(STATES_START, 0, HEADER_BYTES_MAX)
+        self.start = header_end + len(STATES_START)
         foot = self._text.rfind(FOOTER_START, max(0, self.size - FOOTER_BYTES_MAX))
-        if break_at < 0 or foot < 0:
+        if header_end < 0 or foot < 0:
             raise self._damaged("it has no header or no checksum; it was not written to its end")
         try:
-            self.header = _decode_header(self._text[:break_at] + b"}")
-            self.checksum = _decode_checksum(
+            self.header = _decode_header(self._text[:header_end] + b"}")
+            self.checksum = check = _decode_checksum(
                 self._text[foot + len(FOOTER_START) : self.size].rstrip(b"\n")[:-1]
             )
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._damaged(f"its header or its checksum cannot be read: {error}") from error
         self.end = foot + 2
         self.last_line_end = foot
-        check = self.checksum
         if (check.algorithm, check.block_size, check.fanout) != (ALGORITHM, BLOCK, FANOUT):
             raise self._damaged("its checksum is of a kind that this version does not know")
-        if check.bytes != self.end or self.size != self.end + len(_footer(self.end, check.root)):
+        footer = _footer(self.end, check.root)
+        if check.bytes != self.end or self.size != self.end + len(footer):
             raise self._damaged("its length is not the one that its checksum names")
-        if self._text[self.end : self.size] != _footer(self.end, check.root):
+        # No block covers the footer, so it must be, byte for byte, what would be written.
+        if self._text[self.end : self.size] != footer:
             raise self._damaged("its last line is not as it was written")
         if root is not None and check.root != root:
             raise self._damaged("its checksum is not the one that the manifest names")
 
     def _damaged(self, sentence: str, byte: int | None = None) -> LedgerDamaged:
-        return LedgerDamaged([Finding(file=self.path.name, byte=byte, sentence=sentence)])
+        return LedgerDamaged.at(self.path.name, sentence, byte=byte)
 
     # Look-ups
 
@@ -185,31 +207,35 @@ class Snapshot:
 
     def _locate(self, key: bytes) -> tuple[int, int, bool]:
         """(start, end, True) of the document's line; or where it would start, that again, and False."""
-        bucket = self._bucket(key)
-        if bucket is None:
+        stride = self._stride_of(key)
+        if stride is None:
             if self.start < self.last_line_end and self._key_at(self.start) <= key:
-                raise self._damaged("the index leads to a wrong place; delete the .idx file")
+                raise self._damaged(_BAD_INDEX)
             return self.start, self.start, False
-        start, limit = bucket
+        start, limit = stride
         first, last = (start - 1) // BLOCK, limit // BLOCK
         if first != last or not self._checked[first]:
             self._check(start - 1, min(limit + 1, self.end))
-        # A copy, because searching in one is ten times as quick as searching in a memory map.
+        # A copy, because searching in one is ten times as fast as searching in a memory map.
         text = self._text[start - 1 : limit]
         at = text.find(b"\n" + key + b":")
         if at < 0:
-            return self._gap(key, start, limit)
+            return self._locate_gap(key, start, limit)
         end = text.find(b"\n", at + 1)
         if end > 0:
             return start + at, start - 1 + end - (text[end - 1] == COMMA), True
-        end = self._text.find(b"\n", limit)
+        end = self._text.find(b"\n", limit)  # the line goes on behind the stride in which it starts
         self._check(limit, end)
         return start + at, end - (self._text[end - 1] == COMMA), True
 
-    def _gap(self, key: bytes, start: int, limit: int) -> tuple[int, int, bool]:
-        """Where `key` would stand between `start` and `limit`; proves that the index led to the right block."""
+    def _locate_gap(self, key: bytes, start: int, limit: int) -> tuple[int, int, bool]:
+        """Where `key` would stand between `start` and `limit`.
+
+        The index is not covered by the root. So "not there" counts only if the ids on both sides, which are, show that
+        the index led to the right stride.
+        """
         if self._key_at(start) > key or (limit < self.last_line_end and self._key_at(limit) <= key):
-            raise self._damaged("the index leads to a wrong place; delete the .idx file", start)
+            raise self._damaged(_BAD_INDEX, start)
         at = start
         while at < limit and self._key_at(at) < key:
             at = self._text.find(b"\n", at) + 1
@@ -220,29 +246,24 @@ class Snapshot:
         self._check(at, end)
         return self._text[at:end]
 
-    def _bucket(self, key: bytes) -> tuple[int, int] | None:
+    def _stride_of(self, key: bytes) -> tuple[int, int] | None:
         """The stretch of text in which a line with this id would start; None: before the first one."""
         at = self._top_at
         nodes, level = self._nodes, self._height
         while True:
             node = nodes.get(at) or self._node(at)
-            place = bisect_right(node.keys, key) - 1
-            if place < 0:
+            child = bisect_right(node.keys, key) - 1
+            if child < 0:
                 return None
-            at = node.offsets[place]
+            at = node.offsets[child]
             if level == 0:
-                return at, node.offsets[place + 1]
+                return at, node.offsets[child + 1]
             level -= 1
 
-    def _node(self, at: int) -> _Node:
+    def _node(self, at: int) -> _IndexNode:
         node = self._nodes.get(at)
-        if node is None:
-            if len(self._nodes) >= NODES_CACHED_MAX:
-                self._nodes.clear()
-            node = self._nodes[at] = self._unpacked(at)
-        return node
-
-    def _unpacked(self, at: int) -> _Node:
+        if node is not None:
+            return node
         index = self._index
         if isinstance(index, mmap.mmap):
             page = at // mmap.PAGESIZE * mmap.PAGESIZE
@@ -252,12 +273,15 @@ class Snapshot:
         body = bytes(index[first : first + digests * DIGEST + 8 * (keys + 1) + length])
         if zlib.crc32(body, zlib.crc32(index[at + 4 : first])) != crc:
             raise self._damaged("its index is damaged; delete the .idx file", at)
-        return _Node(body, digests, keys)
+        if len(self._nodes) >= NODES_CACHED_MAX:
+            self._nodes.clear()
+        node = self._nodes[at] = _IndexNode(body, digests, keys)
+        return node
 
     # Checking
 
     def _check(self, start: int, end: int) -> None:
-        """Every block that holds a byte of [start, end) is as it was written."""
+        """Raise unless every block that holds a byte of [start, end) is as it was written."""
         first, last = start // BLOCK, (end - 1) // BLOCK
         checked = self._checked
         if first == last and checked[first]:
@@ -273,32 +297,32 @@ class Snapshot:
             self._text.madvise(mmap.MADV_WILLNEED, at, min(BLOCK, self.size - at))
         with memoryview(self._text) as text, text[at : min(at + BLOCK, self.end)] as part:
             found = sha256(part).digest()[:DIGEST]
-        place = block % FANOUT * DIGEST
-        if found != leaf[place : place + DIGEST]:
+        digest_at = block % FANOUT * DIGEST
+        if found != leaf[digest_at : digest_at + DIGEST]:
             raise self._damaged("the text is not as it was written", at)
         self._checked[block] = 1
 
     def _leaf_digests(self, leaf: int) -> bytes:
-        """The digests of a leaf, checked from the root down."""
+        """The digests of a leaf, checked from the root down. The last leaf is remembered: walks stay in one."""
         if leaf == self._leaf:
             return self._leaf_checked
         digests = self._node(self._top_at).digests
         if sha256(digests).hexdigest() != self.checksum.root:
-            raise self._damaged("its index does not belong to it; delete the .idx file")
+            raise self._damaged(_FOREIGN_INDEX)
         at = self._top_at
         for level in range(self._height, 0, -1):
-            place = leaf // FANOUT ** (level - 1) % FANOUT
-            at = self._node(at).offsets[place]
-            expected = digests[place * DIGEST : (place + 1) * DIGEST]
+            child = leaf // FANOUT ** (level - 1) % FANOUT
+            at = self._node(at).offsets[child]
+            expected = digests[child * DIGEST : (child + 1) * DIGEST]
             digests = self._node(at).digests
             if sha256(digests).digest()[:DIGEST] != expected:
-                raise self._damaged("its index does not belong to it; delete the .idx file", at)
+                raise self._damaged(_FOREIGN_INDEX, at)
         self._leaf_checked, self._leaf = digests, leaf
         return digests
 
     def verify(self) -> None:
         """Read all of it against its root, without the index."""
-        self._expect(mmap.MADV_NORMAL)
+        self._advise(mmap.MADV_NORMAL)
         with memoryview(self._text) as view, view[: self.end] as text:
             digests = [
                 sha256(text[at : at + BLOCK]).digest()[:DIGEST] for at in range(0, self.end, BLOCK)
@@ -308,17 +332,12 @@ class Snapshot:
 
     # Everything
 
-    def lines(
-        self, start: int | None = None, end: int | None = None
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """(quoted id, what is kept) of every document that starts in [start, end), checked, in order."""
-        self._expect(mmap.MADV_NORMAL)
-        at = self.start if start is None else start
-        stop = self.last_line_end if end is None else end
-        text = self._text
-        while at < stop:
-            cut = min(at + FLUSH_BLOCKS * BLOCK, stop)
-            line_end = text.find(b"\n", cut - 1)
+    def lines(self) -> Iterator[tuple[bytes, bytes]]:
+        """(quoted id, what is kept) of every document, checked, in order."""
+        self._advise(mmap.MADV_NORMAL)
+        at, text = self.start, self._text
+        while at < self.last_line_end:
+            line_end = text.find(b"\n", min(at + FLUSH_BLOCKS * BLOCK, self.last_line_end) - 1)
             self._check(at, line_end)
             for line in text[at:line_end].split(b"\n"):
                 split = line.index(KEY_END) + 1
@@ -326,8 +345,8 @@ class Snapshot:
             at = line_end + 1
 
     def in_state(self, state: str) -> Iterator[tuple[bytes, bytes]]:
-        """The same for the documents in one state alone: searched for, not read."""
-        self._expect(mmap.MADV_NORMAL)
+        """The same for the documents in one state: found by searching the text, not by reading every line."""
+        self._advise(mmap.MADV_NORMAL)
         needle = KEY_END + encode_json(state)
         text, at = self._text, self.start
         while (hit := text.find(needle, at, self.last_line_end)) >= 0:
@@ -336,21 +355,21 @@ class Snapshot:
             self._check(start, at)
             line = text[start : at - 1]
             split = line.index(KEY_END) + 1
-            if start + split - 1 == hit:  # not a word of somebody's metadata
+            if start + split - 1 == hit:  # else the same bytes stand in the metadata of a document
                 yield line[:split], line[split + 1 :].removesuffix(b",")
 
-    def runs(self, keys: list[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
-        """The text cut at these sorted ids: (start, end) of what stays, then the id that goes there."""
-        self._expect(mmap.MADV_NORMAL)
+    def unchanged_runs(self, keys: list[bytes]) -> Iterator[tuple[int, int, bytes | None]]:
+        """The text cut at these sorted ids: (start, end) of lines that stay, then the id that comes after them."""
+        self._advise(mmap.MADV_NORMAL)
         at = self.start
         for key in keys:
-            start, end, found = self._locate(key)
+            start, end, is_found = self._locate(key)
             yield at, max(start, at), key
-            at = (self._text.find(b"\n", end) + 1) if found else max(start, at)
+            at = (self._text.find(b"\n", end) + 1) if is_found else max(start, at)
         yield at, max(self.last_line_end + 1, at), None
 
     def text(self, start: int, end: int) -> memoryview:
-        """A stretch of the text, checked; let go of it before the snapshot is closed."""
+        """A stretch of the text, checked; release it before the snapshot is closed."""
         self._check(start, end)
         with memoryview(self._text) as view:
             return view[start:end]
@@ -358,25 +377,28 @@ class Snapshot:
     # The index
 
     def _open_index(self) -> bool:
-        path = self.path.with_name(self.path.name + INDEX)
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(
+                self.path.with_name(self.path.name + INDEX_SUFFIX), os.O_RDONLY | os.O_CLOEXEC
+            )
         except FileNotFoundError:
             return False
         try:
             size = os.fstat(fd).st_size
-            if size < _TOP.size:
+            if size < _TAIL.size:
                 return False
             index = mmap.mmap(fd, size, prot=mmap.PROT_READ)
             index.madvise(mmap.MADV_RANDOM)
-            return self._use(index)
+            return self._use_index(index)
         finally:
             os.close(fd)
 
-    def _use(self, index: mmap.mmap | bytes) -> bool:
-        magic, root, size, top_at, height, crc = _TOP.unpack_from(index, len(index) - _TOP.size)
+    def _use_index(self, index: mmap.mmap | bytes) -> bool:
+        """Whether the index belongs to this text and its first leaf is intact; then look-ups go through it."""
+        tail_at = len(index) - _TAIL.size
+        magic, root, size, top_at, height, crc = _TAIL.unpack_from(index, tail_at)
         is_ours = magic == INDEX_MAGIC and root.hex() == self.checksum.root and size == len(index)
-        if not is_ours or crc != zlib.crc32(index[len(index) - _TOP.size : len(index) - 4]):
+        if not is_ours or crc != zlib.crc32(index[tail_at : len(index) - 4]):
             return False
         self._index, self._top_at, self._height = index, top_at, height
         try:
@@ -385,10 +407,10 @@ class Snapshot:
             return False
         return True
 
-    def _rebuilt(self) -> bytes:
-        """The index made anew; reads and checks the whole text."""
+    def _rebuild_index(self) -> bytes:
+        """The index made from the text, all of which is read and checked for that."""
         self.verify()
-        builder = IndexBuilder()
+        builder = SnapshotIndexBuilder()
         text = self._text
         for at in range(0, self.end, FLUSH_BLOCKS * BLOCK):
             upto = min(at + FLUSH_BLOCKS * BLOCK, self.end)
@@ -399,26 +421,27 @@ class Snapshot:
         return builder.finish(self.last_line_end)
 
     def write_index(self, disk: Disk) -> None:
-        """Keep the index that was made anew."""
-        put(disk, self.path.with_name(self.path.name + INDEX), bytes(self._index), durable=False)
+        """Write the index that was made at opening."""
+        path = self.path.with_name(self.path.name + INDEX_SUFFIX)
+        write_atomically(disk, path, bytes(self._index), durable=False)
         self.has_index = True
 
     def close(self) -> None:
-        """Give the memory maps back."""
+        """Release the memory maps."""
         self._nodes.clear()
         self._text.close()
         if isinstance(self._index, mmap.mmap):
             self._index.close()
 
 
-class IndexBuilder:
+class SnapshotIndexBuilder:
     """Gathers, block by block, what the index of a snapshot holds."""
 
     def __init__(self) -> None:
         self._digests = bytearray()
         self._keys: list[tuple[int, bytes]] = []
         self._at = 0
-        self._ends_in_break = False
+        self._ends_in_newline = False
 
     def feed(self, text: bytes, size: int) -> None:
         """The next `size` bytes of the file; `text` reaches to the end of the id that begins last in them."""
@@ -429,12 +452,12 @@ class IndexBuilder:
         find, keys, base = text.find, self._keys, self._at
         for at in range(0, size, STRIDE):
             if at == 0:
-                start = 0 if self._ends_in_break else find(b"\n", 0, STRIDE - 1) + 1 or -1
+                start = 0 if self._ends_in_newline else find(b"\n", 0, STRIDE - 1) + 1 or -1
             else:
                 start = find(b"\n", at - 1, at + STRIDE - 1) + 1 or -1
             if 0 <= start < size and text[start] == QUOTE:
                 keys.append((base + start, text[start : find(KEY_END, start) + 1]))
-        self._ends_in_break = text[size - 1] == BREAK
+        self._ends_in_newline = text[size - 1] == NEWLINE
         self._at += size
 
     @property
@@ -444,71 +467,62 @@ class IndexBuilder:
 
     def finish(self, last_line_end: int) -> bytes:
         """The whole index; `last_line_end` is where the last document's line ends."""
-        return _packed(self._digests, self._keys, last_line_end + 1)
+        out = bytearray()
+        level, keys = bytes(self._digests), self._keys
+        starts = [at for at, _ in keys]
+        children: list[
+            tuple[bytes, int]
+        ] = []  # first id and offset in the index, of each node below
+        for at in range(0, len(level), FANOUT * DIGEST):
+            first = at // DIGEST * BLOCK
+            low, high = bisect_left(starts, first), bisect_left(starts, first + FANOUT * BLOCK)
+            inside = keys[low:high]
+            offsets = [offset for offset, _ in inside]
+            offsets.append(starts[high] if high < len(starts) else last_line_end + 1)
+            children.append((inside[0][1] if inside else _NO_KEY, len(out)))
+            out += _node_bytes(
+                level[at : at + FANOUT * DIGEST], [key for _, key in inside], offsets
+            )
+        height = 0
+        while len(children) > 1:
+            level = _level_above(level)
+            height += 1
+            children = _add_parents(out, level, children)
+        root, size = sha256(level).digest(), len(out) + _TAIL.size
+        tail = _TAIL.pack(INDEX_MAGIC, root, size, children[0][1], height, 0)[:-4]
+        return bytes(out) + tail + struct.pack("<I", zlib.crc32(tail))
 
 
 def _root(digests: bytes | bytearray) -> str:
     level = bytes(digests)
     while len(level) > FANOUT * DIGEST:
-        level = _above(level)
+        level = _level_above(level)
     return sha256(level).hexdigest()
 
 
-def _above(level: bytes) -> bytes:
+def _level_above(level: bytes) -> bytes:
     step = FANOUT * DIGEST
     return b"".join(
         sha256(level[at : at + step]).digest()[:DIGEST] for at in range(0, len(level), step)
     )
 
 
-def _packed(digests: bytes | bytearray, keys: list[tuple[int, bytes]], limit: int) -> bytes:
-    out = bytearray()
-    level = bytes(digests)
-    step = FANOUT * DIGEST
-    starts = [at for at, _ in keys]
-    children: list[tuple[bytes, int]] = []  # first id and place in the index, of each node below
-    for at in range(0, len(level), step):
-        first = at // DIGEST * BLOCK
-        low, high = _between(starts, first, first + FANOUT * BLOCK)
-        inside = keys[low:high]
-        offsets = [offset for offset, _ in inside]
-        offsets.append(starts[high] if high < len(starts) else limit)
-        children.append((inside[0][1] if inside else _LAST, len(out)))
-        out += _node_bytes(level[at : at + step], [key for _, key in inside], offsets)
-    height = 0
-    while len(children) > 1:
-        level = _above(level)
-        height += 1
-        children = _parents(out, level, _filled(children))
-    top_at = children[0][1]
-    root = sha256(level).digest()
-    size = len(out) + _TOP.size
-    tail = _TOP.pack(INDEX_MAGIC, root, size, top_at, height, 0)[:-4]
-    return bytes(out) + tail + struct.pack("<I", zlib.crc32(tail))
-
-
-def _between(starts: list[int], low: int, high: int) -> tuple[int, int]:
-    return bisect_right(starts, low - 1), bisect_right(starts, high - 1)
-
-
-def _filled(children: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
-    """A child in which no document starts takes the id of the next one that has any."""
-    filled = list(children)
-    for place in range(len(filled) - 2, -1, -1):
-        if filled[place][0] == _LAST:
-            filled[place] = (filled[place + 1][0], filled[place][1])
-    return filled
-
-
-def _parents(
+def _add_parents(
     out: bytearray, level: bytes, children: list[tuple[bytes, int]]
 ) -> list[tuple[bytes, int]]:
+    """Append the nodes above these to the index; their first ids and offsets."""
+    # A child in which no document starts takes the id of the next one that has any: keys must not decrease.
+    for at in range(len(children) - 2, -1, -1):
+        if children[at][0] == _NO_KEY:
+            children[at] = (children[at + 1][0], children[at][1])
     parents = []
     for at in range(0, len(children), FANOUT):
         group = children[at : at + FANOUT]
         parents.append((group[0][0], len(out)))
         digests = level[at * DIGEST : (at + len(group)) * DIGEST]
-        out += _node_bytes(digests, [key for key, _ in group], [*(place for _, place in group), 0])
+        out += _node_bytes(
+            digests, [key for key, _ in group], [*(offset for _, offset in group), 0]
+        )
     return parents
 
 
@@ -525,40 +539,35 @@ class SnapshotWriter:
     def __init__(self, disk: Disk, path: Path, header: Header) -> None:
         self._disk = disk
         self.path = path
-        self._temporary = path.with_name(path.name + TEMPORARY)
-        discard(disk, self._temporary)
+        self._temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
+        unlink_if_exists(disk, self._temporary)
         self._fd = disk.create(self._temporary)
         self._parts: list[bytes | memoryview] = [encode_json(header)[:-1] + STATES_START]
         self._size = len(self._parts[0])
         self._written = 0
-        self._builder = IndexBuilder()
-        self._expected = header.document_count
+        self._builder = SnapshotIndexBuilder()
         self._separator = b""
 
     def add(self, key: bytes, kept: bytes) -> None:
-        """One document."""
+        """One document: its quoted id and its `SnapshotDocument` as JSON."""
         line = b"%b%b:%b" % (self._separator, key, kept)
         self._separator = b",\n"
-        self.more(line)
+        self.copy_more(line)
 
     def copy(self, lines: bytes | memoryview) -> None:
         """Whole lines of another snapshot, the last one without its comma and newline."""
-        self.more(self._separator)
+        self.copy_more(self._separator)
         self._separator = b",\n"
-        self.more(lines)
+        self.copy_more(lines)
 
-    def more(self, text: bytes | memoryview) -> None:
+    def copy_more(self, text: bytes | memoryview) -> None:
         """The next piece of the stretch whose first piece `copy` got."""
         self._parts.append(text)
         self._size += len(text)
         if self._size > FLUSH_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        # The last line may be unfinished and its id cut off; a block is digested once its ids are whole.
-        text = b"".join(self._parts)
-        whole = text.rfind(b"\n") // BLOCK * BLOCK
-        self._emit(text, max(whole, 0))
+            # The last line may be unfinished and its id cut off: only blocks whose ids are whole are written.
+            whole = b"".join(self._parts)
+            self._emit(whole, max(whole.rfind(b"\n") // BLOCK * BLOCK, 0))
 
     def _emit(self, text: bytes, size: int) -> None:
         if size:
@@ -569,8 +578,12 @@ class SnapshotWriter:
         self._parts = [text[size:]]
         self._size = len(text) - size
 
-    def finish(self, *, before_publish: Callable[[], None] = lambda: None) -> str:
-        """Durable under its name when this returns; the root."""
+    def finish(self) -> str:
+        """Durable under its name when this returns; the root.
+
+        The index gets its name first: a snapshot without one would be read as a whole by whoever opens it. It is not
+        synced, as its checksum shows whether it survived.
+        """
         text = b"".join((*self._parts, b"\n}"))
         end = self._written + len(text)
         self._emit(text, len(text))
@@ -579,20 +592,19 @@ class SnapshotWriter:
         self._disk.fsync(self._fd)
         self._disk.close(self._fd)
         self._fd = -1
-        index = self._builder.finish(end - 2)
-        put(self._disk, self.path.with_name(self.path.name + INDEX), index, durable=False)
-        before_publish()
+        index_path = self.path.with_name(self.path.name + INDEX_SUFFIX)
+        write_atomically(self._disk, index_path, self._builder.finish(end - 2), durable=False)
         self._disk.rename(self._temporary, self.path)
         self._disk.sync_dir(self.path.parent)
         return root
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
+        """Delete what was written so far."""
         self._parts.clear()
         if self._fd >= 0:
             self._disk.close(self._fd)
             self._fd = -1
-        discard(self._disk, self._temporary)
+        unlink_if_exists(self._disk, self._temporary)
 
 
 def _footer(end: int, root: str) -> bytes:

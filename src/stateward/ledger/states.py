@@ -1,7 +1,6 @@
-"""The sixteen states of a document in the ledger, and what a machine says about moves between states.
+"""The sixteen states of a document in the ledger, and which transitions a state machine allows between states.
 
-The machine is the one truth: the enum only gives its states a type, and the questions that an operator asks are
-answered from the machine's tables. Nothing here touches a disk.
+The state machine defines both; the enum only gives its states a type. Nothing here touches a disk.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,7 @@ from stateward.core.errors import InvalidRequest, InvalidTransition
 from stateward.core.machine import RETRY_REQUESTED, Machine, Stage
 from stateward.core.model import PERSON
 from stateward.definition.declare import from_yaml
-from stateward.ledger.record import Line
+from stateward.ledger.record import LedgerLine
 
 LITERATURE = from_yaml(
     (files(__package__) / "literature.yaml").read_text("utf-8"), source="literature.yaml"
@@ -21,7 +20,7 @@ LITERATURE = from_yaml(
 
 
 class LedgerState(StrEnum):
-    """Where a document is. What each state means stands beside it in `literature.yaml`; see `doc`."""
+    """The state of a document; `doc` is its description in `literature.yaml`."""
 
     PENDING = "pending"
     FETCHING = "fetching"
@@ -47,16 +46,17 @@ class LedgerState(StrEnum):
 
 
 def valid_next_states(state: str, *, machine: Machine = LITERATURE) -> tuple[str, ...]:
-    """The states that may follow, in the machine's order; those of the literature machine are `LedgerState`s.
+    """The states that may follow, in the machine's order; for the literature machine as `LedgerState`s.
 
-    From `retrying` only the running state of the step that failed is really possible: the ledger knows which.
+    From `retrying` a document can really go only to the running state of the step that failed; `Ledger.next_states`
+    knows which one that is.
     """
     names = machine.allowed_from(_known(state, machine))
     return tuple(LedgerState(name) for name in names) if machine is LITERATURE else names
 
 
 def is_terminal(state: str, *, machine: Machine = LITERATURE) -> bool:
-    """Whether the document's way ends here (a person may still reopen a failed one)."""
+    """Whether no further work follows (a person may still reopen a failed document)."""
     return machine.kind[_known(state, machine)] == "terminal"
 
 
@@ -75,15 +75,19 @@ def _known(state: str, machine: Machine) -> str:
 _VALUE = attrgetter("_value_")
 
 
-class Graph:
-    """A machine's moves, compiled for the ledger's question: may this document go there now?"""
+class TransitionTable:
+    """The transitions of a state machine, compiled for one question: may this document go there now?"""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.name, self.version = machine.name, machine.version
         self.pairs = machine.pairs
-        self.waits = frozenset(name for name, kind in machine.kind.items() if kind == "failed")
+        self.retry_states = frozenset(
+            name for name, kind in machine.kind.items() if kind == "failed"
+        )
+        """Where a document waits for its next attempt; entering one counts as a retry."""
         self.imported = frozenset(state.name for state in machine.states if state.is_imported)
+        """States that only an import may use."""
         self.terminal = frozenset(name for name, kind in machine.kind.items() if kind == "terminal")
         self._enum = LedgerState if machine.name == LITERATURE.name else None
         self._resumes = {
@@ -93,48 +97,50 @@ class Graph:
         self._by_person = frozenset(
             (edge.source, edge.to)
             for edge in machine.edges
-            if all(self._is_by_person(edge.source, event) for event in edge.on)
+            if all(
+                (rule := machine.rules.get((edge.source, event))) is not None and rule.is_by_person
+                for event in edge.on
+            )
         )
-
+        special = self.imported | self.retry_states | self.terminal
         self.plain = frozenset(
             (old, new)
             for old, new in self.pairs - self._by_person - self._resumes.keys()
-            if old not in self.waits and not {new} & (self.imported | self.waits | self.terminal)
+            if old not in self.retry_states and new not in special
         )
-        """Moves that need no other look at the document than where it is."""
+        """Transitions that depend on nothing but the present state: most of them, so they have a fast path."""
 
-    def _is_by_person(self, source: str, event: str) -> bool:
-        rule = self.machine.rules.get((source, event))
-        return rule is not None and rule.is_by_person
-
-    def state(self, name: str) -> str:
-        """The state as its type, for the machine that has one."""
+    def typed(self, name: str) -> str:
+        """The state as a member of its enum, for the machine that has one."""
         return self._enum(name) if self._enum is not None else name
 
-    def named(self, state: object) -> str:
-        """The name of a state that a caller gave; words are not states where there is a type for them."""
-        if self._enum is not None:
-            if type(state) is self._enum:
-                return state._value_
-            raise InvalidRequest(
-                f"{state!r} is not a LedgerState; states of old ledgers come in by migration alone"
-            )
-        return self.worded(state)
+    def require_typed(self, state: object) -> str:
+        """The name of a state that a caller gave; where there is an enum, plain text is refused.
 
-    def names(self, states: Sequence[object]) -> Iterable[str]:
+        Text is how free-form words of old ledgers would slip in; they come in by migration, which maps them.
+        """
+        if self._enum is None:
+            return self.require_known(state)
+        if type(state) is self._enum:
+            return state._value_
+        raise InvalidRequest(
+            f"{state!r} is not a LedgerState; states of old ledgers come in by migration alone"
+        )
+
+    def require_all_typed(self, states: Sequence[object]) -> Iterable[str]:
         """The same for many."""
         if self._enum is not None and set(map(type, states)) == {self._enum}:
             return map(_VALUE, states)
-        return map(self.named, states)
+        return map(self.require_typed, states)
 
-    def worded(self, state: object) -> str:
-        """The name of a state that an import gave as a word."""
+    def require_known(self, state: object) -> str:
+        """The name of a state that an import gave as text."""
         if not isinstance(state, str) or state not in self.machine.state:
             known = ", ".join(self.machine.state)
             raise InvalidRequest(f"{self.name} has no state {state!r:.80}; it has: {known}")
         return str(state)
 
-    def check(self, doc_id: str, before: Line | None, new: str, actor: str | None) -> None:
+    def check(self, doc_id: str, before: LedgerLine | None, new: str, actor: str | None) -> None:
         """Raises `InvalidTransition` unless the document may go to `new` now."""
         if before is None:
             if new != self.machine.initial:
@@ -145,7 +151,7 @@ class Graph:
         old = before.new_state
         move = (old, new)
         is_wrong = move not in self.pairs or new in self.imported
-        if old in self.waits and before.resume is not None and new in self._resume_targets:
+        if old in self.retry_states and before.resume is not None and new in self._resume_targets:
             is_wrong = is_wrong or new != before.resume
         if is_wrong:
             raise InvalidTransition(doc_id, expected=new, found=old, allowed=self.next(before))
@@ -154,28 +160,27 @@ class Graph:
                 f"{doc_id}: only a person may move it from {old} to {new}; say who with actor='person:…'"
             )
 
-    def next(self, before: Line) -> tuple[str, ...]:
-        """Where this very document may go."""
+    def next(self, before: LedgerLine) -> tuple[str, ...]:
+        """Where this document may go: after a failure only back to the step that failed."""
         names = self.machine.allowed_from(before.new_state)
-        if before.new_state in self.waits and before.resume is not None:
+        if before.new_state in self.retry_states and before.resume is not None:
             names = tuple(
                 name for name in names if name not in self._resume_targets or name == before.resume
             )
         return tuple(name for name in names if name not in self.imported)
 
-    def resume(self, before: Line | None, new: str) -> str | None:
-        """The state at which a retry of this document would go on, once it is in `new`."""
+    def resume_state(self, before: LedgerLine | None, new: str) -> str | None:
+        """The state at which a retry of this document would continue, once it is in `new`."""
         if before is None:
             return None
         found = self._resumes.get((before.new_state, new))
-        if found is None and (new in self.waits or new in self.terminal):
+        if found is None and (new in self.retry_states or new in self.terminal):
             return before.resume
         return found
 
 
 def _failures(stage: Stage) -> list[tuple[str, str]]:
-    targets = {stage.on_error, stage.on_fatal}
-    moves = [(stage.running, to) for to in targets]
+    moves = [(stage.running, to) for to in {stage.on_error, stage.on_fatal}]
     if stage.on_error_waiting is not None:
         moves.append((stage.from_state, stage.on_error_waiting))
     return moves

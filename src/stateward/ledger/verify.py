@@ -1,58 +1,58 @@
-"""Looking for damage, and saying exactly where it is. Reads only.
+"""Looks for damage and says exactly where it is. Reads only.
 
-`verify` reads every byte: each line against the chain, each file against the manifest, each snapshot against its
-root and its place in the chain, and if wanted a checkpoint that was kept elsewhere against the tree. It needs no
-lock and no ledger that opens. `validate` replays the log: every move against the machine, and the documents as
-they are kept against the documents as the log tells them.
+`verify` reads every byte: each line against the chain, each file against the manifest, each snapshot against its root
+and its place in the chain, and if given a checkpoint that was kept elsewhere against the Merkle tree. It needs no
+lock, and no ledger that can be opened. `replay` goes through the log once more: every transition against the state
+machine, and the documents as they are stored against the documents as the log leaves them.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
+from stateward.core.errors import Damage, LedgerDamaged, LedgerError
 from stateward.core.machine import Machine
-from stateward.ledger import chain, merkle
-from stateward.ledger.delta import classify, plain_chunks
-from stateward.ledger.disk import Disk
-from stateward.ledger.errors import Finding, LedgerDamaged, LedgerError
+from stateward.ledger import chain
+from stateward.ledger.checkpoints import parse_checkpoint
+from stateward.ledger.delta import durability_proof, read_chunks
+from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.manifest import (
-    GZ,
+    ARCHIVE,
+    GZIP_SUFFIX,
     HEAD,
     MANIFEST,
-    DeltaPart,
+    DeltaInfo,
     Manifest,
-    SnapshotPart,
+    SnapshotInfo,
+    is_ledger,
     read_archive,
     read_manifest,
 )
-from stateward.ledger.merkle import Span, leaf_hash
-from stateward.ledger.rebuild import is_ledger, rebuilt
-from stateward.ledger.record import IMPORT_CLOSED, IMPORT_OPENED, decode_line
+from stateward.ledger.merkle import MerkleSpan, leaf_hash, span_over
+from stateward.ledger.rebuild import rebuild_manifest
+from stateward.ledger.record import IMPORT_CLOSED, IMPORT_OPENED, LedgerLine, decode_line
 from stateward.ledger.snapshot import Snapshot
-from stateward.ledger.states import Graph
-from stateward.ledger.view import View, read_head, unpack
+from stateward.ledger.states import TransitionTable
+from stateward.ledger.view import LedgerView, Progress, no_progress, read_head
 
 FINDINGS_MAX = 1000
+"""One bad block can make every line after it bad; nobody reads further than this."""
 PROGRESS_LINES = 65_536
 ATTEMPTS_MAX = 5
-Progress = Callable[[str, int], None]
 
 
-def no_progress(_what: str, _count: int) -> None:
-    """Nobody looks."""
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verification saw: `findings` are damage, `notes` are not."""
+class LedgerVerification(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a verification: `findings` are damage, `notes` are not."""
 
     lines: int
     snapshots: int
     head: str
     root: str
-    findings: tuple[Finding, ...]
-    notes: tuple[Finding, ...] = ()
+    findings: tuple[Damage, ...]
+    notes: tuple[Damage, ...] = ()
 
     @property
     def is_sound(self) -> bool:
@@ -62,302 +62,268 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def verify(
     folder: Path, *, checkpoint: str | None = None, progress: Progress = no_progress
-) -> Verdict:
+) -> LedgerVerification:
     """Read every byte of a ledger and say what is wrong with it, and where. Work may go on meanwhile."""
-    check = _checked(folder, checkpoint, progress)
-    for _ in range(ATTEMPTS_MAX):
-        if not check.findings or read_manifest(folder) in (None, check.listed):
-            break
-        # The files were others than those on the list that was read: a writer went on. Look again.
-        check = _checked(folder, checkpoint, progress)
-    return check.verdict()
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        verifier = LedgerVerifier(folder, progress)
+        manifest = verifier.read_manifest()
+        if manifest is not None:
+            verifier.check_log(manifest)
+            verifier.check_snapshots(manifest)
+            if checkpoint is not None:
+                verifier.check_checkpoint(checkpoint)
+        # Findings count only if the manifest is still the one that was read: otherwise a writer has replaced files
+        # meanwhile, and what looks like damage may be the difference between the two lists.
+        is_current = not verifier.findings or read_manifest(folder) in (None, verifier.listed)
+        if is_current or attempt == ATTEMPTS_MAX:
+            return verifier.result()
+    raise AssertionError("the last attempt returns")
 
 
-def _checked(folder: Path, checkpoint: str | None, progress: Progress) -> "Check":
-    check = Check(folder, progress)
-    manifest = check.manifest()
-    if manifest is not None:
-        check.log(manifest)
-        check.snapshots(manifest)
-        if checkpoint is not None:
-            check.anchor(checkpoint)
-    return check
-
-
-class Check:
-    """One walk over all files of a ledger."""
+class LedgerVerifier:
+    """One pass over all files of a ledger."""
 
     def __init__(self, folder: Path, progress: Progress) -> None:
         self._folder = folder
         self._progress = progress
+        # Read first: a writer may go on, and then the log can only be longer than this.
         self._head_seq = read_head(folder) if folder.is_dir() else 0
-        """What was durable before we began: a writer may go on meanwhile."""
-        self.findings: list[Finding] = []
-        self.notes: list[Finding] = []
+        self.findings: list[Damage] = []
+        self.notes: list[Damage] = []
         self.listed: Manifest | None = None
         self._lines = self._snapshots = 0
-        self._span = Span()
-        self._roots: dict[int, bytes] = {}
+        self._span = MerkleSpan()
         self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
-        self.bad_at: tuple[DeltaPart, int, int] | None = None
+        """The head of the chain at the end of each segment, by its last seq."""
+        self.bad_at: tuple[DeltaInfo, int, int] | None = None
         """The first damaged delta, the byte and the seq of its first bad line."""
 
-    def say(
+    def _report(
         self, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None
     ) -> None:
         if len(self.findings) < FINDINGS_MAX:
-            self.findings.append(Finding(file=file, byte=byte, seq=seq, sentence=sentence))
+            self.findings.append(Damage(file=file, byte=byte, seq=seq, sentence=sentence))
 
-    def manifest(self) -> Manifest | None:
-        if not self._folder.is_dir() or not is_ledger(self._folder):
-            self.say(str(self._folder), "it is not a ledger")
+    def _report_bad_line(self, info: DeltaInfo, sentence: str, *, byte: int, seq: int) -> None:
+        self._report(info.file, sentence, byte=byte, seq=seq)
+        self.bad_at = self.bad_at or (info, byte, seq)
+
+    def read_manifest(self) -> Manifest | None:
+        """The manifest, or what the files imply where it is lost; None if that fails too."""
+        if not is_ledger(self._folder):
+            self._report(str(self._folder), "it is not a ledger")
             return None
         self.listed = read_manifest(self._folder)
         if self.listed is not None:
             return self.listed
-        self.say(MANIFEST, "it is missing or damaged; it can be made anew from the files")
+        self._report(MANIFEST, "it is missing or damaged; it can be rebuilt from the files")
         try:
-            return rebuilt(self._folder)
+            return rebuild_manifest(self._folder)
         except LedgerDamaged as error:
             self.findings += error.findings
             return None
 
-    def log(self, manifest: Manifest) -> None:
+    def check_log(self, manifest: Manifest) -> None:
+        """Every line of every segment, and that the segments follow each other."""
         try:
             archive = read_archive(self._folder, manifest)
         except (LedgerDamaged, OSError) as error:
-            self.say("ARCHIVE.jsonl", f"the list of archived files cannot be used: {error}")
+            self._report(ARCHIVE, f"the list of archived files cannot be used: {error}")
             archive = []
-        parts = archive + list(manifest.deltas)
-        if parts and parts[0].first_seq > 1:
-            self._span = Span(parts[0].first_seq - 1)
-            self.say(parts[0].file, f"the lines before seq {parts[0].first_seq} are missing", seq=1)
-        expected, head = parts[0].first_seq, parts[0].chain
-        for part in parts:
-            if (part.first_seq, part.chain) != (expected, head):
-                self.say(
-                    part.file,
-                    f"it does not continue the log, which goes on at seq {expected}",
-                    seq=expected,
-                )
-            head, expected = self._part(part)
+        infos = archive + list(manifest.deltas)
+        expected, head = infos[0].first_seq, infos[0].chain
+        if expected > 1:
+            self._span = MerkleSpan(expected - 1)
+            self._report(infos[0].file, f"the lines before seq {expected} are missing", seq=1)
+        for info in infos:
+            if (info.first_seq, info.chain) != (expected, head):
+                sentence = f"it does not continue the log, which goes on at seq {expected}"
+                self._report(info.file, sentence, seq=expected)
+            head, last_seq = self._check_segment(info)
+            if head:
+                self._heads[last_seq] = head
+            expected = last_seq + 1
         if self._head_seq >= expected:
-            self.say(HEAD, f"seq {self._head_seq} was acknowledged, the log ends at {expected - 1}")
+            acknowledged = f"seq {self._head_seq} was acknowledged"
+            self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
 
-    def _part(self, part: DeltaPart) -> tuple[str, int]:
-        """The head and the next seq after this stretch, as its list entry or else its lines say."""
-        if part.is_removed:
-            if (
-                part.span is not None
-                and part.last_seq is not None
-                and self._span.end == part.first_seq - 1
-            ):
-                self._span.extend(
-                    Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq)
-                )
-            self._heads[part.last_seq or 0] = part.head or ""
-            return part.head or "", (part.last_seq or 0) + 1
-        path = self._folder / part.file
+    def _check_segment(self, info: DeltaInfo) -> tuple[str, int]:
+        """The head of the chain and the last seq of this segment: as the manifest says, else as its lines say."""
+        if info.is_removed:
+            span = info.merkle_span
+            if span is not None and self._span.end == span.start:
+                self._span.extend(span)
+            return info.head or "", info.last_seq or 0
+        path = self._folder / info.file
         if not path.exists():
-            self.say(part.file, "the manifest names it, but it is not there", seq=part.first_seq)
-            return part.head or "", (part.last_seq or part.first_seq - 1) + 1
-        head, seq, size, tail = self._walk(part, path)
-        if part.last_seq is None:
-            self._tail(part, seq, size, tail)
-        elif (seq, head, size) != (part.last_seq, part.head, part.bytes) or tail:
-            self.say(
-                part.file,
-                f"it should end after seq {part.last_seq}, but is good up to {seq}",
-                byte=size,
-                seq=seq + 1,
+            self._report(
+                info.file, "the manifest names it, but it is not there", seq=info.first_seq
             )
-            self._bad(part, size, seq + 1)
-            head, seq = part.head or "", part.last_seq
-        self._heads[seq] = head
-        return head, seq + 1
+            return info.head or "", info.end_seq
+        head, seq, size, tail = self._check_lines(info, path)
+        if info.last_seq is None:
+            why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head_seq)
+            if why is not None:
+                self._report_bad_line(info, why, byte=size, seq=seq + 1)
+            elif tail:
+                sentence = f"{len(tail)} bytes of a line that was never acknowledged; the next opening cuts them off"
+                self.notes.append(Damage(file=info.file, byte=size, seq=seq + 1, sentence=sentence))
+        elif (seq, head, size) != (info.last_seq, info.head, info.bytes) or tail:
+            sentence = f"it should end after seq {info.last_seq}, but is good up to {seq}"
+            self._report_bad_line(info, sentence, byte=size, seq=seq + 1)
+            return (
+                info.head or "",
+                info.last_seq,
+            )  # the next segment is checked against the manifest
+        return head, seq
 
-    def _walk(self, part: DeltaPart, path: Path) -> tuple[str, int, int, bytes]:
-        """The head, seq and byte after the last good line, and the bytes that follow."""
-        head, seq, size, rest = part.chain.encode(), part.first_seq - 1, 0, b""
+    def _check_lines(self, info: DeltaInfo, path: Path) -> tuple[str, int, int, bytes]:
+        """The head, seq and byte after the last good line, and the bytes that follow it."""
+        head, seq, size, rest = info.chain.encode(), info.first_seq - 1, 0, b""
         try:
-            chunks = plain_chunks(path)
+            chunks = read_chunks(path)
             for data in chunks:
-                lines = (rest + data).split(b"\n")
-                rest = lines.pop()
-                for place, text in enumerate(lines):
+                *lines, rest = (rest + data).split(b"\n")
+                for at, text in enumerate(lines):
                     line = text + b"\n"
                     after = chain.check(line, head)
-                    if after is None or (chain.place_of(line) or (-1,))[0] != seq + 1:
-                        behind = b"\n".join([*lines[place:], rest]) + b"".join(chunks)
+                    if after is None or (chain.position_of(line) or (-1,))[0] != seq + 1:
+                        behind = b"\n".join([*lines[at:], rest]) + b"".join(chunks)
                         return head.decode(), seq, size, behind
                     if self._span.end == seq:
                         self._span.add(leaf_hash(text))
                     head, seq, size = after, seq + 1, size + len(line)
                     self._lines += 1
-                self._progress(part.file, self._lines)
+                self._progress(info.file, self._lines)
         except LedgerDamaged as error:
             self.findings += error.findings
-            self._bad(part, size, seq + 1)
+            self.bad_at = self.bad_at or (info, size, seq + 1)
         return head.decode(), seq, size, rest
 
-    def _bad(self, part: DeltaPart, byte: int, seq: int) -> None:
-        if self.bad_at is None:
-            self.bad_at = (part, byte, seq)
-
-    def _tail(self, part: DeltaPart, seq: int, size: int, tail: bytes) -> None:
-        why = classify(tail, first_bad=seq + 1, durable_seq=self._head_seq)
-        if why is not None:
-            self.say(part.file, why, byte=size, seq=seq + 1)
-            self._bad(part, size, seq + 1)
-        elif tail:
-            sentence = f"{len(tail)} bytes of a line that was never acknowledged; they are cut off at the next opening"
-            self.notes.append(Finding(file=part.file, byte=size, seq=seq + 1, sentence=sentence))
-
-    def snapshots(self, manifest: Manifest) -> None:
-        for part in manifest.snapshots:
+    def check_snapshots(self, manifest: Manifest) -> None:
+        """Every snapshot against its root, and its place in the log against the chain there."""
+        for info in manifest.snapshots:
             self._snapshots += 1
-            self._progress(part.file, self._snapshots)
+            self._progress(info.file, self._snapshots)
             with tempfile.TemporaryDirectory(prefix="stateward-ledger-") as scratch:
-                self._snapshot(part, Path(scratch))
+                self._check_snapshot(info, Path(scratch))
 
-    def _snapshot(self, part: SnapshotPart, scratch: Path) -> None:
-        path = self._folder / part.file
+    def _check_snapshot(self, info: SnapshotInfo, scratch: Path) -> None:
+        path = self._folder / info.file
         try:
-            if path.suffix == GZ:
-                path = unpack(Disk(), path, scratch / part.file.removesuffix(GZ))
-            snapshot = Snapshot(path, root=part.root)
+            if path.suffix == GZIP_SUFFIX:
+                path = scratch / info.file.removesuffix(GZIP_SUFFIX)
+                write_atomically(Disk(), path, read_chunks(self._folder / info.file))
+            snapshot = Snapshot(path, root=info.root)
             snapshot.verify()
-        except (LedgerDamaged, OSError) as error:
-            told = error.findings if isinstance(error, LedgerDamaged) else ()
-            self.findings += told or [
-                Finding(file=part.file, sentence=f"it cannot be read: {error}")
-            ]
-            return
-        known = self._heads.get(part.last_seq)
-        if known not in (None, part.chain) or snapshot.header.chain != part.chain:
-            self.say(
-                part.file, "the chain at its place in the log is another one", seq=part.last_seq
-            )
+        except LedgerDamaged as error:
+            self.findings += error.findings
+        except OSError as error:
+            self._report(info.file, f"it cannot be read: {error}")
+        else:
+            known = self._heads.get(info.last_seq)
+            if known not in (None, info.chain) or snapshot.header.chain != info.chain:
+                sentence = "the chain at its place in the log is another one"
+                self._report(info.file, sentence, seq=info.last_seq)
 
-    def anchor(self, checkpoint: str) -> None:
-        _, size, root = merkle.parse_checkpoint(checkpoint)
+    def check_checkpoint(self, checkpoint: str) -> None:
+        """The first lines against the root of a checkpoint. Spans in the manifest are not trusted for this."""
+        _, size, root = parse_checkpoint(checkpoint)
         try:
-            with_size = _root_at(self._folder, size)
+            view = LedgerView(self._folder)
+            pieces = view.tree_pieces(size=size, trusts_spans=False, progress=self._progress)
+            span = span_over(pieces, size=size)
         except LedgerError as error:
-            self.say(
-                "checkpoint", f"it covers {size} lines, which cannot all be read: {error}", seq=size
-            )
+            sentence = f"it covers {size} lines, which cannot all be read: {error}"
+            self._report("checkpoint", sentence, seq=size)
             return
-        if with_size != root:
-            self.say(
-                "checkpoint", f"the first {size} lines are not those that it was made of", seq=size
-            )
+        if span.end != size or span.root() != root:
+            sentence = f"the first {size} lines are not those that it was made of"
+            self._report("checkpoint", sentence, seq=size)
 
-    def verdict(self) -> Verdict:
-        head = self._heads[max(self._heads)]
-        root = self._span.root().hex() if self._span.start == 0 else ""
-        return Verdict(
+    def result(self) -> LedgerVerification:
+        """What was found."""
+        return LedgerVerification(
             lines=self._lines,
             snapshots=self._snapshots,
-            head=head,
-            root=root,
+            head=self._heads[max(self._heads)],
+            root=self._span.root().hex() if self._span.start == 0 else "",
             findings=tuple(self.findings),
             notes=tuple(self.notes),
         )
 
 
-def _root_at(folder: Path, size: int) -> bytes | None:
-    """The root over the first lines; None if there are fewer."""
-    view = View(folder)
-    span = Span()
-    for part in view.parts():
-        if span.end >= size:
-            break
-        if part.is_removed and part.span is not None and part.last_seq is not None:
-            span.extend(Span.unpacked(part.span, start=part.first_seq - 1, end=part.last_seq))
-            continue
-        for text in view.part_texts(part):
-            if span.end >= size:
-                break
-            span.add(leaf_hash(text))
-    return span.root() if span.end == size else None
+# Replay
 
 
-def validate(
-    view: View, machine: Machine | None, *, progress: Progress = no_progress
-) -> Iterator[Finding]:
-    """Replay the log: each move against the machine, and the result against the documents as they are kept."""
-    graph = Graph(machine) if machine is not None else None
+def replay(
+    view: LedgerView, machine: Machine | None, *, progress: Progress = no_progress
+) -> Iterator[Damage]:
+    """Replay the log: each transition against the state machine, and the outcome against the stored documents.
+
+    Imported and mirrored lines may make any move. After a gap (segments that were removed) old states are unknown, so
+    nothing is compared any more. Memory grows with the number of documents.
+    """
+    table = TransitionTable(machine) if machine is not None else None
+    rollbacks = dict(view.manifest.rollbacks)
+    targets = set(rollbacks.values())
     states: dict[str, str] = {}
     saved: dict[int, dict[str, str]] = {}
-    targets = {to for _, to in view.manifest.rollbacks}
+    """The states at the places that rollbacks go back to."""
     is_importing = False
     is_whole = True
     expected = 1
-    for text in view.texts():
+    for text in view.log_lines():
         line = decode_line(text)
         if line.seq % PROGRESS_LINES == 0:
-            progress("validate", line.seq)
+            progress("replay", line.seq)
         is_whole = is_whole and line.seq == expected
         expected = line.seq + 1
-        if not line.doc_id:
-            is_importing = line.new_state == IMPORT_OPENED or (
-                is_importing and line.new_state != IMPORT_CLOSED
-            )
-            to = dict(view.manifest.rollbacks).get(line.seq)
-            if to is not None:
-                states = dict(saved.get(to, {}))
-        else:
-            yield from _moved(line.doc_id, line.old_state, line.new_state, line.seq, states, graph,
-                              is_checked=not is_importing and line.source is None and is_whole)  # fmt: skip
+        if line.doc_id:
+            is_checked = not is_importing and line.source is None and is_whole
+            for sentence in _wrong_moves(
+                line, states.get(line.doc_id), table, is_checked=is_checked
+            ):
+                yield Damage(file="log", seq=line.seq, sentence=sentence)
             states[line.doc_id] = line.new_state
+        elif line.seq in rollbacks:
+            states = dict(saved.get(rollbacks[line.seq], {}))
+        elif line.new_state in (IMPORT_OPENED, IMPORT_CLOSED):
+            is_importing = line.new_state == IMPORT_OPENED
         if line.seq in targets:
             saved[line.seq] = dict(states)
     if is_whole:
-        yield from _compared(view, states)
+        yield from _compare_stored(view, states)
 
 
-def _moved(
-    doc_id: str,
-    old: str | None,
-    new: str,
-    seq: int,
-    states: dict[str, str],
-    graph: Graph | None,
-    *,
-    is_checked: bool,
-) -> Iterator[Finding]:
-    if is_checked and states.get(doc_id) != old:
-        sentence = f"{doc_id} was in {states.get(doc_id)}, but the line says it left {old}"
-        yield Finding(file="log", seq=seq, sentence=sentence)
-    if graph is None:
+def _wrong_moves(
+    line: LedgerLine, state: str | None, table: TransitionTable | None, *, is_checked: bool
+) -> Iterator[str]:
+    doc_id, old, new = line.doc_id, line.old_state, line.new_state
+    if is_checked and state != old:
+        yield f"{doc_id} was in {state}, but the line says it left {old}"
+    if table is None:
         return
-    if new not in graph.machine.state:
-        yield Finding(file="log", seq=seq, sentence=f"{doc_id}: {graph.name} has no state {new!r}")
-    elif is_checked and old is None and new != graph.machine.initial:
-        yield Finding(file="log", seq=seq, sentence=f"{doc_id} began in {new}")
-    elif is_checked and old is not None and (old, new) not in graph.pairs:
-        yield Finding(
-            file="log", seq=seq, sentence=f"{doc_id}: {old} → {new} is no move of {graph.name}"
-        )
+    if new not in table.machine.state:
+        yield f"{doc_id}: {table.name} has no state {new!r}"
+    elif is_checked and old is None and new != table.machine.initial:
+        yield f"{doc_id} began in {new}"
+    elif is_checked and old is not None and (old, new) not in table.pairs:
+        yield f"{doc_id}: {old} → {new} is no move of {table.name}"
 
 
-def _compared(view: View, states: dict[str, str]) -> Iterator[Finding]:
+def _compare_stored(view: LedgerView, states: dict[str, str]) -> Iterator[Damage]:
     left = dict(states)
-    for line in view.lines():
-        told = left.pop(line.doc_id, None)
-        if told != line.new_state:
-            sentence = f"{line.doc_id} is kept as {line.new_state}, but the log says {told}"
-            yield Finding(file="snapshot", seq=line.seq, sentence=sentence)
-    for doc_id, told in left.items():
-        yield Finding(
-            file="snapshot", sentence=f"{doc_id} is in {told} by the log, but is not kept"
-        )
-    counts: dict[str, int] = {}
-    for told in states.values():
-        counts[told] = counts.get(told, 0) + 1
+    for line in view.latest_lines():
+        replayed = left.pop(line.doc_id, None)
+        if replayed != line.new_state:
+            sentence = f"{line.doc_id} is kept as {line.new_state}, but the log says {replayed}"
+            yield Damage(file="snapshot", seq=line.seq, sentence=sentence)
+    for doc_id, replayed in left.items():
+        sentence = f"{doc_id} is in {replayed} by the log, but is not kept"
+        yield Damage(file="snapshot", sentence=sentence)
+    counts = dict(Counter(states.values()))
     kept = {name: count for name, count in view.summary().counts.items() if count}
     if kept != counts:
-        yield Finding(
-            file="summary", sentence=f"the counts are kept as {kept}, but the log says {counts}"
-        )
+        sentence = f"the counts are kept as {kept}, but the log says {counts}"
+        yield Damage(file="summary", sentence=sentence)

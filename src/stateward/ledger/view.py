@@ -1,23 +1,28 @@
-"""What the files say now: the newest sound snapshot and the deltas after it. Reads only, takes no lock.
+"""The present state according to the files: the newest intact snapshot and the deltas after it. Reads only, no lock.
 
-Submission goes, in this order: `HEAD` (so that the log can only be longer than it says), the manifest or, if that
-is lost, the directory; the newest snapshot whose checksum and place match, else the one before it, else nothing;
-then every delta after it. If no snapshot is sound the whole log must be there from its first line; deltas alone,
-without their base, are used only when that was asked for, and then every answer is marked partial.
-What was used instead of what is kept in `notes`, and said.
+Opening goes in this order: `HEAD` (first, so that the log can only be longer than it says), the manifest or, if that
+is lost, what the directory implies; the newest snapshot whose checksum and place in the log match, else the one
+before it, else none; then every delta after it. If no snapshot is intact the whole log must be there from its first
+line; deltas without their base are used only with `is_partial_allowed`, and then every answer is marked partial.
+Whatever was used in place of something damaged is listed in `notes`.
 
-A rollback at R to S takes the lines after S up to R out of the state (`manifest.effective`). It always seals its
-delta, and snapshots end where deltas end, so the present state is always a snapshot and whole deltas.
+A rollback at R to S removes the lines after S up to R from the state (`manifest.effective_ranges`). It always seals its
+delta, and snapshots end where deltas end, so the present state is always one snapshot and whole deltas.
 
-A reader follows a live writer by looking again: at the size of the last delta, and at the manifest when that was
-replaced. A file that vanished between two looks means that the list is old, so the list is read again.
+A reader follows a live writer by looking again: at the size of the last delta, and at the manifest when its inode,
+time or size has changed. A file that vanished between two looks means that the manifest that was read is outdated.
+
+`HEAD` is two slots of 32 bytes, written in turn: u64 seq, u64 size of the delta, u64 generation, u32 CRC, 4 bytes of
+padding. The writer overwrites one slot after each sync of the log and does not sync `HEAD` itself, which would double
+the cost of a commit. So `HEAD` may lag behind, but a slot with a valid CRC never names a line that was not durable; and
+while one slot is being written the other one is whole.
 """
 
 import os
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
@@ -25,226 +30,207 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from stateward.ledger.chain import PREVIOUS_BYTES
-from stateward.ledger.delta import Delta, checked_lines, plain_chunks
-from stateward.ledger.disk import TEMPORARY, Disk, discard
-from stateward.ledger.errors import (
-    Finding,
-    LedgerDamaged,
-    LedgerError,
-    LedgerMismatch,
-)
-from stateward.ledger.index import (
-    SUFFIX,
-    Index,
-    IndexDamaged,
-    hash_of,
-)
+from stateward.core.errors import LedgerDamaged, LedgerError, LedgerMismatch
+from stateward.ledger.chain import head_of
+from stateward.ledger.delta import Delta, checked_lines, read_chunks
+from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex, IndexDamaged, key_hash
+from stateward.ledger.disk import Disk, create_empty, write_atomically
 from stateward.ledger.manifest import (
-    GZ,
+    GZIP_SUFFIX,
     HEAD,
     MANIFEST,
-    DeltaPart,
+    DeltaInfo,
     Manifest,
-    SnapshotPart,
-    effective,
+    SnapshotInfo,
+    effective_ranges,
+    is_ledger,
     read_archive,
     read_manifest,
 )
-from stateward.ledger.rebuild import is_ledger, rebuilt
+from stateward.ledger.merkle import MerkleSpan
+from stateward.ledger.rebuild import rebuild_manifest
 from stateward.ledger.record import (
     KEY_START,
-    ROLLED_BACK,
-    Line,
+    LedgerLine,
     decode_json,
     decode_line,
-    from_kept,
-    key_of,
-    quoted,
+    line_from_snapshot,
+    quoted_id,
+    quoted_id_of,
 )
 from stateward.ledger.snapshot import Snapshot
-from stateward.ledger.summary import Summary, total
+from stateward.ledger.summary import Summary, merge_summaries
 
 ATTEMPTS_MAX = 20
+"""A writer replaces the manifest a few times a day; a reader that loses this race so often has another problem."""
 SEQ_MAX = 1 << 62
 OFFSET_BITS = 48
+"""The position of a line in one of several deltas is one int: number of the delta, then offset of up to 256 TiB."""
+Progress = Callable[[str, int], None]
+"""Called now and then with what is being read, and how many lines or files were."""
 decode_summary = msgspec.json.Decoder(Summary).decode
 _SLOT = struct.Struct("<QQQI4x")
 
 
-class View:
+def no_progress(_what: str, _count: int) -> None:
+    """Report nothing."""
+
+
+class LedgerView:
     """The state of a ledger directory at one moment, and how to move on to the next."""
 
     def __init__(
         self, folder: Path, *, disk: Disk | None = None, is_partial_allowed: bool = False
     ) -> None:
-        """Open it; with a `disk`, what must be unpacked is put back in place. Raises `LedgerDamaged`."""
+        """Open it. With a `disk`, which only the writer has, files that must be decompressed are put back in place.
+
+        Raises `LedgerDamaged`.
+        """
         self.folder = folder
         self._manifest_path = folder / MANIFEST
         self.notes: list[str] = []
         self.bad: set[str] = set()
+        """Snapshots that turned out to be damaged."""
         self._disk = disk
         self._is_partial_allowed = is_partial_allowed
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self.base: Snapshot | None = None
-        self.base_part: SnapshotPart | None = None
+        self.base_info: SnapshotInfo | None = None
         self.deltas: list[Delta] = []
+        """The deltas that the present state is made of; usually the active one is the last of them."""
         self.is_partial = False
         self.was_rebuilt = False
         self._stamp: tuple[int, int, int] | None = None
         try:
-            self.manifest = self.load()
+            self.load()
         except BaseException:
             self._drop_scratch()
             raise
 
-    # Submission
+    # Opening
 
-    def load(self) -> Manifest:
+    def load(self) -> None:
         """Read everything again."""
         for attempt in range(ATTEMPTS_MAX):
             try:
-                return self._load_once()
+                self._load_once()
             except FileNotFoundError:
                 if attempt == ATTEMPTS_MAX - 1:
                     raise
             except LedgerDamaged:
-                # The writer may have moved on between our looks at the list and at the files.
-                if attempt == ATTEMPTS_MAX - 1 or self._stamp == self._look():
+                # The writer may have moved on between our looks at the manifest and at the files.
+                if attempt == ATTEMPTS_MAX - 1 or self._stamp == self._manifest_stamp():
                     raise
+            else:
+                return
         raise LedgerError(f"{self.folder} changed too often while it was being opened")
 
-    def _load_once(self) -> Manifest:
+    def _load_once(self) -> None:
         head_seq = read_head(self.folder)
-        self._stamp = self._look()
-        found = read_manifest(self.folder)
-        if found is None:
+        self._stamp = self._manifest_stamp()
+        listed = read_manifest(self.folder)
+        if listed is None:
             if not is_ledger(self.folder):
                 raise LedgerMismatch(f"{self.folder} is not a ledger")
-            found = rebuilt(self.folder)
+            listed = rebuild_manifest(self.folder)
             self.was_rebuilt = True
-            self._note("the manifest was missing or damaged and was made anew from the files")
-        deltas = self._open_deltas(found, head_seq)
-        return self._adopt(found, deltas)
+            self._note("the manifest was missing or damaged and was rebuilt from the files")
+        # The active delta first: its tail may hold a rollback that the manifest does not know yet.
+        active = self._open_delta(listed.active, listed, head_seq)
+        last = active.last
+        manifest = _with_rollback(listed, last) if last and last.is_rollback else listed
+        ranges = effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)
+        self.base, self.base_info = self._choose_base(manifest, ranges)
+        self.deltas = [
+            active
+            if info.first_seq == active.info.first_seq
+            else self._open_delta(info, manifest, 0)
+            for info in self._needed_deltas(manifest, ranges)
+        ]
+        self.active = active
+        self.manifest = listed
+        self._salt = listed.salt.encode()
+        self._base_summary = decode_summary(self.base.header.summary) if self.base else Summary()
 
-    def _look(self) -> tuple[int, int, int] | None:
+    def _manifest_stamp(self) -> tuple[int, int, int] | None:
         try:
             seen = self._manifest_path.stat()
         except FileNotFoundError:
             return None
         return seen.st_ino, seen.st_mtime_ns, seen.st_size
 
-    def saw(self) -> None:
-        """The writer itself replaced the manifest: there is nothing new in it."""
-        self._stamp = self._look()
-
-    def _open_deltas(self, manifest: Manifest, head_seq: int) -> list[Delta]:
-        """The last delta first: its tail may hold a rollback that the manifest does not know yet."""
-        active = self._delta(manifest.active, manifest, head_seq)
-        last = active.last
-        if last is not None and not last.doc_id and last.new_state == ROLLED_BACK:
-            manifest = with_rollback(manifest, last)
-        ranges, _ = effective(manifest, last_seq=SEQ_MAX)
-        base, part = self._choose_base(manifest, ranges)
-        opened = [
-            active if each.first_seq == active.part.first_seq else self._delta(each, manifest, 0)
-            for each in self._needed(manifest, ranges, part)
-        ]
-        self.base, self.base_part = base, part
-        self.active = active
-        return opened
-
-    def _adopt(self, manifest: Manifest, deltas: list[Delta]) -> Manifest:
-        self.deltas = deltas
-        self._base_summary = Summary()
-        if self.base is not None:
-            self._base_summary = decode_summary(self.base.header.summary)
+    def manifest_published(self, manifest: Manifest) -> None:
+        """The writer itself replaced the manifest, so there is nothing in it to be read."""
         self.manifest = manifest
-        self._salt = manifest.salt.encode()
-        return manifest
+        self._stamp = self._manifest_stamp()
 
-    def _delta(self, part: DeltaPart, manifest: Manifest, head_seq: int) -> Delta:
-        path = self.plain(part.file)
-        if self.was_rebuilt and part == manifest.active and not path.exists():
-            path = self._empty(path)
-        return Delta(
-            path.parent, replace(part, file=path.name), salt=manifest.salt, head_seq=head_seq
-        )
-
-    def _empty(self, path: Path) -> Path:
-        """A delta to write to, where the files show none; only for a list that was made anew."""
-        disk = self._disk or Disk()
-        target = path if self._disk else self._scratch_path() / path.name
-        disk.close(disk.create(target))
-        disk.sync_dir(target.parent)
-        return target
+    def _open_delta(self, info: DeltaInfo, manifest: Manifest, head_seq: int) -> Delta:
+        path = self.plain_path(info.file)
+        if self.was_rebuilt and info == manifest.active and not path.exists():
+            # The files show no delta to append to. A reader makes its own, where nobody else sees it.
+            path = path if self._disk else self._scratch_path() / path.name
+            create_empty(self._disk or Disk(), path)
+        info = replace(info, file=path.name)
+        return Delta(path.parent, info, salt=manifest.salt, head_seq=head_seq)
 
     def _choose_base(
         self, manifest: Manifest, ranges: list[tuple[int, int]]
-    ) -> tuple[Snapshot | None, SnapshotPart | None]:
-        for part in manifest.snapshots:
-            if part.file in self.bad or not any(low <= part.last_seq <= up for low, up in ranges):
+    ) -> tuple[Snapshot | None, SnapshotInfo | None]:
+        for info in manifest.snapshots:
+            if info.file in self.bad or not any(low <= info.last_seq <= up for low, up in ranges):
                 continue
             try:
-                snapshot = Snapshot(self.plain(part.file), root=part.root)
+                snapshot = Snapshot(self.plain_path(info.file), root=info.root)
                 header = snapshot.header
-                if (header.last_seq, header.chain) != (part.last_seq, part.chain):
-                    raise LedgerDamaged(
-                        [Finding(file=part.file, sentence="it is of another place in the log")]
-                    )
+                if (header.last_seq, header.chain) != (info.last_seq, info.chain):
+                    raise LedgerDamaged.at(info.file, "it was made at another place in the log")
             except (LedgerDamaged, FileNotFoundError) as error:
-                if isinstance(error, FileNotFoundError) and self._stamp != self._look():
+                is_outdated = self._stamp != self._manifest_stamp()
+                if isinstance(error, FileNotFoundError) and is_outdated:
                     raise
-                self.bad.add(part.file)
-                self._note(f"snapshot {part.file} was not used: {error}")
+                self.bad.add(info.file)
+                self._note(f"snapshot {info.file} was not used: {error}")
                 continue
             if self.bad:
-                self._note(f"snapshot {part.file} and the deltas after it were used instead")
-            return snapshot, part
+                self._note(f"snapshot {info.file} and the deltas after it were used instead")
+            return snapshot, info
         if manifest.snapshots:
             self._note("no snapshot is sound; the whole log was used instead")
         return None, None
 
-    def _needed(
-        self, manifest: Manifest, ranges: list[tuple[int, int]], base: SnapshotPart | None
-    ) -> list[DeltaPart]:
-        """The deltas that the state is made of, oldest first; complains about every gap."""
-        floor = base.last_seq if base else 0
+    def _needed_deltas(self, manifest: Manifest, ranges: list[tuple[int, int]]) -> list[DeltaInfo]:
+        """The deltas after the base that make up the state, oldest first. Every gap is reported."""
+        base_seq = self.base_info.last_seq if self.base_info else 0
         every = list(manifest.deltas)
-        if base is None or every[0].first_seq > floor + 1:
+        if self.base_info is None or every[0].first_seq > base_seq + 1:
             every = read_archive(self.folder, manifest) + every
-        needed: list[DeltaPart] = []
+        needed: list[DeltaInfo] = []
         for low, up in ranges:
-            start = max(low, floor)
-            inside = [
-                part for part in every
-                if part.first_seq > start and (part.last_seq or part.first_seq - 1) <= up
-                and not (part.last_seq is None and up != SEQ_MAX)
+            start = max(low, base_seq)
+            found = [
+                info for info in every
+                if info.first_seq > start and info.end_seq <= up
+                and (info.last_seq is not None or up == SEQ_MAX)
+                and not info.is_removed and self._existing(info.file).exists()
             ]  # fmt: skip
-            there = [
-                part for part in inside if not part.is_removed and self._found(part.file).exists()
-            ]
-            self._check_gaps(there, start, up)
-            needed = there + needed
-            if low <= floor <= up:
+            expected = start + 1
+            for info in found:
+                if info.first_seq != expected:
+                    self._report_gap(expected, info.first_seq - 1)
+                expected = info.end_seq + 1
+            if up != SEQ_MAX and expected <= up:
+                self._report_gap(expected, up)
+            needed = found + needed
+            if low <= base_seq <= up:
                 break
         return needed
 
-    def _check_gaps(self, parts: list[DeltaPart], start: int, up: int) -> None:
-        expected = start + 1
-        for part in parts:
-            if part.first_seq != expected:
-                self._gap(expected, part.first_seq - 1)
-            expected = (part.last_seq or part.first_seq - 1) + 1
-        if up != SEQ_MAX and expected <= up:
-            self._gap(expected, up)
-
-    def _gap(self, first: int, last: int) -> None:
+    def _report_gap(self, first: int, last: int) -> None:
         sentence = (
             f"the lines with seq {first} to {last} are missing, and no sound snapshot has them"
         )
         if not self._is_partial_allowed:
-            raise LedgerDamaged([Finding(file=MANIFEST, seq=first, sentence=sentence)])
+            raise LedgerDamaged.at(MANIFEST, sentence, seq=first)
         self.is_partial = True
         self._note(f"{sentence}; every answer is partial")
 
@@ -252,54 +238,52 @@ class View:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
-    def plain(self, file: str) -> Path:
-        """The path of a file that may have to be unpacked first."""
+    def plain_path(self, file: str) -> Path:
+        """The path of a file, decompressed if necessary: into the ledger by its writer, into a scratch folder else."""
         path = self.folder / file
-        if path.suffix != GZ:
+        if path.suffix != GZIP_SUFFIX:
             return path
-        name = file.removesuffix(GZ)
-        if (self.folder / name).exists():
-            return self.folder / name
-        if self._disk is not None:
-            return unpack(self._disk, path, self.folder / name)
-        target = self._scratch_path() / name
-        return target if target.exists() else unpack(Disk(), path, target)
+        plain = path.with_suffix("")
+        if not plain.exists() and self._disk is None:
+            plain = self._scratch_path() / plain.name
+        if not plain.exists():
+            write_atomically(self._disk or Disk(), plain, read_chunks(path))
+        return plain
 
     def _scratch_path(self) -> Path:
         if self._scratch is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="stateward-ledger-")
         return Path(self._scratch.name)
 
-    # Following
+    # Following a writer
 
     def refresh(self) -> bool:
-        """Take in what a writer added; whether the list of files had changed."""
-        if self._look() != self._stamp:
+        """Read what a writer added; whether the list of files had changed."""
+        if self._manifest_stamp() != self._stamp:
             self.load()
             return True
         active = self.active
-        if os.fstat(active.fd).st_size > active.end:
-            if any(line.new_state == ROLLED_BACK for line in active.refresh()):
-                self.load()
-                return True
-            if os.fstat(active.fd).st_size > active.end:
-                head_seq = read_head(self.folder)  # before the look: then it is of this delta
-                active.torn_bytes(head_seq if self._look() == self._stamp else 0)
-                last = active.last
-                if last is not None and not last.doc_id and last.new_state == ROLLED_BACK:
-                    self.load()
-                    return True
-        return False
+        if os.fstat(active.fd).st_size <= active.end:
+            return False
+        has_rollback = any(line.is_rollback for line in active.refresh())
+        if not has_rollback and os.fstat(active.fd).st_size > active.end:
+            head_seq = read_head(self.folder)  # before the next look: then it is about this delta
+            active.torn_bytes(head_seq if self._manifest_stamp() == self._stamp else 0)
+            last = active.last
+            has_rollback = last is not None and last.is_rollback
+        if has_rollback:
+            self.load()
+        return has_rollback
 
-    # Questions
+    # Look-ups
 
-    def line(self, doc_id: str) -> Line | None:
-        """The last line of a document that counts, or None."""
-        key = quoted(doc_id)
+    def latest_line(self, doc_id: str) -> LedgerLine | None:
+        """The last line of a document that is in effect, or None."""
+        key = quoted_id(doc_id)
         hashed = -1
         for delta in reversed(self.deltas):
             if delta.end:
-                hashed = hashed if hashed >= 0 else hash_of(key, self._salt)
+                hashed = hashed if hashed >= 0 else key_hash(key, self._salt)
                 line = delta.latest(doc_id, key, hashed)
                 if line is not None:
                     return line
@@ -309,121 +293,142 @@ class View:
             kept = self.base.get(key)
         except LedgerDamaged as error:
             self.drop_base(error)
-            return self.line(doc_id)
-        return None if kept is None else from_kept(doc_id, kept)
+            return self.latest_line(doc_id)
+        return None if kept is None else line_from_snapshot(doc_id, kept)
 
     def drop_base(self, error: LedgerDamaged) -> None:
-        """The snapshot in use turned out to be damaged: go on with what comes before it."""
-        if self.base_part is None:
+        """The snapshot in use turned out to be damaged: continue with the one before it, or the whole log."""
+        if self.base_info is None:
             raise error
-        self.bad.add(self.base_part.file)
-        self._note(f"snapshot {self.base_part.file} was not used any more: {error}")
+        self.bad.add(self.base_info.file)
+        self._note(f"snapshot {self.base_info.file} was not used any more: {error}")
         self.load()
 
-    def rebase(self, part: SnapshotPart, merged: int) -> None:
-        """A new snapshot holds the oldest `merged` deltas now."""
-        self.base = Snapshot(self.folder / part.file, root=part.root)
-        self.base_part = part
+    def rebase(self, info: SnapshotInfo, merged: int) -> None:
+        """A new snapshot replaces the base and the oldest `merged` deltas."""
+        self.base = Snapshot(self.folder / info.file, root=info.root)
+        self.base_info = info
         self._base_summary = decode_summary(self.base.header.summary)
         self.deltas = self.deltas[merged:]
 
     def summary(self) -> Summary:
-        """Sums over everything that counts."""
-        return total([self._base_summary, *(delta.summary for delta in self.deltas)])
+        """Totals over everything that is in effect."""
+        return merge_summaries([self._base_summary, *(delta.summary for delta in self.deltas)])
 
-    def lines(self, state: str | None = None) -> Iterator[Line]:
-        """The last line of every document, sorted by quoted id; of one state alone when asked."""
+    def latest_lines(self, state: str | None = None) -> Iterator[LedgerLine]:
+        """The last line of every document, sorted by quoted id; only of those in `state`, if given."""
         deltas, base = list(self.deltas), self.base
-        places = overrides(deltas)
+        positions = latest_positions(deltas)
 
-        def changed() -> Iterator[tuple[bytes, Line]]:
-            for key in sorted(places):
-                line = decode_line(text_at(deltas, places[key]))
+        def changed() -> Iterator[tuple[bytes, LedgerLine]]:
+            for key in sorted(positions):
+                line = decode_line(line_at(deltas, positions[key]))
                 if state is None or line.new_state == state:
                     yield key, line
 
-        def unchanged() -> Iterator[tuple[bytes, Line]]:
+        def unchanged() -> Iterator[tuple[bytes, LedgerLine]]:
             if base is not None:
                 for key, kept in base.lines() if state is None else base.in_state(state):
-                    if key not in places:
-                        yield key, from_kept(decode_json(key), kept)
+                    if key not in positions:
+                        yield key, line_from_snapshot(decode_json(key), kept)
 
         for _, line in merge(changed(), unchanged(), key=itemgetter(0)):
             yield line
 
     def history(self, doc_id: str) -> list[bytes]:
         """Every line of a document, oldest first, also those that were rolled back or archived."""
-        key = quoted(doc_id)
-        hashed = hash_of(key, self._salt)
+        key = quoted_id(doc_id)
+        hashed = key_hash(key, self._salt)
         found: list[bytes] = []
-        for part in self.parts():
-            delta = self._live(part)
+        for info in self.segments():
+            delta = self._opened(info)
             if delta is not None:
                 found += delta.history(doc_id, key, hashed)
-            elif not part.is_removed and self._may_hold(part, hashed):
+            elif not info.is_removed and self._may_hold(info, hashed):
                 start = KEY_START + key + b","
-                found += [text for text in self._stored(part) if text.startswith(start)]
+                found += [text for text in self._stored_lines(info) if text.startswith(start)]
         return found
 
-    def _may_hold(self, part: DeltaPart, hashed: int) -> bool:
-        """Whether the archived delta's index has the hash; without a complete one it may."""
-        path = self.folder / (part.file.removesuffix(GZ) + SUFFIX)
-        loaded = Index.load(path, salt=self.manifest.salt)
-        if loaded is None or loaded[1].seq != part.last_seq:
+    def _may_hold(self, info: DeltaInfo, hashed: int) -> bool:
+        """False if the index of an archived delta says that the document has no line in it."""
+        path = self.folder / (info.file.removesuffix(GZIP_SUFFIX) + INDEX_SUFFIX)
+        loaded = DeltaIndex.load(path, salt=self.manifest.salt)
+        if loaded is None or loaded[1].seq != info.last_seq:
             return True
         try:
             return any(True for _ in loaded[0].find(hashed))
         except IndexDamaged:
             return True
 
-    def parts(self) -> list[DeltaPart]:
-        """Every stretch of the log, oldest first, with the tombstones."""
+    # The whole log
+
+    def segments(self) -> list[DeltaInfo]:
+        """Every segment of the log, oldest first, also archived ones and tombstones."""
         return read_archive(self.folder, self.manifest) + list(self.manifest.deltas)
 
-    def texts(self, *, after: int = 0) -> Iterator[bytes]:
-        """Every line of the log with a greater seq, in order, checked; removed stretches are left out."""
+    def log_lines(self, *, after: int = 0) -> Iterator[bytes]:
+        """Every line of the log with a greater seq, in order, checked; removed segments are left out."""
         listed = self.manifest.deltas
-        for part in listed if after + 1 >= listed[0].first_seq else self.parts():
-            if not part.is_removed and (part.last_seq is None or part.last_seq > after):
-                yield from self.part_texts(part, after=after)
+        for info in listed if after + 1 >= listed[0].first_seq else self.segments():
+            if not info.is_removed and (info.last_seq is None or info.last_seq > after):
+                yield from self.segment_lines(info, after=after)
 
-    def part_texts(self, part: DeltaPart, *, after: int = 0) -> Iterator[bytes]:
-        """The lines of one stretch of the log with a greater seq, checked."""
-        delta = self._live(part)
+    def segment_lines(self, info: DeltaInfo, *, after: int = 0) -> Iterator[bytes]:
+        """The lines of one segment with a greater seq, checked."""
+        delta = self._opened(info)
         if delta is not None:
             yield from delta.lines(after=after)
             return
-        for seq, text in enumerate(self._stored(part), part.first_seq):
+        for seq, text in enumerate(self._stored_lines(info), info.first_seq):
             if seq > after:
                 yield text
 
-    def _live(self, part: DeltaPart) -> Delta | None:
+    def tree_pieces(
+        self, *, size: int, trusts_spans: bool, progress: Progress
+    ) -> Iterator[MerkleSpan | bytes]:
+        """What the Merkle tree over the first `size` lines is made of: lines, or spans where they were removed.
+
+        With `trusts_spans` the spans that the manifest holds are used for other deltas too, which is fast but proves
+        nothing about the files.
+        """
+        for info in self.segments():
+            if info.first_seq > size:
+                return
+            span = info.merkle_span
+            if span is not None and (info.is_removed or (trusts_spans and info.end_seq <= size)):
+                yield span
+            else:
+                progress(info.file, info.first_seq)
+                yield from self.segment_lines(info)
+
+    def _opened(self, info: DeltaInfo) -> Delta | None:
         for delta in (*self.deltas, self.active):
-            if delta.part.first_seq == part.first_seq:
+            if delta.info.first_seq == info.first_seq:
                 return delta
         return None
 
-    def _stored(self, part: DeltaPart) -> Iterator[bytes]:
-        text = b""
-        for text in checked_lines(
-            plain_chunks(self._found(part.file)),
-            previous=part.chain.encode(),
-            name=part.file,
-            seq=part.first_seq,
-        ):
+    def _stored_lines(self, info: DeltaInfo) -> Iterator[bytes]:
+        """The lines of a segment that is not open, checked to its end."""
+        text, chunks = b"", read_chunks(self._existing(info.file))
+        before = info.chain.encode()
+        for text in checked_lines(chunks, previous=before, name=info.file, seq=info.first_seq):
             yield text
-        if text[-PREVIOUS_BYTES:-3].decode() != part.head:
-            sentence = f"it should end after seq {part.last_seq}, but ends before"
-            raise LedgerDamaged([Finding(file=part.file, seq=part.last_seq, sentence=sentence)])
+        if head_of(text).decode() != info.head:
+            sentence = f"it should end after seq {info.last_seq}, but ends before"
+            raise LedgerDamaged.at(info.file, sentence, seq=info.last_seq)
 
-    def _found(self, file: str) -> Path:
-        """The file, or its other form if it was packed or unpacked since the list was read."""
+    def _existing(self, file: str) -> Path:
+        """The file, or its other form if it was compressed or decompressed since the manifest was read."""
         path = self.folder / file
-        other = path.with_name(file.removesuffix(GZ) if path.suffix == GZ else file + GZ)
+        other = (
+            path.with_suffix("")
+            if path.suffix == GZIP_SUFFIX
+            else path.with_name(file + GZIP_SUFFIX)
+        )
         return path if path.exists() or not other.exists() else other
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close the files."""
         for delta in (*self.deltas, self.active):
             delta.close()
         self.base, self.deltas = None, []
@@ -435,62 +440,40 @@ class View:
             self._scratch = None
 
 
-def overrides(deltas: Sequence[Delta]) -> dict[bytes, int]:
-    """Quoted id → where its last line stands, for every document that has lines in these deltas."""
-    places: dict[bytes, int] = {}
+def latest_positions(deltas: Sequence[Delta]) -> dict[bytes, int]:
+    """Quoted id → position of its last line, for every document that has lines in these deltas."""
+    positions: dict[bytes, int] = {}
     for number, delta in enumerate(deltas):
-        place = number << OFFSET_BITS
+        position = number << OFFSET_BITS
         for text in delta.lines():
-            places[key_of(text)] = place
-            place += len(text)
-    places.pop(b'""', None)
-    return places
+            positions[quoted_id_of(text)] = position
+            position += len(text)
+    positions.pop(b'""', None)  # control lines
+    return positions
 
 
-def latest(deltas: Sequence[Delta]) -> dict[bytes, bytes]:
-    """Quoted id → its last line, checked; for deltas that are short enough to be held in memory."""
-    texts = {key_of(text): text for delta in deltas for text in delta.lines()}
-    texts.pop(b'""', None)
-    return texts
+def line_at(deltas: Sequence[Delta], position: int) -> bytes:
+    """The line at a position that `latest_positions` gave, checked."""
+    return deltas[position >> OFFSET_BITS].line_at(position & ((1 << OFFSET_BITS) - 1))
 
 
-def text_at(deltas: Sequence[Delta], place: int) -> bytes:
-    """The line at a place that `overrides` named, checked."""
-    return deltas[place >> OFFSET_BITS].line_at(place & ((1 << OFFSET_BITS) - 1))
-
-
-def with_rollback(manifest: Manifest, line: Line) -> Manifest:
+def _with_rollback(manifest: Manifest, line: LedgerLine) -> Manifest:
     """The manifest as it will be once the rollback that `line` records has been completed."""
-    to = line.metadata["to_seq"]
-    known = (line.seq, int(to))  # type: ignore[arg-type]
+    known = rollback_of(line)
     if known in manifest.rollbacks:
         return manifest
     sealed = replace(manifest.active, last_seq=line.seq)
-    return replace(
-        manifest,
-        rollbacks=(*manifest.rollbacks, known),
-        deltas=(*manifest.deltas[:-1], sealed),
-    )
+    rollbacks, deltas = (*manifest.rollbacks, known), (*manifest.deltas[:-1], sealed)
+    return replace(manifest, rollbacks=rollbacks, deltas=deltas)
 
 
-def unpack(disk: Disk, packed: Path, target: Path) -> Path:
-    """Put the plain text of a compressed file beside it."""
-    temporary = target.with_name(target.name + TEMPORARY)
-    discard(disk, temporary)
-    fd = disk.create(temporary)
-    try:
-        for data in plain_chunks(packed):
-            disk.write(fd, data)
-        disk.fsync(fd)
-    finally:
-        disk.close(fd)
-    disk.rename(temporary, target)
-    disk.sync_dir(target.parent)
-    return target
+def rollback_of(line: LedgerLine) -> tuple[int, int]:
+    """The seq of a rollback and the seq that it went back to, as the manifest lists them."""
+    return line.seq, int(line.metadata["to_seq"])  # type: ignore[arg-type]
 
 
 def read_head(folder: Path) -> int:
-    """The seq that the writer last saw durable; it may lag, it never runs ahead."""
+    """The last seq that the writer is known to have made durable; it may lag behind, it never runs ahead."""
     try:
         text = (folder / HEAD).read_bytes()
     except FileNotFoundError:
@@ -498,8 +481,8 @@ def read_head(folder: Path) -> int:
     newest = 0
     for at in (0, _SLOT.size):
         if len(text) >= at + _SLOT.size:
-            seq, size, generation, crc = _SLOT.unpack_from(text, at)
-            if zlib.crc32(_SLOT.pack(seq, size, generation, 0)[:24]) == crc:
+            seq, _size, _generation, crc = _SLOT.unpack_from(text, at)
+            if zlib.crc32(text[at : at + 24]) == crc:
                 newest = max(newest, seq)
     return newest
 

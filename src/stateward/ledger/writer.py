@@ -1,13 +1,22 @@
-"""The one writer of a ledger: the lock, the group that is being gathered, and what makes it durable.
+"""The single writer of a ledger: the lock, the group that is being gathered, and what makes it durable.
 
-Lines are made under a short lock (see `making`). Then somebody commits: one `write` for all lines gathered so far, one
-`fdatasync`, then they count, then `HEAD` is told. While a sync is under way others gather the next group, so many
-threads share few syncs and nobody waits on a timer.
-Lines that are not durable are known to the check of the next ones, and to nobody else.
+Lines are built under a short lock (see `builder`). Then some thread commits: one `write` for all lines gathered so
+far, one `fdatasync`, then the lines are visible, then `HEAD` is written. While a sync is under way other threads
+gather the next group. So many threads share few syncs, and no commit waits for a timer. Lines that are not durable
+yet are known to the check of the next ones, and to nothing else.
 
-After any failed write or sync nothing is known about the disk, and asking again may get the answer of a cache
-that has already dropped the pages. So the writer is poisoned: it refuses everything, and opening the ledger anew
-finds out from the disk what is there.
+Three locks, always taken in this order:
+
+    maintenance_lock   one compaction, rollback or removal at a time; held for minutes, appends go on meanwhile
+    commit_lock        whoever holds it may write to the log and replace the manifest; held during a sync
+    state_lock         the group that is being gathered and what `view` shows; held for microseconds
+
+`commit_lock` is what makes groups durable in the order of their numbers. It is separate from `state_lock`, because a
+sync takes a thousand times as long as building a line.
+
+After a failed write or sync nothing is known about the disk: the kernel may have dropped the unwritten pages, and a
+second fdatasync would then report success (as PostgreSQL learned in 2018). So the writer is *poisoned*: it refuses
+everything, and opening the ledger again finds out from the disk what is there.
 """
 
 import os
@@ -21,47 +30,41 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import InvalidRequest
+from stateward.core.errors import InvalidRequest, LedgerLocked, LedgerPoisoned
 from stateward.ledger import chain
-from stateward.ledger.builder import Change, Maker
-from stateward.ledger.delta import FOLD_LINES, Delta
-from stateward.ledger.disk import (
-    TEMPORARY,
-    Disk,
-    holder_text,
-    try_lock,
-)
-from stateward.ledger.errors import LedgerLocked, LedgerPoisoned
-from stateward.ledger.group import Group
+from stateward.ledger.builder import Change, CommitGroup, LineBuilder
+from stateward.ledger.delta import INDEX_EVERY_LINES, Delta
+from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, create_empty, lock_owner, try_lock
 from stateward.ledger.manifest import (
+    GZIP_SUFFIX,
     HEAD,
     LOCK,
-    DeltaPart,
+    DeltaInfo,
     Manifest,
-    free_name,
+    iso,
+    unused_name,
     write_manifest,
 )
-from stateward.ledger.rebuild import iso
 from stateward.ledger.record import (
-    CONTROL,
-    Entry,
-    Line,
+    CONTROL_DOC_ID,
+    LedgerEntry,
+    LedgerLine,
     encode_json,
     to_microseconds,
 )
-from stateward.ledger.states import Graph
-from stateward.ledger.view import View, head_slot, read_head
+from stateward.ledger.states import TransitionTable
+from stateward.ledger.view import LedgerView, head_slot, read_head
 
 GROUP_LINES_MAX = 100_000
-SLOT_BYTES = 32
+"""A group is in memory several times while it is built, and other threads wait for its write and its sync."""
 ANY_MACHINE = "*"
-"""The machine of a ledger that only mirrors another log."""
+"""The machine of a ledger that mirrors another log: its moves are not checked."""
 
 Durability = Literal["group", "os"]
 
 
-class Writer:
-    """Appends to a ledger; there is one per directory, held by the lock."""
+class LedgerWriter:
+    """Appends to a ledger; there is one per directory, which holds the lock."""
 
     def __init__(
         self,
@@ -69,7 +72,7 @@ class Writer:
         *,
         disk: Disk,
         clock: Callable[[], float],
-        graph: Graph | None,
+        table: TransitionTable | None,
         durability: Durability,
         metadata_bytes_max: int,
         is_partial_allowed: bool = False,
@@ -77,207 +80,201 @@ class Writer:
         self.folder = folder
         self.disk = disk
         self.clock = clock
-        self.graph = graph
-        self.mutex = threading.RLock()
-        self.commits = threading.RLock()
-        self.upkeep = threading.RLock()
+        self.table = table
+        # Reentrant: maintenance commits and publishes while it holds them.
+        self.state_lock = threading.RLock()
+        self.commit_lock = threading.RLock()
+        self.maintenance_lock = threading.RLock()
         self._is_synced = durability == "group"
         self._metadata_bytes_max = metadata_bytes_max
         self._poison: OSError | None = None
         self._fd = self._head_fd = -1
-        self._head_slot = 0
-        self._lock_fd = lock(folder, disk, clock)
+        self._next_slot = 0
+        self._lock_fd = acquire_lock(folder, disk, clock)
         try:
-            self.view = View(folder, disk=disk, is_partial_allowed=is_partial_allowed)
+            self.view = LedgerView(folder, disk=disk, is_partial_allowed=is_partial_allowed)
             self._recover()
         except BaseException:
-            self._let_go()
+            self._close_files()
             raise
 
-    # Submission and closing
+    # Opening and closing
 
     def _recover(self) -> None:
-        """Cut off a torn tail, keeping its bytes; complete what a crash left half done."""
+        """Cut off a torn tail, keeping its bytes in a file; finish what a crash interrupted."""
         view, head_seq = self.view, read_head(self.folder)
         active = view.active
         torn = active.torn_bytes(head_seq)
         self._head_fd = self.disk.open_slots(self.folder / HEAD)
         self._fd = self.disk.open_append(active.path)
         if torn:
-            self._save_torn(active, torn)
+            path = active.path.with_name(f"{active.path.name}.torn-{active.end}")
+            if not path.exists():
+                fd = self.disk.create(path)
+                self.disk.write(fd, torn)
+                self.disk.fsync(fd)
+                self.disk.close(fd)
             self.disk.truncate(self._fd, active.end)
             view.notes.append(
                 f"{active.path.name}: {len(torn)} bytes of a line that was never acknowledged were cut off at "
                 f"byte {active.end}"
             )
         if torn or active.seq > head_seq:
-            self.disk.fdatasync(self._fd)  # only then may the next group build on these lines
-        self.begin(active)
+            # The lines after HEAD were read, but perhaps never synced. The next group says that everything before it
+            # is durable (its `n`), so that has to be true first.
+            self.disk.fdatasync(self._fd)
+        self.restart_after(active)
         if view.was_rebuilt:
             self.publish(view.manifest)
         if view.bad:
-            self.quarantine()
+            self.quarantine_snapshots()
         self._sweep()
         self._write_head()
 
-    def _save_torn(self, active: Delta, torn: bytes) -> None:
-        path = active.path.with_name(f"{active.path.name}.torn-{active.end}")
-        if not path.exists():
-            fd = self.disk.create(path)
-            self.disk.write(fd, torn)
-            self.disk.fsync(fd)
-            self.disk.close(fd)
-
-    def begin(self, active: Delta) -> None:
-        """Go on after what `active` holds, with nothing gathered and nothing remembered."""
+    def restart_after(self, active: Delta) -> None:
+        """Continue after the last line of `active`, with nothing gathered and nothing remembered."""
         self._seq = self._durable = active.seq
         self._chain = active.chain.decode()
-        self._pending = self._written = Group(self._seq, self._chain)
-        self.maker = Maker(self.graph, self.view.line, metadata_bytes_max=self._metadata_bytes_max)
+        self._pending = self._written = CommitGroup(self._seq, self._chain)
+        self.builder = LineBuilder(
+            self.table, self.view.latest_line, metadata_bytes_max=self._metadata_bytes_max
+        )
 
     def _sweep(self) -> None:
-        """Remove what crashed upkeep left: files that no list names and that hold nothing."""
-        listed = {part.file for part in self.view.manifest.deltas}
+        """Delete what interrupted maintenance left: temporary files, and empty deltas that no manifest names."""
+        listed = {info.file for info in self.view.manifest.deltas}
         for path in self.folder.iterdir():
-            is_unused_delta = (
-                path.name.startswith("delta-")
-                and path.name.endswith(".jsonl")
-                and path.name not in listed
-                and path.stat().st_size == 0
-            )
-            if path.name.endswith(TEMPORARY) or is_unused_delta:
+            is_delta = path.name.startswith("delta-") and path.suffix == ".jsonl"
+            is_unused = is_delta and path.name not in listed and path.stat().st_size == 0
+            if is_unused or path.name.endswith(TEMPORARY_SUFFIX):
                 self.disk.unlink(path)
 
-    def quarantine(self) -> None:
-        """Put snapshots that turned out damaged aside, keeping the newest of them, and forget them."""
+    def quarantine_snapshots(self) -> None:
+        """Take damaged snapshots off the list and rename them `.corrupt`; those of earlier times are deleted."""
         bad = self.view.bad
         manifest = self.view.manifest
-        kept = tuple(part for part in manifest.snapshots if part.file not in bad)
+        kept = tuple(info for info in manifest.snapshots if info.file not in bad)
         self.publish(replace(manifest, snapshots=kept))
         for path in self.folder.glob("*.corrupt"):
             self.disk.unlink(path)
         for name in sorted(bad):
-            for file in (name, name.removesuffix(".gz")):
+            for file in (name, name.removesuffix(GZIP_SUFFIX)):
                 if (self.folder / file).exists():
                     self.disk.rename(self.folder / file, self.folder / f"{file}.corrupt")
         self.disk.sync_dir(self.folder)
         bad.clear()
 
     def close(self) -> None:
-        """Let go of the lock. What `record` has acknowledged is durable already."""
-        with self.commits, self.mutex:
+        """Release the lock. Everything that was acknowledged is durable already."""
+        with self.commit_lock, self.state_lock:
             if self._lock_fd < 0:
                 return
             if self._poison is None and self._pending.ids:
                 self.commit(self._seq)
-            self._let_go()
+            self._close_files()
             self.view.close()
 
-    def _let_go(self) -> None:
+    def _close_files(self) -> None:
         held = (self._fd, self._head_fd, self._lock_fd)
         self._fd = self._head_fd = self._lock_fd = -1
         for fd in held:
             if fd >= 0:
                 os.close(fd)
 
-    # Making lines
+    # Gathering lines
 
     def append(
         self,
-        entries: Sequence[Entry | Change],
+        entries: Sequence[LedgerEntry | Change],
         *,
         is_checked: bool = True,
         is_vetted: bool = False,
         source: str | None = None,
-    ) -> Group:
-        """Make the lines of `entries` durable, all in one group; a wrong one leaves nothing behind.
+    ) -> CommitGroup:
+        """Write the lines of `entries`, all in one group, durable when this returns; a wrong one leaves nothing behind.
 
-        `is_vetted`: entries whose values a reader of old ledgers has looked at already; only their states are new here.
+        `is_vetted`: the values were checked by the reader of old ledgers; only their states are new here.
         """
         if len(entries) > GROUP_LINES_MAX:
             raise InvalidRequest(
                 f"one group has at most {GROUP_LINES_MAX} records, not {len(entries)}; hand them over in parts"
             )
-        with self.mutex:
+        with self.state_lock:
             self.check_usable()
             pending = self._pending
-            made = Group(self._seq, self._chain)
+            group = CommitGroup(self._seq, self._chain)
+            n, now = len(pending.ids), to_microseconds(self.clock())
             try:
-                self.maker.add(
-                    made, entries, n=len(pending.ids), now=self._now(), is_checked=is_checked,
-                    is_vetted=is_vetted, source=source,
+                self.builder.add(
+                    group, entries, n=n, now=now, is_checked=is_checked, is_vetted=is_vetted, source=source
                 )  # fmt: skip
             except BaseException:
-                self.maker.forget(made, self._written, pending)
+                self.builder.forget(group, self._written, pending)
                 raise
-            pending.extend(made)
-            self._seq, self._chain = made.seq, made.chain
-        self.commit(made.seq)
-        return made
+            pending.extend(group)
+            self._seq, self._chain = group.seq, group.chain
+        self.commit(group.seq)
+        return group
 
-    def control(self, what: str, metadata: dict[str, object]) -> Line:
-        """A line of the ledger itself; not yet durable."""
-        with self.mutex:
+    def add_control_line(self, what: str, metadata: dict[str, object]) -> LedgerLine:
+        """Gather a line about the ledger itself; the caller commits it."""
+        with self.state_lock:
             group = self._pending
-            line = Line(
-                doc_id=CONTROL, old_state=None, new_state=what, timestamp=self._now(), adapter="ledger",
-                metadata=metadata, seq=self._seq + 1, n=len(group.ids) + 1,  # type: ignore[arg-type]
+            line = LedgerLine(
+                doc_id=CONTROL_DOC_ID, old_state=None, new_state=what, timestamp=to_microseconds(self.clock()),
+                adapter="ledger", metadata=metadata, seq=self._seq + 1, n=len(group.ids) + 1,  # type: ignore[arg-type]
             )  # fmt: skip
             group.add(line, encode_json(line)[:-1].decode())
             self._seq, self._chain = group.seq, group.chain
             return line
 
-    def take_back(self, line: Line) -> None:
-        """Undo `control` while its line is the newest and nobody has committed it."""
-        with self.mutex:
-            last = self._pending.take_back()
+    def retract(self, line: LedgerLine) -> None:
+        """Undo `add_control_line` while its line is the newest and not committed."""
+        with self.state_lock:
+            last = self._pending.pop()
             self._seq = line.seq - 1
             self._chain = last or self.view.active.chain.decode()
             self._pending.seq, self._pending.chain = self._seq, self._chain
 
-    def _now(self) -> float:
-        return to_microseconds(self.clock())
-
     # Making them durable
 
     def commit(self, seq: int) -> None:
-        """Everything up to `seq` is durable when this returns."""
+        """Everything up to `seq` is durable when this returns, written by this thread or by another."""
         if self._durable >= seq:
             return
-        with self.commits:
-            with self.mutex:
+        with self.commit_lock:
+            with self.state_lock:
                 self.check_usable()
+                # From here on other threads gather the next group. This one stays known as `_written`: until the sync
+                # is done its lines are in memory alone.
                 group = self._written = self._pending
-                self._pending = Group(group.seq, group.chain)
+                self._pending = CommitGroup(group.seq, group.chain)
             if not group.ids:
-                return
-            try:
+                return  # the thread that held the lock before us has committed our lines too
+            with self.poison_on_error():
                 self.disk.write(self._fd, "".join(group.texts).encode())
                 if self._is_synced:
                     self.disk.fdatasync(self._fd)
-                with self.mutex:
-                    self._count(group)
+                with self.state_lock:
+                    self._show(group)
                 self._write_head()
-                if len(self.view.active.pending) >= FOLD_LINES:
-                    self.fold()
-            except OSError as error:
-                raise self._poisoned(error) from error
+                if len(self.view.active.pending) >= INDEX_EVERY_LINES:
+                    self.index_tail()
 
-    def _count(self, group: Group) -> None:
+    def _show(self, group: CommitGroup) -> None:
+        """Let look-ups see the lines of a durable group."""
         active = self.view.active
-        if (
-            group.seq - len(group.ids) < active.seq
-        ):  # a reload read some of it from the file meanwhile
-            group = group.after(active.seq)
+        if group.seq - len(group.ids) < active.seq:
+            group = group.after(active.seq)  # a reload read some of it from the file meanwhile
         if group.ids:
-            active.take(group.ids, group.sizes(), group.lines, seq=group.seq, head=group.chain)
+            active.add_lines(group.ids, group.sizes(), group.lines, seq=group.seq, head=group.chain)
         self._durable = active.seq
         if not self._pending.ids:
-            self.maker.thin()
+            self.builder.trim()
 
     def commit_all(self) -> None:
         """Everything that was gathered is durable when this returns."""
-        with self.mutex:
+        with self.state_lock:
             last = self._seq
         self.commit(last)
 
@@ -286,80 +283,67 @@ class Writer:
         """The head of the chain after the newest line, durable or not."""
         return self._chain.encode()
 
-    def fold(self) -> None:
-        """Give the tail of the active delta an index, so that the next opening need not read it."""
-        with self.mutex:
-            self.view.active.fold(self.disk)
+    def index_tail(self) -> None:
+        """Extend the index of the active delta over its tail, so that the next opening need not read that."""
+        with self.state_lock:
+            self.view.active.index_tail(self.disk)
 
     def _write_head(self) -> None:
         active = self.view.active
         slot = head_slot(seq=active.seq, size=active.end, generation=self.view.manifest.generation)
-        self.disk.pwrite(self._head_fd, slot, self._head_slot * SLOT_BYTES)
-        self._head_slot ^= 1
+        self.disk.pwrite(self._head_fd, slot, self._next_slot * len(slot))
+        self._next_slot ^= 1  # in turn: a torn write of one slot leaves the other whole
 
-    # The list of files
+    # Changing the files
 
-    def publish(self, manifest: Manifest) -> Manifest:
+    def publish(self, manifest: Manifest) -> None:
         """Make `manifest` the list of files; the caller then reloads what it needs."""
         newer = replace(manifest, generation=manifest.generation + 1)
         write_manifest(self.disk, self.folder, newer)
-        self.view.manifest = newer
-        self.view.saw()
-        return newer
+        self.view.manifest_published(newer)
 
-    def sealed(self) -> DeltaPart:
-        """The active delta as the list names it once it is complete."""
-        active = self.view.active
-        return replace(
-            self.view.manifest.active,
-            last_seq=active.seq,
-            head=active.chain.decode(),
-            bytes=active.end,
-        )
+    def seal_and_switch(self, manifest: Manifest) -> None:
+        """Seal the active delta and continue in a new one, together with the other changes in `manifest`.
 
-    def new_delta(self) -> DeltaPart:
-        """A new, empty, durable file that nobody names yet, to go on in."""
-        active = self.view.active
-        taken = {part.file for part in self.view.manifest.deltas}
-        name = free_name(self.folder, "delta", ".jsonl", self.clock(), taken=taken)
-        fd = self.disk.create(self.folder / name)
-        self.disk.fsync(fd)
-        self.disk.close(fd)
-        self.disk.sync_dir(self.folder)
-        return DeltaPart(file=name, first_seq=active.seq + 1, chain=active.chain.decode())
-
-    def go_on_in(self, part: DeltaPart) -> None:
-        """Write to the delta that the list names last."""
-        with self.mutex:
-            delta = Delta(self.folder, part, salt=self.view.manifest.salt)
+        The new file is durable before the manifest names it, and gets its first line only afterwards: a crash in
+        between leaves an empty file that `_sweep` deletes.
+        """
+        old, folder = self.view.active, self.folder
+        sealed = replace(manifest.active, last_seq=old.seq, head=old.chain.decode(), bytes=old.end)
+        taken = {info.file for info in manifest.deltas}
+        name = unused_name(folder, "delta", ".jsonl", self.clock(), taken=taken)
+        create_empty(self.disk, folder / name)
+        new = DeltaInfo(file=name, first_seq=old.seq + 1, chain=old.chain.decode())
+        self.publish(replace(manifest, deltas=(*manifest.deltas[:-1], sealed, new)))
+        self.index_tail()
+        old.info = sealed
+        with self.state_lock:
+            delta = Delta(folder, new, salt=manifest.salt)
             # Open before closing: if this fails, the old descriptor must still be ours to close, once.
-            old, self._fd = self._fd, self.disk.open_append(delta.path)
-            self.disk.close(old)
+            old_fd, self._fd = self._fd, self.disk.open_append(delta.path)
+            self.disk.close(old_fd)
             self.view.active = delta
             self.view.deltas = [*self.view.deltas, delta]
 
     @contextmanager
-    def failing(self) -> Iterator[None]:
-        """An error of the disk in here poisons the writer."""
+    def poison_on_error(self) -> Iterator[None]:
+        """An `OSError` in here poisons the writer."""
         try:
             yield
         except OSError as error:
-            raise self._poisoned(error) from error
-
-    def _poisoned(self, error: OSError) -> LedgerPoisoned:
-        self._poison = error
-        return LedgerPoisoned(
-            f"{self.folder}: {error.strerror or error}; nothing more is written. What was acknowledged is "
-            "durable; make room or mend the disk, then close the ledger and open it again"
-        )
+            self._poison = error
+            raise LedgerPoisoned(
+                f"{self.folder}: {error.strerror or error}; nothing more is written. What was acknowledged is "
+                "durable; make room or mend the disk, then close the ledger and open it again"
+            ) from error
 
     @property
     def is_usable(self) -> bool:
-        """Whether the writer is open and sound."""
+        """Whether the writer is open and not poisoned."""
         return self._poison is None and self._lock_fd >= 0
 
     def check_usable(self) -> None:
-        """Raises unless the writer is open and sound."""
+        """Raises unless the writer is open and not poisoned."""
         if self._poison is not None:
             raise LedgerPoisoned(
                 f"{self.folder} cannot be used any more after: {self._poison}; close it and open it again"
@@ -368,43 +352,41 @@ class Writer:
             raise InvalidRequest(f"{self.folder} is closed")
 
 
-def lock(folder: Path, disk: Disk, clock: Callable[[], float]) -> int:
+def acquire_lock(folder: Path, disk: Disk, clock: Callable[[], float]) -> int:
     """The descriptor that holds the lock. Raises `LedgerLocked`."""
     fd = disk.open_slots(folder / LOCK)
-    if not try_lock(fd):
-        text = os.pread(fd, 4096, 0)
-        os.close(fd)
-        try:
-            holder = msgspec.json.decode(text, type=dict[str, object])
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            holder = {}
-        pid = holder.get("pid")
-        host = str(holder.get("host", ""))
-        raise LedgerLocked(str(folder), pid=pid if isinstance(pid, int) else None, host=host)
     try:
+        if not try_lock(fd):
+            text = os.pread(fd, 4096, 0)
+            try:
+                owner = msgspec.json.decode(text, type=dict[str, object])
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                owner = {}
+            pid, host = owner.get("pid"), str(owner.get("host", ""))
+            raise LedgerLocked(str(folder), pid=pid if isinstance(pid, int) else None, host=host)
         disk.truncate(fd, 0)
-        disk.pwrite(fd, encode_json(holder_text(started=clock())) + b"\n", 0)
+        disk.pwrite(fd, encode_json(lock_owner(started=clock())) + b"\n", 0)
     except BaseException:
         os.close(fd)
         raise
     return fd
 
 
-def create(folder: Path, *, disk: Disk, clock: Callable[[], float], graph: Graph | None) -> None:
-    """Make an empty ledger."""
+def create_ledger(
+    folder: Path, *, disk: Disk, clock: Callable[[], float], table: TransitionTable | None
+) -> None:
+    """Make an empty ledger: the first delta is durable before the manifest names it."""
     disk.make_dir(folder)
     now = clock()
-    name = free_name(folder, "delta", ".jsonl", now, taken=set())
-    fd = disk.create(folder / name)
-    disk.fsync(fd)
-    disk.close(fd)
-    disk.sync_dir(folder)
-    seed = f"{folder.resolve()} {now!r} {os.getpid()}".encode()
+    name = unused_name(folder, "delta", ".jsonl", now, taken=set())
+    create_empty(disk, folder / name)
+    # Different in every ledger is enough: the salt only keeps others from preparing ids that collide in the index.
+    salt = sha256(f"{folder.resolve()} {now!r} {os.getpid()}".encode()).hexdigest()[:32]
     manifest = Manifest(
-        machine=graph.name if graph else ANY_MACHINE,
-        machine_version=graph.version if graph else 0,
+        machine=table.name if table else ANY_MACHINE,
+        machine_version=table.version if table else 0,
         created_at=iso(now),
-        salt=sha256(seed).hexdigest()[:32],
-        deltas=(DeltaPart(file=name, first_seq=1, chain=chain.GENESIS.decode()),),
+        salt=salt,
+        deltas=(DeltaInfo(file=name, first_seq=1, chain=chain.GENESIS.decode()),),
     )
     write_manifest(disk, folder, manifest)

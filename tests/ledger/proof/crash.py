@@ -15,7 +15,7 @@ from tests.ledger.builders import DAY_S, Clock, QuickDisk, moves, states_of
 from tests.ledger.proof.recorded import Platter, RecordingDisk
 
 DOCUMENTS = 24
-FOLD_LINES = 12
+INDEX_EVERY_LINES = 12
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -29,7 +29,7 @@ class Report(msgspec.Struct, kw_only=True):
     def __str__(self) -> str:
         return (
             f"{self.states} crash states, {len(self.failures)} failures "
-            f"({self.torn} with a torn tail, {self.rebuilt} with a manifest made anew)"
+            f"({self.torn} with a torn tail, {self.rebuilt} with a rebuilt manifest)"
         )
 
 
@@ -104,7 +104,7 @@ def explore(
     failures_max: int = 20,
 ) -> Report:
     """Cut the power after every call (or every n-th) and see what opening makes of it."""
-    with patch("stateward.ledger.writer.FOLD_LINES", FOLD_LINES):
+    with patch("stateward.ledger.writer.INDEX_EVERY_LINES", INDEX_EVERY_LINES):
         work = Workload(scratch / "work", seed=seed, days=days, without=without)
         report = Report()
         platter = Platter()
@@ -142,7 +142,7 @@ def _opened(folder: Path, work: Workload, acked: int, issued: int, report: Repor
     disk: Disk = QuickDisk()
     with Ledger.open(folder, clock=work.clock, disk=disk, snapshots_kept=2) as ledger:
         report.torn += any("cut off" in note for note in ledger.notes)
-        report.rebuilt += any("anew" in note for note in ledger.notes)
+        report.rebuilt += any("rebuilt" in note for note in ledger.notes)
         seq = ledger.last_seq
         if not acked <= seq <= issued:
             return f"acknowledged {acked}, there {seq}, issued {issued}"

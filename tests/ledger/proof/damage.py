@@ -46,7 +46,7 @@ def build(folder: Path, *, seed: int = 3) -> None:
     """A small ledger with one of everything: archive, packed files, two snapshots, sealed and active deltas."""
     dice, states, clock = random.Random(seed), dict[str, str](), Clock()
     with (
-        patch("stateward.ledger.writer.FOLD_LINES", 6),
+        patch("stateward.ledger.writer.INDEX_EVERY_LINES", 6),
         Ledger.open(folder, clock=clock, disk=QuickDisk(), snapshots_kept=2) as ledger,
     ):
         ledger.record_many([(each, LedgerState.PENDING, "odd") for each in ODD_IDS])

@@ -82,7 +82,7 @@ def explore(
 ) -> Report:  # fmt: skip
     """ENOSPC and EIO at the first calls of every kind, once and for good: in turn, or each at `is_every` call."""
     report = Report()
-    with patch("stateward.ledger.writer.FOLD_LINES", 5):
+    with patch("stateward.ledger.writer.INDEX_EVERY_LINES", 5):
         for kind in kinds:
             for nth in range(1, nth_max + 1, step):
                 calls = 0

@@ -93,7 +93,7 @@ def _check(folder: Path, acks: Path, report: Report) -> None:
         verdict = ledger.verify()
         if not verdict.is_sound:
             report.failures.append(str(verdict.findings))
-        report.failures += [str(finding) for finding in ledger.validate()]
+        report.failures += [str(finding) for finding in ledger.replay()]
 
 
 def write(folder: Path, acks: Path, seed: int) -> None:

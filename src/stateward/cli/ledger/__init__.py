@@ -13,35 +13,25 @@ import click
 
 from stateward.cli.context import CliContext, Group, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger import checkpoints, maintenance, migrate
+from stateward.cli.ledger import checkpoints, maintenance, migrate, verify
 from stateward.cli.ledger import write as writing
-from stateward.cli.ledger.options import reading
-from stateward.cli.output import (
-    cut,
-    hand_over,
-    moment,
-    plural,
-    span,
-    write,
-    write_table,
-)
+from stateward.cli.ledger.options import ledger_argument, reading
+from stateward.cli.output import cut, hand_over, moment, plural, span, write, write_table
 
 if TYPE_CHECKING:
-    from stateward.ledger import Document, Ledger, LedgerAuditRecord
+    from stateward.ledger import Ledger, LedgerAuditRecord, LedgerDocument
 
 ROWS_DEFAULT = 100
 ROWS_MAX = 1_000_000
 WATCH_S = 0.2
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
-a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
-
 
 @click.group(
     "ledger",
     cls=Group,
     examples=["stateward ledger init ledger/", "stateward ledger stats ledger/"],
-    renamed={"validate": "verify --replay"},
+    renamed={"validate": "verify --replay", "keep": "maintain"},
 )
 def ledger() -> None:
     """Keep, ask, check and mend a ledger of documents."""
@@ -108,7 +98,7 @@ def _states(context: CliContext, path: Path, doc_ids: tuple[str, ...]) -> dict[s
         "stateward ledger history ledger/ doc:123 --jsonl",
     ],
 )
-@a_ledger
+@ledger_argument
 @click.argument("doc_id")
 @pass_context
 def history(context: CliContext, ledger_path: Path, doc_id: str) -> None:
@@ -143,7 +133,7 @@ def _row(each: "LedgerAuditRecord") -> tuple[object, ...]:
         "stateward ledger documents ledger/ --jsonl",
     ],
 )
-@a_ledger
+@ledger_argument
 @click.option("--state", "state_", help="Only those in this state.")
 @click.option(
     "--limit",
@@ -167,7 +157,9 @@ def _check_state(found: "Ledger", name: str | None) -> None:
         raise UnknownName("state", name, found.machine.state)
 
 
-def _list_documents(context: CliContext, found: Iterator["Document"], limit: int | None) -> None:
+def _list_documents(
+    context: CliContext, found: Iterator["LedgerDocument"], limit: int | None
+) -> None:
     from itertools import islice
 
     if context.is_for_programs:
@@ -188,7 +180,7 @@ def _list_documents(context: CliContext, found: Iterator["Document"], limit: int
 @ledger.command(
     "stats", examples=["stateward ledger stats ledger/", "stateward ledger stats ledger/ --json"]
 )
-@a_ledger
+@ledger_argument
 @pass_context
 def stats(context: CliContext, ledger_path: Path) -> None:
     """Count documents, errors, adapters and durations.
@@ -248,7 +240,7 @@ def _most_first(names: dict[str, int]) -> list[tuple[str, int]]:
         "stateward ledger stuck ledger/ --state parsing",
     ],
 )
-@a_ledger
+@ledger_argument
 @click.option(
     "--older-than", default="6h", show_default=True, help="How long it has been there: 90m, 6h, 2d."
 )
@@ -285,7 +277,7 @@ def stuck(
             context.say(f"nothing has been in one state for longer than {older_than}")
             return Exit.OK
 
-        def every() -> Iterator["Document"]:
+        def every() -> Iterator["LedgerDocument"]:
             yield first
             yield from late
 
@@ -297,10 +289,10 @@ def stuck(
     "query",
     is_listing=True,
     examples=[
-        "stateward ledger query ledger/ 'SELECT new_state, count(*) FROM ledger GROUP BY ALL'",
+        "stateward ledger query ledger/ 'SELECT new_state, count(*) FROM ledger GROUP BY ALL'"
     ],
 )
-@a_ledger
+@ledger_argument
 @click.argument("sql", metavar="SQL")
 @pass_context
 def query(context: CliContext, ledger_path: Path, sql: str) -> None:
@@ -329,7 +321,7 @@ def query(context: CliContext, ledger_path: Path, sql: str) -> None:
         "stateward ledger watch ledger/ --after 0 --until-idle --jsonl",
     ],
 )
-@a_ledger
+@ledger_argument
 @click.option(
     "--after",
     type=click.IntRange(0),
@@ -364,6 +356,6 @@ def _as_line(each: "LedgerAuditRecord") -> str:
     return "  ".join(str(part) for part in parts if part)
 
 
-for _part in (writing, maintenance, checkpoints, migrate):
+for _part in (writing, verify, maintenance, checkpoints, migrate):
     for _command in _part.COMMANDS:
         ledger.add_command(_command)

@@ -7,18 +7,14 @@ import click
 
 from stateward.cli.context import CliContext, Command, pass_context
 from stateward.cli.ledger.options import RENAMED_FLAGS, accept_loss, execute
-from stateward.cli.output import (
-    plural,
-    span,
-    write_table,
-    write_text,
-)
+from stateward.cli.output import plural, span, write_table, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stateward.ledger.legacy import StateMap
-    from stateward.ledger.migrate import Progress, Report
+    from stateward.ledger.legacy import LegacyMapping
+    from stateward.ledger.migrate import MigrationProgress
+    from stateward.ledger.migration_report import MigrationReport
 
 BACKUP_DAYS = 30
 
@@ -66,7 +62,7 @@ def migrate(
     where it was; run twice, it changes nothing. Moves that the machine does not have are imported, marked and reported.
     """
     from stateward.ledger.migrate import migrate as run
-    from stateward.ledger.migrate import write_report
+    from stateward.ledger.migration_report import write_report
 
     if rollback:
         _undo(context, source, output, in_place=in_place, accept_loss=accept_loss, dry_run=dry_run)
@@ -87,14 +83,14 @@ def migrate(
     _tell(context, done, is_long=report is None)
 
 
-def _mapping(path: Path | None) -> "StateMap | None":
+def _mapping(path: Path | None) -> "LegacyMapping | None":
     from stateward.ledger.legacy import read_mapping
 
     return None if path is None else read_mapping(path.read_text("utf-8"), source=str(path))
 
 
-def _meter(context: CliContext) -> "Callable[[Progress], None]":
-    def show(now: "Progress") -> None:
+def _meter(context: CliContext) -> "Callable[[MigrationProgress], None]":
+    def show(now: "MigrationProgress") -> None:
         share = 100 * now.done / now.all if now.all else 100.0
         left = span(round(now.left_s * 1_000_000))
         context.progress(
@@ -104,8 +100,8 @@ def _meter(context: CliContext) -> "Callable[[Progress], None]":
     return show
 
 
-def _tell(context: CliContext, done: "Report", *, is_long: bool) -> None:
-    from stateward.ledger.migrate import report_text
+def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> None:
+    from stateward.ledger.migration_report import report_text
 
     if context.json:
         context.emit(done)

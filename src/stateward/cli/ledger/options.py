@@ -1,9 +1,9 @@
-"""How commands open a ledger: for reading, or as its one writer, with the machine that it was made for.
+"""What the commands of `stateward ledger` share: arguments, how a ledger is opened, and how JSON input is read.
 
-And how they read JSON that somebody typed or generated: strictly, so that nothing of it is lost in silence.
+JSON that somebody typed or generated is read strictly: nothing of it may be dropped silently.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,19 +13,26 @@ import click
 from stateward.cli.context import CliContext
 
 DIGITS_MAX = 100
+"""int() is quadratic in the number of digits."""
 RENAMED_FLAGS = {"--execute": "--yes"}
 execute = click.option(
     "--yes", "execute", is_flag=True, help="Do it; otherwise only print what would be done."
 )
 accept_loss = click.option("--accept-loss", is_flag=True, help="Go on even where records are lost.")
+ledger_argument = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
 
 if TYPE_CHECKING:
     from stateward.core.machine import Machine
     from stateward.ledger import Ledger
 
 
+def line_progress(context: CliContext) -> Callable[[str, int], None]:
+    """Shows what is being read, and how many lines were."""
+    return lambda what, count: context.progress(f"{what}: {count:,}")
+
+
 def machine_of(context: CliContext, path: Path) -> "Machine | None":
-    """The machine that the ledger was made for; None for a ledger that mirrors another log."""
+    """The state machine that the ledger was made for; None for a ledger that mirrors another log."""
     from stateward.core.errors import UnknownName
     from stateward.ledger import LITERATURE
     from stateward.ledger.manifest import read_manifest
@@ -47,7 +54,7 @@ def machine_of(context: CliContext, path: Path) -> "Machine | None":
 
 @contextmanager
 def reading(context: CliContext, path: Path) -> Iterator["Ledger"]:
-    """A ledger to ask. What had to be used instead of what is said."""
+    """A ledger, open for reading. What was used in place of something damaged is printed."""
     from stateward.ledger import Ledger
 
     with Ledger.open(path, read_only=True, machine=machine_of(context, path)) as found:
@@ -57,11 +64,11 @@ def reading(context: CliContext, path: Path) -> Iterator["Ledger"]:
 
 @contextmanager
 def writing(context: CliContext, path: Path, *, is_new: bool = False) -> Iterator["Ledger"]:
-    """A ledger to write to; the only writer there is."""
+    """A ledger, open as its single writer."""
     from stateward.ledger import Ledger, LedgerMismatch
-    from stateward.ledger.rebuild import is_ledger
+    from stateward.ledger.manifest import is_ledger
 
-    if not is_new and not (path.is_dir() and is_ledger(path)):
+    if not is_new and not is_ledger(path):
         raise LedgerMismatch(f"{path} is not a ledger; make one with: stateward ledger init {path}")
     with Ledger.open(path, machine=machine_of(context, path)) as found:
         _say_notes(context, found)
@@ -74,7 +81,7 @@ def _say_notes(context: CliContext, found: "Ledger") -> None:
 
 
 def json_object(text: str | bytes) -> dict[str, object]:
-    """One JSON object. Refused are keys that stand twice, NaN, infinities, and bytes that are no text."""
+    """One JSON object. Duplicate keys, NaN, infinities and bytes that are no UTF-8 are refused."""
     import json
 
     from stateward.core.errors import InvalidRequest
@@ -83,10 +90,10 @@ def json_object(text: str | bytes) -> dict[str, object]:
         plain = text if isinstance(text, str) else text.decode("utf-8")
         found = json.loads(
             plain,
-            object_pairs_hook=_no_twins,
-            parse_constant=_no_number,
-            parse_float=_finite,
-            parse_int=_whole,
+            object_pairs_hook=_refuse_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_finite_float,
+            parse_int=_short_int,
         )
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"byte {error.start} is no UTF-8") from error
@@ -103,7 +110,7 @@ def json_object(text: str | bytes) -> dict[str, object]:
     return found
 
 
-def _no_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -112,18 +119,18 @@ def _no_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _no_number(word: str) -> float:
+def _refuse_constant(word: str) -> float:
     raise ValueError(f"{word} is no number in JSON")
 
 
-def _finite(text: str) -> float:
+def _finite_float(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise ValueError(f"{text:.40} is too large for a number")
     return number
 
 
-def _whole(text: str) -> int:
+def _short_int(text: str) -> int:
     if len(text) > DIGITS_MAX:
         raise ValueError(f"a number of {len(text)} digits is too large; write it as text")
     return int(text)

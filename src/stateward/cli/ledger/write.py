@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
-from stateward.cli.ledger.options import json_object, writing
+from stateward.cli.ledger.options import json_object, ledger_argument, writing
 from stateward.cli.output import plural
 
 if TYPE_CHECKING:
     from stateward.core.errors import InvalidRequest
-    from stateward.ledger import Entry, Ledger
+    from stateward.ledger import Ledger, LedgerEntry
 
 BATCH_LINES = 1024
 
-a_ledger = click.argument("ledger_path", metavar="DIR", type=click.Path(path_type=Path))
-
 
 @click.command("init", cls=Command, examples=["stateward ledger init ledger/"])
-@a_ledger
+@ledger_argument
 @pass_context
 def init(context: CliContext, ledger_path: Path) -> None:
     """Make an empty ledger in a new or empty folder.
@@ -43,7 +41,7 @@ def init(context: CliContext, ledger_path: Path) -> None:
         "stateward ledger append ledger/ --from moves.jsonl",
     ],
 )
-@a_ledger
+@ledger_argument
 @click.argument("doc_id", required=False)
 @click.argument("state", required=False)
 @click.option("--adapter", default="", help="Who moves it.")
@@ -106,7 +104,7 @@ def _append_file(context: CliContext, found: "Ledger", source: Path) -> int:
     from stateward.core.errors import StatewardError
 
     count = 0
-    group: list[tuple[str, Entry]] = []
+    group: list[tuple[str, LedgerEntry]] = []
     stream = sys.stdin.buffer if str(source) == "-" else source.open("rb")
     with stream:
         for number, line in enumerate(stream, 1):
@@ -125,7 +123,7 @@ def _append_file(context: CliContext, found: "Ledger", source: Path) -> int:
     return count + _append_group(found, group, count)
 
 
-def _append_group(found: "Ledger", group: list[tuple[str, "Entry"]], before: int) -> int:
+def _append_group(found: "Ledger", group: list[tuple[str, "LedgerEntry"]], before: int) -> int:
     """All of them in one group; if one is wrong, those before it, and its line is named."""
     from stateward.core.errors import InvalidRequest, InvalidTransition, StatewardError
 
@@ -146,15 +144,15 @@ def _stopped(where: str, error: Exception, count: int) -> "InvalidRequest":
     return InvalidRequest(f"{where}: {error}; appended before it: {plural(count, 'record')}")
 
 
-def _move(found: "Ledger", fields: dict[str, object], where: str) -> "Entry":
+def _move(found: "Ledger", fields: dict[str, object], where: str) -> "LedgerEntry":
     """One move that somebody asks for, as the ledger takes it."""
     import msgspec
 
     from stateward.core.errors import InvalidRequest
-    from stateward.ledger import LITERATURE, Entry, LedgerState
+    from stateward.ledger import LITERATURE, LedgerEntry, LedgerState
 
     try:
-        entry = msgspec.convert(fields, Entry)
+        entry = msgspec.convert(fields, LedgerEntry)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"{where}{error}") from error
     if found.machine is LITERATURE:

@@ -1,0 +1,249 @@
+"""Checking a ledger: `stateward ledger verify`, `repair`, `prove` and `export`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit
+from stateward.cli.ledger.options import (
+    RENAMED_FLAGS,
+    accept_loss,
+    execute,
+    ledger_argument,
+    line_progress,
+    reading,
+)
+from stateward.cli.output import plural, write
+
+if TYPE_CHECKING:
+    from stateward.ledger import LedgerVerification
+
+FINDINGS_SHOWN_MAX = 1000
+
+
+@click.command(
+    "verify",
+    cls=Command,
+    examples=[
+        "stateward ledger verify ledger/",
+        "stateward ledger verify ledger/ --replay",
+        "stateward ledger verify ledger/ --checkpoint checkpoint.txt",
+        "stateward ledger verify export.jsonl --json",
+        "stateward ledger verify history/transitions.jsonl",
+    ],
+)
+@click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A checkpoint that was kept elsewhere, to compare with.",
+)
+@click.option(
+    "--signed-by",
+    metavar="KEY",
+    help="The public half of the key that must have signed the checkpoint.",
+)
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Also replay the log: each move against the state machine, the outcome against the snapshots.",
+)
+@pass_context
+def verify(
+    context: CliContext,
+    *,
+    ledger_path: Path,
+    checkpoint: Path | None,
+    signed_by: str | None,
+    replay: bool,
+) -> Exit:
+    """Read every byte and say what is wrong, and where.
+
+    Checks the hash chain, each file against the manifest, each snapshot against its checksum, and a checkpoint and its
+    signature if they are given. A FILE is what `ledger export` wrote, a delta beside its manifest, or the
+    transitions.jsonl of `stateward export history` with its anchor.json. Needs no lock; work may go on. Ends with 1 on
+    any damage. With --replay, memory grows with the number of documents.
+    """
+    from msgspec.structs import asdict
+
+    if signed_by is not None and checkpoint is None:
+        raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
+    if ledger_path.is_file() and (checkpoint is not None or replay):
+        flag = "--replay" if replay else "--checkpoint"
+        raise click.UsageError(f"{flag} needs a ledger directory, not a file")
+    found = _verify(context, ledger_path, checkpoint, signed_by)
+    if replay:
+        found = _replay(context, ledger_path, found)
+    if context.json:
+        answer = {"is_sound": found.is_sound, **asdict(found)}
+        context.emit(answer | ({"is_valid": found.is_sound} if replay else {}))
+        return Exit.OK if found.is_sound else Exit.FOUND_PROBLEMS
+    for finding in found.findings:
+        write(finding)
+    for note in found.notes:
+        context.say(f"note: {note}")
+    seen = f"{plural(found.lines, 'line')} and {plural(found.snapshots, 'snapshot')}"
+    if not found.is_sound:
+        context.say(f"{plural(len(found.findings), 'finding')} in {seen}")
+        return Exit.FOUND_PROBLEMS
+    valid = "; every move is valid" if replay else ""
+    context.say(f"{seen} are sound; the head of the chain is {found.head}{valid}")
+    return Exit.OK
+
+
+def _verify(
+    context: CliContext, path: Path, checkpoint: Path | None, signed_by: str | None
+) -> "LedgerVerification":
+    from msgspec.structs import replace
+
+    from stateward.ledger import Damage, parse_verifier
+    from stateward.ledger import verify as verify_folder
+    from stateward.ledger.export_file import verify_file
+
+    if path.is_file():
+        return verify_file(path, progress=line_progress(context))
+    text = _read_checkpoint(checkpoint)
+    found = verify_folder(path, checkpoint=text, progress=line_progress(context))
+    if text is not None and signed_by is not None:
+        key = parse_verifier(signed_by)
+        if not key.has_signed(text):
+            sentence = f"it carries no good signature of {key.name}"
+            damage = Damage(file="checkpoint", sentence=sentence)
+            return replace(found, findings=(*found.findings, damage))
+    return found
+
+
+def _replay(context: CliContext, path: Path, found: "LedgerVerification") -> "LedgerVerification":
+    """The result with what a replay of the log finds; a damaged log is not replayed."""
+    from itertools import islice
+
+    from msgspec.structs import replace
+
+    if not found.is_sound:
+        return found
+    with reading(context, path) as ledger:
+        findings = ledger.replay(progress=line_progress(context))
+        return replace(found, findings=tuple(islice(findings, FINDINGS_SHOWN_MAX)))
+
+
+def _read_checkpoint(path: Path | None) -> str | None:
+    """A checkpoint in a file. What is no text becomes text that is refused as no checkpoint."""
+    return None if path is None else path.read_text("utf-8", "replace")
+
+
+@click.command(
+    "repair",
+    cls=Command,
+    is_listing=True,
+    examples=["stateward ledger repair ledger/", "stateward ledger repair ledger/ --yes"],
+    renamed=RENAMED_FLAGS,
+)
+@ledger_argument
+@execute
+@accept_loss
+@pass_context
+def repair(context: CliContext, *, ledger_path: Path, execute: bool, accept_loss: bool) -> Exit:
+    """Say what can be done about damage, and do it.
+
+    Bytes that have to go are kept beside (.torn, .corrupt, .damaged). What costs acknowledged records is done only with
+    --accept-loss; what cannot be repaired needs a backup. Ends with 1 while anything is left.
+    """
+    from stateward.ledger import repair as repair_ledger
+    from stateward.ledger.disk import wall_clock
+
+    progress = line_progress(context)
+    steps = repair_ledger(
+        ledger_path, execute=execute, accept_loss=accept_loss, clock=wall_clock, progress=progress
+    )
+    left = [
+        each
+        for each in steps
+        if not execute or not each.is_possible or (each.needs_accept_loss and not accept_loss)
+    ]
+    if context.is_for_programs:
+        context.emit_rows(steps)
+        return Exit.FOUND_PROBLEMS if left else Exit.OK
+    for each in steps:
+        write(each.finding)
+        planned = "would do" if each.is_possible else "cannot be repaired"
+        write(f"  {'done' if execute and each not in left else planned}: {each.action}")
+        if each.needs_accept_loss and not accept_loss:
+            write(f"  this costs {plural(each.lost, 'record')}: only with --accept-loss")
+    context.say("nothing is wrong" if not steps else f"{plural(len(left), 'thing')} left to do")
+    return Exit.FOUND_PROBLEMS if left else Exit.OK
+
+
+@click.command(
+    "prove",
+    cls=Command,
+    examples=[
+        "stateward ledger prove ledger/ 17",
+        "stateward ledger prove ledger/ 17 --checkpoint checkpoint.txt --json",
+    ],
+)
+@ledger_argument
+@click.argument("seq", type=click.IntRange(1))
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Prove it against this checkpoint; otherwise against all lines there are.",
+)
+@pass_context
+def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path | None) -> Exit:
+    """Prove that a line is in the ledger (RFC 6962).
+
+    Prints the line, the size and root of the tree, and the hashes that lead from one to the other. Whoever has the
+    checkpoint can check it without the ledger. Ends with 1 if the ledger is not that of the checkpoint.
+    """
+    from stateward.ledger import parse_checkpoint, verify_proof
+
+    progress = line_progress(context)
+    with reading(context, ledger_path) as found:
+        text = _read_checkpoint(checkpoint) or found.checkpoint(write=False, progress=progress)
+        _, size, root = parse_checkpoint(text)
+        proof = found.prove(seq, size=size, progress=progress)
+    is_proved = verify_proof(proof, text)
+    if context.json:
+        context.emit({"is_proved": is_proved, "root": root.hex(), "proof": proof})
+    else:
+        write(proof.line)
+        write(f"line {proof.seq} of {proof.size}, root {root.hex()}")
+        for hashed in proof.path:
+            write(f"  {hashed}")
+        not_proved = "NOT proved: the ledger is not the one that the checkpoint was made of"
+        context.say("proved" if is_proved else not_proved)
+    return Exit.OK if is_proved else Exit.FOUND_PROBLEMS
+
+
+@click.command(
+    "export", cls=Command, examples=["stateward ledger export ledger/ --out ledger.jsonl"]
+)
+@ledger_argument
+@click.option(
+    "--out", metavar="FILE", type=click.Path(path_type=Path), required=True, help="A new file."
+)
+@pass_context
+def export(context: CliContext, *, ledger_path: Path, out: Path) -> None:
+    """Write the whole log into one file that proves itself.
+
+    The lines as they are, and an anchor at the end: `ledger verify FILE` finds any change and any cut.
+    """
+    from msgspec.structs import asdict
+
+    from stateward.ledger.export_file import export as export_file
+
+    with reading(context, ledger_path) as found:
+        anchor = export_file(found, out, progress=line_progress(context))
+    if context.json:
+        context.emit({"out": str(out), **asdict(anchor)})
+    else:
+        context.say(
+            f"{plural(anchor.count, 'line')} written to {out}; the head of the chain is {anchor.head}"
+        )
+
+
+COMMANDS: tuple[click.Command, ...] = (verify, repair, prove, export)

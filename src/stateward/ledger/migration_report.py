@@ -1,0 +1,221 @@
+"""What a migration saw in an old ledger, counted line by line, and the report of it as text and as JSON.
+
+Memory grows with documents, not with lines: of each document only the last word for its state is remembered.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from stateward.core.errors import InvalidRequest
+from stateward.ledger.legacy import LegacyMapping, LegacyReader
+from stateward.ledger.record import LedgerEntry
+from stateward.ledger.states import LITERATURE
+
+LISTED_MAX = 1000
+"""Lines listed of each kind; an old ledger may have millions of them. The counts are complete."""
+WORDS_LISTED_MAX = 1000
+OTHER = "(other)"
+NOTHING = "(nothing)"
+
+
+class ReportedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the old ledger, and what is to be said about it."""
+
+    line: int
+    sentence: str
+
+
+class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a migration saw and did, or would do. Lists are cut off at 1,000 lines; the counts are complete."""
+
+    source: str
+    sha256: str
+    bytes: int
+    target: str
+    is_dry_run: bool
+    is_done_already: bool = False
+    backup: str | None = None
+    resumed_after_line: int = 0
+    lines: int
+    blank: int
+    broken: int
+    records: int
+    documents: int
+    words: dict[str, tuple[str, int]]
+    """Each word for a state in the old ledger: the state that it became, and how many lines have it."""
+    unmapped: dict[str, int]
+    before: dict[str, int]
+    """Documents by the last word that the old ledger has for them."""
+    after: dict[str, int]
+    """Documents by state in the new ledger."""
+    impossible: int
+    impossible_moves: dict[str, int]
+    repeated: int
+    disagreeing: int
+    times_assumed: int
+    impossible_places: tuple[ReportedLine, ...] = ()
+    disagreeing_places: tuple[ReportedLine, ...] = ()
+    broken_places: tuple[ReportedLine, ...] = ()
+
+
+class MigrationCounts:
+    """Counts what the lines say and remembers the last word for each document."""
+
+    def __init__(self, mapping: LegacyMapping) -> None:
+        self._mapping = mapping
+        self.clear()
+
+    def clear(self) -> None:
+        """Start again from the first line."""
+        self.lines = self._blank = self._broken = self._records = 0
+        self._repeated = self._assumed = self._impossible = self._disagreeing = 0
+        self._last_words: dict[str, str] = {}
+        self._words: Counter[str] = Counter()
+        self._states: dict[str, tuple[str, bool]] = {}
+        self._moves: Counter[tuple[str, str]] = Counter()
+        self._broken_lines: list[ReportedLine] = []
+        self._impossible_lines: list[ReportedLine] = []
+        self._disagreeing_lines: list[ReportedLine] = []
+
+    def add(self, reader: LegacyReader, text: bytes, number: int) -> LedgerEntry | None:
+        """Count a line; the entry to import, if it has one."""
+        self.lines = number
+        if text.isspace():
+            self._blank += 1
+            return None
+        try:
+            old = reader.line(text, number)
+        except InvalidRequest as error:
+            self._broken += 1
+            _list(self._broken_lines, number, str(error))
+            return None
+        entry = old.entry
+        self._records += 1
+        self._assumed += old.is_time_assumed
+        before = self._last_words.get(entry.doc_id)
+        left = None if before is None else reader.state(before)[0]
+        if old.said_before is not None and reader.state(old.said_before)[0] != left:
+            self._disagreeing += 1
+            entry.metadata["legacy_old_state"] = old.said_before
+            was = f"but was in {before or NOTHING}"
+            sentence = f"{entry.doc_id} is said to leave {old.said_before}, {was}"
+            _list(self._disagreeing_lines, number, sentence)
+        is_start = left is None and entry.state == LITERATURE.initial
+        if left == entry.state:
+            self._repeated += 1
+        elif (left, entry.state) not in LITERATURE.pairs and not is_start:
+            self._impossible += 1
+            move = (left or NOTHING, entry.state)
+            self._moves[move] += 1
+            _list(self._impossible_lines, number, f"{entry.doc_id}: {move[0]} → {move[1]}")
+        self._last_words[entry.doc_id] = self._count_word(reader, old.word)
+        return entry
+
+    def _count_word(self, reader: LegacyReader, word: str) -> str:
+        if word not in self._states:
+            if len(self._states) >= WORDS_LISTED_MAX:
+                self._words[OTHER] += 1
+                return word
+            self._states[word] = reader.state(word)
+        self._words[word] += 1
+        return word
+
+    def state_of(self, doc_id: str) -> str:
+        """The state that the document must have in the new ledger."""
+        word = self._last_words.get(doc_id)
+        return NOTHING if word is None else self._mapping.state(word) or self._mapping.default
+
+    def state_counts(self) -> dict[str, int]:
+        """Documents by state, as they must be in the new ledger."""
+        counts: Counter[str] = Counter()
+        for word, count in Counter(self._last_words.values()).items():
+            counts[self._mapping.state(word) or self._mapping.default] += count
+        return dict(sorted(counts.items()))
+
+    def report(
+        self, *, source: str, digest: str, size: int, target: str, is_dry_run: bool
+    ) -> MigrationReport:
+        """The report of everything so far."""
+        unknown = (self._mapping.default, False)
+        before = Counter(self._last_words.values()).most_common()
+        listed = dict(before[:WORDS_LISTED_MAX])
+        if len(before) > WORDS_LISTED_MAX:
+            listed[OTHER] = sum(count for _, count in before[WORDS_LISTED_MAX:])
+        words = [
+            (word, *self._states.get(word, unknown), n) for word, n in self._words.most_common()
+        ]
+        return MigrationReport(
+            source=source, sha256=digest, bytes=size, target=target, is_dry_run=is_dry_run,
+            lines=self.lines, blank=self._blank, broken=self._broken, records=self._records,
+            documents=len(self._last_words),
+            words={word: (state, count) for word, state, _, count in words},
+            unmapped={word: count for word, _, is_mapped, count in words if not is_mapped},
+            before=listed, after=self.state_counts(),
+            impossible=self._impossible,
+            impossible_moves={f"{old} → {new}": count for (old, new), count in self._moves.most_common()},
+            repeated=self._repeated, disagreeing=self._disagreeing, times_assumed=self._assumed,
+            impossible_places=tuple(self._impossible_lines),
+            disagreeing_places=tuple(self._disagreeing_lines),
+            broken_places=tuple(self._broken_lines),
+        )  # fmt: skip
+
+
+def _list(lines: list[ReportedLine], line: int, sentence: str) -> None:
+    if len(lines) < LISTED_MAX:
+        lines.append(ReportedLine(line=line, sentence=sentence))
+
+
+def report_text(report: MigrationReport) -> str:
+    """The report for people."""
+    verb = "would become" if report.is_dry_run else "became"
+    done = " (made already; nothing was changed)" if report.is_done_already else ""
+    lines = [
+        f"old ledger      {report.source} ({report.bytes:,} bytes, sha256 {report.sha256})",
+        f"new ledger      {report.target}{done}",
+        f"backup          {report.backup or 'none; this was a dry run'}",
+        f"lines           {report.lines:,}: {report.records:,} used, {report.blank:,} blank, {report.broken:,} broken",
+        f"documents       {report.documents:,}",
+        f"without a time  {report.times_assumed:,} (they got that of the line before)",
+        "",
+        f"words for states, and what they {verb}",
+        *(f"  {word:<24} {state:<12} {n:>12,}" for word, (state, n) in report.words.items()),
+        "",
+        f"words that no table has: {len(report.unmapped)}",
+        *_counts(report.unmapped),
+        "",
+        "documents before",
+        *_counts(report.before),
+        "documents after",
+        *_counts(report.after),
+        "",
+        f"moves that the machine does not have: {report.impossible:,} (they are imported as they are)",
+        *_counts(report.impossible_moves),
+        *_sentences(report.impossible_places),
+        f"the same state once more: {report.repeated:,}",
+        f"lines that name another state before than the ledger has: {report.disagreeing:,}",
+        *_sentences(report.disagreeing_places),
+        f"broken lines, which only the backup keeps: {report.broken:,}",
+        *_sentences(report.broken_places),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(counts: dict[str, int]) -> list[str]:
+    return [f"  {name:<24} {count:>12,}" for name, count in counts.items()]
+
+
+def _sentences(lines: tuple[ReportedLine, ...]) -> list[str]:
+    return [f"  line {each.line}: {each.sentence}" for each in lines]
+
+
+def write_report(report: MigrationReport, path: Path) -> tuple[Path, Path]:
+    """The report as text and as JSON, side by side: one has the name that was given, the other a name beside it."""
+    if path.suffix == ".json":
+        text, data = path.with_suffix(".txt"), path
+    else:
+        text, data = path, path.with_name(path.name + ".json")
+    text.write_text(report_text(report), "utf-8")
+    data.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    return text, data
