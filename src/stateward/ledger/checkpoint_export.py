@@ -275,7 +275,7 @@ def check_destination(destination: str, ledger: Path) -> None:
         )
     elif Path(destination).resolve().is_relative_to(ledger.resolve()):
         raise InvalidRequest(
-            f"{destination} is inside the ledger: whoever owns that owns this; name a folder on another disk or machine"
+            f"{destination} is inside the ledger and proves nothing there; name a folder on another disk or machine"
         )
 
 

@@ -9,7 +9,7 @@ signed, an empty line and a signature line of the signed-note form, which tools 
 
     — example.org/ledger base64(4-byte key id ‖ Ed25519 signature over the lines above the empty one)
 
-Only a checkpoint kept *elsewhere* proves anything against somebody who owns this disk: the owner can recompute every
+Only a checkpoint kept *elsewhere* proves anything against the owner of this disk: the owner can recompute every
 hash in the ledger, but not take back what others have.
 
 A key is one line of text for each half, in the same form:

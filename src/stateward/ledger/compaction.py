@@ -143,7 +143,7 @@ def _next_deltas(writer: LedgerWriter) -> list[Delta]:
 def _merge(
     writer: LedgerWriter, deltas: list[Delta], *, replaces: SnapshotInfo | None, progress: CompactionProgress
 ) -> SnapshotInfo | None:  # fmt: skip
-    """One step: base + deltas → a new base. `replaces` is the base that the step before made and nobody needs."""
+    """One step: base + deltas → a new base. `replaces` is the base that the step before made, not needed any more."""
     with writer.state_lock:
         base, base_info = writer.view.base, writer.view.base_info
     before = decode_summary(base.header.summary) if base else Summary()
@@ -412,8 +412,8 @@ def rollback(
     """Put the documents of an earlier snapshot into effect again. The log keeps all, and says what happened.
 
     In this order: the new snapshot (a copy of the old one under the number of the rollback), the line in the log, the
-    manifest. The line is the commit point. A crash before it leaves a snapshot that nobody lists; after it, the next
-    opening finds the line at the end of the log and completes the rest.
+    manifest. The line is the commit point. A crash before it leaves a snapshot that no manifest lists; after it, the
+    next opening finds the line at the end of the log and completes the rest.
     """
     with writer.maintenance_lock, writer.commit_lock, writer.state_lock:
         writer.check_usable()

@@ -45,7 +45,7 @@ class Disk:
     def create(self, path: Path) -> int:
         """Create a file and open it for appending; an existing file is an error.
 
-        O_EXCL, because a file that is already there belongs to somebody: a second writer, or a leftover whose
+        O_EXCL, because a file that is already there is that of a second writer, or a leftover whose
         content would silently become part of the new file.
         """
         return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, MODE)

@@ -2,7 +2,7 @@
 
 Each line is a transition as `core.chain` seals it: its hash is computed again, it must follow the transition before
 it of the same record, and be numbered without a gap. `anchor.json` says how many there are, how they end, and what
-all hashes in order come to; without it nobody can know whether the file was cut, and that is a finding. A line must
+all hashes in order come to; without it a cut of the file cannot be noticed, and that is a finding. A line must
 be, byte for byte, what the exporter writes for its values: then no change goes unnoticed, not even one of blanks.
 Reads only.
 """

@@ -1,4 +1,4 @@
-"""The ledger: the state of every document, how it got there, and evidence that nobody changed that history.
+"""The ledger: the state of every document, how it got there, and evidence that this history was not changed.
 
     with Ledger.open("ledger/") as ledger:
         ledger.record("doc:123", LedgerState.PENDING, adapter="pubmed")   # checked; durable when it returns

@@ -22,7 +22,7 @@ from stateward.ledger.disk import Disk
 from stateward.ledger.schedule import MIDNIGHT, MaintenanceSchedule
 
 WAIT_S_MAX = 20.0
-"""A wait is on the monotonic clock and the schedule on the wall clock: somebody may set that meanwhile."""
+"""A wait is on the monotonic clock and the schedule on the wall clock: that may be set meanwhile."""
 WAIT_S_MIN = 0.02
 
 

@@ -6,8 +6,8 @@
                 carries the number of the old line it came from, so a killed migration continues where it was
     check       every byte against the chain, every document against what the old ledger said
     publish     `--output`: the folder is renamed. In place: the files are moved in, HEAD first and MANIFEST last.
-                Between the two HEAD names lines that no file has, so whoever opens the folder refuses it, and whoever
-                migrates again finishes the move
+                Between the two HEAD names lines that no file has, so opening the folder is refused; migrating
+                again finishes the move
 
 Run twice it changes nothing: the target knows the SHA-256 of what it was made of. `undo` puts the new ledger aside and
 restores the old bytes. The old file itself is never written to.
@@ -133,7 +133,7 @@ class _OldFile:
     def check_unchanged(self) -> None:
         if self._look() != self._stamp:
             raise LedgerError(
-                f"{self.path} changed while it was being migrated; stop whoever writes to it and run again"
+                f"{self.path} changed while it was being migrated; stop the program that writes to it and run again"
             )
 
 
@@ -254,7 +254,7 @@ class _Migration:
                 yield chunk
             if digest.hexdigest() != expected:
                 raise LedgerError(
-                    f"{old} changed while it was being copied; stop whoever writes to it and run again"
+                    f"{old} changed while it was being copied; stop the program that writes to it and run again"
                 )
 
         write_atomically(self._disk, path, checked())
@@ -271,7 +271,7 @@ class _Migration:
         try:
             return self._import(backup, counts)
         except LedgerDamaged:
-            # A power cut damaged what nobody has seen yet: start again.
+            # A power cut damaged what was never published: start again.
             shutil.rmtree(self._folder)
             counts.clear()
             return self._import(backup, counts)
@@ -511,7 +511,7 @@ def _put_aside(disk: Disk, target: Path, aside: Path, *, in_place: bool) -> None
         if path.name in (MANIFEST, HEAD, ARCHIVE)
         or (path.is_file() and path.name.startswith(("delta-", "snapshot-", "checkpoint-")))
     ]  # fmt: skip
-    # The reverse of publishing: from the first move to the last one nobody can open what is there.
+    # The reverse of publishing: from the first move to the last one the folder cannot be opened.
     for name in sorted(names, key=lambda each: (each != MANIFEST, each == HEAD, each)):
         disk.rename(target / name, aside / name)
     disk.sync_dir(aside)

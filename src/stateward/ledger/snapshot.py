@@ -581,7 +581,7 @@ class SnapshotWriter:
     def finish(self) -> str:
         """Durable under its name when this returns; the root.
 
-        The index gets its name first: a snapshot without one would be read as a whole by whoever opens it. It is not
+        The index gets its name first: a snapshot without one would have to be read as a whole at opening. It is not
         synced, as its checksum shows whether it survived.
         """
         text = b"".join((*self._parts, b"\n}"))

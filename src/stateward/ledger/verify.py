@@ -39,7 +39,7 @@ from stateward.ledger.states import TransitionTable
 from stateward.ledger.view import LedgerView, Progress, no_progress, read_head
 
 FINDINGS_MAX = 1000
-"""One bad block can make every line after it bad; nobody reads further than this."""
+"""One bad block can make every line after it bad; no person reads further than this."""
 PROGRESS_LINES = 65_536
 ATTEMPTS_MAX = 5
 

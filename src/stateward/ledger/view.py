@@ -167,7 +167,7 @@ class LedgerView:
     def _open_delta(self, info: DeltaInfo, manifest: Manifest, head_seq: int) -> Delta:
         path = self.plain_path(info.file)
         if self.was_rebuilt and info == manifest.active and not path.exists():
-            # The files show no delta to append to. A reader makes its own, where nobody else sees it.
+            # The files show no delta to append to. A reader makes its own, in its scratch folder.
             path = path if self._disk else self._scratch_path() / path.name
             create_empty(self._disk or Disk(), path)
         info = replace(info, file=path.name)

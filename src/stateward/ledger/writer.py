@@ -8,7 +8,7 @@ yet are known to the check of the next ones, and to nothing else.
 Three locks, always taken in this order:
 
     maintenance_lock   one compaction, rollback or removal at a time; held for minutes, appends go on meanwhile
-    commit_lock        whoever holds it may write to the log and replace the manifest; held during a sync
+    commit_lock        its holder may write to the log and replace the manifest; held during a sync
     state_lock         the group that is being gathered and what `view` shows; held for microseconds
 
 `commit_lock` is what makes groups durable in the order of their numbers. It is separate from `state_lock`, because a

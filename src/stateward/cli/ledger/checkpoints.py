@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stateward.ledger import CheckpointDelivery, CheckpointOutbox, Ledger
 
 WAIT_S_MAX = 20.0
-"""The schedule is on the wall clock, which somebody may set while we wait."""
+"""The schedule is on the wall clock, which may be set while we wait."""
 WAIT_S_MIN = 0.05
 KEY_MODE = 0o600
 KEY_BYTES_MAX = 4096
@@ -118,7 +118,7 @@ def checkpoint(context: CliContext, /, *, ledger_path: Path, out: Path | None, *
     """Print a checkpoint, or export it.
 
     Three lines of text: a name, the number of lines, the root over them (C2SP tlog-checkpoint), and a signature with
-    --sign-with. Only a copy on another machine proves anything against somebody who owns this disk. Ends with 1 if a
+    --sign-with. Only a copy on another machine proves anything against the owner of this disk. Ends with 1 if a
     destination has not got it: it waits in the ledger, and the next checkpoint or `ledger maintain` tries again.
     """
     export = CheckpointExport(**how)
@@ -181,7 +181,7 @@ def new_key(context: CliContext, *, name: str, out: Path) -> None:
         context.emit({"out": str(out), "public": public})
     else:
         write_text(public)
-        context.say(f"the private half is in {out}; give the line above to whoever verifies")
+        context.say(f"the private half is in {out}; give the line above to those who verify")
 
 
 # Daily maintenance

@@ -1,6 +1,6 @@
 """What the commands of `stateward ledger` share: arguments, how a ledger is opened, and how JSON input is read.
 
-JSON that somebody typed or generated is read strictly: nothing of it may be dropped silently.
+JSON that was typed or generated is read strictly: nothing of it may be dropped silently.
 """
 
 from collections.abc import Callable, Iterator

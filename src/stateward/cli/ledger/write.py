@@ -145,7 +145,7 @@ def _stopped(where: str, error: Exception, count: int) -> "InvalidRequest":
 
 
 def _move(found: "Ledger", fields: dict[str, object], where: str) -> "LedgerEntry":
-    """One move that somebody asks for, as the ledger takes it."""
+    """One requested move as a `LedgerEntry`."""
     import msgspec
 
     from stateward.core.errors import InvalidRequest
