@@ -79,7 +79,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
         ("40P01", StoreUnreachable, "try again"),
         ("55P03", StoreUnreachable, "look for a process that hangs"),
         ("57014", StoreUnreachable, "look for a process that hangs"),
-        ("25006", StoreUnreachable, "name the primary"),
+        ("25006", StoreUnreachable, "use the primary"),
         ("23505", StoreError, "refused a row"),
         ("42501", StoreError, "may not do that"),
         ("57P01", StoreUnreachable, "check that the server runs"),
@@ -109,7 +109,7 @@ def test_a_mistake_in_a_statement_is_shown_as_it_is(database: PostgresDatabase) 
         database.insert(PAUSES, [("too", "short")])
 
 
-def test_of_two_units_in_a_circle_one_is_undone(
+def test_of_two_transactions_in_a_deadlock_one_is_rolled_back(
     database: PostgresDatabase, other: PostgresDatabase
 ) -> None:
     database.insert(PAUSES, [a_pause("a"), a_pause("b")])
@@ -145,7 +145,7 @@ def test_a_row_that_is_held_too_long_is_reported(
     with database.transaction():
         database.rows(sql + database.for_update)
         skipped = other.rows(sql + other.skip_locked)
-        with pytest.raises(StoreUnreachable, match="held by another writer"):
+        with pytest.raises(StoreUnreachable, match="locked by another writer"):
             other.run("UPDATE pauses SET actor = 'b'")
 
     assert skipped == []

@@ -37,7 +37,7 @@ def test_a_connection_lost_while_idle_is_opened_anew(
     assert stages(database) == ["a", "b"]
 
 
-def test_a_unit_begins_over_a_new_connection_if_the_loss_shows_only_then(
+def test_a_transaction_begins_over_a_new_connection_if_the_loss_shows_only_then(
     database: PostgresDatabase, postgres_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = iter([True])  # once it looks well when it is not: the news is still on the way
@@ -51,7 +51,7 @@ def test_a_unit_begins_over_a_new_connection_if_the_loss_shows_only_then(
     assert stages(database) == ["a"]
 
 
-def test_a_connection_lost_inside_a_unit_undoes_it(
+def test_a_connection_lost_inside_a_transaction_undoes_it(
     database: PostgresDatabase, postgres_dsn: str
 ) -> None:
     with ends_with(StoreUnreachable), database.transaction():
@@ -62,15 +62,15 @@ def test_a_connection_lost_inside_a_unit_undoes_it(
     assert stages(database) == []
 
 
-def test_a_unit_never_goes_on_over_another_connection(
+def test_a_transaction_never_goes_on_over_another_connection(
     database: PostgresDatabase, postgres_dsn: str
 ) -> None:
-    with ends_with(StoreUnreachable, "lost inside a unit"), database.transaction():
+    with ends_with(StoreUnreachable, "lost inside a transaction"), database.transaction():
         database.insert(PAUSES, [a_pause("a")])
         cut(postgres_dsn)
         with suppress(StoreUnreachable):
             database.rows("SELECT 1")
-        with ends_with(StoreUnreachable, "lost inside a unit"):
+        with ends_with(StoreUnreachable, "lost inside a transaction"):
             database.insert(PAUSES, [a_pause("b")])
 
     assert stages(database) == []
@@ -79,14 +79,14 @@ def test_a_unit_never_goes_on_over_another_connection(
 def test_a_connection_lost_during_a_commit_says_so(
     database: PostgresDatabase, postgres_dsn: str
 ) -> None:
-    with ends_with(StoreUnreachable, "look before you repeat it"), database.transaction():
+    with ends_with(StoreUnreachable, "check before you repeat it"), database.transaction():
         database.insert(PAUSES, [a_pause("a")])
         cut(postgres_dsn)
 
     assert stages(database) == []
 
 
-def test_a_unit_that_does_nothing_for_too_long_is_undone(database: PostgresDatabase) -> None:
+def test_a_transaction_that_does_nothing_for_too_long_is_undone(database: PostgresDatabase) -> None:
     database.run("SET idle_in_transaction_session_timeout = '100ms'")
 
     with ends_with(StoreUnreachable), database.transaction():
@@ -151,7 +151,7 @@ def test_a_server_that_comes_back_is_used_again(postgres_cluster: Cluster) -> No
         assert wakeup.fileno() == number
 
 
-def test_a_bell_that_lost_its_connection_rings_and_listens_again(
+def test_a_wakeup_that_lost_its_connection_wakes_its_listener_and_listens_again(
     database: PostgresDatabase, postgres_dsn: str
 ) -> None:
     wakeup = database.wakeup(TOPIC_EVENTS, TOPIC_WORK)
@@ -170,7 +170,7 @@ def test_a_closed_handle_stays_closed(postgres_dsn: str) -> None:
 
     database.close()
 
-    with pytest.raises(StoreError, match="is closed"):
+    with pytest.raises(StoreError, match="was closed"):
         database.rows("SELECT 1")
 
 

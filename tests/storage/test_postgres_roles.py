@@ -150,7 +150,7 @@ def test_an_owner_who_may_not_create_roles_can_do_without(postgres_cluster: Serv
             PostgresDatabase(dsn, role=RUNNER_ROLE)
 
         for found in ("missing", "not granted to this login"):
-            answer, remedy = runner_role(dsn).split("; an administrator runs: ")
+            answer, remedy = runner_role(dsn).split("; an administrator must run: ")
             assert answer == found
             admin.execute(remedy)
             assert runner_role(dsn) == RUNNER_ROLE
@@ -158,7 +158,7 @@ def test_an_owner_who_may_not_create_roles_can_do_without(postgres_cluster: Serv
             admin.execute(f"REVOKE {RUNNER_ROLE} FROM owner")
 
 
-def test_an_owner_who_may_create_roles_needs_nobody_else(postgres_cluster: Server) -> None:
+def test_an_owner_who_may_create_roles_needs_no_administrator(postgres_cluster: Server) -> None:
     with owned_database(postgres_cluster, "owner", "CREATEROLE") as (dsn, _):
         migrate(dsn)
 

@@ -370,7 +370,7 @@ def test_a_record_that_waits_in_a_running_state_is_waiting(find: Find) -> None:
     assert find(records, asked("stage:extract")) == {"CW_1", "CW_2"}
 
 
-def test_a_record_at_rest_waits_for_nobody(find: Find) -> None:
+def test_a_record_at_rest_waits_for_nothing(find: Find) -> None:
     records = [a_record("UL_1", status="parsed", rest="skipped")]
 
     assert find(records, asked("is:waiting")) == set()

@@ -26,7 +26,7 @@ from stateward.testing.databases import (
 class TestSqlite(DatabaseSuite):
     @pytest.fixture
     def open_database(self, tmp_path: Path) -> Iterator[Opener]:
-        opener = Opener(partial(SqliteDatabase, tmp_path / "kept.db", is_durable=False))
+        opener = Opener(partial(SqliteDatabase, tmp_path / "store.db", is_durable=False))
         yield opener
         opener.close()
 
@@ -48,12 +48,12 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear reader, " * 1000)
 
-    with pytest.raises(StoreMismatch, match="not a sound SQLite database"):
+    with pytest.raises(StoreMismatch, match="not an intact SQLite database"):
         SqliteDatabase(path)
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "kept.db"
+    path = tmp_path / "store.db"
     with closing(SqliteDatabase(path)) as database:
         database.run("PRAGMA user_version = 999")
 
@@ -67,9 +67,9 @@ def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_waits_too_long_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "kept.db"
+    path = tmp_path / "store.db"
     with closing(SqliteDatabase(path)) as one, closing(SqliteDatabase(path, busy_s=0.1)) as other:
-        with one.transaction(), pytest.raises(StoreUnreachable, match="held by another writer"):
+        with one.transaction(), pytest.raises(StoreUnreachable, match="locked by another writer"):
             other.insert(PAUSES, [a_pause("a")])
 
         other.insert(PAUSES, [a_pause("a")])
@@ -77,7 +77,7 @@ def test_a_writer_that_waits_too_long_says_so(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
-    with closing(SqliteDatabase(tmp_path / "kept.db")) as database:
+    with closing(SqliteDatabase(tmp_path / "store.db")) as database:
         ((pages,),) = database.rows("PRAGMA page_count")
         database.rows(f"PRAGMA max_page_count = {pages!r}")
 
@@ -91,9 +91,9 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
 
 
 def test_the_pipe_of_a_listener_that_died_is_swept_away(tmp_path: Path) -> None:
-    with closing(SqliteDatabase(tmp_path / "kept.db")) as database:
+    with closing(SqliteDatabase(tmp_path / "store.db")) as database:
         wakeup = database.wakeup(TOPIC_WORK)
-        left_behind = tmp_path / "kept.db-wake" / TOPIC_WORK / "4242-dead"
+        left_behind = tmp_path / "store.db-wake" / TOPIC_WORK / "4242-dead"
         os.mkfifo(left_behind)
 
         database.notify([TOPIC_WORK])

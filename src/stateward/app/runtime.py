@@ -42,7 +42,7 @@ def open_database(settings: Settings, *, role: str | None = None) -> Database:
         raise (missing_extra(error) or error) from error
 
     # A process that is stopped inside a transaction holds its row locks no longer than a silent worker holds its work.
-    return PostgresDatabase(url, role=role, unit_idle_s=settings.worker.lease_seconds)
+    return PostgresDatabase(url, role=role, transaction_idle_s=settings.worker.lease_seconds)
 
 
 def build_worker(

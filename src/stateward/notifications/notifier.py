@@ -25,8 +25,8 @@ from stateward.storage.counters import (
     ATTEMPT_TIMES,
     DELIVERIES,
     MAILS,
+    CounterDeltas,
     Counters,
-    Sums,
 )
 from stateward.storage.database import Database
 from stateward.telemetry import Log
@@ -340,7 +340,7 @@ class Notifier:
 
     def _settle(self, finished: Sequence[FinishedAttempt | FinishedEmail], *, now: Micros) -> None:
         attempts = [each for each in finished if isinstance(each, FinishedAttempt)]
-        sums = Sums()
+        sums = CounterDeltas()
         for attempt, state in zip(attempts, self._outbox.settle(attempts, now=now), strict=True):
             sums.count(DELIVERIES, "failed" if state == "pending" else state)
             sums.time(ATTEMPT_TIMES, micros=attempt.response.duration_ms * 1000)

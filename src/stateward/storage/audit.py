@@ -1,7 +1,7 @@
 """The audit log: what people did that made no transition, and which causes of errors they acknowledged.
 
-Transitions have their own, hash-chained history. This log holds the rest of what an auditor asks for, such as a changed
-priority or an acknowledged error. It is append-only; nothing here changes a record.
+Transitions have their own, hash-chained history. This log holds the rest of what an auditor asks for, such as a
+changed priority or an acknowledged error. It is append-only; nothing here changes a record.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,13 +1,12 @@
-"""What metrics count, summed up in the database: so that all processes give one answer, and no restart begins anew.
+"""The counters behind the metrics, in the database: all processes report the same, and a restart loses nothing.
 
-Most of it follows from the log of transitions. `follow` adds what is new since the last time, under a lock, together
-with the place that it came to, so each transition counts exactly once whoever asks and however often. Nothing here
-decides anything, and nothing depends on it but numbers for people.
+Most counters follow from the log of transitions. `follow` adds what is new since the last time, under a lock,
+together with the position that it reached, so that each transition counts exactly once whichever process does it.
+Nothing but metrics depends on these numbers.
 """
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
@@ -18,11 +17,13 @@ from stateward.storage.database import Database, Row
 
 FOLLOWER = "metrics"
 BATCH_MAX = 500  # a transaction of a few milliseconds: others write in between
+# Users choose source types and error codes freely, and every distinct value is a time series for ever.
 SOURCE_TYPES_MAX = 50
 CODES_MAX = 200
 OTHER = "other"
 TEXT_CHARS_MAX = 100
-# Seconds, up to an hour; 60 is the promise of the enterprise profile, 0.1 that of the extra hop (R10).
+# Seconds, up to an hour. 60 is the end-to-end target of the enterprise profile, 0.1 the target for the coordinator's
+# share of it: only a target that is the bound of a bucket can be checked.
 BUCKETS_S = (
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0,
 )  # fmt: skip
@@ -39,6 +40,8 @@ DELIVERIES = "deliveries"
 ATTEMPT_TIMES = "attempt_times"
 MAILS = "mails"
 
+# Each new transition with the one before it (how long the state lasted), the result that it applies (how long the
+# decision took) and its record (how long all of it took).
 _FRESH = """
 SELECT t.seq, t.machine, t.source, t.target, t.trigger, t.at, t.metadata, p.at, o.at, r.created_at, r.labels
 FROM transitions t
@@ -55,7 +58,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class CounterValue(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that only grows. A histogram has one for each bucket, with the sum of what fell into it."""
+    """A number that only grows. A histogram has one per bucket, with the sum of its observations."""
 
     metric: str
     labels: tuple[str, ...]
@@ -64,18 +67,18 @@ class CounterValue(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
-class Sums:
-    """Numbers on their way to the table."""
+class CounterDeltas:
+    """Increments, collected before they are written: one statement per series and not one per transition."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[str, tuple[str, ...], int], list[int]] = {}
 
     def count(self, metric: str, *labels: str, by: int = 1) -> None:
-        """One more of these."""
+        """Count occurrences."""
         self._add(metric, labels, 0, by, 0)
 
     def time(self, metric: str, *labels: str, micros: Micros) -> None:
-        """One that took so long."""
+        """Observe a duration; clocks of two machines may differ, so a negative one counts as zero."""
         took = max(0, micros)
         self._add(metric, labels, bisect_left(_BUCKETS_US, took), 1, took)
 
@@ -87,6 +90,7 @@ class Sums:
         sums[1] += total
 
     def __iter__(self) -> Iterator[CounterValue]:
+        # Sorted, so that two processes lock rows in the same order and never deadlock.
         for (metric, labels, bucket), (count, total) in sorted(self._sums.items()):
             yield CounterValue(
                 metric=metric, labels=labels, bucket=bucket, count=count, total=total
@@ -94,14 +98,14 @@ class Sums:
 
 
 class Counters:
-    """The table of sums."""
+    """The table of counters."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, sums: Iterable[CounterValue]) -> None:
-        """Add these up."""
-        for each in sums:
+    def add(self, deltas: Iterable[CounterValue]) -> None:
+        """Add increments."""
+        for each in deltas:
             self._database.run(
                 "INSERT INTO counters (metric, labels, bucket, count, total)"
                 " VALUES (:metric, :labels, :bucket, :count, :total)"
@@ -115,7 +119,7 @@ class Counters:
             )
 
     def all(self) -> list[CounterValue]:
-        """Every sum there is."""
+        """Every counter."""
         found = self._database.rows(
             "SELECT metric, labels, bucket, count, total FROM counters ORDER BY metric, labels, bucket"
         )
@@ -131,16 +135,19 @@ class Counters:
         ]
 
     def follow(self, *, ends: Ends, limit: int = BATCH_MAX) -> int:
-        """Count what is new in the log; how many transitions that were. `ends`: (machine, status) that are the end."""
+        """Count new transitions; how many there were. `ends` are the (machine, status) in which records finish."""
         with self._database.transaction():
-            ((place,),) = self._database.rows(
+            ((position,),) = self._database.rows(
                 f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
                 name=FOLLOWER,
             )
-            fresh = self._database.rows(_FRESH, after=int(place or 0), limit=limit)
+            fresh = self._database.rows(_FRESH, after=int(position or 0), limit=limit)
             if not fresh:
                 return 0
-            self.add(_counted(fresh, known=self._known_labels(), ends=ends))
+            deltas, limiter = CounterDeltas(), self._label_limiter()
+            for row in fresh:
+                _count(row, deltas, limiter, ends)
+            self.add(deltas)
             self._database.run(
                 "UPDATE followers SET seq = :seq WHERE name = :name",
                 seq=int(fresh[-1][0] or 0),
@@ -148,29 +155,25 @@ class Counters:
             )
             return len(fresh)
 
-    def _known_labels(self) -> "Known":
+    def _label_limiter(self) -> "LabelLimiter":
         found = self._database.rows(
             "SELECT DISTINCT metric, labels FROM counters WHERE metric IN ('durations', 'errors')"
         )
-        known = Known()
+        limiter = LabelLimiter()
         for metric, labels in found:
-            machine, _, last = msgspec.json.decode(str(labels), type=list[str])
-            known.keep(str(metric), machine, last)
-        return known
+            machine, _, value = msgspec.json.decode(str(labels), type=list[str])
+            limiter.limit(str(metric), machine, value, most=SOURCE_TYPES_MAX + CODES_MAX)
+        return limiter
 
 
-class Known:
-    """The values that a label had so far: what people make up freely must not make series without end."""
+class LabelLimiter:
+    """Bounds the number of values of a label."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, str], set[str]] = {}
 
-    def keep(self, metric: str, machine: str, value: str) -> None:
-        """This value has a series."""
-        self._values.setdefault((metric, machine), set()).add(value)
-
-    def bounded(self, metric: str, machine: str, value: str, *, most: int) -> str:
-        """The value itself, or `other` where there are too many already."""
+    def limit(self, metric: str, machine: str, value: str, *, most: int) -> str:
+        """The value itself, or `other` where there are `most` values already."""
         values = self._values.setdefault((metric, machine), set())
         if value not in values and len(values) >= most:
             return OTHER
@@ -178,56 +181,33 @@ class Known:
         return value
 
 
-def _counted(rows: Sequence[Row], *, known: Known, ends: Ends) -> Sums:
-    sums = Sums()
-    for row in rows:
-        _count(row, sums, known, ends)
-    return sums
-
-
-def _count(row: Row, sums: Sums, known: Known, ends: Ends) -> None:
+def _count(row: Row, deltas: CounterDeltas, limiter: LabelLimiter, ends: Ends) -> None:
     (
         _, machine, source, target, trigger, at, metadata, entered_at, reported_at, created_at, labels,
     ) = row  # fmt: skip
-    name, to, on, when = str(machine), str(target), str(trigger), int(at or 0)
+    name, to, when = str(machine), str(target), int(at or 0)
     facts = _decode_metadata(str(metadata))
-    kind = known.bounded(DURATIONS, name, _source_type(labels), most=SOURCE_TYPES_MAX)
-    sums.count(TRANSITIONS, name, "" if source is None else str(source), to)
+    source_type = (
+        "" if labels is None else _text(_decode_metadata(str(labels)), "source_type") or ""
+    )
+    kind = limiter.limit(DURATIONS, name, source_type, most=SOURCE_TYPES_MAX)
+    deltas.count(TRANSITIONS, name, "" if source is None else str(source), to)
     if source is not None and entered_at is not None:
-        sums.time(DURATIONS, name, str(source), kind, micros=when - int(entered_at))
+        deltas.time(DURATIONS, name, str(source), kind, micros=when - int(entered_at))
     if reported_at is not None:
-        sums.time(LATENCY, name, micros=when - int(reported_at))
-    if on in ("retry.due", "retry.requested"):
-        sums.count(RETRIES, name, to, _plain(facts, "retry_count") or "0")
-    code = _plain(facts, "error_code")
+        deltas.time(LATENCY, name, micros=when - int(reported_at))
+    if trigger in ("retry.due", "retry.requested"):
+        deltas.count(RETRIES, name, to, _text(facts, "retry_count") or "0")
+    code = _text(facts, "error_code")
     if code and source is not None:
-        sums.count(ERRORS, name, to, known.bounded(ERRORS, name, code, most=CODES_MAX))
+        deltas.count(ERRORS, name, to, limiter.limit(ERRORS, name, code, most=CODES_MAX))
         if code == "TIMEOUT":
-            sums.count(TIMEOUTS, name, str(source))
+            deltas.count(TIMEOUTS, name, str(source))
     if (name, to) in ends and created_at is not None:
-        sums.time(WHOLE, name, to, kind, micros=when - int(created_at))
+        deltas.time(WHOLE, name, to, kind, micros=when - int(created_at))
 
 
-def _source_type(labels: object) -> str:
-    """What the submitter called the document; one label, short and bounded."""
-    if labels is None or labels == "{}":
-        return ""
-    said = _plain(_decode_metadata(str(labels)), "source_type") or ""
-    return said[:TEXT_CHARS_MAX]
-
-
-def _plain(facts: dict[str, msgspec.Raw], key: str) -> str | None:
+def _text(facts: dict[str, msgspec.Raw], key: str) -> str | None:
     raw = facts.get(key)
-    if raw is None:
-        return None
-    value: object = msgspec.json.decode(raw)
+    value: object = None if raw is None else msgspec.json.decode(raw)
     return None if value is None else str(value)[:TEXT_CHARS_MAX]
-
-
-def summed(counters: Iterable[CounterValue], metric: str) -> Counter[tuple[str, ...]]:
-    """The counts of a metric by its labels."""
-    found: Counter[tuple[str, ...]] = Counter()
-    for each in counters:
-        if each.metric == metric:
-            found[each.labels] += each.count
-    return found

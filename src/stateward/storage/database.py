@@ -1,10 +1,10 @@
-"""One interface to the databases: units of work, three bulk verbs, wakeups, and numbered migrations.
+"""The interface to a database: transactions, bulk statements, wake-ups and numbered migrations.
 
-The engines are `database.sqlite` (a file, or memory) and `database.postgres`. What stands in the tables
-is the business of the rooms above (outputs, store, bus); this room knows how to write rows in batches,
-when a transaction begins and ends, and how one process wakes another. It must never know what a row means.
+There are two implementations, `storage.sqlite` (a file, or memory) and `storage.postgres`. They know how to write
+rows in batches, when a transaction begins and ends, and how one process wakes another; they never know what a row
+means.
 
-Statements are written once, in the subset that both engines speak, with named parameters (`:name`).
+SQL is written once, in the subset that both databases understand, with named parameters (`:name`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,15 +17,16 @@ Cell: TypeAlias = str | int | float | bytes | bool | None
 Row: TypeAlias = tuple[Cell, ...]
 ColumnType: TypeAlias = Literal["text", "bigint", "double precision", "boolean", "json"]
 
-TOPIC_EVENTS = "events"
-TOPIC_READY = "ready"
-TOPIC_WORK = "work"
-TOPIC_CHANGES = "changes"
+# What a wake-up is about, so that a process that is woken asks the database for that alone.
+TOPIC_EVENTS = "events"  # the inbox has events
+TOPIC_READY = "ready"  # records wait for a stage, or a worker has free slots
+TOPIC_WORK = "work"  # workers were given work, or lost some
+TOPIC_CHANGES = "changes"  # there are new transitions
 TOPICS = (TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, TOPIC_CHANGES)
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The name, columns and key of a table that is written in batches."""
+    """The name, columns and key of a table that is written in batches. The key columns come first."""
 
     name: str
     columns: dict[str, ColumnType]
@@ -33,32 +34,39 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Wakeup(Protocol):
-    """Something to sleep on until another thread or process rings one of its topics."""
+    """Something to sleep on until another thread or process notifies one of its topics.
+
+    A wake-up carries no data and may be spurious. It may never be lost between `clear` and `wait`: that is why a
+    listener clears first, then looks for work, then sleeps.
+    """
 
     def fileno(self) -> int:
-        """A descriptor that becomes readable when it rings, for use in a selector."""
+        """A descriptor that becomes readable on a notification, for use in a selector."""
 
     def clear(self) -> None:
-        """Forget past rings. Do this *before* looking for work, or a ring in between is lost."""
+        """Forget past notifications. Do this *before* looking for work, or one that comes in between is lost."""
 
     def wait(self, timeout_s: float) -> bool:
-        """Sleep until it rings; False when the time was up first."""
+        """Sleep until a notification; False when the time was up first."""
 
     def close(self) -> None:
         """Stop listening."""
 
 
 class Database(Protocol):
-    """What the rooms above need of an engine."""
+    """What the modules above need of a database."""
 
     for_update: str
-    """What a SELECT ends with to lock its rows inside a unit."""
+    """What a SELECT ends with to lock its rows until the transaction ends.
+
+    SQLite has one writer, and needs nothing.
+    """
 
     skip_locked: str
-    """The same, but rows that somebody else has locked are left out."""
+    """The same, but rows that another transaction has locked are left out: several coordinators share one queue."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """One transaction. A unit inside a unit joins it; an exception undoes all of it."""
+        """One transaction. A nested one joins the outer one; an exception in either rolls all of it back."""
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""
@@ -66,34 +74,34 @@ class Database(Protocol):
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter `:among`.
 
-        One statement text for any number of values, so that it is prepared once.
+        The statement is the same for any number of values, so that it is prepared once.
         """
 
     def run(self, sql: str, **params: object) -> int:
-        """Carry out one statement; how many rows it changed."""
+        """Execute one statement; how many rows it changed."""
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Write new rows; a key that exists already is an error."""
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
-        """Write the rows that break no unique rule; for each, whether it was written."""
+        """Write the rows that violate no unique constraint; for each, whether it was written."""
 
     def update(
         self, table: Table, rows: Sequence[Row], *, expected: str, column: Sequence[Cell]
     ) -> list[bool]:
-        """Overwrite rows by key where the column `expected` still holds the given old value."""
+        """Compare and set: overwrite rows by key where the column `expected` still holds the given old value."""
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was such a row."""
 
     def notify(self, topics: Iterable[str]) -> None:
-        """Wake those who listen, once the present unit is durable (at once outside of one)."""
+        """Wake the listeners once the current transaction is durable, or at once outside of one."""
 
     def wakeup(self, *topics: str) -> Wakeup:
-        """A wakeup that these topics ring."""
+        """A wake-up for these topics."""
 
     def check(self) -> dict[str, str]:
-        """What `doctor` wants to know of the engine: version, durability, size."""
+        """Version, durability and size of the database, for `stateward doctor`."""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""

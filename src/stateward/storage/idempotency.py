@@ -1,8 +1,9 @@
-"""What was asked for over HTTP and must be remembered: answers that are given again, and bulk actions.
+"""Idempotency keys, and the progress of bulk actions.
 
-An answer is written in the transaction that did what it tells of, under the caller and the `Idempotency-Key`: so a
-request that is sent twice is done once, whatever is cut in between. A batch keeps the last record that it came to,
-so any process can go on from there. Nothing here moves a record.
+The answer to a request with an `Idempotency-Key` is stored in the transaction that carried the request out, under the
+caller and the key: a request that is sent twice is executed once, wherever the connection or the process broke. A
+bulk action stores the last record that it reached, so that any process can continue it. Nothing here changes a
+record.
 """
 
 from collections.abc import Sequence
@@ -18,41 +19,22 @@ from stateward.storage.database import Database, Row, Table
 ANSWERS = Table(
     "answers",
     {
-        "caller": "text",
-        "key": "text",
-        "fingerprint": "text",
-        "status": "bigint",
-        "headers": "json",
-        "body": "text",
-        "at": "bigint",
+        "caller": "text", "key": "text", "fingerprint": "text", "status": "bigint", "headers": "json",
+        "body": "text", "at": "bigint",
     },
     key=("caller", "key"),
-)
+)  # fmt: skip
 BATCHES = Table(
     "batches",
     {
-        "id": "text",
-        "version": "bigint",
-        "verb": "text",
-        "status": "text",
-        "query": "text",
-        "query_at": "bigint",
-        "ids": "json",
-        "pipelines": "json",
-        "actor": "text",
-        "reason": "text",
-        "after": "text",
-        "expected": "bigint",
-        "matched": "bigint",
-        "applied": "bigint",
-        "refused": "json",
-        "examples": "json",
-        "created_at": "bigint",
+        "id": "text", "version": "bigint", "verb": "text", "status": "text", "query": "text", "query_at": "bigint",
+        "ids": "json", "pipelines": "json", "actor": "text", "reason": "text", "after": "text", "expected": "bigint",
+        "matched": "bigint", "applied": "bigint", "refused": "json", "examples": "json", "created_at": "bigint",
         "updated_at": "bigint",
     },
     key=("id",),
-)
-FORGOTTEN_MAX = 1000
+)  # fmt: skip
+FORGOTTEN_MAX = 1000  # rows of one DELETE: other writers wait for it
 _ANSWER_COLUMNS = ", ".join(ANSWERS.columns)
 _BATCH_COLUMNS = ", ".join(BATCHES.columns)
 
@@ -64,7 +46,10 @@ _decode_examples = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
 
 class IdempotentRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that must be done once: who asks, under which key, for what."""
+    """A request that must be executed once.
+
+    The fingerprint tells whether a repeated key comes with another request.
+    """
 
     caller: str
     key: str
@@ -72,12 +57,12 @@ class IdempotentRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What tells it from every other."""
+        """An id of caller and key together; the key alone is not unique."""
         return sha256(f"{self.caller}\x00{self.key}".encode()).hexdigest()
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the API answers: a status, headers, and a document as JSON."""
+    """An HTTP response: its status, its headers, and its JSON body."""
 
     status: int
     body: bytes
@@ -85,7 +70,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """A bulk action and how far it is. `refused` counts by reason; `examples` are ids, by what became of them."""
+    """A bulk action and its progress. `refused` counts by reason; `examples` holds a few ids for each outcome."""
 
     id: str
     version: int
@@ -118,7 +103,7 @@ class IdempotencyKeys:
     def answers(
         self, wanted: Sequence[IdempotentRequest]
     ) -> dict[tuple[str, str], tuple[str, Answer]]:
-        """By caller and key, the fingerprint and the answer that was given."""
+        """The stored answers, by caller and key, each with its fingerprint."""
         if not wanted:
             return {}
         condition, params = self._database.among("key", sorted({each.key for each in wanted}))
@@ -138,22 +123,14 @@ class IdempotencyKeys:
         }
 
     def remember(self, once: IdempotentRequest, answer: Answer, *, now: Micros) -> bool:
-        """Keep an answer; False if another process kept one for the same key meanwhile."""
-        headers = msgspec.json.encode(answer.headers).decode()
-        row: Row = (
-            once.caller,
-            once.key,
-            once.fingerprint,
-            answer.status,
-            headers,
-            answer.body.decode(),
-            now,
-        )
-        (is_kept,) = self._database.insert_new(ANSWERS, [row])
-        return is_kept
+        """Store an answer; False if another process has stored one for the same key meanwhile."""
+        headers, body = msgspec.json.encode(answer.headers).decode(), answer.body.decode()
+        row = (once.caller, once.key, once.fingerprint, answer.status, headers, body, now)
+        (is_stored,) = self._database.insert_new(ANSWERS, [row])
+        return is_stored
 
     def forget(self, *, before: Micros) -> int:
-        """Drop some of the answers from before this moment; how many."""
+        """Delete some of the answers from before this time; how many."""
         return self._database.run(
             "DELETE FROM answers WHERE (caller, key) IN"
             f" (SELECT caller, key FROM answers WHERE at < :before ORDER BY at LIMIT {FORGOTTEN_MAX})",
@@ -163,11 +140,11 @@ class IdempotencyKeys:
     # Batches
 
     def add_batch(self, batch: Batch) -> None:
-        """Keep a new batch."""
+        """Store a new bulk action."""
         self._database.insert(BATCHES, [_batch_row(batch)])
 
     def batch(self, batch_id: str, *, lock: bool = False) -> Batch:
-        """One batch; with `lock` nobody else moves it on until the unit ends."""
+        """One bulk action; with `lock`, no other process continues it until the transaction ends."""
         found = self._database.rows(
             f"SELECT {_BATCH_COLUMNS} FROM batches WHERE id = :id"
             + (self._database.for_update if lock else ""),
@@ -178,13 +155,13 @@ class IdempotencyKeys:
         return _batch(found[0])
 
     def save_batch(self, batch: Batch) -> None:
-        """Write how far a batch is. The caller holds its lock."""
+        """Write the progress of a bulk action. The caller holds its lock."""
         self._database.update(
             BATCHES, [_batch_row(batch)], expected="version", column=[batch.version - 1]
         )
 
     def batches(self, *, after: str = "", limit: int = 100) -> list[Batch]:
-        """Batches, newest first."""
+        """Bulk actions, newest first."""
         cursor = " WHERE id < :after" if after else ""
         found = self._database.rows(
             f"SELECT {_BATCH_COLUMNS} FROM batches{cursor} ORDER BY id DESC LIMIT :limit",
@@ -194,7 +171,7 @@ class IdempotencyKeys:
         return [_batch(row) for row in found]
 
     def running(self) -> list[str]:
-        """The ids of batches that are not done."""
+        """The ids of bulk actions that are not done."""
         found = self._database.rows("SELECT id FROM batches WHERE status = 'running' ORDER BY id")
         return [str(each) for (each,) in found]
 
@@ -204,25 +181,9 @@ def _batch_row(b: Batch) -> Row:
         return msgspec.json.encode(value).decode()
 
     return (
-        b.id,
-        b.version,
-        b.verb,
-        b.status,
-        b.query,
-        b.query_at,
-        text(b.ids),
-        text(b.pipelines),
-        b.actor,
-        b.reason,
-        b.after,
-        b.expected,
-        b.matched,
-        b.applied,
-        text(b.refused),
-        text(b.examples),
-        b.created_at,
-        b.updated_at,
-    )
+        b.id, b.version, b.verb, b.status, b.query, b.query_at, text(b.ids), text(b.pipelines), b.actor, b.reason,
+        b.after, b.expected, b.matched, b.applied, text(b.refused), text(b.examples), b.created_at, b.updated_at,
+    )  # fmt: skip
 
 
 def _batch(row: Row) -> Batch:

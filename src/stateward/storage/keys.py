@@ -1,8 +1,8 @@
-"""API keys: who may ask for what, and of which pipelines.
+"""API keys: who may do what, in which pipelines.
 
-A key is `sw_<id>_<secret>`. The id finds its row; of the secret, 256 random bits, only the SHA-256 is kept, which
-is enough for a secret that nobody can guess. A key is shown once, when it is made, and no answer or log holds it
-again. A caller without a key is unknown here; what such a caller may do is decided by the API.
+A key is `sw_<id>_<secret>`. The id finds its row; of the secret, 256 random bits, only the SHA-256 is stored, which
+is enough for a secret that cannot be guessed. A key is shown once, when it is created; no answer and no log contains
+it again. What a caller without a key may do is decided by the server, not here.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,10 @@ from stateward.core.model import Micros
 from stateward.storage.database import Database, Row, Table
 
 PREFIX = "sw"
-KEY_CHARS_MAX = 200
+KEY_CHARS_MAX = 200  # anything longer is refused before it is hashed
 NAME_CHARS_MAX = 60
-USED_STEP: Micros = 60_000_000  # when a key was used is kept to the minute
+# When a key was last used is stored to the minute: otherwise every request would write.
+USED_STEP: Micros = 60_000_000
 KEYS_MAX = 10_000
 
 Role: TypeAlias = Literal["viewer", "submitter", "reviewer", "operator", "admin"]
@@ -36,27 +37,18 @@ RIGHTS: dict[Role, frozenset[Right]] = {
 API_KEYS = Table(
     "api_keys",
     {
-        "id": "text",
-        "name": "text",
-        "role": "text",
-        "pipelines": "json",
-        "secret_hash": "text",
-        "created_at": "bigint",
-        "created_by": "text",
-        "expires_at": "bigint",
-        "revoked_at": "bigint",
-        "used_at": "bigint",
-        "rate_per_minute": "bigint",
-        "upload_bytes_max": "bigint",
+        "id": "text", "name": "text", "role": "text", "pipelines": "json", "secret_hash": "text",
+        "created_at": "bigint", "created_by": "text", "expires_at": "bigint", "revoked_at": "bigint",
+        "used_at": "bigint", "rate_per_minute": "bigint", "upload_bytes_max": "bigint",
     },
     key=("id",),
-)
+)  # fmt: skip
 _COLUMNS = ", ".join(API_KEYS.columns)
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a key; its secret is not."""
+    """An API key without its secret. No `pipelines` means all."""
 
     id: str
     name: str
@@ -71,7 +63,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     upload_bytes_max: int | None = None
 
     def is_live(self, now: Micros) -> bool:
-        """Whether it opens anything now."""
+        """Whether it is valid now: neither expired nor revoked."""
         is_over = self.expires_at is not None and self.expires_at <= now
         return self.revoked_at is None and not is_over
 
@@ -81,28 +73,28 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_text(key_id: str, secret: str) -> str:
-    """A key as it is shown, once."""
+    """A key as it is shown once, when it is created."""
     return f"{PREFIX}_{key_id}_{secret}"
 
 
 def key_parts(text: str) -> tuple[str, str] | None:
-    """Id and secret of a key; None if that is none."""
+    """The id and the secret of a key; None if the text is not a key."""
     parts = text.split("_", 2)
     is_key = len(parts) == 3 and parts[0] == PREFIX and len(text) <= KEY_CHARS_MAX
     return (parts[1], parts[2]) if is_key and parts[1] and parts[2] else None
 
 
 def check_name(name: str) -> str:
-    """A name that can stand in a history as who did it."""
+    """A name that can appear in a history as an actor."""
     if not name or len(name) > NAME_CHARS_MAX or not name.isprintable() or name != name.strip():
         raise InvalidRequest(
-            f"a key's name says who uses it: 1 to {NAME_CHARS_MAX} characters that can be printed, not {name!r}"
+            f"a key's name must have 1 to {NAME_CHARS_MAX} printable characters and no space at the ends, not {name!r}"
         )
     return name
 
 
 def check_role(role: str) -> Role:
-    """A role that exists."""
+    """The role of this name; `UnknownName` if there is none."""
     for each in ROLES:
         if each == role:
             return each
@@ -116,27 +108,27 @@ class Keys:
         self._database = database
 
     def add(self, key: ApiKey, *, secret: str) -> None:
-        """Keep a key; of its secret, the hash."""
+        """Store a key; of its secret, the hash."""
         with self._database.transaction():
             self._database.insert(API_KEYS, [_row(key, secret)])
 
     def all(self) -> list[ApiKey]:
-        """Every key there ever was, newest last."""
+        """Every key that was ever created, newest last."""
         found = self._database.rows(
             f"SELECT {_COLUMNS} FROM api_keys ORDER BY created_at, id LIMIT {KEYS_MAX}"
         )
         return [_key(row)[0] for row in found]
 
     def any_exist(self) -> bool:
-        """Whether a key was ever made. Revoked ones count: to take the last one away opens nothing."""
+        """Whether a key was ever created. Revoked ones count: revoking the last key must not open the service."""
         return bool(self._database.rows("SELECT 1 FROM api_keys LIMIT 1"))
 
     def any_live(self, now: Micros) -> bool:
-        """Whether some key opens something."""
+        """Whether some key is valid now."""
         return any(key.is_live(now) for key in self.all())
 
     def authenticate(self, text: str, *, now: Micros) -> ApiKey | None:
-        """The live key that this text is; None if it is none. How long it takes says nothing of the secret."""
+        """The valid key that this text is, or None. Secrets are compared in constant time."""
         parts = key_parts(text)
         if parts is None:
             return None
@@ -147,17 +139,17 @@ class Keys:
         if not found:
             return None
         key, secret_hash = _key(found[0])
-        is_right = compare_digest(secret_hash, hashed(parts[1]))
+        is_right = compare_digest(secret_hash, _secret_hash(parts[1]))
         return key if is_right and key.is_live(now) else None
 
     def live(self, key_id: str, *, now: Micros) -> ApiKey | None:
-        """The key of this id, if it opens something now."""
+        """The key of this id, if it is valid now."""
         found = self._database.rows(f"SELECT {_COLUMNS} FROM api_keys WHERE id = :id", id=key_id)
         key = _key(found[0])[0] if found else None
         return key if key is not None and key.is_live(now) else None
 
     def revoke(self, key_id: str, *, now: Micros) -> bool:
-        """Close a key from the next request on; whether it was open."""
+        """Revoke a key from the next request on; whether it was not revoked before."""
         with self._database.transaction():
             if not self._database.rows("SELECT 1 FROM api_keys WHERE id = :id", id=key_id):
                 raise UnknownName("key", key_id, [key.id for key in self.all() if key.is_live(now)])
@@ -169,7 +161,7 @@ class Keys:
             return bool(changed)
 
     def note_use(self, key_ids: Sequence[str], *, now: Micros) -> None:
-        """Note when keys were used, to the minute."""
+        """Record when keys were used, to the minute."""
         condition, params = self._database.among("id", sorted(set(key_ids)))
         self._database.run(
             f"UPDATE api_keys SET used_at = :now WHERE {condition}"
@@ -180,26 +172,16 @@ class Keys:
         )
 
 
-def hashed(secret: str) -> str:
-    """What is kept of a secret."""
+def _secret_hash(secret: str) -> str:
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def _row(key: ApiKey, secret: str) -> Row:
     return (
-        key.id,
-        key.name,
-        key.role,
-        msgspec.json.encode(key.pipelines).decode(),
-        hashed(secret),
-        key.created_at,
-        key.created_by,
-        key.expires_at,
-        key.revoked_at,
-        key.used_at,
-        key.rate_per_minute,
+        key.id, key.name, key.role, msgspec.json.encode(key.pipelines).decode(), _secret_hash(secret),
+        key.created_at, key.created_by, key.expires_at, key.revoked_at, key.used_at, key.rate_per_minute,
         key.upload_bytes_max,
-    )
+    )  # fmt: skip
 
 
 def _key(row: Row) -> tuple[ApiKey, str]:

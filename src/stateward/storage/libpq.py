@@ -1,8 +1,8 @@
-"""One connection to PostgreSQL as libpq has it, and batches of rows as one text.
+"""One connection to PostgreSQL at the level of libpq, and batches of rows as text.
 
-psycopg opens the connection and loads the rows; statements go to its libpq wrapper directly, prepared
-once, because a cursor costs 30 µs of CPU a statement more. Only `database.postgres` uses this module. It
-knows nothing of units, schemas or our errors, except that text which PostgreSQL would cut is refused.
+psycopg opens the connection and converts rows; statements go to its libpq wrapper directly, prepared once, because a
+cursor costs 30 µs more CPU per statement. Only `storage.postgres` uses this module. It knows nothing of transactions,
+schemas or our errors, except that it refuses text which PostgreSQL would cut.
 """
 
 import re
@@ -21,24 +21,28 @@ from psycopg.types.string import TextLoader
 from stateward.core.errors import StoreError
 from stateward.storage.database import Cell, ColumnType, Row
 
-PREPARED_MAX = 500
-READS_MAX = 8
+PREPARED_MAX = 500  # statements per connection; the server keeps the plan of each in memory
+READS_MAX = (
+    8  # of what the server sends unasked: a flood of it must not keep a caller from its statement
+)
 
 Param: TypeAlias = bytes | None
 
 
 class Session:
-    """Statements in, results out; its owner alone may use it.
+    """Sends statements and receives results; used by one thread at a time.
 
-    It waits with poll, so that other threads run meanwhile and Ctrl-C is heard.
+    It waits with poll and not inside libpq, so that other threads run meanwhile and Ctrl-C works.
     """
 
     def __init__(self, conninfo: str) -> None:
         self._connection = psycopg.connect(conninfo, autocommit=True)
-        self._connection.adapters.register_loader("json", TextLoader)  # unchanged, not parsed
+        self._connection.adapters.register_loader(
+            "json", TextLoader
+        )  # as text: what was hashed must come back byte for byte
         self._connection.adapters.register_loader("numeric", NumberLoader)
-        self._connection.add_notice_handler(self._hear)
-        self._is_dismissed = False
+        self._connection.add_notice_handler(self._on_notice)
+        self._is_terminating = False
         self._pgconn = self._connection.pgconn
         self._loader = Transformer(self._connection)
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
@@ -57,25 +61,25 @@ class Session:
 
     @property
     def encoding(self) -> str:
-        """How the database keeps text."""
+        """The character encoding of the database."""
         return (self._pgconn.parameter_status(b"server_encoding") or b"").decode()
 
     @property
     def is_lost(self) -> bool:
-        """Whether the server has hung up, or said that it will."""
-        return self._is_dismissed or self._pgconn.status != pq.ConnStatus.OK
+        """Whether the server has closed the connection, or announced that it will."""
+        return self._is_terminating or self._pgconn.status != pq.ConnStatus.OK
 
     @property
     def has_failed(self) -> bool:
-        """Whether there is no transaction that could be committed, for a statement of it failed."""
+        """Whether a statement of the transaction failed, so that it cannot be committed."""
         return self._pgconn.transaction_status != pq.TransactionStatus.INTRANS
 
     def is_idle(self) -> bool:
-        """Whether a statement may be sent: in no transaction, and the server is still there."""
+        """Whether a statement may be sent: no transaction is open, and the server is still there."""
         return self._pgconn.transaction_status == pq.TransactionStatus.IDLE and self.drain()
 
     def drain(self) -> bool:
-        """Take in what the server sent without being asked; False if the connection is lost."""
+        """Read what the server sent without being asked; False if the connection is lost."""
         try:
             for _ in range(READS_MAX):
                 if not self._readable.poll(0):
@@ -87,19 +91,20 @@ class Session:
             return False
         return not self.is_lost
 
-    def _hear(self, message: errors.Diagnostic) -> None:
-        # Last words come some time before the end of the connection.
-        self._is_dismissed |= message.severity_nonlocalized in ("FATAL", "PANIC")
+    def _on_notice(self, message: errors.Diagnostic) -> None:
+        # A server that shuts down says so some time before it closes the connection. Acting on that message saves a
+        # statement that would otherwise fail.
+        self._is_terminating |= message.severity_nonlocalized in ("FATAL", "PANIC")
 
     def command(self, sql: str) -> None:
-        """Carry out statements without parameters, separated by semicolons."""
+        """Execute statements without parameters, separated by semicolons."""
         self._pgconn.send_query(sql.encode())
         self._result()
 
     def statement(
         self, sql: str, params: Sequence[Param] = (), types: tuple[int, ...] = ()
     ) -> PGresult:
-        """Carry out one statement, prepared once."""
+        """Execute one statement, prepared once."""
         name = self._names.get((sql, types)) or self._prepare(sql, types)
         self._pgconn.send_query_prepared(name, params)
         return self._result()
@@ -122,20 +127,24 @@ class Session:
         self._pgconn.put_copy_end()
         self._result()
 
-    def loaded(self, result: PGresult) -> list[Row]:
+    def load(self, result: PGresult) -> list[Row]:
         """The rows of a result as Python values."""
         self._loader.set_pgresult(result)
         return cast("list[Row]", self._loader.load_rows(0, result.ntuples, tuple))
 
     def query(self, sql: str) -> list[Row]:
         """The rows of a query without parameters."""
-        return self.loaded(self.statement(sql))
+        return self.load(self.statement(sql))
 
     def _result(self) -> PGresult:
         """The last result of what was sent; the first failure among them is raised."""
         pgconn = self._pgconn
         while pgconn.flush():
-            self._wait_to_send()
+            # Wait for either direction: the server may read on only after we have read what it sent.
+            either = select.poll()
+            either.register(self.socket, select.POLLIN | select.POLLOUT)
+            either.poll()
+            pgconn.consume_input()
         last: PGresult | None = None
         while (result := self._next_result()) is not None:
             if last is None or last.status != pq.ExecStatus.FATAL_ERROR:
@@ -149,21 +158,14 @@ class Session:
         return last
 
     def _next_result(self) -> PGresult | None:
-        # get_result alone would wait as well, but with Python's lock in its hand.
+        # get_result alone would wait as well, but with the GIL held.
         while self._pgconn.is_busy():
             self._readable.poll()
             self._pgconn.consume_input()
         return self._pgconn.get_result()
 
-    def _wait_to_send(self) -> None:
-        # The server may have to be heard before it reads on.
-        either = select.poll()
-        either.register(self.socket, select.POLLIN | select.POLLOUT)
-        either.poll()
-        self._pgconn.consume_input()
-
     def undo(self) -> bool:
-        """Roll back what is open; False if the connection is of no use after that."""
+        """Roll back; False if the connection cannot be used after that."""
         status = pq.TransactionStatus
         with suppress(psycopg.Error):
             if self._pgconn.transaction_status in (status.INTRANS, status.INERROR):
@@ -171,15 +173,15 @@ class Session:
         return self._pgconn.transaction_status == status.IDLE
 
     def close(self) -> None:
-        """Hang up; the server undoes what is open."""
+        """Close the connection; the server rolls back what is open."""
         self._connection.close()
 
 
 class NumberLoader(Loader):
-    """`numeric`, which sum() and avg() make of whole numbers: an int where whole, else a float."""
+    """`numeric`, which sum() and avg() return for whole numbers: an int if it is whole, else a float."""
 
     def load(self, data: bytes | bytearray | memoryview) -> int | float:
-        """The number that the text stands for."""
+        """Convert the text of a number."""
         text = bytes(data)
         return int(text) if text.lstrip(b"-").isdigit() else float(text)
 
@@ -188,29 +190,30 @@ class NumberLoader(Loader):
 
 TOKENS = re.compile(
     r"""
-    [eE]'(?:[^'\\]|''|\\.)*' | '(?:[^']|'')*' | "(?:[^"]|"")*"   # what is quoted stays as it is
+    [eE]'(?:[^'\\]|''|\\.)*' | '(?:[^']|'')*' | "(?:[^"]|"")*"   # quoted text stays as it is
     | --[^\n]* | /\*.*?\*/ | (?P<tag>\$\w*\$).*?(?P=tag)
-    | ::                                                         # a cast is no parameter
+    | ::                                                         # a cast is not a parameter
     | \b(?P<not>NOT\s+)?IN\s*\(\s*(?P<list>:\w+(?:\s*,\s*:\w+)*)\s*\)
     | (?<!\w):(?P<name>[A-Za-z_]\w*)                             # nor is the slice a[1:n]
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
+# Type OIDs from pg_type. For 0 the server derives the type from the statement.
 UNKNOWN, BOOL, BYTEA, INT8, FLOAT8, TEXT_ARRAY, INT8_ARRAY = 0, 16, 17, 20, 701, 1009, 1016
 
 
-def bound(sql: str, params: dict[str, object]) -> tuple[str, list[Param], tuple[int, ...]]:
-    """A statement with `:names` as libpq wants it: its text, the parameters, their types."""
-    text, places = numbered(sql)
+def number_params(sql: str, params: dict[str, object]) -> tuple[str, list[Param], tuple[int, ...]]:
+    """A statement with `:names` in the form that libpq needs: its text, the parameters, their types."""
+    text, places = number_names(sql)
     pairs = [
-        _dumped(params[place] if isinstance(place, str) else [params[name] for name in place])
+        _dump(params[place] if isinstance(place, str) else [params[name] for name in place])
         for place in places
     ]
     return text, [value for _, value in pairs], tuple([type_ for type_, _ in pairs])
 
 
 @lru_cache(maxsize=1024)
-def numbered(sql: str) -> tuple[str, tuple[str | tuple[str, ...], ...]]:
+def number_names(sql: str) -> tuple[str, tuple[str | tuple[str, ...], ...]]:
     """The statement with `$1` for the first name, and the names in that order.
 
     `IN (:a, :b, …)` becomes one array, so that lists of every length share a prepared statement.
@@ -229,12 +232,12 @@ def numbered(sql: str) -> tuple[str, tuple[str | tuple[str, ...], ...]]:
     return TOKENS.sub(number, sql), tuple(numbers)
 
 
-def _dumped(value: object) -> tuple[int, Param]:
-    """A parameter's type (for text and NULL the statement decides) and its text form."""
+def _dump(value: object) -> tuple[int, Param]:
+    """The type of a parameter (for text and NULL the statement decides) and its text form."""
     if value is None:
         return UNKNOWN, None
     if isinstance(value, str):
-        return UNKNOWN, whole(value).encode()
+        return UNKNOWN, check_text(value).encode()
     if isinstance(value, bool):
         return BOOL, b"t" if value else b"f"
     if isinstance(value, int):
@@ -244,39 +247,36 @@ def _dumped(value: object) -> tuple[int, Param]:
     if isinstance(value, bytes):
         return BYTEA, b"\\x" + value.hex().encode()
     if isinstance(value, Sequence):
-        return _dumped_array(tuple(value))
+        values: Row = tuple(value)
+        if not values:
+            return UNKNOWN, b"{}"
+        if isinstance(values[0], int):
+            return INT8_ARRAY, _number_array(values).encode()
+        return TEXT_ARRAY, _text_array(values).encode()
     raise TypeError(f"a {type(value).__name__} cannot be a parameter of a statement")
 
 
-def _dumped_array(values: Row) -> tuple[int, Param]:
-    if not values:
-        return UNKNOWN, b"{}"
-    if isinstance(values[0], int):
-        return INT8_ARRAY, _number_array(values).encode()
-    return TEXT_ARRAY, _text_array(values).encode()
-
-
-def whole(text: str) -> str:
-    """The same text; refused if it holds a NUL, where libpq would cut it without a word."""
+def check_text(text: str) -> str:
+    """The same text; refused if it contains a NUL, where libpq would cut it silently."""
     if "\0" in text:
-        raise StoreError("PostgreSQL cannot keep the character NUL in a text; clean it first")
+        raise StoreError("PostgreSQL cannot store the character NUL in text; remove it first")
     return text
 
 
-# A batch of rows, column by column: what a form forbids is looked for in all cells of a column at once,
-# and escaped in one pass of C code, the cells joined by the NUL that none of them may hold.
+# A batch of rows is written column by column: characters that need escaping are searched for in all cells of a column
+# at once, and replaced in one pass of C code, with the cells joined by a NUL, which none of them may contain.
 
 ARRAY_ESCAPES = (("\\", "\\\\"), ('"', '\\"'))
 LINE_ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 
 
-def arrays(types: Iterable[ColumnType], rows: Sequence[Row]) -> list[Param]:
-    """For each column the text form of an array with its cells."""
+def to_arrays(types: Iterable[ColumnType], rows: Sequence[Row]) -> list[Param]:
+    """For each column, its cells as the text form of an array."""
     columns = zip(types, zip(*rows, strict=True), strict=True)
     return [ARRAYS[type_](cells).encode() for type_, cells in columns]
 
 
-def lines(types: Iterable[ColumnType], rows: Sequence[Row]) -> bytes:
+def copy_lines(types: Iterable[ColumnType], rows: Sequence[Row]) -> bytes:
     """The rows as lines for COPY."""
     columns = zip(types, zip(*rows, strict=True), strict=True)
     written = [LINES[type_](cells) for type_, cells in columns]
@@ -284,7 +284,7 @@ def lines(types: Iterable[ColumnType], rows: Sequence[Row]) -> bytes:
 
 
 def _text_array(cells: Row) -> str:
-    texts = _escaped(_texts(cells), ARRAY_ESCAPES)
+    texts = _escape(_present(cells), ARRAY_ESCAPES)
     if not texts:
         return "{" + "NULL," * (len(cells) - 1) + "NULL}"
     if len(texts) == len(cells):
@@ -294,7 +294,7 @@ def _text_array(cells: Row) -> str:
 
 
 def _text_lines(cells: Row) -> Sequence[str]:
-    texts = _escaped(_texts(cells), LINE_ESCAPES)
+    texts = _escape(_present(cells), LINE_ESCAPES)
     if not texts:
         return ["\\N"] * len(cells)
     if len(texts) == len(cells):
@@ -311,18 +311,18 @@ def _number_lines(cells: Row) -> Sequence[str]:
     return ["\\N" if cell is None else repr(cell) for cell in cells]
 
 
-def _texts(cells: Row) -> Sequence[str]:
+def _present(cells: Row) -> Sequence[str]:
     present: Sequence[Cell] = cells
-    if None in cells:  # a column is often empty from top to bottom
+    if None in cells:  # a column is often NULL in every row
         is_empty = cells.count(None) == len(cells)
         present = () if is_empty else [cell for cell in cells if cell is not None]
     return cast("Sequence[str]", present)
 
 
-def _escaped(texts: Sequence[str], escapes: Sequence[tuple[str, str]]) -> Sequence[str]:
+def _escape(texts: Sequence[str], escapes: Sequence[tuple[str, str]]) -> Sequence[str]:
     if not texts:
         return texts
-    everything = whole("".join(texts))
+    everything = check_text("".join(texts))
     found = [escape for escape in escapes if escape[0] in everything]
     if not found:
         return texts

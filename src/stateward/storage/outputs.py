@@ -1,11 +1,12 @@
-"""What runners write: items, logs and completion marks. Never a status.
+"""What workers write: attempt results with their log and items, and saved values. Never a status.
 
-An attempt is (record, version). Its mark, its log and its items appear together, in one transaction, once:
-a second output for the same attempt is dropped. Items are kept in chunks, each a JSON array, so that a stage
-with a hundred thousand rows costs a few hundred inserts; what is known of them as a whole is one more chunk, a JSON
-object that counts for none. When an event is lost on the way, the mark tells the
-clock how the attempt ended. Beside that a stage may keep a little that outlives its attempts, such as an answer
-that was paid for.
+An attempt is (record, version). Its result, log and items appear together, in one transaction, once: a second output
+of the same attempt is dropped. Items are stored in chunks, each a JSON array, so that a stage with a hundred thousand
+rows costs a few hundred inserts. What a stage says about its items as a whole is one more chunk, a JSON object with
+count 0.
+
+The result is written before its event is handled. If the event is lost, the scheduler finds the result and reports it
+again instead of a timeout.
 """
 
 from base64 import b64decode, b64encode
@@ -26,44 +27,33 @@ from stateward.core.model import (
 from stateward.storage.database import Database, Row, Table
 
 ATTEMPTS_MAX = 1000
-CHUNKS_AT_ONCE = 64
+CHUNKS_AT_ONCE = 64  # of up to 256 KiB: what a reader of many items holds in memory
+# Chunks are inserted in portions, so that an output of a gigabyte is never in memory at once.
 PORTION_ROWS = 10_000
 PORTION_CHARS = 8 * 1024 * 1024
 
 OUTPUTS = Table(
     "outputs",
     {
-        "record_id": "text",
-        "version": "bigint",
-        "stage": "text",
-        "outcome": "text",
-        "count": "bigint",
-        "facts": "json",
-        "error_code": "text",
-        "error_message": "text",
-        "is_retryable": "boolean",
-        "worker": "text",
-        "at": "bigint",
-        "log": "text",
+        "record_id": "text", "version": "bigint", "stage": "text", "outcome": "text", "count": "bigint",
+        "facts": "json", "error_code": "text", "error_message": "text", "is_retryable": "boolean", "worker": "text",
+        "at": "bigint", "log": "text",
     },
     key=("record_id", "version"),
-)
+)  # fmt: skip
 ITEM_CHUNKS = Table(
     "item_chunks",
     {
-        "record_id": "text",
-        "version": "bigint",
-        "chunk": "bigint",
-        "count": "bigint",
-        "data": "text",
+        "record_id": "text", "version": "bigint", "chunk": "bigint", "count": "bigint", "data": "text",
     },
     key=("record_id", "version", "chunk"),
-)
+)  # fmt: skip
 SAVED_VALUES = Table(
     "saved_values",
     {"record_id": "text", "stage": "text", "name": "text", "data": "text", "at": "bigint"},
     key=("record_id", "stage", "name"),
 )
+_RESULT_COLUMNS = ", ".join(OUTPUTS.columns)
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_facts = msgspec.json.Decoder(Fields).decode
@@ -88,14 +78,14 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Output(msgspec.Struct, frozen=True, gc=False):
-    """A mark with the items that go with it, as (count, JSON array text)."""
+    """A result with the items that go with it, as (count, text of a JSON array)."""
 
     result: AttemptResult
     chunks: Iterable[tuple[int, str]] = ()
 
 
 class StoredChunks(Sequence[str]):
-    """The chunks of an attempt where they lie: a few at a time are read, in order."""
+    """The chunks of an attempt in the database, read a few at a time in order."""
 
     def __init__(self, database: Database, record_id: str, version: int) -> None:
         self._database = database
@@ -129,7 +119,7 @@ class StoredChunks(Sequence[str]):
             start += len(page)
 
     def page(self, start: int, *, limit: int = CHUNKS_AT_ONCE) -> list[str]:
-        """Some of them, from a number on."""
+        """Some of the chunks, from a number on."""
         found = self._database.rows(
             "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
             f" AND chunk >= :start ORDER BY chunk LIMIT {limit}",
@@ -146,61 +136,61 @@ class Outputs:
         self._database = database
 
     def write(self, outputs: Sequence[Output]) -> list[bool]:
-        """Keep each output, unless its attempt has one already; for each, whether it was kept."""
+        """Store each output, unless its attempt has one already; for each, whether it was stored."""
         with self._database.transaction():
-            kept = self._database.insert_new(OUTPUTS, [_mark_row(each.result) for each in outputs])
+            written = self._database.insert_new(
+                OUTPUTS, [_result_row(each.result) for each in outputs]
+            )
             point(Point.RESULTS_WRITTEN)
-            chunks = (
-                row
-                for each, is_kept in zip(outputs, kept, strict=True)
-                if is_kept
-                for row in _chunk_rows(each)
+            chunks: Iterator[Row] = (
+                (each.result.record_id, each.result.version, number, count, data)
+                for each, is_written in zip(outputs, written, strict=True)
+                if is_written
+                for number, (count, data) in enumerate(each.chunks)
             )
             for rows in _portions(chunks):
                 self._database.insert(ITEM_CHUNKS, rows)
             point(Point.OUTPUTS_WRITTEN)
-            return kept
+            return written
 
     def result(self, record_id: str, version: int) -> AttemptResult | None:
-        """How this attempt ended, if it did."""
-        found = self._database.rows(
-            f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
-            " WHERE record_id = :record_id AND version = :version",
-            record_id=record_id,
-            version=version,
+        """How this attempt ended; None if it has not."""
+        found = self._results(
+            "record_id = :record_id AND version = :version", record_id=record_id, version=version
         )
-        return _mark(found[0]) if found else None
+        return found[0] if found else None
 
     def attempts(self, record_id: str) -> list[AttemptResult]:
-        """Every attempt at any stage of a record that ended, oldest first, with its log."""
-        found = self._database.rows(
-            f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
-            f" WHERE record_id = :record_id AND version >= 0 ORDER BY version LIMIT {ATTEMPTS_MAX}",
+        """Every attempt at any stage of a record that has ended, oldest first, with its log."""
+        return self._results(
+            f"record_id = :record_id AND version >= 0 ORDER BY version LIMIT {ATTEMPTS_MAX}",
             record_id=record_id,
         )
-        return [_mark(row) for row in found]
 
     def editions(self, record_id: str) -> list[AttemptResult]:
-        """Outputs that were made anew from what an earlier stage left, without an attempt; the newest last.
+        """Outputs that were rebuilt from the items of an earlier stage, without an attempt; newest last.
 
-        Their versions are below zero, so that they never meet the version of an attempt.
+        Their versions are negative, so that they never collide with the version of an attempt.
         """
-        found = self._database.rows(
-            f"SELECT {', '.join(OUTPUTS.columns)} FROM outputs"
-            " WHERE record_id = :record_id AND version < 0"
-            f" ORDER BY version DESC LIMIT {ATTEMPTS_MAX}",
+        return self._results(
+            f"record_id = :record_id AND version < 0 ORDER BY version DESC LIMIT {ATTEMPTS_MAX}",
             record_id=record_id,
         )
-        return [_mark(row) for row in found]
+
+    def _results(self, condition: str, **params: object) -> list[AttemptResult]:
+        found = self._database.rows(
+            f"SELECT {_RESULT_COLUMNS} FROM outputs WHERE {condition}", **params
+        )
+        return [_result(row) for row in found]
 
     def item_chunks(self, record_id: str, version: int) -> Sequence[str]:
-        """The items of an attempt, as the JSON arrays they are kept in; where they lie, if they are many."""
+        """The items of an attempt, as JSON arrays: in memory if they are few, read on demand if they are many."""
         stored = StoredChunks(self._database, record_id, version)
         first = stored.page(0)
         return first if len(first) < CHUNKS_AT_ONCE else stored
 
     def chunks(self, record_id: str, version: int) -> list[str]:
-        """All of them at once."""
+        """The items of an attempt, as JSON arrays in memory."""
         found = self._database.rows(
             "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
             " ORDER BY chunk",
@@ -212,11 +202,11 @@ class Outputs:
     def items(self, record_id: str, version: int) -> Iterator[Fields]:
         """The items of an attempt, one by one."""
         for data in self.item_chunks(record_id, version):
-            if not data.startswith("{"):
+            if not data.startswith("{"):  # an object is what `about` returns
                 yield from _decode_items(data)
 
     def about(self, record_id: str, version: int) -> Fields:
-        """What the attempt said of its items as a whole; nothing if it said nothing."""
+        """What the attempt said about its items as a whole; empty if nothing."""
         found = self._database.rows(
             "SELECT data FROM item_chunks WHERE record_id = :record_id AND version = :version"
             " AND count = 0",
@@ -241,45 +231,35 @@ class Outputs:
         return b64decode(str(found[0][0])) if found else None
 
 
-def result_event(mark: AttemptResult) -> Event:
-    """The event that a worker reports for an attempt; made anew from its mark when it was lost."""
-    type_ = f"{mark.stage}.{'completed' if mark.error_code is None else 'failed'}"
+def result_event(result: AttemptResult) -> Event:
+    """The event that reports how an attempt ended. Its id is derived, so that reporting it twice is harmless."""
+    type_ = f"{result.stage}.{'completed' if result.error_code is None else 'failed'}"
     return Event(
-        id=event_id(mark.record_id, makes=mark.version + 1, type_=type_),
+        id=event_id(result.record_id, makes=result.version + 1, type_=type_),
         type=type_,
-        record_id=mark.record_id,
-        version=mark.version,
-        at=mark.at,
-        actor=RUNNER + mark.worker,
-        count=mark.count if mark.error_code is None else None,
-        outcome=mark.outcome,
-        facts=mark.facts,
-        error_code=mark.error_code,
-        error_message=mark.error_message,
-        is_retryable=mark.is_retryable,
-        log_ref=log_ref(mark.record_id, mark.stage),
+        record_id=result.record_id,
+        version=result.version,
+        at=result.at,
+        actor=RUNNER + result.worker,
+        count=result.count if result.error_code is None else None,
+        outcome=result.outcome,
+        facts=result.facts,
+        error_code=result.error_code,
+        error_message=result.error_message,
+        is_retryable=result.is_retryable,
+        log_ref=log_ref(result.record_id, result.stage),
     )
 
 
-def _mark_row(mark: AttemptResult) -> Row:
+def _result_row(r: AttemptResult) -> Row:
     return (
-        mark.record_id,
-        mark.version,
-        mark.stage,
-        mark.outcome,
-        mark.count,
-        _encode(mark.facts).decode(),
-        mark.error_code,
-        mark.error_message,
-        mark.is_retryable,
-        mark.worker,
-        mark.at,
-        mark.log,
-    )
+        r.record_id, r.version, r.stage, r.outcome, r.count, _encode(r.facts).decode(), r.error_code,
+        r.error_message, r.is_retryable, r.worker, r.at, r.log,
+    )  # fmt: skip
 
 
 def _portions(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Rows in portions that are many where they are small, and few where they are large."""
+    """Rows in portions that are bounded in number and in size."""
     portion: list[Row] = []
     size = 0
     for row in rows:
@@ -292,15 +272,7 @@ def _portions(rows: Iterator[Row]) -> Iterator[list[Row]]:
         yield portion
 
 
-def _chunk_rows(output: Output) -> Iterator[Row]:
-    mark = output.result
-    return (
-        (mark.record_id, mark.version, place, count, data)
-        for place, (count, data) in enumerate(output.chunks)
-    )
-
-
-def _mark(row: Row) -> AttemptResult:
+def _result(row: Row) -> AttemptResult:
     values = dict(zip(OUTPUTS.columns, row, strict=True))
     values["facts"] = _decode_facts(str(values["facts"]))  # type: ignore[assignment]
     values["is_retryable"] = bool(values["is_retryable"])

@@ -1,16 +1,15 @@
-"""PostgreSQL 13 or newer: one connection a handle, all tables in the schema `stateward`.
+"""PostgreSQL 13 or newer: one connection per `PostgresDatabase`, all tables in the schema `stateward`.
 
-Bulk verbs are one statement a batch, written as text: `insert` is a COPY, the others hand over each
-column as an array and unnest the arrays in a select list. CPU of client and server together on 2 arm64
-cores, in µs a row of 25 columns, 256 rows a batch, commit included:
-insert by COPY 17, by arrays 19, VALUES 21, JSON 28, executemany 57, psycopg's own lists 84;
-compare-and-set by arrays 37, VALUES 39, JSON 44, executemany 73, psycopg's own lists 105.
+A bulk operation is one statement per batch: `insert` is a COPY, the others pass each column as an array and unnest
+the arrays in a select list. CPU of client and server together on 2 arm64 cores, in µs per row of 25 columns, 256 rows
+per batch, commit included: insert by COPY 17, by arrays 19, VALUES 21, JSON 28, executemany 57, psycopg's own lists
+84; compare-and-set by arrays 37, VALUES 39, JSON 44, executemany 73, psycopg's own lists 105.
 
-Text and NULL parameters take their type from where they stand, so `:x IS NULL` alone says too little:
-write `CAST(:x AS text) IS NULL`. Whole numbers are bigint, sequences are arrays (`= ANY(:ids)`). Plans
-must not depend on how fresh the statistics are (a queue is empty when they are taken and full when it
-matters): each hot statement has its index, and the session is told to use it. This module must never
-know what a row means.
+Text and NULL parameters get their type from the context, so `:x IS NULL` alone says too little: write
+`CAST(:x AS text) IS NULL`. Whole numbers are bigint, sequences are arrays (`= ANY(:ids)`).
+
+Plans must not depend on how fresh the statistics are: a queue is empty when they are taken and full when it matters.
+Each hot statement has its index, and the session is configured to use it. This module never knows what a row means.
 """
 
 import selectors
@@ -42,26 +41,33 @@ from stateward.storage.database import (
 )
 from stateward.storage.libpq import (
     Session,
-    arrays,
-    bound,
-    lines,
-    whole,
+    check_text,
+    copy_lines,
+    number_params,
+    to_arrays,
 )
 from stateward.storage.migrations import Migration, migrations
 
 SCHEMA = "stateward"
 RUNNER_ROLE = "stateward_runner"
-VERSION_MIN = 130_000
-MIGRATION_LOCK = 0x53_74_57_64  # "StWd", as in the head of our SQLite files
+VERSION_MIN = (
+    130_000  # the oldest that was supported when this was written, and the oldest that is tested
+)
+MIGRATION_LOCK = 0x53_74_57_64  # "StWd", as in the header of our SQLite files: an advisory lock has a number for a name
 CONNECT_S = 10.0
 CONNECT_TRIES_MAX = 5
 CONNECT_PAUSE_S = 0.1  # doubled from try to try
-LOCK_S = 30
-UNIT_IDLE_S = 15.0  # a process that was stopped inside a unit must not hold its rows for ever
-BELL_PAUSE_S = 0.5
+LOCK_S = 30  # a commit takes milliseconds: whoever waits longer waits for a process that hangs
+TRANSACTION_IDLE_S = (
+    15.0  # a process that is stopped in a transaction must not hold its rows for ever
+)
+WAKEUP_PAUSE_S = 0.5  # between attempts to listen again, while the server is away
 
+# Scans and joins are switched off, because an empty queue makes a sequential scan look cheap in the statistics, and
+# the plan of a prepared statement outlives that moment. READ COMMITTED is enough: versions are compared, rows are
+# locked.
 SETUP = f"""
-SET idle_in_transaction_session_timeout = {{unit_idle_ms}};
+SET idle_in_transaction_session_timeout = {{transaction_idle_ms}};
 SET search_path = {SCHEMA};
 SET client_min_messages = warning;
 SET default_transaction_isolation = 'read committed';
@@ -70,25 +76,25 @@ SET enable_seqscan = off; SET enable_bitmapscan = off;
 SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET jit = off
 """
-NETWORK = {  # a peer that fell silent is noticed within half a minute; unix sockets ignore these
+NETWORK = {  # a server that disappeared is noticed within half a minute; unix sockets ignore these
     "keepalives_idle": "10",
     "keepalives_interval": "5",
     "keepalives_count": "3",
     "tcp_user_timeout": "25000",
 }
-DOOMED = "a part of this unit failed, so none of it is written"
+DOOMED = "a part of this transaction failed, so none of it is written"
 GRANT_ROLE = f"GRANT {RUNNER_ROLE} TO {{login}}"
 CREATE_ROLE = f"CREATE ROLE {RUNNER_ROLE} NOLOGIN; {GRANT_ROLE}; SELECT {SCHEMA}.grant_to_runners()"
-ASK_FOR = "; an administrator runs: "
+ADMINISTRATOR = "; an administrator must run: "
 
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 
 
 class PostgresDatabase:
-    """One connection to one database; threads that share it take turns unit by unit.
+    """One connection to one database. Threads that share it take turns, one transaction at a time.
 
-    With a `role` the handle becomes that role after login and leaves the schema as it is. A lost
-    connection is opened anew at the next use, but never inside a unit.
+    With a `role` it acts as that role after login and does not migrate the schema. A lost connection is reopened at the
+    next use, but never inside a transaction: what came before in it is lost with the connection.
     """
 
     for_update = " FOR UPDATE"
@@ -100,23 +106,24 @@ class PostgresDatabase:
         *,
         role: str | None = None,
         connect_s: float = CONNECT_S,
-        unit_idle_s: float = UNIT_IDLE_S,
+        transaction_idle_s: float = TRANSACTION_IDLE_S,
     ) -> None:
         self._parameters = _parameters(url, connect_s)
-        self._unit_idle_ms = max(1, round(unit_idle_s * 1000))
-        self._where = _where(self._parameters)
+        self._transaction_idle_ms = max(1, round(transaction_idle_s * 1000))
+        self._where = _location(self._parameters)
         self._role = role
+        # Reentrant: a transaction holds it from begin to end, and the statements inside take it again.
         self._lock = RLock()
         self._depth = 0
         self._is_doomed = False
         self._is_closed = False
-        self._rung: set[str] = set()
+        self._notified: set[str] = set()
         self._wakeups: list[PostgresWakeup] = []
         self._session: Session | None = None
         self._session = self._connect()
         try:
-            with self._translated():
-                _bring_up_to_date(self._session, self._where, is_allowed=role is None)
+            with self._translate_errors():
+                _migrate(self._session, self._where, is_allowed=role is None)
         except BaseException:
             self.close()
             raise
@@ -124,11 +131,11 @@ class PostgresDatabase:
     # Connection
 
     def _connect(self) -> Session:
-        with self._translated():
+        with self._translate_errors():
             session = Session(make_conninfo("", **self._parameters))
             try:
                 _check_server(session, self._where)
-                session.command(SETUP.format(unit_idle_ms=self._unit_idle_ms))
+                session.command(SETUP.format(transaction_idle_ms=self._transaction_idle_ms))
                 if self._role is not None:
                     _become(session, self._role)
             except BaseException:
@@ -137,22 +144,23 @@ class PostgresDatabase:
             return session
 
     def _use(self) -> Session:
-        """The connection, opened anew if it was lost; inside a unit only the one it began with."""
+        """The connection, reopened if it was lost; inside a transaction only the one that it began with."""
         session = self._session
         if self._is_closed:
-            raise StoreError(f"this handle to {self._where} is closed")
+            raise StoreError(f"the connection to {self._where} was closed")
         if self._depth:
             if session is None or session.is_lost:
                 raise StoreUnreachable(
-                    f"{self._where}: the connection was lost inside a unit; nothing of it is written"
+                    f"{self._where}: the connection was lost inside a transaction; nothing of it is written"
                 )
             return session
         if session is None or not session.is_idle():
+            self._drop()
             session = self._session = self._reconnect()
         return session
 
     def _reconnect(self) -> Session:
-        self._drop()
+        # A server that restarts refuses connections for a moment; the callers wait here and not in code of their own.
         for number in range(CONNECT_TRIES_MAX - 1):
             with suppress(StoreUnreachable):
                 return self._connect()
@@ -165,8 +173,8 @@ class PostgresDatabase:
             session.close()
 
     @contextmanager
-    def _translated(self, *, unreachable: str = "") -> Iterator[None]:
-        """PostgreSQL's errors as ours, each with a sentence that says what to do."""
+    def _translate_errors(self, *, unreachable: str = "") -> Iterator[None]:
+        """Errors of PostgreSQL as ours, each with a sentence that says what to do."""
         try:
             yield
         except psycopg.Error as error:
@@ -176,15 +184,21 @@ class PostgresDatabase:
                 raise
             raise ours from error
 
-    # Units
+    # Transactions
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """One transaction. A unit inside a unit joins it, and dooms it when it fails."""
+        """One transaction. A nested one joins it, and dooms it when it fails."""
         with self._lock:
             if self._depth:
-                with self._joined():
+                self._depth += 1
+                try:
                     yield
+                except BaseException:
+                    self._is_doomed = True  # whoever catches this must not commit half of it
+                    raise
+                finally:
+                    self._depth -= 1
                 return
             self._begin()
             self._depth, self._is_doomed = 1, False
@@ -196,18 +210,7 @@ class PostgresDatabase:
                 raise
             finally:
                 self._depth = 0
-                self._rung.clear()
-
-    @contextmanager
-    def _joined(self) -> Iterator[None]:
-        self._depth += 1
-        try:
-            yield
-        except BaseException:
-            self._is_doomed = True
-            raise
-        finally:
-            self._depth -= 1
+                self._notified.clear()
 
     def _begin(self) -> None:
         try:
@@ -220,8 +223,9 @@ class PostgresDatabase:
         if self._is_doomed or session.has_failed:
             raise StoreError(DOOMED)
         point(Point.COMMIT_BEFORE)
-        with self._translated(unreachable=LOST_IN_COMMIT):
-            session.command(_notify_sql(frozenset(self._rung)) + "COMMIT")
+        with self._translate_errors(unreachable=LOST_IN_COMMIT):
+            # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
+            session.command(_notify_sql(frozenset(self._notified)) + "COMMIT")
         point(Point.COMMIT_AFTER)
 
     def _undo(self) -> None:
@@ -229,45 +233,47 @@ class PostgresDatabase:
             self._drop()
 
     def _command(self, sql: str) -> None:
-        with self._translated():
+        with self._translate_errors():
             self._use().command(sql)
 
     # Statements
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""
-        with self._lock, self._translated():
+        with self._lock, self._translate_errors():
             session = self._use()
-            return session.loaded(session.statement(*bound(sql, params)))
+            return session.load(session.statement(*number_params(sql, params)))
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
         return f"{column} = ANY(:among)", {"among": list(values)}
 
     def run(self, sql: str, **params: object) -> int:
-        """Carry out one statement; how many rows it changed."""
-        with self._lock, self._translated():
-            return self._use().statement(*bound(sql, params)).command_tuples or 0
+        """Execute one statement; how many rows it changed."""
+        with self._lock, self._translate_errors():
+            return self._use().statement(*number_params(sql, params)).command_tuples or 0
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Write new rows; a key that exists already is an error."""
         if rows:
             sql = f"COPY {table.name} ({_names(table.columns)}) FROM STDIN"
-            data = lines(table.columns.values(), rows)
-            with self._lock, self._translated():
+            data = copy_lines(table.columns.values(), rows)
+            with self._lock, self._translate_errors():
                 self._use().copy(sql, data)
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
-        """Write the rows that break no unique rule; for each, whether it was written."""
+        """Write the rows that violate no unique constraint; for each, whether it was written."""
         columns = tuple(table.columns.items())
         sql = _insert_new_sql(table.name, columns, table.key)
         width = len(table.key)
-        if not width or tuple(table.columns)[:width] != table.key:  # nothing tells them apart
+        if (
+            not width or tuple(table.columns)[:width] != table.key
+        ):  # without a key nothing tells them apart
             return [bool(self._bulk(sql, columns, [row])) for row in rows]
         return [
             is_written
             for part in _without_repeats(rows, width)
-            for is_written in _told(part, width, self._bulk(sql, columns, part))
+            for is_written in _were_found(part, width, self._bulk(sql, columns, part))
         ]
 
     def update(
@@ -277,50 +283,51 @@ class PostgresDatabase:
         columns = (*table.columns.items(), ("was", table.columns[expected]))
         sql = _update_sql(table.name, columns, table.key, expected)
         with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
-        # In the order of their keys: two writers of the same rows queue up, never in a circle.
-        return _told(rows, len(table.key), self._bulk(sql, columns, sorted(with_old)))
+        # In the order of keys: two writers of the same rows wait for each other, but never in a circle.
+        return _were_found(rows, len(table.key), self._bulk(sql, columns, sorted(with_old)))
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was a row."""
-        # A key that is no column of the rows we write is a number that the database draws itself.
+        # A key that is not among the columns we write is a number that the database assigns itself.
         names = tuple(by) or table.key
         columns: Columns = tuple((name, table.columns.get(name, "bigint")) for name in names)
-        return _told(keys, len(names), self._bulk(_delete_sql(table.name, columns), columns, keys))
+        deleted = self._bulk(_delete_sql(table.name, columns), columns, keys)
+        return _were_found(keys, len(names), deleted)
 
     def _bulk(self, sql: str, columns: Columns, rows: Sequence[Row]) -> set[Row]:
-        """Run a statement that takes an array a column; the keys that it returns."""
+        """Execute a statement that takes one array per column; the keys that it returns."""
         if not rows:
             return set()
-        params = arrays([type_ for _, type_ in columns], rows)
-        with self._lock, self._translated():
+        params = to_arrays([type_ for _, type_ in columns], rows)
+        with self._lock, self._translate_errors():
             session = self._use()
-            return set(session.loaded(session.statement(sql, params)))
+            return set(session.load(session.statement(sql, params)))
 
-    # Bells
+    # Wake-ups
 
     def notify(self, topics: Iterable[str]) -> None:
-        """Wake those who listen, once the present unit is durable."""
-        rung = _known(topics)
+        """Wake the listeners once the current transaction is durable."""
+        known = _known(topics)
         with self._lock:
             if self._depth:
-                self._rung |= rung
-            elif rung:
-                self._command(_notify_sql(rung))
+                self._notified |= known
+            elif known:
+                self._command(_notify_sql(known))
 
     def wakeup(self, *topics: str) -> "PostgresWakeup":
-        """A wakeup that these topics ring, with a connection of its own."""
-        rung = _known(topics)
-        if not rung:
-            raise StoreError("a wakeup needs a topic")
-        with self._translated():
-            wakeup = PostgresWakeup(self._connect, rung, forget=self._wakeups.remove)
+        """A wake-up for these topics, with a connection of its own."""
+        known = _known(topics)
+        if not known:
+            raise StoreError("a wake-up needs a topic")
+        with self._translate_errors():
+            wakeup = PostgresWakeup(self._connect, known, on_close=self._wakeups.remove)
         self._wakeups.append(wakeup)
         return wakeup
 
-    # Care
+    # Administration
 
     def check(self) -> dict[str, str]:
-        """Version, durability and size, for `doctor`."""
+        """Version, durability and size, for `stateward doctor`."""
         ((version, fsync, commit, size),) = self.rows(
             "SELECT current_setting('server_version'), current_setting('fsync'), "
             "current_setting('synchronous_commit'), pg_database_size(current_database())"
@@ -337,16 +344,16 @@ class PostgresDatabase:
         }
 
     def _runner_role(self) -> str:
-        """The role of runners, or what an administrator has to do to give it to this login."""
+        """The role of workers, or what an administrator has to do to grant it to this login."""
         ((is_runner, login),) = self.rows("SELECT is_runner(), quote_ident(current_user)")
         if is_runner is None:
-            return "missing" + ASK_FOR + CREATE_ROLE.format(login=login)
+            return "missing" + ADMINISTRATOR + CREATE_ROLE.format(login=login)
         if not is_runner:
-            return "not granted to this login" + ASK_FOR + GRANT_ROLE.format(login=login)
+            return "not granted to this login" + ADMINISTRATOR + GRANT_ROLE.format(login=login)
         return RUNNER_ROLE
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         with self._lock:
             for wakeup in list(self._wakeups):
                 wakeup.close()
@@ -355,22 +362,22 @@ class PostgresDatabase:
 
 
 class PostgresWakeup:
-    """LISTEN on a connection of its own. Its loss counts as a ring, for one may have been missed."""
+    """LISTEN on a connection of its own. Losing it counts as a notification, because one may have been missed."""
 
     def __init__(
         self,
         connect: Callable[[], Session],
         topics: frozenset[str],
         *,
-        forget: Callable[["PostgresWakeup"], None],
+        on_close: Callable[["PostgresWakeup"], None],
     ) -> None:
         self._connect = connect
         self._sql = ";".join(f"LISTEN {SCHEMA}_{topic}" for topic in sorted(topics))
-        self._forget = forget
+        self._on_close = on_close
         self._session: Session | None = None
         self._is_closed = False
-        # Its descriptor stays the same when the connection inside is another, so that a caller's
-        # selector goes on working after the server was restarted.
+        # An epoll selector around the connection, because its descriptor stays the same when the connection is
+        # replaced: the selector of a caller keeps working after the server was restarted.
         self._selector = selectors.DefaultSelector()
         try:
             self._listen()
@@ -389,25 +396,25 @@ class PostgresWakeup:
         self._session = session
 
     def fileno(self) -> int:
-        """A descriptor that becomes readable when it rings."""
+        """A descriptor that becomes readable on a notification."""
         return self._selector.fileno()
 
     def clear(self) -> None:
-        """Forget past rings; listen again if the connection was lost."""
+        """Forget past notifications; listen again if the connection was lost."""
         if self._session is not None and not self._session.drain():
             self._lose()
         if self._session is None:
             self._try_to_listen()
 
     def wait(self, timeout_s: float) -> bool:
-        """Sleep until it rings; False when the time was up first."""
+        """Sleep until a notification; False when the time was up first."""
         deadline = time.monotonic() + timeout_s
         while self._session is None:
             if self._try_to_listen():
                 return True
             left = deadline - time.monotonic()
-            time.sleep(max(0.0, min(left, BELL_PAUSE_S)))
-            if left <= BELL_PAUSE_S:
+            time.sleep(max(0.0, min(left, WAKEUP_PAUSE_S)))
+            if left <= WAKEUP_PAUSE_S:
                 return False
         return bool(self._selector.select(max(0.0, deadline - time.monotonic())))
 
@@ -429,7 +436,7 @@ class PostgresWakeup:
             self._is_closed = True
             self._lose()
             self._selector.close()
-            self._forget(self)
+            self._on_close(self)
 
 
 # Server and schema
@@ -454,7 +461,7 @@ def _check_server(session: Session, where: str) -> None:
 
 
 def _become(session: Session, role: str) -> None:
-    name = whole(role).replace('"', '""')
+    name = check_text(role).replace('"', '""')
     try:
         session.command(f'SET ROLE "{name}"')
     except (errors.InvalidParameterValue, errors.InsufficientPrivilege) as error:
@@ -464,17 +471,18 @@ def _become(session: Session, role: str) -> None:
         ) from error
 
 
-def _bring_up_to_date(session: Session, where: str, *, is_allowed: bool) -> None:
+def _migrate(session: Session, where: str, *, is_allowed: bool) -> None:
     if not _missing(session, where):
         return
     if not is_allowed:
         raise StoreMismatch(
-            f"{where} lacks tables of this Stateward; start the coordinator first: "
-            "it brings them up to date with its own login"
+            f"the schema of {where} is older than this Stateward; start the coordinator first: "
+            "it migrates the schema with its own login"
         )
+    # PostgreSQL runs DDL in transactions, so a migration that fails leaves nothing; the lock lets one process do it.
     session.command(f"BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
     try:
-        _lay_foundation(session, where)
+        _create_schema(session, where)
         for step in _missing(session, where):  # again: another process may have been faster
             session.command(step.sql)
             session.command(
@@ -488,7 +496,7 @@ def _bring_up_to_date(session: Session, where: str, *, is_allowed: bool) -> None
 
 
 def _missing(session: Session, where: str) -> list[Migration]:
-    """The steps that the database still lacks; refuses one that did not go these steps."""
+    """The migrations that the database still lacks; refuses a database that was made by other ones."""
     steps = migrations("postgres")
     done: list[Row] = []
     if session.query(f"SELECT 1 WHERE to_regclass('{SCHEMA}.schema_migrations') IS NOT NULL"):
@@ -497,20 +505,20 @@ def _missing(session: Session, where: str) -> list[Migration]:
         )
     if len(done) > len(steps):
         raise StoreMismatch(
-            f"{where} was made by a newer Stateward (schema {len(done)}, this one knows "
+            f"{where} was made by a newer Stateward (schema {len(done)}, this one has "
             f"{len(steps)}); upgrade Stateward"
         )
     for step, row in zip(steps, done, strict=False):
         if row != (step.number, step.name, step.digest):
             raise StoreMismatch(
-                f"migration {step.number} ({step.name}) is not the one that made {where}; one that "
-                "ran is never edited: restore the file, and put the change into a new one"
+                f"migration {step.number} ({step.name}) is not the one that made {where}; a "
+                "migration that ran is never edited: restore the file, and write a new one"
             )
     return steps[len(done) :]
 
 
-def _lay_foundation(session: Session, where: str) -> None:
-    """Make the schema and the table of migrations, unless they are there."""
+def _create_schema(session: Session, where: str) -> None:
+    """Create the schema and the table of migrations, unless they exist."""
     names = session.query(
         "SELECT c.relname::text FROM pg_namespace n "
         f"LEFT JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = '{SCHEMA}'"
@@ -522,7 +530,7 @@ def _lay_foundation(session: Session, where: str) -> None:
     elif names != [(None,)]:
         raise StoreMismatch(
             f"the schema {SCHEMA!r} in {where} holds tables of another program; "
-            "name another database"
+            "use another database"
         )
     session.command(
         f"CREATE TABLE {SCHEMA}.schema_migrations (number bigint PRIMARY KEY, name text NOT NULL, "
@@ -534,11 +542,11 @@ def _lay_foundation(session: Session, where: str) -> None:
 
 UNREACHABLE = (
     "cannot reach {where} ({words}); check that the server runs, that host, port and database are "
-    "right, and that it admits this user"
+    "right, and that this user may connect"
 )
 LOST_IN_COMMIT = (
-    "{where}: the connection was lost during a commit ({words}); it is written as a whole or not at "
-    "all: look before you repeat it"
+    "{where}: the connection was lost during a commit ({words}); all of it is written or none: "
+    "check before you repeat it"
 )
 SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ...] = (
     (
@@ -550,22 +558,22 @@ SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], 
     (
         (errors.DeadlockDetected, errors.SerializationFailure),
         StoreUnreachable,
-        "{where} undid this to let another writer pass ({words}); try again",
+        "{where} rolled this back to resolve a conflict with another writer ({words}); try again",
     ),
     (
         (errors.LockNotAvailable, errors.QueryCanceled),
         StoreUnreachable,
-        "{where} is held by another writer for too long ({words}); look for a process that hangs",
+        "{where} is locked by another writer for too long ({words}); look for a process that hangs",
     ),
     (
         (errors.IdleInTransactionSessionTimeout,),
         StoreUnreachable,
-        "{where} undid a unit that did nothing for too long ({words}); try again",
+        "{where} rolled back a transaction that was idle for too long ({words}); try again",
     ),
     (
         (errors.ReadOnlySqlTransaction,),
         StoreUnreachable,
-        "{where} takes no writes ({words}); if it is a standby, name the primary, or add "
+        "{where} accepts no writes ({words}); if it is a standby, use the primary, or add "
         "target_session_attrs=read-write to the address",
     ),
     ((errors.InFailedSqlTransaction,), StoreError, DOOMED),
@@ -585,7 +593,7 @@ SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], 
 def _translation(
     error: psycopg.Error, where: str, *, is_lost: bool, unreachable: str
 ) -> StoreError | None:
-    """Our error for one of PostgreSQL's; None for what only the statement's author can mend."""
+    """Our error for one of PostgreSQL; None for a mistake in the statement, which must not be disguised."""
     words = " ".join(str(error).split())
     for kinds, ours, sentence in SENTENCES:
         if isinstance(error, kinds):
@@ -598,9 +606,9 @@ def _translation(
 def _parameters(url: str, connect_s: float) -> dict[str, str]:
     try:
         given = conninfo_to_dict(url)
-    except psycopg.Error:  # its words may quote the password
+    except psycopg.Error:  # its message may quote the password
         raise StoreUnreachable(
-            "the address of the database cannot be read; "
+            "the address of the database cannot be parsed; "
             "write postgresql://user:password@host:5432/database"
         ) from None
     return {
@@ -612,14 +620,14 @@ def _parameters(url: str, connect_s: float) -> dict[str, str]:
     }
 
 
-def _where(parameters: dict[str, str]) -> str:
-    """The database in words, without its password."""
+def _location(parameters: dict[str, str]) -> str:
+    """The database for messages, without its password."""
     host = parameters.get("host") or parameters.get("hostaddr") or "the default host"
     name = parameters.get("dbname") or "the default one"
     return f"PostgreSQL database {name} at {host}, port {parameters.get('port') or '5432'}"
 
 
-# The SQL of the bulk verbs
+# The SQL of bulk operations
 
 
 @lru_cache
@@ -652,7 +660,7 @@ def _delete_sql(table: str, columns: Columns) -> str:
 
 
 def _unnested(columns: Columns) -> str:
-    # A select list walks the arrays in step and keeps nothing, where FROM unnest(a, b) stores them.
+    # In a select list the arrays are read in step; FROM unnest(a, b) would materialise them first.
     return ", ".join(f"unnest(${n + 1}::{type_}[]) AS c{n}" for n, (_, type_) in enumerate(columns))
 
 
@@ -670,15 +678,15 @@ def _notify_sql(topics: frozenset[str]) -> str:
 
 
 def _known(topics: Iterable[str]) -> frozenset[str]:
-    asked = frozenset(topics)
-    unknown = asked.difference(TOPICS)
+    given = frozenset(topics)
+    unknown = given.difference(TOPICS)
     if unknown:
         raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
-    return asked
+    return given
 
 
 def _without_repeats(rows: Sequence[Row], width: int) -> Iterator[Sequence[Row]]:
-    """The rows cut where a key comes again, so that a key which is returned means one row."""
+    """The rows, cut where a key repeats, so that a key that is returned means one row."""
     part: dict[Row, Row] = {}
     for row in rows:
         if row[:width] in part:
@@ -688,14 +696,13 @@ def _without_repeats(rows: Sequence[Row], width: int) -> Iterator[Sequence[Row]]
     yield list(part.values())
 
 
-def _told(rows: Sequence[Row], width: int, found: set[Row]) -> list[bool]:
-    """For each row whether its key is among those found, which it is once."""
+def _were_found(rows: Sequence[Row], width: int, found: set[Row]) -> list[bool]:
+    """For each row whether its key was returned; of repeated keys, the first one counts."""
     if len(found) == len(rows):
         return [True] * len(rows)
-    return [_taken(found, tuple(row[:width])) for row in rows]
-
-
-def _taken(found: set[Row], key: Row) -> bool:
-    is_found = key in found
-    found.discard(key)
-    return is_found
+    were_found: list[bool] = []
+    for row in rows:
+        key = tuple(row[:width])
+        were_found.append(key in found)
+        found.discard(key)
+    return were_found

@@ -1,11 +1,11 @@
 """A query as one SQL condition over `records`, in the subset that SQLite and PostgreSQL both speak.
 
-Every value travels as a named parameter (`:q0`, `:q1`, …); only our own column names and operators
-are written into the text. Conditions are shaped so that indexes can serve them: a status comes with
-its machine, the beginning of an id is a range. (The range needs columns that sort by bytes: those
-of SQLite do, and those of PostgreSQL have COLLATE "C".)
+Every value is a named parameter (`:q0`, `:q1`, …); only our own column names and operators are written into the text,
+so that no query can inject SQL. Conditions are written so that an index can serve them: a status comes with its
+machine, the beginning of an id is a range. The range needs columns that sort by bytes: those of SQLite do, and those
+of PostgreSQL have COLLATE "C".
 
-Nothing here runs a statement.
+Nothing here executes a statement.
 """
 
 import re
@@ -18,7 +18,7 @@ from stateward.core.query import (
     Term,
 )
 
-# LIKE's own signs are escaped with '!', because a backslash means different things to the engines.
+# The wildcards of LIKE are escaped with '!', because a backslash means different things to the two databases.
 _LIKE_SIGNS = re.compile(r"([!%_])")
 _JSON_SCALAR = re.compile(r"-?[0-9]+(\.[0-9]+)?|true|false")
 
@@ -39,8 +39,8 @@ _CLAIM_KINDS = {
     "failed": "failed",
     "ended": "terminal",
 }
-# What the record itself adds to its kind of state. A stage without a state of its own for waiting
-# keeps its records in the running state until a worker takes them; a rest waits for nobody.
+# What the record itself adds to its kind of state. A stage without a separate waiting state has its records in the
+# running state before they are dispatched; a record that rests waits for nothing.
 _CLAIM_EXACTLY = {
     "waiting": "({kind} AND rest IS NULL OR waiting IS NOT NULL)",
     "running": "({kind} AND waiting IS NULL AND (rest IS NULL OR due_at IS NOT NULL))",
@@ -81,7 +81,7 @@ class _Condition:
         self._machines = query.machines or tuple(kinds)
 
     def of(self, term: Term) -> str:
-        """One term, in brackets. It does not hold where a value is absent; its opposite does."""
+        """One term, in brackets. Where a value is NULL the term does not match, and its negation does."""
         positive = self._positive(term)
         return f"(({positive}) IS NOT TRUE)" if term.is_negated else f"({positive})"
 
@@ -118,12 +118,14 @@ class _Condition:
         return f"{self._range('id', word, _next_text(word))} OR {filename}"
 
     def _codes(self, codes: Iterable[str]) -> Iterable[str]:
-        """Whole codes as an index finds them, in the ways that people write them; those with a star as a pattern."""
+        """Whole codes in the spellings that people use, which an index serves; codes with a star as a pattern."""
         whole = [text for text in codes if "*" not in text]
         if whole:
             yield self._in(
                 "error_code",
-                dict.fromkeys(way for text in whole for way in (text, text.upper(), text.lower())),
+                dict.fromkeys(
+                    form for text in whole for form in (text, text.upper(), text.lower())
+                ),
             )
         for text in codes:
             if "*" in text:
@@ -137,10 +139,10 @@ class _Condition:
             yield self._range("id", prefix, _next_text(prefix))
 
     def _label(self, label: str, values: Iterable[str]) -> str:
-        """A label equals a text; a number or a boolean equals its text.
+        """A label that is a text, or a number or a boolean with this text.
 
-        `->>` gives texts as they are; but SQLite's gives numbers as numbers and true as 1, equal to
-        no text. So what could be a number or a boolean is also compared with the JSON (`->`).
+        `->>` returns texts as they are, but that of SQLite returns numbers as numbers and true as 1, which equal no
+        text. So a value that could be a number or a boolean is also compared with the JSON (`->`).
         """
         key = self._key(label)
         texts = self._in(f"(labels ->> {key})", values)
@@ -174,7 +176,7 @@ class _Condition:
     # Pieces
 
     def _of_machine(self, condition: str) -> str:
-        """The condition, led by the machine: the indexes begin with it."""
+        """The condition, together with the machine: the indexes begin with that column."""
         if not self._machines:
             return condition
         return f"{self._in('machine', self._machines)} AND {condition}"
@@ -193,11 +195,11 @@ class _Condition:
         return f"({column} >= {self._bind(low)} AND {column} < {self._bind(high)})"
 
     def _like(self, column: str, pattern: str) -> str:
-        # SQLite's LIKE folds ASCII, PostgreSQL's nothing; lower() makes them alike.
+        # LIKE ignores case for ASCII in SQLite and for nothing in PostgreSQL; lower() makes them alike.
         return f"lower({column}) LIKE lower({self._bind(pattern)}) ESCAPE '!'"
 
     def _key(self, label: str) -> str:
-        # Without the type PostgreSQL cannot tell a key from a place in a list.
+        # Without a type PostgreSQL cannot tell the key of an object from the index of an array.
         return f"CAST({self._bind(label)} AS text)"
 
     def _bind(self, value: object) -> str:
@@ -222,5 +224,6 @@ def _next_text(prefix: str) -> str:
     """The first text, by bytes, after all those that begin with `prefix`."""
     last = ord(prefix[-1])
     if last == 0x10FFFF:
-        return prefix + chr(last)  # nothing is higher, and no id holds it
+        return prefix + chr(last)  # no character is higher, and no id contains this one
+    # The code points between are surrogates, which are no characters and cannot be encoded.
     return prefix[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)

@@ -1,9 +1,9 @@
 """SQLite through apsw: a file in WAL mode with synchronous=FULL, or `:memory:`.
 
-apsw carries a current SQLite of its own; the one in many distributions' Python can lose committed pages
-when a checkpoint races a write. Several processes may use one file: writers take turns (BEGIN IMMEDIATE),
-and wake each other through named pipes in a folder beside the file. After a failed write or fsync the
-connection is not used again: what the disk holds is then unknown until the file is opened anew.
+apsw comes with a current SQLite of its own; the one in the Python of many distributions can lose committed pages when
+a checkpoint races a write. Several processes may use one file: writers take turns (BEGIN IMMEDIATE) and wake each
+other through named pipes in a folder beside the file. After a failed write or fsync the connection is not used again:
+what the disk holds is then unknown until the file is reopened.
 """
 
 import errno
@@ -37,58 +37,60 @@ from stateward.storage.database import (
 from stateward.storage.migrations import migrations
 
 MEMORY = ":memory:"
-APPLICATION_ID = 0x53_74_57_64  # "StWd": tells our files from other SQLite files
-BUSY_S = 30.0
+APPLICATION_ID = 0x53_74_57_64  # "StWd" in the file header: tells our files from other SQLite files
+BUSY_S = 30.0  # how long to wait for another writer; a commit takes milliseconds, so this means that one hangs
+# 16 MB of WAL before a checkpoint (SQLite's default is 4): each checkpoint writes and syncs the main file.
 WAL_PAGES = 4000
-WAL_PAUSE_S = 0.01
-PAGE_CACHE_KIB = 65_536
-RING_BYTE = b"!"
-BATCH_MIN = 4
+WAL_RETRY_S = 0.01
+PAGE_CACHE_KIB = 65_536  # the indexes of live records stay in memory; SQLite's default of 2 MB does not hold them
+STATEMENT_CACHE = 200  # more than the distinct statements of a process
+NOTIFY_BYTE = b"!"
+BATCH_MIN = 4  # below this, counting changes row by row is as quick as a savepoint
 FULL = "the disk that holds {path} is full; nothing was half-written: free some space and try again"
-# The index of the WAL could not grow. It is no data: it is made anew from the WAL at every opening.
-NO_ROOM = frozenset({apsw.SQLITE_IOERR_SHMSIZE})
+# The shared-memory index of the WAL could not grow. It holds no data (it is rebuilt from the WAL), so unlike any
+# other I/O error this one passes when there is space again.
+NO_SPACE = frozenset({apsw.SQLITE_IOERR_SHMSIZE})
 
 _encode = msgspec.json.encode
 
 
 class SqliteDatabase:
-    """One connection to one file; threads that share it take turns unit by unit."""
+    """One connection to one file. Threads that share it take turns, one transaction at a time."""
 
-    for_update = ""
+    for_update = ""  # BEGIN IMMEDIATE admits one writer at a time, so nothing more has to be locked
     skip_locked = ""
 
     def __init__(
         self, path: Path | str, *, is_durable: bool = True, busy_s: float = BUSY_S
     ) -> None:
         self._path = str(path)
+        # Reentrant: a transaction holds it from begin to end, and the statements inside take it again.
         self._lock = RLock()
         self._depth = 0
         self._is_doomed = False
-        self._rung: set[str] = set()
+        self._notified: set[str] = set()
         self._broken: str | None = None
-        self._wake = None if self._path == MEMORY else Path(f"{self._path}-wake")
+        self._wakeup_folder = None if self._path == MEMORY else Path(f"{self._path}-wake")
         self._wakeups: list[PipeWakeup] = []
-        with self._translated():
-            self._connection = self._open(busy_s, is_durable=is_durable)
+        with self._translate_errors():
+            if self._wakeup_folder is not None:
+                Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
+            self._connection = apsw.Connection(self._path, statementcachesize=STATEMENT_CACHE)
+            self._connection.set_busy_timeout(round(busy_s * 1000))
+            _enter_wal(self._connection, busy_s)
             self._execute = self._connection.execute
+            # WAL with FULL syncs the WAL at every commit. NORMAL would not: a commit that was acknowledged could be
+            # lost with the power, and with it a transition that the ledger or a webhook has already told of.
+            self._execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'OFF'}")
+            self._execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+            self._execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
+            self._execute("PRAGMA temp_store = MEMORY")
             self._migrate()
 
-    def _open(self, busy_s: float, *, is_durable: bool) -> apsw.Connection:
-        if self._wake is not None:
-            Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
-        connection = apsw.Connection(self._path, statementcachesize=200)
-        connection.set_busy_timeout(round(busy_s * 1000))
-        _enter_wal(connection, busy_s)
-        connection.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'OFF'}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-        connection.execute(f"PRAGMA cache_size = -{PAGE_CACHE_KIB}")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        return connection
-
-    # Units
+    # Transactions
 
     def transaction(self) -> "SqliteTransaction":
-        """One transaction. A unit inside a unit joins it, and dooms it when it fails."""
+        """One transaction. A nested one joins it, and dooms it when it fails."""
         return SqliteTransaction(self)
 
     def _begin(self) -> None:
@@ -97,6 +99,8 @@ class SqliteDatabase:
             self._depth += 1
             return
         try:
+            # IMMEDIATE takes the write lock now. A deferred transaction that reads first and then writes fails at the
+            # write if another process wrote in between, and no busy timeout helps.
             self._try("BEGIN IMMEDIATE")
         except BaseException:
             self._lock.release()
@@ -113,14 +117,15 @@ class SqliteDatabase:
                 self._commit()
         finally:
             self._depth -= 1
-            if not self._depth and self._rung:
-                self._ring_now()
+            # Only after the commit: a process that is woken earlier would not see what it was woken for.
+            if not self._depth and self._notified:
+                self._notify_now()
             self._lock.release()
 
     def _commit(self) -> None:
         try:
             if self._is_doomed:
-                raise StoreError("a part of this unit failed, so none of it is written")
+                raise StoreError("a part of this transaction failed, so none of it is written")
             point(Point.COMMIT_BEFORE)
             self._try("COMMIT")
             point(Point.COMMIT_AFTER)
@@ -129,13 +134,13 @@ class SqliteDatabase:
             raise
 
     def _undo(self) -> None:
-        self._rung.clear()
+        self._notified.clear()
         if self._connection.in_transaction:
             with suppress(apsw.Error):
                 self._execute("ROLLBACK")
 
     def _try(self, sql: str, params: Sequence[Cell] | dict[str, Cell] = ()) -> list[Row]:
-        """Carry out a statement; its rows. SQLite's errors become ours, and doom the unit they happen in."""
+        """Execute a statement; its rows. An error of SQLite becomes one of ours, and dooms the transaction."""
         if self._broken is not None:
             raise StoreBroken(self._broken)
         try:
@@ -144,28 +149,29 @@ class SqliteDatabase:
             self._fail(error)
 
     def _fail(self, error: Exception) -> NoReturn:
+        # A caller may catch the error and go on, but what the failed statement was to write is missing.
         self._is_doomed = True
-        ours = self._ours(error)
+        ours = self._translation(error)
         if ours is error:
             raise error
         raise ours from error
 
-    def _ours(self, error: Exception) -> Exception:
-        """Our error for one of SQLite's, with a sentence that says what to do."""
+    def _translation(self, error: Exception) -> Exception:
+        """Our error for one of SQLite, with a sentence that says what to do."""
         match error:
             case apsw.FullError():
                 return StoreFull(FULL.format(path=self._path))
-            case apsw.IOError() if getattr(error, "extendedresult", None) in NO_ROOM:
+            case apsw.IOError() if getattr(error, "extendedresult", None) in NO_SPACE:
                 return StoreFull(FULL.format(path=self._path))
             case apsw.IOError():
                 self._broken = (
-                    f"the disk under {self._path} failed ({error}); stop, look at the disk, and start again: "
+                    f"the disk under {self._path} failed ({error}); stop, check the disk, and start again: "
                     "what was acknowledged is on it"
                 )
                 return StoreBroken(self._broken)
             case apsw.BusyError():
                 return StoreUnreachable(
-                    f"{self._path} is held by another writer for too long; look for a process that hangs"
+                    f"{self._path} is locked by another writer for too long; look for a process that hangs"
                 )
             case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError() | OSError():
                 return StoreUnreachable(
@@ -175,13 +181,12 @@ class SqliteDatabase:
                 return StoreError(f"{self._path} refused a row ({error}); nothing was written")
             case apsw.NotADBError() | apsw.CorruptError():
                 return StoreMismatch(
-                    f"{self._path} is not a sound SQLite database ({error}); name another file or restore a copy"
+                    f"{self._path} is not an intact SQLite database ({error}); use another file or restore a backup"
                 )
         return error
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """SQLite's errors as ours, for more than one statement."""
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (apsw.Error, OSError) as error:
@@ -201,7 +206,7 @@ class SqliteDatabase:
         }
 
     def run(self, sql: str, **params: object) -> int:
-        """Carry out one statement; how many rows it changed."""
+        """Execute one statement; how many rows it changed."""
         with self._lock:
             self._try(sql, cast("dict[str, Cell]", params))
             return self._connection.changes()
@@ -212,7 +217,7 @@ class SqliteDatabase:
             self._try_all(_insert_sql(table.name, tuple(table.columns)), rows)
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
-        """Write the rows that break no unique rule."""
+        """Write the rows that violate no unique constraint."""
         sql = _insert_sql(table.name, tuple(table.columns)) + " ON CONFLICT DO NOTHING"
         return self._each(sql, rows)
 
@@ -230,10 +235,10 @@ class SqliteDatabase:
         return self._each(_delete_sql(table.name, tuple(by) or table.key), keys)
 
     def _each(self, sql: str, rows: Sequence[Row]) -> list[bool]:
-        """Carry a statement out for each row; for each, whether it changed anything.
+        """Execute a statement for each row; for each, whether it changed anything.
 
-        Nearly always all of them do, and one pass through the library finds that out three times as fast as
-        asking after each row. Where one does not, the pass is undone and they are asked one by one.
+        Nearly always every row does, and one `executemany` finds that out three times as fast as asking after each
+        row. If one does not, the savepoint undoes that pass, and the rows are executed one by one.
         """
         with self.transaction():
             if len(rows) < BATCH_MIN:
@@ -259,35 +264,33 @@ class SqliteDatabase:
         self._try(sql, row)
         return self._connection.changes() > 0
 
-    # Bells
+    # Wake-ups
 
     def notify(self, topics: Iterable[str]) -> None:
-        """Wake those who listen, once the present unit is durable."""
+        """Wake the listeners once the current transaction is durable."""
         with self._lock:
-            self._rung.update(topics)
+            self._notified.update(topics)
             if not self._depth:
-                self._ring_now()
+                self._notify_now()
 
-    def _ring_now(self) -> None:
-        rung, self._rung = self._rung, set()
-        if not rung:
-            return
-        if self._wake is None:
+    def _notify_now(self) -> None:
+        topics, self._notified = self._notified, set()
+        if self._wakeup_folder is None:
             for wakeup in self._wakeups:
-                wakeup.strike(rung)
+                wakeup.notify(topics)
             return
-        for topic in rung:
-            ring_pipes(self._wake / topic)
+        for topic in topics:
+            notify_pipes(self._wakeup_folder / topic)
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
-        """A wakeup that these topics ring."""
+        """A wake-up for these topics."""
         unknown = set(topics) - set(TOPICS)
         if unknown:
             raise StoreError(f"no such topic: {', '.join(sorted(unknown))}")
         if not topics:
-            raise StoreError("a wakeup needs a topic")
-        with self._translated():
-            wakeup = PipeWakeup(self._wake, topics, forget=self._wakeups.remove)
+            raise StoreError("a wake-up needs a topic")
+        with self._translate_errors():
+            wakeup = PipeWakeup(self._wakeup_folder, topics, on_close=self._wakeups.remove)
         self._wakeups.append(wakeup)
         return wakeup
 
@@ -297,12 +300,12 @@ class SqliteDatabase:
         """Bring the schema up to date; safe to run twice, and by two processes at once."""
         steps = migrations("sqlite")
         if self._schema_version() == len(steps):
-            return
+            return  # the usual start takes no write lock
         with self.transaction():
-            done = self._schema_version()
+            done = self._schema_version()  # again: another process may have migrated meanwhile
             if done > len(steps):
                 raise StoreMismatch(
-                    f"{self._path} was made by a newer Stateward (schema {done}, this one knows "
+                    f"{self._path} was made by a newer Stateward (schema {done}, this one has "
                     f"{len(steps)}); upgrade Stateward"
                 )
             for step in steps[done:]:
@@ -311,25 +314,29 @@ class SqliteDatabase:
             self._execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def _schema_version(self) -> int:
-        """How many migrations were made; all of it as of one moment, for another process may be making them."""
-        if self._connection.in_transaction:
-            return self._schema_version_now()
-        self._execute("BEGIN")
-        try:
-            return self._schema_version_now()
-        finally:
-            self._execute("COMMIT")
+        """How many migrations were made.
 
-    def _schema_version_now(self) -> int:
-        ((ours,),) = self._execute("PRAGMA application_id").fetchall()
-        ((tables,),) = self._execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        if ours != APPLICATION_ID and tables:
-            raise StoreMismatch(f"{self._path} is a database of another program; name another file")
-        ((version,),) = self._execute("PRAGMA user_version").fetchall()
-        return cast("int", version)
+        Three reads in one transaction, because another process may be migrating: its tables, its id and its version
+        appear together or not at all.
+        """
+        is_outermost = not self._connection.in_transaction
+        if is_outermost:
+            self._execute("BEGIN")
+        try:
+            ((application,),) = self._execute("PRAGMA application_id").fetchall()
+            ((tables,),) = self._execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            if application != APPLICATION_ID and tables:
+                raise StoreMismatch(
+                    f"{self._path} is a database of another program; use another file"
+                )
+            ((version,),) = self._execute("PRAGMA user_version").fetchall()
+            return cast("int", version)
+        finally:
+            if is_outermost:
+                self._execute("COMMIT")
 
     def check(self) -> dict[str, str]:
-        """Version, durability and size, for `doctor`."""
+        """Version, durability and size, for `stateward doctor`."""
         ((journal,),) = self.rows("PRAGMA journal_mode")
         ((synchronous,),) = self.rows("PRAGMA synchronous")
         ((pages, size),) = self.rows(
@@ -347,17 +354,19 @@ class SqliteDatabase:
         }
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         for wakeup in list(self._wakeups):
             wakeup.close()
-        with suppress(
-            apsw.IOError, apsw.FullError
-        ):  # what is committed is in the WAL, if not in the file
+        # Closing checkpoints, which a full or failed disk refuses. What is committed is in the WAL even so.
+        with suppress(apsw.IOError, apsw.FullError):
             self._connection.close()
 
 
 class SqliteTransaction:
-    """One transaction, as long as the `with` lasts. A class, for this is entered at every step of everything."""
+    """One transaction, as long as the `with` lasts.
+
+    A class and not a generator with @contextmanager, which costs more: this is entered for every write.
+    """
 
     __slots__ = ("_database",)
 
@@ -372,28 +381,38 @@ class SqliteTransaction:
 
 
 class PipeWakeup:
-    """A wakeup made of a named pipe per topic: each listener has its own, ringers write to them all."""
+    """A wake-up made of one named pipe per listener; notifiers write a byte to the pipes of all listeners.
+
+    SQLite has no LISTEN/NOTIFY. Pipes need no server, work between unrelated processes, can be put into a selector,
+    and disappear with their reader. In memory (`folder` None) an anonymous pipe does the same between threads.
+    """
 
     def __init__(
-        self, folder: Path | None, topics: Sequence[str], *, forget: Callable[["PipeWakeup"], None]
+        self,
+        folder: Path | None,
+        topics: Sequence[str],
+        *,
+        on_close: Callable[["PipeWakeup"], None],
     ) -> None:
         self._topics = frozenset(topics)
-        self._forget = forget
-        self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._on_close = on_close
         self._names: list[Path] = []
-        if folder is not None:
-            os.close(self._reader)
-            os.close(self._writer)
+        if folder is None:
+            self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        else:
             self._reader = self._writer = self._listen(folder)
 
     def _listen(self, folder: Path) -> int:
-        # One pipe with a name in the folder of each topic: a ring of any of them arrives in one place.
-        # It is opened before it gets a name there, or a ringer could take it for a dead listener's.
+        # One pipe with a name in the folder of each topic: notifications of all topics arrive at one descriptor. It
+        # is opened under a hidden name first, or a notifier could take it for the pipe of a dead listener and remove
+        # it.
         folder.mkdir(parents=True, exist_ok=True)
         own = f"{os.getpid()}-{id(self):x}"
         hidden = folder / f".{own}"
         hidden.unlink(missing_ok=True)
         os.mkfifo(hidden, 0o600)
+        # O_RDWR, although it only reads: with a writer of its own the pipe never reaches end-of-file between
+        # notifications, which a selector would report as readable for ever.
         reader = os.open(hidden, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         for topic in sorted(self._topics):
             (folder / topic).mkdir(exist_ok=True)
@@ -404,28 +423,28 @@ class PipeWakeup:
         hidden.unlink()
         return reader
 
-    def strike(self, topics: Iterable[str]) -> None:
-        """Ring it from inside the process."""
+    def notify(self, topics: Iterable[str]) -> None:
+        """Wake this listener from inside the process."""
         if not self._topics.isdisjoint(topics):
-            with suppress(BlockingIOError):  # the pipe is full of rings already
-                os.write(self._writer, RING_BYTE)
+            with suppress(BlockingIOError):  # the pipe is full of notifications already
+                os.write(self._writer, NOTIFY_BYTE)
 
     def fileno(self) -> int:
         """The reading end."""
         return self._reader
 
     def clear(self) -> None:
-        """Forget past rings."""
+        """Forget past notifications."""
         with suppress(BlockingIOError):
-            while len(os.read(self._reader, 65_536)) == 65_536:
+            while len(os.read(self._reader, 65_536)) == 65_536:  # the capacity of a pipe
                 pass
 
     def wait(self, timeout_s: float) -> bool:
-        """Sleep until it rings; False when the time was up first."""
+        """Sleep until a notification; False when the time was up first."""
         return bool(select.select([self._reader], [], [], max(timeout_s, 0.0))[0])
 
     def close(self) -> None:
-        """Stop listening; the pipes go away."""
+        """Stop listening and remove the pipe."""
         for name in self._names:
             name.unlink(missing_ok=True)
         if self._reader >= 0:
@@ -433,11 +452,14 @@ class PipeWakeup:
             if self._writer != self._reader:
                 os.close(self._writer)
             self._reader = self._writer = -1
-            self._forget(self)
+            self._on_close(self)
 
 
 def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
-    """Switch to WAL. Of two that meet a new file at once SQLite lets one go on and does not let the other wait."""
+    """Switch to WAL.
+
+    The busy timeout does not cover this: of two that meet a new file, SQLite refuses one at once.
+    """
     deadline = time.monotonic() + busy_s
     while True:
         try:
@@ -445,13 +467,13 @@ def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
         except apsw.BusyError:
             if time.monotonic() >= deadline:
                 raise
-            time.sleep(WAL_PAUSE_S)
+            time.sleep(WAL_RETRY_S)
         else:
             return
 
 
-def ring_pipes(folder: Path) -> None:
-    """Write a byte to every pipe in the folder; pipes whose listener died are swept away."""
+def notify_pipes(folder: Path) -> None:
+    """Write a byte to every pipe in the folder; pipes whose listener died are removed."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - twice as fast, and this is the hot path
     except FileNotFoundError:
@@ -461,12 +483,12 @@ def ring_pipes(folder: Path) -> None:
         try:
             pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            if error.errno == errno.ENXIO:  # nobody reads it any more
+            if error.errno == errno.ENXIO:  # no process has it open for reading any more
                 with suppress(OSError):
                     os.unlink(path)  # noqa: PTH108
             continue
         with suppress(BlockingIOError, BrokenPipeError):
-            os.write(pipe, RING_BYTE)
+            os.write(pipe, NOTIFY_BYTE)
         os.close(pipe)
 
 

@@ -1,14 +1,15 @@
 """Records, their transitions and their effects, in one database.
 
-`commit` is the only way to write a record: compare-and-set on `version`, the transition chained to the one
-before it, the effects, and the anchor of the whole log, in one transaction, many records at a time. Everything
-else in here reads. The store decides nothing; it refuses what does not fit.
+`commit` is the only way to write a record: compare-and-set on `version`, the transition chained to the one before it,
+the effects, and the anchor of the whole log, in one transaction and for many records at a time. Everything else
+reads. The store decides nothing; it refuses what does not fit.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +21,6 @@ from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     Change,
     Disposition,
-    Effect,
     Fields,
     Micros,
     Record,
@@ -37,62 +37,34 @@ from stateward.storage.database import (
 )
 from stateward.storage.search import where
 
-PAGE_MAX = 10_000
+PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
 
+# In the order of the fields of `Record`.
 RECORDS = Table(
     "records",
     {
-        "id": "text",
-        "machine": "text",
-        "machine_version": "bigint",
-        "status": "text",
-        "version": "bigint",
-        "created_at": "bigint",
-        "entered_at": "bigint",
-        "priority": "bigint",
-        "rank": "bigint",
-        "waiting": "text",
-        "due_at": "bigint",
-        "worker": "text",
-        "asked_by": "text",
-        "retry_count": "bigint",
-        "last_retry_at": "bigint",
-        "failed_from": "text",
-        "error_code": "text",
-        "error_message": "text",
-        "rest": "text",
-        "artifact": "text",
-        "dedupe": "text",
-        "replaces": "text",
-        "labels": "json",
-        "fields": "json",
-        "outputs": "json",
-        "head": "text",
+        "id": "text", "machine": "text", "machine_version": "bigint", "status": "text", "version": "bigint",
+        "created_at": "bigint", "entered_at": "bigint", "priority": "bigint", "rank": "bigint", "waiting": "text",
+        "due_at": "bigint", "worker": "text", "asked_by": "text", "retry_count": "bigint", "last_retry_at": "bigint",
+        "failed_from": "text", "error_code": "text", "error_message": "text", "rest": "text", "artifact": "text",
+        "dedupe": "text", "replaces": "text", "labels": "json", "fields": "json", "outputs": "json", "head": "text",
     },
     key=("id",),
-)
-# What a change may touch; the rest of a record is as it was opened.
+)  # fmt: skip
+# What a change writes. The rest of a record never changes after its creation, or only through `update_priority`: a
+# dispatch that was decided on an older copy must not undo a new priority.
 RECORD_CHANGES = Table(
     "records",
     {
         name: kind
         for name, kind in RECORDS.columns.items()
-        if name
-        not in {
-            "machine",
-            "created_at",
-            "priority",
-            "rank",
-            "artifact",
-            "dedupe",
-            "replaces",
-            "labels",
+        if name not in {
+            "machine", "created_at", "priority", "rank", "artifact", "dedupe", "replaces", "labels",
         }
     },
     key=("id",),
-)
-# What operators change without a change of status.
-RECORD_PLACES = Table(
+)  # fmt: skip
+RECORD_PRIORITIES = Table(
     "records",
     {name: RECORDS.columns[name] for name in ("id", "version", "priority", "rank")},
     key=("id",),
@@ -100,52 +72,28 @@ RECORD_PLACES = Table(
 TRANSITIONS = Table(
     "transitions",
     {
-        "seq": "bigint",
-        "record_id": "text",
-        "version": "bigint",
-        "machine": "text",
-        "machine_version": "bigint",
-        "source": "text",
-        "target": "text",
-        "event_id": "text",
-        "at": "bigint",
-        "actor": "text",
-        "trigger": "text",
-        "attempt": "bigint",
-        "metadata": "json",
-        "authority": "text",
-        "epoch": "bigint",
-        "record_hash": "text",
-        "prev_hash": "text",
-        "hash": "text",
+        "seq": "bigint", "record_id": "text", "version": "bigint", "machine": "text", "machine_version": "bigint",
+        "source": "text", "target": "text", "event_id": "text", "at": "bigint", "actor": "text", "trigger": "text",
+        "attempt": "bigint", "metadata": "json", "authority": "text", "epoch": "bigint", "record_hash": "text",
+        "prev_hash": "text", "hash": "text",
     },
     key=("seq",),
-)
+)  # fmt: skip
 EFFECTS = Table(
     "effects",
     {
-        "record_id": "text",
-        "version": "bigint",
-        "kind": "text",
-        "payload": "json",
-        "created_at": "bigint",
+        "record_id": "text", "version": "bigint", "kind": "text", "payload": "json", "created_at": "bigint",
     },
     key=("record_id", "version", "kind"),
-)
+)  # fmt: skip
 DISPOSITIONS = Table(
     "dispositions",
     {
-        "event_id": "text",
-        "event_type": "text",
-        "record_id": "text",
-        "version": "bigint",
-        "actor": "text",
-        "reason": "text",
-        "detail": "text",
-        "at": "bigint",
+        "event_id": "text", "event_type": "text", "record_id": "text", "version": "bigint", "actor": "text",
+        "reason": "text", "detail": "text", "at": "bigint",
     },
     key=(),
-)
+)  # fmt: skip
 DEAD_LETTERS = Table(
     "dead_letters", {"kind": "text", "body": "text", "reason": "text", "at": "bigint"}, key=()
 )
@@ -157,20 +105,16 @@ PAUSES = Table(
 MACHINES = Table(
     "machines",
     {
-        "name": "text",
-        "version": "bigint",
-        "digest": "text",
-        "document": "json",
-        "at": "bigint",
+        "name": "text", "version": "bigint", "digest": "text", "document": "json", "at": "bigint",
     },
     key=("name", "version"),
-)
+)  # fmt: skip
 
 _RECORD_COLUMNS = ", ".join(RECORDS.columns)
 _TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
 
-# What an id looks like that follows from record, version and trigger: see `event_id`.
-_DERIVED = re.compile(r"[^:]+:[0-9]+:[^:]+")
+# What `core.model.event_id` returns.
+_DERIVED_ID = re.compile(r"[^:]+:[0-9]+:[^:]+")
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode_fields = msgspec.json.Decoder(Fields).decode
@@ -188,7 +132,7 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that could not be carried any further, kept for a person to look at."""
+    """Something that could not be processed, kept with the reason for a person to look at."""
 
     kind: str
     body: str
@@ -197,14 +141,14 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueryNames(msgspec.Struct, frozen=True, kw_only=True):
-    """What the words of a query mean here: the kinds of states, and where stages run, by machine."""
+    """What the names in a query mean: by machine, the kind of each state, and the state that each stage runs in."""
 
     kinds: dict[str, dict[str, str]]
     running: dict[str, dict[str, str]]
 
 
 class ErrorGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Records that rest with the same error."""
+    """How many records have the same error."""
 
     machine: str
     error_code: str
@@ -213,13 +157,13 @@ class ErrorGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store:
-    """The one place where records are. Share a database with the bus, and their units join."""
+    """The records and their history. The transport shares its database, so that their writes join one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def transaction(self) -> AbstractContextManager[None]:
-        """One transaction; see `Database.unit`."""
+        """One transaction; see `Database.transaction`."""
         return self._database.transaction()
 
     # Writing
@@ -229,39 +173,58 @@ class Store:
     ) -> list[Change | None]:
         """Write these changes, all or none; several changes of one record follow each other.
 
-        Returns them as they were sealed; None for a new record whose dedupe key exists already. A record that
-        is no longer at the expected version raises `ConcurrentModification`, and nothing is written.
+        Returns them with their hashes; None for a new record whose dedupe key exists already. A record that is no
+        longer at the expected version raises `ConcurrentModification`, and nothing is written.
         """
         with self._database.transaction():
+            # The anchor row is locked first, by every committer: it numbers the log without gaps, and two
+            # coordinators that commit the same records then wait for each other here, not in a deadlock over record
+            # rows.
             anchor = self._anchor(lock=any(change.transition for change in changes))
-            sealed = _sealed(changes, anchor.epoch)
-            finals = _finals(sealed)
-            refused = self._open([each for each in finals if each.expected is None])
-            self._move([each for each in finals if each.expected is not None])
-            point(Point.RECORDS_WRITTEN)
-            kept = [each for each in sealed if each.record.id not in refused] if refused else sealed
-            self._append(kept, anchor)
-            self._add_effects(kept)
-            if dispositions:
-                self._database.insert(
-                    DISPOSITIONS, [_disposition_row(each) for each in dispositions]
+            sealed = _seal_all(changes, anchor.epoch)
+            # One row per record: from what its first change expects to what its last one leaves.
+            finals: dict[str, Change] = {}
+            for change in sealed:
+                first = finals.get(change.record.id)
+                finals[change.record.id] = (
+                    change if first is None else replace(change, expected=first.expected)
                 )
+            duplicates = self._insert([each for each in finals.values() if each.expected is None])
+            self._compare_and_set([each for each in finals.values() if each.expected is not None])
+            point(Point.RECORDS_WRITTEN)
+            written = (
+                [each for each in sealed if each.record.id not in duplicates]
+                if duplicates
+                else sealed
+            )
+            self._append(written, anchor)
+            self._add_effects(written)
+            if dispositions:
+                rows: list[Row] = [msgspec.structs.astuple(each) for each in dispositions]
+                self._database.insert(DISPOSITIONS, rows)
                 point(Point.DISPOSITIONS_WRITTEN)
-            self._tell(kept)
-            return [None if each.record.id in refused else each for each in sealed]
+            if any(change.record.waiting is not None for change in written):
+                self._database.notify([TOPIC_READY])
+            if any(change.transition is not None for change in written):
+                self._database.notify([TOPIC_CHANGES])
+            return [None if each.record.id in duplicates else each for each in sealed]
 
-    def _open(self, changes: Sequence[Change]) -> frozenset[str]:
-        """Write new records; the ids of those whose dedupe key exists already."""
+    def _insert(self, changes: Sequence[Change]) -> frozenset[str]:
+        """Write new records; returns the ids of those whose dedupe key exists already."""
         if not changes:
             return frozenset()
-        kept = self._database.insert_new(RECORDS, [_record_row(each.record) for each in changes])
+        written = self._database.insert_new(RECORDS, [_record_row(each.record) for each in changes])
         return frozenset(
-            change.record.id for change, is_kept in zip(changes, kept, strict=True) if not is_kept
+            change.record.id
+            for change, is_written in zip(changes, written, strict=True)
+            if not is_written
         )
 
-    def _move(self, changes: Sequence[Change]) -> None:
+    def _compare_and_set(self, changes: Sequence[Change]) -> None:
         if not changes:
             return
+        # The version is the optimistic lock: of two coordinators that both read version 7, one writes version 8, and
+        # the other finds that no row has version 7 any more.
         moved = self._database.update(
             RECORD_CHANGES,
             [_change_row(change.record) for change in changes],
@@ -292,8 +255,14 @@ class Store:
         point(Point.ANCHOR_ADVANCED)
 
     def _add_effects(self, changes: Sequence[Change]) -> None:
-        rows = [
-            _effect_row(effect, change.record.entered_at)
+        rows: list[Row] = [
+            (
+                effect.record_id,
+                effect.version,
+                str(effect.__struct_config__.tag),
+                msgspec.json.encode(effect).decode(),
+                change.record.entered_at,
+            )
             for change in changes
             for effect in change.effects
         ]
@@ -301,27 +270,22 @@ class Store:
             self._database.insert(EFFECTS, rows)
             point(Point.EFFECTS_ADDED)
 
-    def _tell(self, changes: Sequence[Change]) -> None:
-        if any(change.record.waiting is not None for change in changes):
-            self._database.notify([TOPIC_READY])
-        if any(change.transition is not None for change in changes):
-            self._database.notify([TOPIC_CHANGES])
-
     def update_priority(self, records: Sequence[Record]) -> list[bool]:
         """Write priority and rank of records that are still at their version; for each, whether it was."""
         rows = [(each.id, each.version, each.priority, each.rank) for each in records]
         return self._database.update(
-            RECORD_PLACES, rows, expected="version", column=[each.version for each in records]
+            RECORD_PRIORITIES, rows, expected="version", column=[each.version for each in records]
         )
 
-    # What the coordinator and the clock look for: live records only, by partial indexes
+    # What the coordinator and the scheduler look up: live records only, through partial indexes
 
     def load(self, ids: Iterable[str], *, lock: bool = False) -> dict[str, Record]:
-        """The records of these ids; with `lock`, nobody else changes them until the unit ends."""
+        """The records of these ids; with `lock`, no other transaction changes them until this one ends."""
         wanted = sorted(set(ids))
         if not wanted:
             return {}
         condition, params = self._database.among("id", wanted)
+        # Everyone locks in the order of ids, so that two transactions wait for each other but never in a circle.
         suffix = f" ORDER BY id{self._database.for_update}" if lock else ""
         found = self._database.rows(
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{suffix}", **params
@@ -333,27 +297,24 @@ class Store:
         return self.load([record_id]).get(record_id)
 
     def by_dedupe(self, machine: str, dedupe: str) -> Record | None:
-        """The record that this dedupe key made, if any."""
-        found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND dedupe = :dedupe",
-            machine=machine,
-            dedupe=dedupe,
+        """The record that was created with this dedupe key, or None."""
+        found = self._records(
+            "machine = :machine AND dedupe = :dedupe", machine=machine, dedupe=dedupe
         )
-        return _record(found[0]) if found else None
+        return found[0] if found else None
 
     def waiting(self, machine: str, stage: str, *, limit: int) -> list[Record]:
-        """Records that wait for a stage, first things first; inside a unit they are ours."""
-        found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND waiting = :stage"
+        """Records that wait for a stage, by rank; inside a transaction they are locked for it."""
+        return self._records(
+            "machine = :machine AND waiting = :stage"
             f" ORDER BY rank LIMIT :limit{self._database.skip_locked}",
             machine=machine,
             stage=stage,
             limit=limit,
         )
-        return [_record(row) for row in found]
 
     def open_stages(self, stages: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bool]:
-        """Which of these (machine, stage) nobody paused, and whether somebody waits there."""
+        """Which of these (machine, stage) are not paused, and for each whether records wait for it."""
         if not stages:
             return {}
         given = {f"p{n}": name for n, name in enumerate(name for pair in stages for name in pair)}
@@ -371,18 +332,13 @@ class Store:
         return int(count or 0)
 
     def due(self, now: Micros, *, limit: int) -> list[Record]:
-        """Records whose time has come, the longest overdue first."""
-        found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE due_at <= :now ORDER BY due_at LIMIT :limit",
-            now=now,
-            limit=limit,
-        )
-        return [_record(row) for row in found]
+        """Records whose `due_at` has come, the longest overdue first."""
+        return self._records("due_at <= :now ORDER BY due_at LIMIT :limit", now=now, limit=limit)
 
     def due_in(
         self, states: Sequence[tuple[str, str]], *, after: tuple[Micros, str] | None, limit: int
     ) -> list[Record]:
-        """Records in these (machine, status) that time will move on, the soonest first; `after` was the last."""
+        """Records in these (machine, status) that have a `due_at`, soonest first; `after` is the last one seen."""
         if not states:
             return []
         given: dict[str, str | int] = {f"m{n}": machine for n, (machine, _) in enumerate(states)}
@@ -392,41 +348,36 @@ class Store:
         if after is not None:
             cursor = " AND (due_at, id) > (:due_at, :id)"
             given |= {"due_at": after[0], "id": after[1]}
-        found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE due_at IS NOT NULL AND ({places}){cursor}"
-            " ORDER BY due_at, id LIMIT :limit",
+        return self._records(
+            f"due_at IS NOT NULL AND ({places}){cursor} ORDER BY due_at, id LIMIT :limit",
             **given,
             limit=min(limit, PAGE_MAX),
         )
-        return [_record(row) for row in found]
 
     def next_due(self) -> Micros | None:
-        """When the next record's time comes."""
+        """The earliest `due_at` of all records."""
         ((at,),) = self._database.rows("SELECT min(due_at) FROM records WHERE due_at IS NOT NULL")
         return None if at is None else int(at)
 
     def applied_event_ids(self, event_ids: Sequence[str]) -> set[str]:
         """Which of these event ids have made a transition already.
 
-        Events whose ids follow from the record and the version that they speak of need no look: the version
-        tells them apart.
+        Events whose id follows from the record and version that they are about need no look-up: the version tells
+        whether they are stale.
         """
         if not event_ids:
             return set()
         condition, params = self._database.among("event_id", event_ids)
         found = self._database.rows(f"SELECT event_id FROM transitions WHERE {condition}", **params)
-        return {str(each) for (each,) in found} | self._applied_unkept(event_ids)
-
-    def _applied_unkept(self, event_ids: Sequence[str]) -> set[str]:
-        """The same for ids that were not kept, because they follow from record, version and trigger.
-
-        They are only asked for when somebody outside sends such an id with another version, or with none.
-        """
-        derived = [each for each in event_ids if _DERIVED.fullmatch(each)]
+        applied = {str(each) for (each,) in found}
+        # Ids that follow from record, version and trigger are not stored with the transition (it saves a column and
+        # an index entry). They come here only when a client sends such an id with another version, or with none.
+        derived = [each for each in event_ids if _DERIVED_ID.fullmatch(each)]
         if not derived:
-            return set()
-        records = sorted({each.partition(":")[0] for each in derived})
-        condition, params = self._database.among("record_id", records)
+            return applied
+        condition, params = self._database.among(
+            "record_id", sorted({each.partition(":")[0] for each in derived})
+        )
         found = self._database.rows(
             f"SELECT record_id, version, trigger FROM transitions WHERE {condition} AND event_id IS NULL",
             **params,
@@ -435,42 +386,40 @@ class Store:
             event_id(str(record_id), makes=int(version or 0), type_=str(trigger))
             for record_id, version, trigger in found
         }
-        return made.intersection(derived)
+        return applied | made.intersection(derived)
 
-    # What people and programs ask
+    # Queries of people and programs
 
     def find(
-        self, query: Query, *, names: "QueryNames", after: str = "", limit: int = 100
+        self, query: Query, *, names: QueryNames, after: str = "", limit: int = 100
     ) -> list[Record]:
         """Records that match, newest first; `after` is the id of the last one seen."""
         condition, params = where(query, kinds=names.kinds, running=names.running)
         cursor = " AND id < :after" if after else ""
-        found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}{cursor} ORDER BY id DESC LIMIT :limit",
+        return self._records(
+            f"{condition}{cursor} ORDER BY id DESC LIMIT :limit",
             **params,
             **({"after": after} if after else {}),
             limit=min(limit, PAGE_MAX),
         )
-        return [_record(row) for row in found]
 
-    def count(self, query: Query, *, names: "QueryNames") -> dict[tuple[str, str], int]:
+    def count(self, query: Query, *, names: QueryNames) -> dict[tuple[str, str], int]:
         """How many records match, by (machine, status)."""
-        condition, params = where(query, kinds=names.kinds, running=names.running)
+        return self._counts(*where(query, kinds=names.kinds, running=names.running))
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many records there are, by (machine, status)."""
+        return self._counts("TRUE", {})
+
+    def _counts(self, condition: str, params: dict[str, object]) -> dict[tuple[str, str], int]:
         found = self._database.rows(
             f"SELECT machine, status, count(*) FROM records WHERE {condition} GROUP BY machine, status",
             **params,
         )
         return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
 
-    def counts(self) -> dict[tuple[str, str], int]:
-        """How many records are in each status of each machine."""
-        found = self._database.rows(
-            "SELECT machine, status, count(*) FROM records GROUP BY machine, status"
-        )
-        return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
-
     def errors(self) -> list[ErrorGroup]:
-        """Records that rest with an error, grouped by code and message, largest group first."""
+        """Records that have an error, grouped by code and message, largest group first."""
         found = self._database.rows(
             "SELECT machine, error_code, error_message, count(*) FROM records"
             " WHERE error_code IS NOT NULL GROUP BY machine, error_code, error_message"
@@ -487,53 +436,39 @@ class Store:
         ]
 
     def history(self, record_id: str) -> list[Transition]:
-        """Everything that happened to a record, oldest first."""
-        found = self._database.rows(
-            f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE record_id = :record_id ORDER BY version",
-            record_id=record_id,
-        )
-        return [transition_of_row(row) for row in found]
+        """All transitions of a record, oldest first."""
+        return self._transitions("record_id = :record_id ORDER BY version", record_id=record_id)
 
     def log(self, *, after: int = 0, limit: int = 1000) -> list[Transition]:
-        """The whole log in commit order, from after this place on."""
-        found = self._database.rows(
-            f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE seq > :after ORDER BY seq LIMIT :limit",
-            after=after,
-            limit=limit,
-        )
-        return [transition_of_row(row) for row in found]
+        """The whole log in commit order, after this `seq`."""
+        return self._transitions("seq > :after ORDER BY seq LIMIT :limit", after=after, limit=limit)
 
     def walk(self, *, chunk: int = 1000) -> Iterator[Record]:
-        """Every record, by id, a chunk at a time."""
+        """Every record, by id, a chunk at a time: a cursor would hold a transaction open for minutes."""
         after = ""
         while True:
-            found = self._database.rows(
-                f"SELECT {_RECORD_COLUMNS} FROM records WHERE id > :after ORDER BY id LIMIT :chunk",
-                after=after,
-                chunk=chunk,
-            )
-            yield from (_record(row) for row in found)
+            found = self._records("id > :after ORDER BY id LIMIT :chunk", after=after, chunk=chunk)
+            yield from found
             if len(found) < chunk:
                 return
-            after = str(found[-1][0])
+            after = found[-1].id
 
     def walk_history(self, *, until: int, chunk: int = 1000) -> Iterator[Transition]:
-        """Every transition up to this place in the log, ordered by record and version."""
+        """Every transition up to this `seq`, ordered by record and version, a chunk at a time."""
         record_id, version = "", -1
         while True:
-            found = self._database.rows(
-                f"SELECT {_TRANSITION_COLUMNS} FROM transitions"
-                " WHERE (record_id, version) > (:record_id, :version) AND seq <= :until"
+            found = self._transitions(
+                "(record_id, version) > (:record_id, :version) AND seq <= :until"
                 " ORDER BY record_id, version LIMIT :chunk",
                 record_id=record_id,
                 version=version,
                 until=until,
                 chunk=chunk,
             )
-            yield from (transition_of_row(row) for row in found)
+            yield from found
             if len(found) < chunk:
                 return
-            record_id, version = str(found[-1][1]), int(found[-1][2] or 0)
+            record_id, version = found[-1].record_id, found[-1].version
 
     def anchor(self) -> Anchor:
         """The length and the head of the log."""
@@ -545,20 +480,20 @@ class Store:
             f"SELECT count, head, digest, epoch FROM anchor WHERE one = 1{suffix}"
         )
         if not found:
-            raise StoreMismatch("the anchor of the log is gone; restore the database from a copy")
+            raise StoreMismatch("the anchor of the log is gone; restore the database from a backup")
         ((count, head, digest, epoch),) = found
         return Anchor(
             count=int(count or 0), head=str(head), digest=str(digest), epoch=int(epoch or 0)
         )
 
     def begin_epoch(self) -> int:
-        """Count one more start of a coordinator; transitions say in which epoch they were made."""
+        """Count one more start of a coordinator; transitions record in which epoch they were made."""
         with self._database.transaction():
             self._database.run("UPDATE anchor SET epoch = epoch + 1 WHERE one = 1")
             return self._anchor(lock=False).epoch
 
     def dispositions(self, *, after: int = 0, limit: int = 1000) -> list[tuple[int, Disposition]]:
-        """Events that changed nothing, each with its place."""
+        """Events that made no transition, each with its id."""
         found = self._database.rows(
             f"SELECT id, {', '.join(DISPOSITIONS.columns)} FROM dispositions WHERE id > :after"
             " ORDER BY id LIMIT :limit",
@@ -572,13 +507,13 @@ class Store:
         ]
 
     def add_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
-        """Keep what could not be carried any further."""
+        """Store what could not be processed."""
         self._database.insert(
             DEAD_LETTERS, [(each.kind, each.body, each.reason, each.at) for each in letters]
         )
 
     def dead_letters(self, *, limit: int = PAGE_MAX) -> list[DeadLetter]:
-        """What could not be carried any further, oldest first."""
+        """What could not be processed, oldest first."""
         found = self._database.rows(
             "SELECT kind, body, reason, at FROM dead_letters ORDER BY id LIMIT :limit", limit=limit
         )
@@ -590,7 +525,7 @@ class Store:
     # Pauses
 
     def pause(self, pause: Pause) -> None:
-        """Stop dispatching a stage; what runs, runs on. Pausing twice keeps the newer reason."""
+        """Stop dispatching a stage; attempts that run are not stopped. Pausing again replaces the reason."""
         with self._database.transaction():
             self._database.delete(PAUSES, [(pause.machine, pause.stage)])
             row = (pause.machine, pause.stage, pause.at, pause.actor, pause.reason)
@@ -614,28 +549,27 @@ class Store:
     # Machines
 
     def save_machine(self, machine: Machine, *, digest: str, now: Micros) -> None:
-        """Remember a version of a machine, so that its records can be read for ever."""
+        """Store a version of a machine, so that its records can be read and verified for ever."""
         row = (machine.name, machine.version, digest, msgspec.json.encode(machine).decode(), now)
         self._database.insert_new(MACHINES, [row])
 
     def machines(self) -> list[tuple[Machine, str]]:
-        """Every version of every machine that ever had records here, with its digest."""
+        """Every version of every machine that was ever in force here, with its digest."""
         found = self._database.rows("SELECT document, digest FROM machines ORDER BY name, version")
         return [
             (load_machine(_decode_fields(str(document))), str(digest)) for document, digest in found
         ]
 
     def on_version(self, machine: str, version: int, status: str, *, limit: int) -> list[Record]:
-        """Records in a status that follow this version of a machine; inside a unit they are ours."""
-        found = self._database.rows(
-            f"SELECT {_RECORD_COLUMNS} FROM records WHERE machine = :machine AND status = :status"
-            f" AND machine_version = :version ORDER BY id LIMIT :limit{self._database.skip_locked}",
+        """Records in a status that follow this version of a machine; inside a transaction they are locked for it."""
+        return self._records(
+            "machine = :machine AND status = :status AND machine_version = :version"
+            f" ORDER BY id LIMIT :limit{self._database.skip_locked}",
             machine=machine,
             version=version,
             status=status,
             limit=limit,
         )
-        return [_record(row) for row in found]
 
     def count_on_version(self, machine: str, version: int, status: str) -> int:
         """How many records in a status follow this version of a machine."""
@@ -648,7 +582,20 @@ class Store:
         )
         return int(count or 0)
 
+    def _records(self, condition: str, **params: object) -> list[Record]:
+        found = self._database.rows(
+            f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}", **params
+        )
+        return [_record(row) for row in found]
 
+    def _transitions(self, condition: str, **params: object) -> list[Transition]:
+        found = self._database.rows(
+            f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE {condition}", **params
+        )
+        return [transition_of_row(row) for row in found]
+
+
+# One statement for all stages, asked at every turn; a short list of machines makes few distinct counts.
 @lru_cache
 def _open_stages_sql(count: int) -> str:
     values = ", ".join(f"(:p{2 * n}, :p{2 * n + 1})" for n in range(count))
@@ -660,8 +607,8 @@ def _open_stages_sql(count: int) -> str:
     )
 
 
-def _sealed(changes: Sequence[Change], epoch: int) -> list[Change]:
-    """Each transition chained to the one before it, also where that is in the same batch."""
+def _seal_all(changes: Sequence[Change], epoch: int) -> list[Change]:
+    """Chain each transition to the one before it, also where that is in the same batch."""
     heads: dict[str, str] = {}
     sealed: list[Change] = []
     for change in changes:
@@ -675,15 +622,7 @@ def _sealed(changes: Sequence[Change], epoch: int) -> list[Change]:
     return sealed
 
 
-def _finals(changes: Sequence[Change]) -> Sequence[Change]:
-    """For each record one change: from what its first one expects to what its last one leaves."""
-    finals: dict[str, Change] = {}
-    for change in changes:
-        first = finals.get(change.record.id)
-        finals[change.record.id] = (
-            change if first is None else replace(change, expected=first.expected)
-        )
-    return list(finals.values())
+# Rows and structs are converted field by field: on the path of every dispatch this is twice as fast as dicts.
 
 
 def _json(value: Fields | dict[str, int]) -> str:
@@ -692,145 +631,56 @@ def _json(value: Fields | dict[str, int]) -> str:
 
 def _record_row(r: Record) -> Row:
     return (
-        r.id,
-        r.machine,
-        r.machine_version,
-        r.status,
-        r.version,
-        r.created_at,
-        r.entered_at,
-        r.priority,
-        r.rank,
-        r.waiting,
-        r.due_at,
-        r.worker,
-        r.asked_by,
-        r.retry_count,
-        r.last_retry_at,
-        r.failed_from,
-        r.error_code,
-        r.error_message,
-        r.rest,
-        r.artifact,
-        r.dedupe,
-        r.replaces,
-        _json(r.labels),
-        _json(r.fields),
-        _json(r.outputs),
-        r.head,
-    )
+        r.id, r.machine, r.machine_version, r.status, r.version, r.created_at, r.entered_at, r.priority, r.rank,
+        r.waiting, r.due_at, r.worker, r.asked_by, r.retry_count, r.last_retry_at, r.failed_from, r.error_code,
+        r.error_message, r.rest, r.artifact, r.dedupe, r.replaces, _json(r.labels), _json(r.fields),
+        _json(r.outputs), r.head,
+    )  # fmt: skip
 
 
 def _change_row(r: Record) -> Row:
     return (
-        r.id,
-        r.machine_version,
-        r.status,
-        r.version,
-        r.entered_at,
-        r.waiting,
-        r.due_at,
-        r.worker,
-        r.asked_by,
-        r.retry_count,
-        r.last_retry_at,
-        r.failed_from,
-        r.error_code,
-        r.error_message,
-        r.rest,
-        _json(r.fields),
-        _json(r.outputs),
-        r.head,
-    )
+        r.id, r.machine_version, r.status, r.version, r.entered_at, r.waiting, r.due_at, r.worker, r.asked_by,
+        r.retry_count, r.last_retry_at, r.failed_from, r.error_code, r.error_message, r.rest, _json(r.fields),
+        _json(r.outputs), r.head,
+    )  # fmt: skip
 
 
 def _record(row: Row) -> Record:
+    cells: Any = row  # the schema says what type each cell has
     (
         id_, machine, machine_version, status, version, created_at, entered_at, priority, rank, waiting,
         due_at, worker, asked_by, retry_count, last_retry_at, failed_from, error_code, error_message, rest, artifact,
         dedupe, replaces, labels, fields, outputs, head,
-    ) = row  # fmt: skip
+    ) = cells  # fmt: skip
     return Record(
-        id=id_,  # type: ignore[arg-type]
-        machine=machine,  # type: ignore[arg-type]
-        machine_version=machine_version,  # type: ignore[arg-type]
-        status=status,  # type: ignore[arg-type]
-        version=version,  # type: ignore[arg-type]
-        created_at=created_at,  # type: ignore[arg-type]
-        entered_at=entered_at,  # type: ignore[arg-type]
-        priority=priority,  # type: ignore[arg-type]
-        rank=rank,  # type: ignore[arg-type]
-        waiting=waiting,  # type: ignore[arg-type]
-        due_at=due_at,  # type: ignore[arg-type]
-        worker=worker,  # type: ignore[arg-type]
-        asked_by=asked_by,  # type: ignore[arg-type]
-        retry_count=retry_count,  # type: ignore[arg-type]
-        last_retry_at=last_retry_at,  # type: ignore[arg-type]
-        failed_from=failed_from,  # type: ignore[arg-type]
-        error_code=error_code,  # type: ignore[arg-type]
-        error_message=error_message,  # type: ignore[arg-type]
-        rest=rest,  # type: ignore[arg-type]
-        artifact=artifact,  # type: ignore[arg-type]
-        dedupe=dedupe,  # type: ignore[arg-type]
-        replaces=replaces,  # type: ignore[arg-type]
-        labels={} if labels == "{}" else _decode_fields(labels),  # type: ignore[arg-type]
-        fields={} if fields == "{}" else _decode_fields(fields),  # type: ignore[arg-type]
-        outputs={} if outputs == "{}" else _decode_outputs(outputs),  # type: ignore[arg-type]
-        head=head,  # type: ignore[arg-type]
-    )
+        id=id_, machine=machine, machine_version=machine_version, status=status, version=version,
+        created_at=created_at, entered_at=entered_at, priority=priority, rank=rank, waiting=waiting, due_at=due_at,
+        worker=worker, asked_by=asked_by, retry_count=retry_count, last_retry_at=last_retry_at,
+        failed_from=failed_from, error_code=error_code, error_message=error_message, rest=rest, artifact=artifact,
+        dedupe=dedupe, replaces=replaces,
+        labels={} if labels == "{}" else _decode_fields(labels),
+        fields={} if fields == "{}" else _decode_fields(fields),
+        outputs={} if outputs == "{}" else _decode_outputs(outputs),
+        head=head,
+    )  # fmt: skip
 
 
 def _transition_row(t: Transition, seq: int) -> Row:
     derived = event_id(t.record_id, makes=t.version, type_=t.trigger)
     return (
-        seq,
-        t.record_id,
-        t.version,
-        t.machine,
-        t.machine_version,
-        t.source,
-        t.target,
-        None if t.event_id == derived else t.event_id,
-        t.at,
-        t.actor,
-        t.trigger,
-        t.attempt,
-        _json(t.metadata),
-        t.authority,
-        t.epoch,
-        t.record_hash,
-        t.prev_hash,
-        t.hash,
-    )
+        seq, t.record_id, t.version, t.machine, t.machine_version, t.source, t.target,
+        None if t.event_id == derived else t.event_id, t.at, t.actor, t.trigger, t.attempt, _json(t.metadata),
+        t.authority, t.epoch, t.record_hash, t.prev_hash, t.hash,
+    )  # fmt: skip
 
 
 def transition_of_row(row: Row) -> Transition:
     """A transition from the columns of `TRANSITIONS`, in their order."""
-    values = dict(zip(TRANSITIONS.columns, row, strict=True))
+    values: dict[str, Any] = dict(zip(TRANSITIONS.columns, row, strict=True))
     if values["event_id"] is None:
         values["event_id"] = event_id(
-            str(values["record_id"]),
-            makes=int(values["version"] or 0),
-            type_=str(values["trigger"]),
+            values["record_id"], makes=values["version"], type_=values["trigger"]
         )
-    values["metadata"] = _decode_fields(str(values["metadata"]))  # type: ignore[assignment]
-    return Transition(**values)  # type: ignore[arg-type]
-
-
-def _effect_row(effect: Effect, at: Micros) -> Row:
-    kind = effect.__struct_config__.tag
-    payload = msgspec.json.encode(effect).decode()
-    return (effect.record_id, effect.version, str(kind), payload, at)
-
-
-def _disposition_row(d: Disposition) -> Row:
-    return (
-        d.event_id,
-        d.event_type,
-        d.record_id,
-        d.version,
-        d.actor,
-        d.reason,
-        d.detail,
-        d.at,
-    )
+    values["metadata"] = _decode_fields(values["metadata"])
+    return Transition(**values)

@@ -158,7 +158,7 @@ class DatabaseSuite:
 
     # Units
 
-    def test_a_unit_that_ends_well_is_written(self, open_database: Opener) -> None:
+    def test_a_transaction_that_ends_well_is_written(self, open_database: Opener) -> None:
         database = open_database()
 
         with database.transaction():
@@ -167,7 +167,7 @@ class DatabaseSuite:
 
         assert stages(database) == ["a", "b"]
 
-    def test_a_unit_that_fails_leaves_nothing(self, open_database: Opener) -> None:
+    def test_a_transaction_that_fails_leaves_nothing(self, open_database: Opener) -> None:
         database = open_database()
         database.insert(PAUSES, [a_pause("before")])
 
@@ -178,7 +178,9 @@ class DatabaseSuite:
 
         assert stages(database) == ["before"]
 
-    def test_an_inner_unit_is_written_with_the_outer_one(self, open_database: Opener) -> None:
+    def test_an_inner_transaction_is_written_with_the_outer_one(
+        self, open_database: Opener
+    ) -> None:
         database = open_database()
 
         with ends_with(ZeroDivisionError), database.transaction():
@@ -188,32 +190,32 @@ class DatabaseSuite:
 
         assert stages(database) == []
 
-    def test_a_failed_inner_unit_dooms_the_outer_one(self, open_database: Opener) -> None:
+    def test_a_failed_inner_transaction_dooms_the_outer_one(self, open_database: Opener) -> None:
         database = open_database()
 
-        with ends_with(StoreError, "a part of this unit failed"), database.transaction():
+        with ends_with(StoreError, "a part of this transaction failed"), database.transaction():
             database.insert(PAUSES, [a_pause("before")])
             with suppress(ZeroDivisionError), database.transaction():
                 raise ZeroDivisionError
 
         assert stages(database) == []
 
-    def test_a_failed_batch_dooms_its_unit(self, open_database: Opener) -> None:
+    def test_a_failed_batch_dooms_its_transaction(self, open_database: Opener) -> None:
         database = open_database()
         database.insert(PAUSES, [a_pause("taken")])
 
-        with ends_with(StoreError, "a part of this unit failed"), database.transaction():
+        with ends_with(StoreError, "a part of this transaction failed"), database.transaction():
             database.insert(PAUSES, [a_pause("before")])
             with suppress(StoreError):
                 database.insert(PAUSES, [a_pause("half"), a_pause("taken")])
 
         assert stages(database) == ["taken"]
 
-    def test_a_failed_statement_dooms_its_unit(self, open_database: Opener) -> None:
+    def test_a_failed_statement_dooms_its_transaction(self, open_database: Opener) -> None:
         database = open_database()
         database.insert(PAUSES, [a_pause("taken")])
 
-        with ends_with(StoreError, "a part of this unit failed"), database.transaction():
+        with ends_with(StoreError, "a part of this transaction failed"), database.transaction():
             database.insert(PAUSES, [a_pause("before")])
             with suppress(StoreError):
                 database.run("INSERT INTO pauses VALUES ('m', 'taken', 1, 'person:a', NULL)")
@@ -237,7 +239,7 @@ class DatabaseSuite:
 
         assert stages(database) == ["a"]
 
-    def test_others_see_a_unit_only_when_it_is_over(self, open_database: Opener) -> None:
+    def test_others_see_a_transaction_only_when_it_is_over(self, open_database: Opener) -> None:
         ours, theirs = two(open_database)
 
         with ours.transaction():
@@ -247,7 +249,7 @@ class DatabaseSuite:
         assert seen_before == []
         assert stages(theirs) == ["a"]
 
-    def test_a_unit_sees_what_it_wrote(self, open_database: Opener) -> None:
+    def test_a_transaction_sees_what_it_wrote(self, open_database: Opener) -> None:
         database = open_database()
 
         with database.transaction():
@@ -454,7 +456,9 @@ class DatabaseSuite:
         assert database.run(sql, actor="person:b", stage="a") == 2
         assert database.run("DELETE FROM pauses WHERE stage = :stage", stage="none") == 0
 
-    def test_a_parameter_is_told_from_what_looks_like_one(self, open_database: Opener) -> None:
+    def test_a_parameter_is_distinguished_from_what_looks_like_one(
+        self, open_database: Opener
+    ) -> None:
         database = open_database()
 
         found = database.rows(
@@ -588,24 +592,28 @@ class DatabaseSuite:
 
     # Bells
 
-    def test_a_ring_wakes_a_bell_of_another_handle(self, open_database: Opener) -> None:
-        ringing, listening = open_database(), open_database()
+    def test_a_notification_wakes_a_listener_of_another_connection(
+        self, open_database: Opener
+    ) -> None:
+        notifying, listening = open_database(), open_database()
         wakeup = listening.wakeup(TOPIC_WORK)
 
-        ringing.notify([TOPIC_WORK])
+        notifying.notify([TOPIC_WORK])
 
         assert wakeup.wait(WAIT_S)
 
-    def test_a_ring_from_another_process_wakes_a_bell(self, open_database: Opener) -> None:
+    def test_a_notification_from_another_process_wakes_a_listener(
+        self, open_database: Opener
+    ) -> None:
         skip_in_memory(open_database)
         wakeup = open_database().wakeup(TOPIC_EVENTS, TOPIC_WORK)
 
-        with in_process(ring_in_a_unit, open_database):
+        with in_process(notify_in_a_transaction, open_database):
             assert wakeup.wait(WAIT_S)
 
         assert open_database().rows("SELECT body FROM events") == [("1",)]
 
-    def test_a_bell_hears_its_own_topics_only(self, open_database: Opener) -> None:
+    def test_a_wakeup_hears_its_own_topics_only(self, open_database: Opener) -> None:
         database = open_database()
         wakeup = database.wakeup(TOPIC_WORK, TOPIC_READY)
 
@@ -615,7 +623,9 @@ class DatabaseSuite:
         database.notify([TOPIC_EVENTS, TOPIC_READY])
         assert wakeup.wait(WAIT_S)
 
-    def test_a_cleared_bell_is_silent_until_it_rings_again(self, open_database: Opener) -> None:
+    def test_a_cleared_wakeup_is_quiet_until_the_next_notification(
+        self, open_database: Opener
+    ) -> None:
         database = open_database()
         wakeup = database.wakeup(TOPIC_WORK)
         for _ in range(3):
@@ -628,7 +638,9 @@ class DatabaseSuite:
         database.notify([TOPIC_WORK])
         assert wakeup.wait(WAIT_S)
 
-    def test_a_bell_rings_only_when_the_unit_is_written(self, open_database: Opener) -> None:
+    def test_listeners_are_woken_only_when_the_transaction_is_written(
+        self, open_database: Opener
+    ) -> None:
         database = open_database()
         wakeup = database.wakeup(TOPIC_WORK)
 
@@ -639,7 +651,9 @@ class DatabaseSuite:
 
         assert wakeup.wait(WAIT_S)
 
-    def test_a_unit_that_fails_rings_nothing_then_or_later(self, open_database: Opener) -> None:
+    def test_a_transaction_that_fails_notifies_no_one_then_or_later(
+        self, open_database: Opener
+    ) -> None:
         database = open_database()
         wakeup = database.wakeup(*TOPICS)
         with suppress(ZeroDivisionError), database.transaction():
@@ -655,18 +669,18 @@ class DatabaseSuite:
 
         assert not wakeup.wait(QUIET_S)
 
-    def test_a_ring_of_one_thread_outlives_the_failure_of_another(
+    def test_a_notification_of_one_thread_outlives_the_failure_of_another(
         self, open_database: Opener
     ) -> None:
         database = open_database()
         wakeup = database.wakeup(TOPIC_WORK)
         entered = Event()
 
-        def ring() -> None:
+        def notify() -> None:
             entered.wait(WAIT_S)
             database.notify([TOPIC_WORK])
 
-        with in_thread(ring), suppress(ZeroDivisionError), database.transaction():
+        with in_thread(notify), suppress(ZeroDivisionError), database.transaction():
             entered.set()
             Event().wait(QUIET_S)
             raise ZeroDivisionError
@@ -689,9 +703,9 @@ class DatabaseSuite:
                 wakeup.clear()
                 found = reading.rows("SELECT seq FROM events")
                 seen += sum(reading.delete(EVENTS, found, by=("seq",)))
-                assert found or seen == count or wakeup.wait(WAIT_S), "a ring was lost"
+                assert found or seen == count or wakeup.wait(WAIT_S), "a notification was lost"
 
-    def test_a_bell_may_stand_in_a_selector(self, open_database: Opener) -> None:
+    def test_a_wakeup_may_stand_in_a_selector(self, open_database: Opener) -> None:
         database = open_database()
         wakeup = database.wakeup(TOPIC_WORK)
         quiet = select.select([wakeup.fileno()], [], [], QUIET_S)
@@ -701,7 +715,7 @@ class DatabaseSuite:
         assert quiet == ([], [], [])
         assert select.select([wakeup.fileno()], [], [], WAIT_S)[0] == [wakeup.fileno()]
 
-    def test_a_closed_bell_is_in_nobodys_way(self, open_database: Opener) -> None:
+    def test_a_closed_wakeup_disturbs_no_other(self, open_database: Opener) -> None:
         database = open_database()
         closed, other = database.wakeup(TOPIC_WORK), database.wakeup(TOPIC_WORK)
 
@@ -711,7 +725,7 @@ class DatabaseSuite:
 
         assert other.wait(WAIT_S)
 
-    def test_a_bell_needs_a_topic_that_exists(self, open_database: Opener) -> None:
+    def test_a_wakeup_needs_a_topic_that_exists(self, open_database: Opener) -> None:
         database = open_database()
 
         with pytest.raises(StoreError, match="no such topic: nonsense"):
@@ -778,7 +792,7 @@ def assert_survives(database: Database, text: str) -> None:
 
 
 def assert_is_a_key(database: Database, text: str) -> None:
-    """A row whose key is this text is told from others by every verb."""
+    """A row whose key is this text is distinguished from others by every operation."""
     database.run("DELETE FROM pauses")
     changed = a_pause(text, actor="person:b")
 
@@ -854,7 +868,7 @@ def ends_with(kind: type[BaseException], words: str = ".*") -> AbstractContextMa
 
 
 def settle(wakeup: Wakeup) -> None:
-    """Clear a wakeup until nothing more arrives; rings travel through a server."""
+    """Clear a wake-up until nothing more arrives; notifications travel through a server."""
     wakeup.clear()
     while wakeup.wait(QUIET_S):
         wakeup.clear()
@@ -883,8 +897,8 @@ def in_process(work: Callable[[Opener], None], open_database: Opener) -> Iterato
     assert child.exitcode == 0
 
 
-def ring_in_a_unit(open_database: Opener) -> None:
-    """What the other process does: an event, and a ring."""
+def notify_in_a_transaction(open_database: Opener) -> None:
+    """What the other process does: an event, and a notification."""
     database = open_database()
     with database.transaction():
         database.insert(EVENTS, [("1",)])
