@@ -1,6 +1,6 @@
 """One HTTP POST within limits: to checked addresses, in bounded time, with a bounded response.
 
-Webhooks, checkpoints and model endpoints go to servers that somebody else runs. These hang, send one byte a second,
+Webhooks, checkpoints and model endpoints go to servers of other operators. These hang, send one byte a second,
 redirect, lie about lengths or do not speak HTTP at all: the result is a `HttpReply` or an `OSError` in any case.
 Redirects are not followed and the proxies of the environment are ignored: both would carry signatures and keys
 elsewhere. Nothing is retried here, and nothing is logged: headers hold secrets.

@@ -1,4 +1,4 @@
-"""Real HTTP servers that receive webhooks, and misbehave as they are told."""
+"""Real HTTP servers that receive webhooks, and misbehave as a test says."""
 
 import socket
 import threading

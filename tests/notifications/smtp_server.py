@@ -1,4 +1,4 @@
-"""A real mail server that stores what it receives, and refuses as it is told."""
+"""A real mail server that stores what it receives, and refuses as a test says."""
 
 import asyncio
 import ssl

@@ -145,12 +145,12 @@ def test_one_address_that_is_not_public_spoils_the_whole_name(bad: str, place: i
 
 
 def test_a_name_without_an_address_is_a_failure_that_may_pass() -> None:
-    target = parse_url("https://nobody.invalid/")
+    target = parse_url("https://unknown.invalid/")
 
     def fail(host: str, port: int) -> list[str]:
         raise socket.gaierror(-2, "Name or service not known")
 
-    with pytest.raises(OSError, match=r"nobody\.invalid cannot be looked up"):
+    with pytest.raises(OSError, match=r"unknown\.invalid cannot be looked up"):
         resolve(target, AllowedHosts(), fail)
     with pytest.raises(OSError, match="has no address"):
         resolve(target, AllowedHosts(), lambda *_: [])

@@ -56,11 +56,11 @@ def test_a_message_reaches_the_receiver_that_ships(shell: Own) -> None:
 
         pinged = shell("webhook", "ping", made["id"])
 
-        heard, _ = receiver.communicate(timeout=20)
+        output, _ = receiver.communicate(timeout=20)
     assert pinged.exit_code == 0, pinged.stderr
     assert ": delivered" in pinged.stdout
-    assert "signature right" in heard
-    assert '"type": "ping"' in heard
+    assert "signature right" in output
+    assert '"type": "ping"' in output
 
 
 def set_secret(shell: Own, webhook_id: str, secret: str) -> None:
@@ -77,9 +77,9 @@ def test_the_receiver_says_when_a_signature_is_wrong(shell: Own) -> None:
     with listening("--secret", "whsec_" + "QUJD" * 8, "--count", "1") as (url, receiver):
         made = shell.json("webhook", "add", url, "--event", "*")
         shell("webhook", "ping", made["id"])
-        heard, _ = receiver.communicate(timeout=20)
+        output, _ = receiver.communicate(timeout=20)
 
-    assert "SIGNATURE WRONG" in heard
+    assert "SIGNATURE WRONG" in output
 
 
 def test_a_ping_that_fails_says_why_and_can_be_seen_in_the_log(shell: Own) -> None:

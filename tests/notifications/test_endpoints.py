@@ -52,7 +52,7 @@ def test_an_endpoint_that_is_added_while_a_notifier_runs_misses_nothing(
         receiving() as receiver,
         app.node(is_coordinator=False, is_worker=False, is_notifier=True) as node,
     ):
-        node.turn()  # nobody listens, and the next look is a second away
+        node.turn()  # no endpoint yet, and the next poll is a second away
         other.notifications.add(receiver.url, events=["*"], actor="person:ann")
         ids = opened(other, 3)
 

@@ -35,7 +35,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
 
 @pytest.fixture
 def api(service: ApiClient) -> Iterator[ApiClient]:
-    """A service that tells nobody yet."""
+    """A service without webhooks."""
     yield service
     for each in service.app.notifications.webhooks():
         service.app.notifications.remove(each.id)
@@ -175,6 +175,6 @@ def test_metrics_are_served_to_who_may_observe_where_they_are_wanted(
         assert on.get("/metrics").status_code == 401
 
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    told = {each.name: each for each in text_string_to_metric_families(answer.text)}
-    (sample,) = told["stateward_transitions"].samples
+    families = {each.name: each for each in text_string_to_metric_families(answer.text)}
+    (sample,) = families["stateward_transitions"].samples
     assert sample.labels["target"] == "queued_for_parse"

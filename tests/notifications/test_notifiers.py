@@ -39,7 +39,7 @@ def test_what_a_dead_notifier_had_under_way_is_delivered_by_the_next(
         node = app.node(is_coordinator=False, is_worker=False, is_notifier=True)
         while not receiver.posts:
             node.turn()
-        node.close()  # the receiver has it, and nobody wrote that down
+        node.close()  # the receiver has it, and the result is not stored
 
         deliver(app)
         clock.tick(60)

@@ -59,8 +59,8 @@ def faults_of(config: Path, text: str, **variables: str) -> list[str]:
          "postgresql://user:password@host:port/name"),
         ("store: postgresql://u:secret@h/db",
          "1: store: store must be a mapping, not 'postgresql:***@h/db'"),
-        ("notifications:\n  admin_email: nobody", "2: notifications.admin_email: admin_email must be an e-mail "
-         "address or null, not 'nobody'"),
+        ("notifications:\n  admin_email: unknown", "2: notifications.admin_email: admin_email must be an e-mail "
+         "address or null, not 'unknown'"),
         ("notifications:\n  admin_email: a@b.c",
          "2: notifications.admin_email: admin_email and smtp_url are needed together"),
         ("notifications:\n  smtp_url: smtp://h",
@@ -265,7 +265,7 @@ def test_the_order_of_states_does_not_matter(config: Path) -> None:
     settings = load_text(config, "x_record: {states: [b, a]}")
 
     assert settings.check_states("x", ["a", "b"]) == []
-    assert settings.check_states("nobody", ["a", "b"]) == []
+    assert settings.check_states("unknown", ["a", "b"]) == []
 
 
 def test_a_fault_in_a_profile_names_the_profile() -> None:

@@ -39,5 +39,5 @@ def make_app(store_url: str, tmp_path: Path) -> Iterator[Maker]:
 
 @pytest.fixture
 def app(make_app: Maker) -> App:
-    """An app of the enterprise profile, which wants metrics."""
+    """An app of the enterprise profile, which enables metrics."""
     return make_app()

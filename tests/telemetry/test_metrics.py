@@ -55,21 +55,21 @@ def test_a_statement_is_told_of_from_its_upload_to_its_end(app: App) -> None:
     app.submit(STATEMENT, labels={"source_type": "bank_csv"})
     app.run_until_idle()
 
-    told = scraped(app)
+    families = scraped(app)
 
-    processing = told["upload_processing_duration_seconds"]
+    processing = families["upload_processing_duration_seconds"]
     counts = samples(processing, f"{processing.name}_count", "source_type", "status")
     assert counts == {
         ("bank_csv", status): 1
         for status in ("queued_for_parse", "parsing", "parsed", "normalizing")
     }
-    whole = told["upload_end_to_end_duration_seconds"]
+    whole = families["upload_end_to_end_duration_seconds"]
     assert samples(whole, f"{whole.name}_count", "source_type", "status") == {
         ("bank_csv", "normalized"): 1
     }
-    latency = told["stateward_transition_latency_seconds"]
+    latency = families["stateward_transition_latency_seconds"]
     assert samples(latency, f"{latency.name}_count", "machine") == {("upload",): 2}
-    records = samples(told["stateward_records"], "stateward_records", "machine", "status")
+    records = samples(families["stateward_records"], "stateward_records", "machine", "status")
     assert records["upload", "normalized"] == 1
     assert records["upload", "error"] == 0
     assert not any(machine != "upload" for machine, _ in records)
@@ -91,8 +91,8 @@ def test_counts_are_those_of_the_log_however_often_and_by_whom_they_are_asked_fo
 
     expected = Counter((each.source or "", each.target) for each in one.store.log(limit=10_000))
     for app in (one, other):
-        told = scraped(app)["stateward_transitions"]
-        found = samples(told, "stateward_transitions_total", "source", "target")
+        families = scraped(app)["stateward_transitions"]
+        found = samples(families, "stateward_transitions_total", "source", "target")
         assert found == expected
     assert sum(expected.values()) == 710
 
@@ -133,14 +133,16 @@ def test_retries_timeouts_and_errors_are_counted(make_app: Maker) -> None:
         app.scheduler.tick()
         app.coordinator.handle_reported()
 
-    told = scraped(app)
+    families = scraped(app)
 
-    retries = samples(told["upload_retries"], "upload_retries_total", "status", "retry_count")
+    retries = samples(families["upload_retries"], "upload_retries_total", "status", "retry_count")
     assert retries == {("queued_for_parse", "1"): 1, ("queued_for_parse", "2"): 1}
-    assert samples(told["upload_timeouts"], "upload_timeouts_total", "status") == {("parsing",): 2}
-    errors = samples(told["stateward_errors"], "stateward_errors_total", "status", "error_code")
+    assert samples(families["upload_timeouts"], "upload_timeouts_total", "status") == {
+        ("parsing",): 2
+    }
+    errors = samples(families["stateward_errors"], "stateward_errors_total", "status", "error_code")
     assert errors == {("error", "TIMEOUT"): 2}
-    took = told["upload_processing_duration_seconds"]
+    took = families["upload_processing_duration_seconds"]
     waits = samples(took, f"{took.name}_sum", "status")
     assert waits["error",] == pytest.approx(2 * 3600)
 
@@ -182,12 +184,12 @@ def test_depth_and_age_of_the_queue_are_told_by_priority(make_app: Maker) -> Non
     opened(app, 2, priority=10)
     at[0] += 2 * SECOND
 
-    told = scraped(app)
+    families = scraped(app)
 
-    depth = samples(told["stateward_queue_depth"], "stateward_queue_depth", "priority")
+    depth = samples(families["stateward_queue_depth"], "stateward_queue_depth", "priority")
     assert depth == {("5",): 3, ("10",): 2}
     name = "stateward_queue_oldest_seconds"
-    assert samples(told[name], name, "priority") == {("5",): 42, ("10",): 2}
+    assert samples(families[name], name, "priority") == {("5",): 42, ("10",): 2}
 
 
 def test_a_machine_is_told_of_where_its_settings_say_so_with_the_labels_they_choose(
@@ -200,10 +202,10 @@ def test_a_machine_is_told_of_where_its_settings_say_so_with_the_labels_they_cho
         app.submit(STATEMENT + kind.encode(), labels={"source_type": kind})
     app.run_until_idle()
 
-    told = scraped(app)["upload_processing_duration_seconds"]
+    families = scraped(app)["upload_processing_duration_seconds"]
 
-    assert samples(told, f"{told.name}_count", "status")["parsing",] == 2
-    assert not any("source_type" in each.labels for each in told.samples)
+    assert samples(families, f"{families.name}_count", "status")["parsing",] == 2
+    assert not any("source_type" in each.labels for each in families.samples)
 
 
 def test_source_types_that_people_make_up_do_not_make_series_without_end(app: App) -> None:
@@ -213,21 +215,21 @@ def test_source_types_that_people_make_up_do_not_make_series_without_end(app: Ap
         if number % 40 == 0:
             app.monitor.update_counters()
 
-    told = scraped(app)["upload_processing_duration_seconds"]
-    counts = samples(told, f"{told.name}_count", "source_type")
+    families = scraped(app)["upload_processing_duration_seconds"]
+    counts = samples(families, f"{families.name}_count", "source_type")
 
     assert len(counts) == SOURCE_TYPES_MAX + 1
     assert counts["other",] == 20
 
 
 def test_outcomes_of_webhooks_and_mails_are_there_from_the_beginning(app: App) -> None:
-    told = scraped(app)
+    families = scraped(app)
 
     outcomes = samples(
-        told["stateward_webhook_attempts"], "stateward_webhook_attempts_total", "outcome"
+        families["stateward_webhook_attempts"], "stateward_webhook_attempts_total", "outcome"
     )
     assert outcomes == {("delivered",): 0, ("failed",): 0, ("dead",): 0}
-    assert samples(told["stateward_mails"], "stateward_mails_total", "outcome")["sent",] == 0
+    assert samples(families["stateward_mails"], "stateward_mails_total", "outcome")["sent",] == 0
 
 
 def test_every_declared_metric_is_told_and_nothing_else(app: App) -> None:

@@ -22,7 +22,7 @@ from stateward.storage.store import (
     transition_of_row,
 )
 
-# Transitions after the counters that are counted one by one. If there are more (nobody has asked for metrics in a
+# Transitions after the counters that are counted one by one. If there are more (metrics were not read in a
 # while), counting the records is quicker.
 UNCOUNTED_MAX = 20_000
 CAUSES_MAX = 1000

@@ -2,7 +2,7 @@
 
 A URL that a user wrote is parsed once. What its name points to can change at any moment, so the name is resolved for
 each connection, every address found must be allowed, and the connection is made to one of these very addresses (see
-`http_client.post`): nobody can exchange them between the check and the use.
+`http_client.post`): they cannot be exchanged between the check and the use.
 
 Allowed are public unicast addresses. Everything else (loopback, private, link-local and metadata addresses, also where
 they hide in IPv6) needs an entry in `notifications.webhook_allow`.

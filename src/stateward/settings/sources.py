@@ -78,7 +78,7 @@ def variables_in(
 
 
 def crash_at(variables: Mapping[str, str]) -> CrashAt | None:
-    """The failpoint at which a test wants this process to die."""
+    """The failpoint at which a test lets this process die."""
     text = variables.get(CRASH_AT, "")
     try:
         return CrashAt.parse(text) if text else None
