@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import msgspec
 
-from stateward.pipelines.contracts.offline.fields import months_later
+from stateward.pipelines.contracts.offline.number_fields import months_later
 
 PROVIDERS = {
     "energy": [

@@ -32,7 +32,7 @@ class Waits:
 
     def __init__(self) -> None:
         self.waited: list[float] = []
-        self.said: list[str] = []
+        self.warnings: list[str] = []
 
     def ask(self, url: str, *, left_s: float | None = None, **changes: object) -> bytes:
         given = {"base_url": url, "name": "stub", "key": KEY, "timeout_s": 20.0, "retries": 3}
@@ -41,7 +41,7 @@ class Waits:
             b'{"model": "stub"}',
             left_s=lambda: left_s,
             sleep=self.waited.append,
-            say=self.said.append,
+            warn=self.warnings.append,
         )
 
 
@@ -72,7 +72,7 @@ def test_the_wait_that_an_endpoint_asks_for_is_kept() -> None:
 
     assert waits.waited[:2] == [7.0, 2.0]
     assert 50.0 <= waits.waited[2] <= 101.0
-    assert waits.said[0] == "it answered 429 and asked to wait 7 s; the next try is in 7 s"
+    assert waits.warnings[0] == "it answered 429 and asked to wait 7 s; next try in 7 s"
 
 
 @pytest.mark.parametrize("asked", ["3600", "999999999"])
@@ -140,7 +140,7 @@ def test_the_key_is_never_repeated(status: int, key: str) -> None:
         waits.ask(endpoint.url, key=key)
 
     held = Endpoint(base_url="x", name="y", key=key)
-    assert "0123" not in f"{failed.value} {failed.value!r} {waits.said} {held}"
+    assert "0123" not in f"{failed.value} {failed.value!r} {waits.warnings} {held}"
     assert endpoint.headers[0]["Authorization"] == f"Bearer {key}"
 
 

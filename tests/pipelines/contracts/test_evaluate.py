@@ -17,7 +17,7 @@ from stateward.pipelines.contracts.evaluate import (
     evaluate,
     is_same,
 )
-from stateward.pipelines.contracts.extraction import Found
+from stateward.pipelines.contracts.extraction import FoundValue
 from stateward.pipelines.contracts.ground_truth import truth_of, truths_in
 from stateward.pipelines.contracts.rules import FieldRule, shipped
 
@@ -97,8 +97,8 @@ def test_a_contract_that_cannot_be_read_is_wrong_and_not_accepted(tmp_path: Path
 
 
 def test_values_are_counted_by_their_confidence() -> None:
-    sure = Found(field="term", value="2 years", raw="", confidence=95, source="x")
-    unsure = Found(field="term", value="3 years", raw="", confidence=62, source="x")
+    sure = FoundValue(field="term", value="2 years", raw="", confidence=95, source="x")
+    unsure = FoundValue(field="term", value="3 years", raw="", confidence=62, source="x")
     score = Score()
 
     score.count(1, [sure], [sure])

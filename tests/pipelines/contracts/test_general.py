@@ -2,10 +2,10 @@
 
 import pytest
 
-from stateward.pipelines.contracts.extraction import Found
-from stateward.pipelines.contracts.general import GeneralExtractor, found_in
+from stateward.pipelines.contracts.extraction import FoundValue
+from stateward.pipelines.contracts.general import GeneralExtractor, find_values
 from stateward.pipelines.contracts.general.dates import dates_in
-from stateward.pipelines.contracts.general.names import key, name_at, plain
+from stateward.pipelines.contracts.general.names import canonical_name, key, name_at
 from stateward.pipelines.contracts.general.term import durations_in
 from stateward.pipelines.contracts.rules import shipped
 from stateward.pipelines.kit.reader import text_document
@@ -17,8 +17,8 @@ REST = (
 BETWEEN = 'CONFIDENTIALITY AGREEMENT between Acme Inc. ("Acme") and Beta LLC ("Beta"). 1. Purpose. The parties talk. '
 
 
-def found(text: str, field: str) -> list[Found]:
-    return [one for one in found_in(text_document(text)) if one.field == field]
+def found(text: str, field: str) -> list[FoundValue]:
+    return [one for one in find_values(text_document(text)) if one.field == field]
 
 
 def values(text: str, field: str) -> list[str]:
@@ -371,7 +371,7 @@ def test_of_three_parties_none_is_sure() -> None:
 def test_every_value_has_the_place_where_it_is_printed() -> None:
     document = text_document(f"Title\f{PREAMBLES[0][0]}{REST}")
 
-    for one in found_in(document):
+    for one in find_values(document):
         assert one.place is not None
         page = document.pages[one.place.page - 1]
         assert page.number == 2
@@ -412,7 +412,7 @@ def test_words_of_contracts_are_no_names(text: str) -> None:
 
 
 def test_a_shouted_name_is_calmed() -> None:
-    assert plain("COLT'S MANUFACTURING COMPANY LLC") == "Colt's Manufacturing Company LLC"
+    assert canonical_name("COLT'S MANUFACTURING COMPANY LLC") == "Colt's Manufacturing Company LLC"
     assert key("ACME WIDGETS, INCORPORATED") == key("Acme Widgets Inc.")
 
 
@@ -478,10 +478,11 @@ def test_the_extractor_gives_the_fields_of_its_vertical_and_says_what_made_them(
     ids=["one word", "many ands", "many years", "many brackets", "many firms"],
 )
 def test_a_hostile_text_is_done_with_soon(text: str) -> None:
-    assert len(found_in(text_document(text))) < 10
+    assert len(find_values(text_document(text))) < 10
 
 
 def test_a_text_without_anything_gives_nothing() -> None:
     assert (
-        found_in(text_document("Nothing to see in this text, which is no contract at all.")) == []
+        find_values(text_document("Nothing to see in this text, which is no contract at all."))
+        == []
     )

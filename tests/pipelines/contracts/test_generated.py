@@ -12,7 +12,7 @@ from lab.documents.contracts.__main__ import main
 from lab.documents.contracts.noise import noisy
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import shipped
-from stateward.pipelines.contracts.validation import judge
+from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.contracts.values import same
 from stateward.pipelines.kit.reader import read_document
 
@@ -37,7 +37,13 @@ def read(contract: Contract, folder: Path) -> tuple[int, int, int, bool, bool]:
         right += is_right and truth is not None
         is_whole = is_whole and is_right
         wrong_and_sure += bool(held and value and held.confidence >= 80 and not is_right)
-    return right, len(contract.fields), wrong_and_sure, judge(extraction, RULES).accepted, is_whole
+    return (
+        right,
+        len(contract.fields),
+        wrong_and_sure,
+        validate_extraction(extraction, RULES).accepted,
+        is_whole,
+    )
 
 
 @pytest.mark.parametrize("maker", ["usual", "second"])

@@ -8,7 +8,7 @@ import pytest
 from stateward.core.errors import FatalFailure, StageFailure
 from stateward.pipelines.contracts.extraction import Extraction
 from stateward.pipelines.contracts.model import schema_of
-from tests.pipelines.contracts.building import (
+from tests.pipelines.contracts.builders import (
     CONTRACT,
     SavedValues,
     an_answer,
@@ -297,7 +297,7 @@ def test_an_answer_is_kept_before_it_is_used_and_never_asked_for_again() -> None
 
     assert (len(requests), len(more)) == (1, 0)
     assert again == first  # tokens and cost too: they were paid once, for this
-    assert drawer.lines[-1][0] == "an answer that was kept is used again"
+    assert drawer.lines[-1][0] == "a saved answer is used again"
 
 
 def test_a_retry_after_nonsense_asks_anew_and_pays_for_what_is_new() -> None:

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 import yaml
 
-from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
-from stateward.pipelines.contracts.offline.fields import months_later
+from stateward.pipelines.contracts.offline.number_fields import months_later
 from stateward.pipelines.contracts.rules import rules_of, shipped, shipped_texts
-from stateward.pipelines.contracts.validation import Verdict, judge
+from stateward.pipelines.contracts.validation import ValidationResult, validate_extraction
 from stateward.pipelines.contracts.values import day_of, same
 from stateward.pipelines.kit.documents import TextDocument, TextLine, TextPage
 from stateward.pipelines.kit.reader import text_document
@@ -20,16 +20,16 @@ RULES = shipped()
 WRITTEN = yaml.safe_load((Path(__file__).parent / "written.yaml").read_text("utf-8"))
 
 
-def extracted(text: str, vertical: str = "energy") -> dict[str, Found]:
+def extracted(text: str, vertical: str = "energy") -> dict[str, FoundValue]:
     found = OfflineExtractor().extract(text_document(dedent(text)), RULES.vertical(vertical), RULES)
     return {each.field: each for each in found.found}
 
 
-def judged(text: str, vertical: str) -> tuple[Extraction, Verdict]:
+def judged(text: str, vertical: str) -> tuple[Extraction, ValidationResult]:
     extraction = OfflineExtractor().extract(
         text_document(dedent(text)), RULES.vertical(vertical), RULES
     )
-    return extraction, judge(extraction, RULES)
+    return extraction, validate_extraction(extraction, RULES)
 
 
 def wrong(case: dict[str, object], extraction: Extraction) -> list[str]:

@@ -14,7 +14,7 @@ from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.contracts.options import ConfiguredContracts
 from stateward.pipelines.contracts.settings import ContractSettings
 from stateward.settings import Settings
-from tests.pipelines.contracts.building import VERTICAL
+from tests.pipelines.contracts.builders import VERTICAL
 
 NOON = 1_794_571_200 * SECOND  # 2026-11-13
 PROMPT = "version: {0}\nvertical: energy\nsystem: Read.\ninstructions: Give $fields\n"

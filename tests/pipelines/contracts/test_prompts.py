@@ -59,7 +59,7 @@ def test_an_edit_without_a_new_version_shows_in_the_hash() -> None:
          "p.yaml:4: instructions: $fields is missing: the model would not know what to give"),
         (MINE.replace("$vertical", "$document"),
          "p.yaml:4: instructions: there is no $document; there are $fields, $vertical and $provider"),
-        (MINE.replace("Read.", "5 $ a word"), "p.yaml:3: system: a lone $ stands in it; write $$ for the sign itself"),
+        (MINE.replace("Read.", "5 $ a word"), "p.yaml:3: system: it contains a single $; write $$ for the sign itself"),
         (MINE.replace("vertical: energy\n", "provider: E.ON\n"),
          "p.yaml:2: provider: a provider needs its vertical beside it"),
         (MINE.replace("version: 7\n", ""),

@@ -8,13 +8,13 @@ from stateward.core.errors import DeclarationError, UnknownName
 from stateward.pipelines.contracts import rules as room
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import (
-    expanded,
+    expand_label,
     load,
     rules_of,
     shipped,
     shipped_texts,
 )
-from stateward.pipelines.contracts.validation import judge
+from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.reader import text_document
 
 GYM = """
@@ -104,7 +104,7 @@ def test_a_fourth_vertical_is_added_by_a_file_alone(tmp_path: Path) -> None:
 
     slug, is_sure = detect(document, rules)
     extraction = OfflineExtractor().extract(document, rules.vertical(slug), rules)
-    verdict = judge(extraction, rules)
+    verdict = validate_extraction(extraction, rules)
 
     assert (slug, is_sure) == ("gym", True)
     assert {found.field: found.value for found in extraction.found} == {
@@ -161,13 +161,13 @@ providers:
 
 
 def test_a_label_with_groups_stands_for_each_of_its_parts() -> None:
-    assert expanded("{Vertrags|Liefer}{ende|beginn}") == [
+    assert expand_label("{Vertrags|Liefer}{ende|beginn}") == [
         "Vertragsende",
         "Vertragsbeginn",
         "Lieferende",
         "Lieferbeginn",
     ]
-    assert expanded("Abschlag{| mtl.}") == ["Abschlag", "Abschlag mtl."]
+    assert expand_label("Abschlag{| mtl.}") == ["Abschlag", "Abschlag mtl."]
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,10 @@ def test_a_label_with_groups_stands_for_each_of_its_parts() -> None:
         (("kind: money", "kind: moneys"), "gym.yaml:7: fields[1].kind"),
         (("version: 1", "version: none"), "version must be"),
         (("{min: 5, max: 200}", "{min: 500, max: 200}"), "min must not be above max"),
-        (("name: monthly_fee", "name: provider"), "the field provider stands twice"),
-        (("like: [start]", "like: [begin]"), "there is no shared set of labels 'begin'"),
+        (("name: monthly_fee", "name: provider"), "the field provider is defined twice"),
+        (("like: [start]", "like: [begin]"), "unknown shared set of labels 'begin'"),
         (("second: contract_end", "second: expiry"), "there is no field 'expiry'"),
-        (("{monthly|club} fee", "{monthly|club fee"), "opens a group that it does not close"),
+        (("{monthly|club} fee", "{monthly|club fee"), "has an unclosed group"),
         ((', labels: {en: ["{monthly|club} fee"]}', ""), "monthly_fee has no labels"),
         (("threshold: 85", "threshold: 850"), "threshold must be"),
         (("threshold: 85", "treshold: 85"), "treshold"),
@@ -231,6 +231,6 @@ def test_an_unknown_vertical_is_refused_with_those_that_exist() -> None:
 
 
 def test_a_range_is_said_in_words() -> None:
-    assert str(room.Range(min=1, max=2)) == "1 to 2"
-    assert str(room.Range(min=1)) == "1 or more"
-    assert str(room.Range(max=2)) == "at most 2"
+    assert str(room.ValueRange(min=1, max=2)) == "1 to 2"
+    assert str(room.ValueRange(min=1)) == "1 or more"
+    assert str(room.ValueRange(max=2)) == "at most 2"

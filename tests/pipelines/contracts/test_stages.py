@@ -16,7 +16,7 @@ from stateward.app import App
 from stateward.core.model import Fields, Json
 from stateward.engine.corrections import corrected_items
 from stateward.pipelines.contracts import runners  # noqa: F401 - registers them
-from stateward.pipelines.contracts.extraction import Found
+from stateward.pipelines.contracts.extraction import FoundValue
 from stateward.pipelines.contracts.stages import pages_of, pieces_of
 from stateward.pipelines.kit.reader import text_document
 from stateward.settings import Settings
@@ -94,9 +94,11 @@ class Line:
         items = [item for chunk in chunks for item in msgspec.json.decode(chunk)]
         self._items["review"] = [msgspec.json.encode(corrected_items(items, values)).decode()]
 
-    def found(self) -> dict[str, Found]:
+    def found(self) -> dict[str, FoundValue]:
         chunks = [each for each in self._items["extract"] if each.startswith("[")]
-        found = [one for chunk in chunks for one in msgspec.json.decode(chunk, type=list[Found])]
+        found = [
+            one for chunk in chunks for one in msgspec.json.decode(chunk, type=list[FoundValue])
+        ]
         return {each.field: each for each in found}
 
 
@@ -298,7 +300,7 @@ def test_two_readings_that_differ_are_for_a_person(line: Line) -> None:
 
     assert line.found()["kwh_price"].value == "0.3527"
     assert judged.facts["final_confidence"] == 40
-    assert notes_of(judged) == ["LOW_CONFIDENCE: kwh_price is 0.3527 with a confidence of 40 only"]
+    assert notes_of(judged) == ["LOW_CONFIDENCE: kwh_price is 0.3527 with a confidence of only 40"]
 
 
 def test_a_model_alone_never_goes_past_a_person(line: Line) -> None:

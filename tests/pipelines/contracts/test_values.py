@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.pipelines.contracts.providers import book_of, without_legal_form
+from stateward.pipelines.contracts.providers import provider_index, without_legal_form
 from stateward.pipelines.contracts.rules import FieldRule, shipped
 from stateward.pipelines.contracts.values import canonical, number, same
 from stateward.pipelines.contracts.words import Phrases, skeleton, tokens
@@ -89,15 +89,15 @@ def test_near_is_not_the_same(vertical: str, name: str, one: str, other: str) ->
 
 
 def test_a_provider_is_known_in_spite_of_a_scanner_and_a_legal_form() -> None:
-    book = book_of(RULES)
+    book = provider_index(RULES)
 
-    assert book.named("Vattenfa11 Europe Sa1es GmbH") == ("Vattenfall", 100)
-    assert book.named("Vatenfall Europe Sales") is not None
-    assert book.named("Windhof Strom GmbH") is None
+    assert book.match("Vattenfa11 Europe Sa1es GmbH") == ("Vattenfall", 100)
+    assert book.match("Vatenfall Europe Sales") is not None
+    assert book.match("Windhof Strom GmbH") is None
 
 
 def test_a_short_name_must_be_printed_exactly() -> None:
-    book = book_of(RULES)
+    book = provider_index(RULES)
 
     assert [hit.what for hit in book.mentions("Ihr Netz: EE", tokens("Ihr Netz: EE"))] == ["EE"]
     assert book.mentions("three months", tokens("three months")) == []

@@ -1,7 +1,7 @@
-"""Dates, amounts of money, periods, volumes and percentages as they stand in running text, German and English.
+"""Dates, amounts of money, periods, volumes and percentages in running text, German and English.
 
-Each function gives every value of its kind in a text, with the place and the canonical form. Text that was scanned is
-met half-way: `O1.O3.2O25` is a date and `3l,9O` an amount, and both are marked as mended.
+Each function gives every value of its kind in a text, with its offsets and canonical form. Digits that OCR read as
+letters are repaired: `O1.O3.2O25` is a date and `3l,9O` an amount, and both are marked as repaired.
 """
 
 import re
@@ -17,24 +17,24 @@ from stateward.pipelines.kit.money import format_number, guess_number
 
 YEARS = (1950, 2100)
 FIGURE_CHARS_MAX = 24
-WALL = "│"
-PROSE_CHARS_MIN = 45
+WALL = "│"  # between cells: no pattern matches across it
+PROSE_CHARS_MIN = 45  # a shorter line is a cell or a heading, and ends a value
 
 
-class Spot(msgspec.Struct, frozen=True, kw_only=True):
-    """One value in a text. `per` is what an amount is for: month, year, once, kWh; "" says nothing."""
+class ValueCandidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A value in a text that may be the value of a field. `per` is what an amount is for: month, year, once, kWh."""
 
     start: int
     end: int
     kind: str
     value: str
-    reach: int = 0  # where the words end that belong to it: `pro Monat`
+    reach: int = 0  # end of the words that belong to it: `pro Monat`
     number: float = 0.0
     unit: str = ""
     per: str = ""
     tax: str = ""  # "net", "gross" or nothing
-    is_mended: bool = False
-    is_bare: bool = False  # a figure without a currency; a label must say what it is
+    is_repaired: bool = False
+    is_bare: bool = False  # a number without a currency; only a label can say what it is
     is_ambiguous: bool = False
 
 
@@ -80,7 +80,7 @@ _MONTHS = month_names("de", "en")
 _MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _YEAR_BEHIND = r"(?P<y>(?:19|20)\s?\d\s?\d|\d\d)(?![\d%]|[.,]\d)"
-# A scanner may put blanks around the separators.
+# OCR may put blanks around the separators.
 _DATES = DateFinder(
     (
         re.compile(
@@ -108,9 +108,7 @@ _DATES = DateFinder(
 
 _GROUP = "[.,'’ \u00a0\u202f]"
 _STRICT = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)(?:[.,]\d{{1,4}})?|\d+(?:[.,]\d{{1,4}})?)(?!\d)"
-_FIGURE = (
-    rf"(?:{_STRICT}(?!\s?[.,]\s?\d\d(?!\d))|\d+\s?[.,]\s?\d\d(?!\d))"  # a scanner may part decimals
-)
+_FIGURE = rf"(?:{_STRICT}(?!\s?[.,]\s?\d\d(?!\d))|\d+\s?[.,]\s?\d\d(?!\d))"  # OCR may put a blank before decimals
 _LARGE = r"Mio\.?|Millionen|Million|millions?|Mill\.|mn|Mrd\.?|Milliarden?|billion|bn|Tsd\.?|Tausend|thousand"
 _TIMES = rf"(?:\s?(?:{_LARGE})|k|m)"
 _CURRENCY = r"(?:EUR(?:O|o)?|Euro|€|GBP|£|CHF|USD|US\$|\$)"
@@ -197,12 +195,12 @@ _UNLIMITED = re.compile(
 _PERCENT = re.compile(rf"(?<![\w.,])(?P<figure>{_STRICT})\s?(?:%|Prozent|percent|per cent)")
 
 
-def mended(text: str) -> str:
-    """The text with letters that a scanner put for digits made digits; of the same length."""
-    return _NUMERIC.sub(_mend, text)
+def repair_digits(text: str) -> str:
+    """The text with letters that OCR read instead of digits replaced; of the same length."""
+    return _NUMERIC.sub(_repair, text)
 
 
-def _mend(found: re.Match[str]) -> str:
+def _repair(found: re.Match[str]) -> str:
     text = found[0]
     digits = sum(letter.isdigit() for letter in text)
     letters = sum(letter.isalpha() or letter == "|" for letter in text)
@@ -211,41 +209,41 @@ def _mend(found: re.Match[str]) -> str:
     return text.translate(_LOOKS)
 
 
-def spots(
+def find_candidates(
     text: str, *, decimal: str = ",", order: str = "dmy", is_order_sure: bool = False
-) -> list[Spot]:
-    """Every value in a text, in the order of the text; a figure that is part of a date is no amount."""
-    text = walled(text)
-    mend = mended(text)
-    found: list[Spot] = []
+) -> list[ValueCandidate]:
+    """Every value in a text, in its order; a number that is part of a date is no amount."""
+    text = separate_cells(text)
+    repaired = repair_digits(text)
+    found: list[ValueCandidate] = []
     for each in (
-        *dates(mend, order=order, is_order_sure=is_order_sure),
-        *money(mend, decimal=decimal),
-        *durations(mend),
-        *quantities(mend, decimal=decimal),
-        *percents(mend, decimal=decimal),
-        *bare(mend, decimal=decimal),
+        *dates(repaired, order=order, is_order_sure=is_order_sure),
+        *money(repaired, decimal=decimal),
+        *durations(repaired),
+        *quantities(repaired, decimal=decimal),
+        *percents(repaired, decimal=decimal),
+        *bare_numbers(repaired, decimal=decimal),
     ):
         if not any(each.start < other.end and other.start < each.end for other in found):
-            found.append(_marked(each, text, mend))
-    return sorted(found, key=lambda spot: spot.start)
+            found.append(_with_doubts(each, text, repaired))
+    return sorted(found, key=lambda candidate: candidate.start)
 
 
-def _marked(spot: Spot, text: str, mend: str) -> Spot:
-    """A value with what is doubtful about it: `3 2,45 ct` may be 2,45 ct behind a 3, or 32,45 ct torn apart."""
-    is_mended = mend[spot.start : spot.end] != text[spot.start : spot.end]
-    is_torn = not spot.is_bare and (
-        _DIGIT_BEFORE.search(mend, max(0, spot.start - 3), spot.start)
-        or _DIGIT_BEHIND.match(mend, spot.end)
+def _with_doubts(candidate: ValueCandidate, text: str, repaired: str) -> ValueCandidate:
+    """A value, marked if repaired or ambiguous: `3 2,45 ct` may be 2,45 ct behind a 3, or 32,45 ct with a blank."""
+    is_repaired = repaired[candidate.start : candidate.end] != text[candidate.start : candidate.end]
+    is_split = not candidate.is_bare and (
+        _DIGIT_BEFORE.search(repaired, max(0, candidate.start - 3), candidate.start)
+        or _DIGIT_BEHIND.match(repaired, candidate.end)
     )
-    if not is_mended and not is_torn:
-        return spot
-    is_open = spot.is_ambiguous or bool(is_torn)
-    return msgspec.structs.replace(spot, is_mended=is_mended, is_ambiguous=is_open)
+    if not is_repaired and not is_split:
+        return candidate
+    is_ambiguous = candidate.is_ambiguous or bool(is_split)
+    return msgspec.structs.replace(candidate, is_repaired=is_repaired, is_ambiguous=is_ambiguous)
 
 
-def walled(text: str) -> str:
-    """A text in which no value runs from one cell into the next, or over the end of a short line."""
+def separate_cells(text: str) -> str:
+    """A text with walls between cells and at the ends of short lines, so that no value extends over them."""
     lines = text.split("\n")
     made = [lines[0]]
     for before, line in pairwise(lines):
@@ -254,17 +252,19 @@ def walled(text: str) -> str:
     return _WIDE.sub(lambda gap: WALL * len(gap[0]), "".join(made).replace("\t", WALL))
 
 
-def dates(text: str, *, order: str = "dmy", is_order_sure: bool = False) -> Iterator[Spot]:
+def dates(
+    text: str, *, order: str = "dmy", is_order_sure: bool = False
+) -> Iterator[ValueCandidate]:
     """Dates with a day, a month and a year."""
     for found in _DATES.find(text, order=order):
-        yield Spot(
+        yield ValueCandidate(
             start=found.start, end=found.end, kind="date", value=found.value,
             number=found.day.year + found.day.timetuple().tm_yday / 366,
             is_ambiguous=found.is_ambiguous and not is_order_sure,
         )  # fmt: skip
 
 
-def money(text: str, *, decimal: str = ",") -> Iterator[Spot]:
+def money(text: str, *, decimal: str = ",") -> Iterator[ValueCandidate]:
     """Amounts with a currency; cents become the whole unit."""
     for found in _MONEY.finditer(text):
         figure = found["figure1"] or found["figure2"]
@@ -280,31 +280,33 @@ def money(text: str, *, decimal: str = ",") -> Iterator[Spot]:
         yield _amount(text, (found.start(), found.end(), end), value, (_currency(mark), per))
 
 
-def _amount(text: str, at: tuple[int, int, int], value: Decimal, what: tuple[str, str]) -> Spot:
+def _amount(
+    text: str, at: tuple[int, int, int], value: Decimal, what: tuple[str, str]
+) -> ValueCandidate:
     start, end, reach = at
     behind = re.split(r"[\n│;]|\d", text[end : end + 30])[0]
-    return Spot(
+    return ValueCandidate(
         start=start, end=end, kind="money", value=format_number(value), reach=reach, number=float(value),
         unit=what[0], per=what[1],
         tax=_tax(re.split(r"[\n│;.]", text[max(0, start - 14) : start])[-1], text[end:reach] + behind),
     )  # fmt: skip
 
 
-def bare(text: str, *, decimal: str = ",") -> Iterator[Spot]:
-    """Figures without a unit: amounts, if a label says so."""
+def bare_numbers(text: str, *, decimal: str = ",") -> Iterator[ValueCandidate]:
+    """Numbers without a unit: amounts, if a label says so."""
     for found in _BARE.finditer(text):
         value = guess_number(found["figure"], decimal, is_fine=False)
         if value is None or len(found["figure"]) > FIGURE_CHARS_MAX:
             continue
         per, _ = _per(text, found.start(), found.end())
         value *= _times(found["times"])
-        yield Spot(
+        yield ValueCandidate(
             start=found.start(), end=found.end(), kind="money", value=format_number(value), number=float(value),
             per=per, is_bare=True,
         )  # fmt: skip
 
 
-def durations(text: str) -> Iterator[Spot]:
+def durations(text: str) -> Iterator[ValueCandidate]:
     """Periods: `4 weeks`, `3 months`; the number counts months."""
     for found in _DURATION.finditer(text):
         count = _count(found["n"])
@@ -313,13 +315,13 @@ def durations(text: str) -> Iterator[Spot]:
         unit = _unit(found["unit"])
         if not count or (found["n"].lower() == "a" and unit == "day"):
             continue
-        yield Spot(
+        yield ValueCandidate(
             start=found.start(), end=found.end(), kind="duration", value=duration(count, unit),
             number=count * UNITS[unit] / UNITS["month"], unit=unit,
         )  # fmt: skip
 
 
-def quantities(text: str, *, decimal: str = ",") -> Iterator[Spot]:
+def quantities(text: str, *, decimal: str = ",") -> Iterator[ValueCandidate]:
     """Volumes of data: `20 GB`, `unlimited`; the number counts GB."""
     for found in _QUANTITY.finditer(text):
         value = guess_number(found["figure"], decimal, is_fine=False)
@@ -327,34 +329,34 @@ def quantities(text: str, *, decimal: str = ",") -> Iterator[Spot]:
             continue
         unit = {"m": "MB", "g": "GB", "t": "TB"}[found["unit"][0].lower()]
         size = float(value) * {"MB": 0.001, "GB": 1, "TB": 1000}[unit]
-        yield Spot(
+        yield ValueCandidate(
             start=found.start(), end=found.end(), kind="quantity", value=f"{format_number(value, places=0)} {unit}",
             number=size, unit=unit, per=_per(text, found.start(), found.end())[0],
         )  # fmt: skip
     for found in _UNLIMITED.finditer(text):
-        yield Spot(
+        yield ValueCandidate(
             start=found.start(), end=found.end(), kind="quantity", value="unlimited", number=1e9
         )
 
 
-def percents(text: str, *, decimal: str = ",") -> Iterator[Spot]:
+def percents(text: str, *, decimal: str = ",") -> Iterator[ValueCandidate]:
     """Percentages."""
     for found in _PERCENT.finditer(text):
         value = guess_number(found["figure"], decimal, is_fine=True)
         if value is not None:
-            yield Spot(
+            yield ValueCandidate(
                 start=found.start(), end=found.end(), kind="percent", value=format_number(value, places=0),
                 number=float(value), unit="%",
             )  # fmt: skip
 
 
 def duration(count: int, unit: str) -> str:
-    """A period as it is written here."""
+    """A period in canonical form."""
     return f"{count} {unit}" + ("" if count == 1 else "s")
 
 
 def _per(text: str, start: int, end: int) -> tuple[str, int]:
-    """What an amount is for, by the words behind it or before it, and where those words end."""
+    """The unit of an amount (per month, …) by the words behind or before it, and the end of those words."""
     if behind := _PER_AFTER.match(text, end):
         return _named_per(behind["unit"] or behind["word"]), behind.end()
     before = _PER_BEFORE.search(text, max(0, start - 50), start)
@@ -382,7 +384,7 @@ def _tax(before: str, behind: str) -> str:
 
 
 def tax_of(words: str) -> str:
-    """Whether words call an amount net or gross."""
+    """Whether words beside an amount call it "net" or "gross"; "" if neither."""
     return _tax("", words)
 
 

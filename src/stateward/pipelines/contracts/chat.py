@@ -1,9 +1,9 @@
-"""A small client of one chat endpoint: any that speaks OpenAI's `/v1/chat/completions`.
+"""A client for one chat endpoint with OpenAI's `/v1/chat/completions`.
 
-What passes by itself (429, 5xx, a broken or silent connection) is tried again, after the wait that the endpoint asks
-for; what does not (400, 401, 403, 404 and their kin) fails at once with its own code. An answer is bounded in size
-and in time. The key goes into one header and nowhere else: no message, log line or exception holds it. Redirects are
-not followed, since they would carry the key elsewhere.
+Transient errors (429, 5xx, a broken or silent connection) are retried, after the wait that the endpoint asks for;
+others (400, 401, 403, 404, …) fail at once with their own code. An answer is limited in size and time. The key is sent
+in one header only: no message, log line or exception contains it. Redirects are not followed, because they would send
+the key to another host.
 """
 
 import re
@@ -19,15 +19,15 @@ from stateward.core.model import clean_text
 from stateward.http_client import HttpReply, post, retry_after_s
 
 PATH = "/chat/completions"
-ANSWER_BYTES_MAX = 512 * 1024  # it must fit among the things that a stage can keep
+ANSWER_BYTES_MAX = 512 * 1024  # an answer must fit among the saved values of a stage
 EXCERPT_CHARS_MAX = 300
 BACKOFF_S = 1.0
 BACKOFF_S_MAX = 30.0
 RETRY_AFTER_S_MAX = 300.0
-SPARE_S = 5.0  # of the attempt's time, left for what comes after the answer
+SPARE_S = 5.0  # of the time of the attempt, reserved for what follows the answer
 TOO_MANY_REQUESTS = 429
 REQUEST_TIMEOUT = 408
-PASSING = frozenset({REQUEST_TIMEOUT, 409, 425, TOO_MANY_REQUESTS})
+TRANSIENT = frozenset({REQUEST_TIMEOUT, 409, 425, TOO_MANY_REQUESTS})
 SERVER_ERRORS = range(500, 600)
 OK = 200
 FATAL = {
@@ -42,7 +42,7 @@ _KEYLIKE = re.compile(r"\b(?:sk|pk|key|Bearer)[-_ ][A-Za-z0-9*._-]{6,}")
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the model is, and how patient one is with it. Its repr does not hold the key."""
+    """The address, credentials and limits of a model. Its repr does not contain the key."""
 
     base_url: str
     name: str
@@ -57,7 +57,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _NoAnswer(Exception):
-    """No whole answer came; another try may get one."""
+    """No complete answer arrived; a retry may get one."""
 
 
 def ask(
@@ -66,34 +66,34 @@ def ask(
     *,
     left_s: Callable[[], float | None],
     sleep: Callable[[float], object] = time.sleep,
-    say: Callable[[str], object] = lambda _: None,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> bytes:
-    """The body of the answer with status 200. `left_s` is how long the attempt may still take.
+    """The body of the answer with status 200. `left_s` is the remaining time of the attempt.
 
-    Raises `FatalFailure` where no other try can help, and `StageFailure` where tries are used up or time is.
+    Raises `FatalFailure` where a retry cannot help, and `StageFailure` when tries or time are used up.
     """
     reason, code = "", "MODEL_UNAVAILABLE"
     for attempt in range(endpoint.retries + 1):
         wait_s = min(BACKOFF_S * 2**attempt, BACKOFF_S_MAX)
         try:
-            reply = _post(endpoint, body, _patience(endpoint, left_s()))
+            reply = _post(endpoint, body, _timeout_s(endpoint, left_s()))
         except _NoAnswer as error:
             reason, code = str(error), "MODEL_UNAVAILABLE"
         else:
             if reply.status == OK:
                 return reply.body
-            reason = _refusal(endpoint, reply)  # raises what no try can cure
+            reason = _refusal(endpoint, reply)  # raises if a retry cannot help
             code = "MODEL_BUSY" if reply.status == TOO_MANY_REQUESTS else "MODEL_UNAVAILABLE"
             wait_s = max(wait_s, _retry_after_s(reply) or 0.0)
         if attempt == endpoint.retries or not _is_time_for(wait_s, left_s()):
             break
-        say(f"{reason}; the next try is in {wait_s:g} s")
+        warn(f"{reason}; next try in {wait_s:g} s")
         sleep(wait_s)
     raise StageFailure(f"the model at {endpoint.base_url} gave no answer: {reason}", code=code)
 
 
-def _patience(endpoint: Endpoint, left_s: float | None) -> float:
-    """How long one call may take; at least a moment, so that a late attempt says why it failed."""
+def _timeout_s(endpoint: Endpoint, left_s: float | None) -> float:
+    """The timeout of one call; at least a second, so that a late attempt fails with a reason."""
     return endpoint.timeout_s if left_s is None else max(1.0, min(endpoint.timeout_s, left_s - 1))
 
 
@@ -102,19 +102,19 @@ def _is_time_for(wait_s: float, left_s: float | None) -> bool:
 
 
 def _refusal(endpoint: Endpoint, reply: HttpReply) -> str:
-    """A sentence for what may pass; raises for what may not."""
-    if reply.status in PASSING or reply.status in SERVER_ERRORS:
+    """The reason for a retry; raises if a retry cannot help."""
+    if reply.status in TRANSIENT or reply.status in SERVER_ERRORS:
         after = _retry_after_s(reply)
         asked = f" and asked to wait {after:g} s" if after is not None else ""
         return f"it answered {reply.status}{asked}"
     code, meaning = FATAL.get(reply.status, ("MODEL_BAD_REQUEST", "it refused the request"))
-    said = "" if reply.status in (401, 403) else _excerpt(endpoint, reply.body)
-    told = f"the model at {endpoint.base_url} answered {reply.status}: {meaning}"
-    raise FatalFailure(f"{told}. It says: {said}" if said else told, code=code)
+    excerpt = "" if reply.status in (401, 403) else _excerpt(endpoint, reply.body)
+    message = f"the model at {endpoint.base_url} answered {reply.status}: {meaning}"
+    raise FatalFailure(f"{message}. Its answer: {excerpt}" if excerpt else message, code=code)
 
 
 def _excerpt(endpoint: Endpoint, body: bytes) -> str:
-    """A little of what an endpoint says of an error; nothing in it may be a key."""
+    """The start of an error message of the endpoint, without anything that may be a key."""
     text = body[: EXCERPT_CHARS_MAX * 4].decode("utf-8", "replace")
     if endpoint.key:
         text = text.replace(endpoint.key, "***")

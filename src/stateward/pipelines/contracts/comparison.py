@@ -1,8 +1,8 @@
-"""What a contract costs in a year, what the offers of a catalogue would cost, and when one could change.
+"""What a contract costs in a year, what the offers of a catalogue would cost, and when one could switch.
 
-Money is Decimal from end to end. Whatever is not known is assumed by data or settings and said so; an offer that
-takes something away, or lacks a figure, is listed with the reason and not ranked. "Nothing is better" is an answer.
-Everything comes as arguments, the day of the comparison too: the same arguments give the same answer.
+Money is Decimal throughout. What is unknown is assumed by data or settings and listed as an assumption; an offer that
+is worse in something, or lacks a price, is listed with the reason and not ranked. "Nothing is better" is an answer.
+Everything is an argument, the day of the comparison too: the same arguments give the same answer.
 """
 
 import re
@@ -16,19 +16,19 @@ from rapidfuzz import fuzz
 
 from stateward.pipelines.contracts.offers import Offer
 from stateward.pipelines.contracts.switching import (
-    Period,
-    Switch,
+    CalendarPeriod,
+    SwitchDate,
     day_of,
     earliest_switch,
     period_of,
 )
-from stateward.pipelines.contracts.terms import Consumption, Keep, Terms
+from stateward.pipelines.contracts.terms import ComparisonTerms, ConsumptionTerms, KeepRule
 from stateward.pipelines.kit.money import guess_number, typed_number
 
 MONTHS = 12
 CENT = Decimal("0.01")
-UNIT_PRICE_MAX = Decimal(2)  # a higher price of a unit is in cents: no kWh costs two euros
-SAME_NAME = 90
+UNIT_PRICE_MAX = Decimal(2)  # a higher unit price is in cents: no kWh costs two euros
+SAME_NAME = 90  # of 100: similarity of two spellings of one name
 COVERED = Decimal("0.8")  # of the price of a year's units: an instalment covers at least that
 BETWEEN_CHARS_MAX = 60
 CONSUMPTION_MAX = 10_000_000
@@ -39,15 +39,15 @@ _SCALES = {"tb": Decimal(1000), "gb": Decimal(1), "mb": Decimal("0.001")}
 Answer: TypeAlias = Literal["better", "nothing_better", "no_offers", "unknown_cost"]
 
 
-class Value(msgspec.Struct, frozen=True):
+class ContractValue(msgspec.Struct, frozen=True):
     """A term of the contract: its canonical value and, where it has one, its unit."""
 
     text: str
     unit: str = ""
 
 
-class Yearly(msgspec.Struct, frozen=True, kw_only=True):
-    """What a year costs, and of what that is made."""
+class YearlyCost(msgspec.Struct, frozen=True, kw_only=True):
+    """The cost of a year, and its parts."""
 
     first_year: Decimal
     later_years: Decimal
@@ -56,8 +56,8 @@ class Yearly(msgspec.Struct, frozen=True, kw_only=True):
     bonus: Decimal
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One offer: its place among those that can be compared, or the reason why it cannot."""
+class ComparedOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One offer: its rank among the comparable ones, or the reason why it is not comparable."""
 
     offer: str
     provider: str
@@ -76,30 +76,30 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer. `assumptions` are sentences; `offers` are ranked first, then those left out."""
+    """The whole answer. `assumptions` are sentences; `offers` are the ranked ones first, then the others."""
 
     answer: Answer
     sentence: str
     vertical: str
     today: date
     currency: str
-    present: Yearly | None
-    switch: Switch | None
+    present: YearlyCost | None
+    switch: SwitchDate | None
     assumptions: list[str]
-    offers: list[Judged]
+    offers: list[ComparedOffer]
 
     @property
-    def best(self) -> Judged | None:
+    def best(self) -> ComparedOffer | None:
         """The offer that saves most, if any saves."""
         first = next((each for each in self.offers if each.rank == 1), None)
         return first if self.answer == "better" else None
 
 
 def compare(
-    values: Mapping[str, Value],
+    values: Mapping[str, ContractValue],
     *,
     vertical: str,
-    terms: Terms | None,
+    terms: ComparisonTerms | None,
     offers: Sequence[Offer],
     today: date,
     consumption: Decimal | None = None,
@@ -109,18 +109,18 @@ def compare(
 ) -> Comparison:
     """Compare a contract with offers.
 
-    `consumption` is what a person says of it; `text` is the contract's, which may say it too.
+    `consumption` is given by a person; `text` is that of the contract, which may state it too.
     """
     if terms is None:
-        return _unanswered(vertical, today, currency, "nobody said how such contracts are compared")
-    book = _Book(values, terms, vertical=vertical, today=today, currency=currency)
-    book.settle_consumption(consumption, text)
-    present = book.present()
-    switch = book.switch()
-    judged = [book.judged(offer, present) for offer in offers]
-    ranked = _ranked(each for each in judged if each.is_comparable)
-    left_out = [each for each in judged if not each.is_comparable]
-    answer, sentence = _answered(ranked, present, len(offers), saving_min, currency)
+        return _unanswered(vertical, today, currency, "no comparison terms are configured for it")
+    costs = _ContractCosts(values, terms, vertical=vertical, today=today, currency=currency)
+    costs.determine_consumption(consumption, text)
+    present = costs.present()
+    switch = costs.switch()
+    compared = [costs.compare(offer, present) for offer in offers]
+    ranked = _rank(each for each in compared if each.is_comparable)
+    others = [each for each in compared if not each.is_comparable]
+    answer, sentence = _answer(ranked, present, len(offers), saving_min, currency)
     return Comparison(
         answer=answer,
         sentence=sentence,
@@ -129,18 +129,18 @@ def compare(
         currency=currency,
         present=None if present is None else _rounded(present),
         switch=switch,
-        assumptions=book.assumptions,
-        offers=[*ranked, *left_out],
+        assumptions=costs.assumptions,
+        offers=[*ranked, *others],
     )
 
 
-class _Book:
-    """One contract's figures; what has to be assumed on the way is written down."""
+class _ContractCosts:
+    """The costs of one contract; assumptions are collected on the way."""
 
     def __init__(
         self,
-        values: Mapping[str, Value],
-        terms: Terms,
+        values: Mapping[str, ContractValue],
+        terms: ComparisonTerms,
         *,
         vertical: str,
         today: date,
@@ -154,23 +154,23 @@ class _Book:
         self._consumption = Decimal(0)
         self.assumptions: list[str] = []
 
-    def settle_consumption(self, given: Decimal | None, text: str) -> None:
-        """What a year takes: as a person says, else as the contract says or implies, else as assumed."""
+    def determine_consumption(self, given: Decimal | None, text: str) -> None:
+        """The consumption of a year: given by a person, else stated or implied by the contract, else assumed."""
         wanted = self._terms.consumption
         if wanted is None:
             return
-        ways = (
+        sources = (
             (given, "as the label says"),
             (self._amount(wanted.field), "as the contract says"),
             (consumption_in(text, wanted), "as the contract says"),
-            (self._implied(), "by the instalment and the price of a unit"),
-            (typed_number(wanted.assumed), "is assumed: nothing tells it"),
+            (self._implied(), "by the instalment and the unit price"),
+            (typed_number(wanted.assumed), "assumed: it is not stated"),
         )
-        amount, why = next((amount, why) for amount, why in ways if amount is not None)
+        amount, why = next((amount, why) for amount, why in sources if amount is not None)
         self._consumption = amount
         self.assumptions.append(f"consumption: {amount:f} {wanted.unit} a year, {why}")
 
-    def present(self) -> Yearly | None:
+    def present(self) -> YearlyCost | None:
         """What the contract costs in a year; None where it does not say enough."""
         monthly = self._amount(self._terms.monthly)
         if monthly is None:
@@ -178,29 +178,29 @@ class _Book:
         if not self._terms.unit_price:
             return _yearly(monthly, Decimal(0))
         if self._is_instalment(monthly):
-            said = f"the monthly rate of {monthly:f} {self._currency} is taken as an instalment that covers the units"
+            said = f"the monthly rate of {monthly:f} {self._currency} is taken as an instalment that includes the units"
             self.assumptions.append(said)
             return _yearly(monthly, Decimal(0))
         price = self._unit_price()
         return None if price is None else _yearly(monthly, price * self._consumption)
 
-    def switch(self) -> Switch:
+    def switch(self) -> SwitchDate:
         """When another contract could begin."""
         stated = self._values.get("cancellation_period")
         notice = period_of(stated.text) if stated else None
         if notice is None:
-            notice = period_of(self._terms.notice) or Period(1, "month")
-            self.assumptions.append(f"notice: {notice} is assumed: the contract names none")
+            notice = period_of(self._terms.notice) or CalendarPeriod(1, "month")
+            self.assumptions.append(f"notice: {notice} is assumed: the contract states none")
         renewal = period_of(self._terms.renewal) if self._terms.renewal else None
         ends = self._values.get("contract_end")
         end = day_of(ends.text) if ends else None
         switch = earliest_switch(today=self._today, end=end, notice=notice, renewal=renewal)
         if end is not None and switch.on > end + timedelta(days=1):
-            how = f"by {renewal} at a time" if renewal else "until somebody ends it"
-            self.assumptions.append(f"renewal: it is assumed to go on {how}")
+            how = f"by {renewal} each time" if renewal else "without an end"
+            self.assumptions.append(f"renewal: it is assumed to continue {how}")
         return switch
 
-    def judged(self, offer: Offer, present: Yearly | None) -> Judged:
+    def compare(self, offer: Offer, present: YearlyCost | None) -> ComparedOffer:
         """One offer against the contract."""
         about = {
             "offer": offer.offer,
@@ -212,12 +212,12 @@ class _Book:
         }
         reason = self._reason(offer)
         if reason:
-            return Judged(**about, is_comparable=False, reason=reason)  # type: ignore[arg-type]
-        assert offer.monthly is not None  # noqa: S101 - `_reason` names what is lacking
+            return ComparedOffer(**about, is_comparable=False, reason=reason)  # type: ignore[arg-type]
+        assert offer.monthly is not None  # noqa: S101 - `_reason` refuses it
         units = (offer.unit_price or Decimal(0)) * self._consumption
         cost = _rounded(_yearly(offer.monthly, units, bonus=offer.bonus or Decimal(0)))
         mine = None if present is None else _rounded(present)
-        return Judged(
+        return ComparedOffer(
             **about,  # type: ignore[arg-type]
             is_comparable=True,
             first_year=cost.first_year,
@@ -232,7 +232,7 @@ class _Book:
         if offer.monthly is None:
             return "the catalogue names no monthly price"
         if self._terms.unit_price and offer.unit_price is None:
-            return "the catalogue names no price of a unit"
+            return "the catalogue names no unit price"
         if offer.currency != self._currency:
             return f"its prices are in {offer.currency}, the contract's in {self._currency}"
         if offer.valid_from is not None and self._today < offer.valid_from:
@@ -241,9 +241,9 @@ class _Book:
             return f"it was on offer until {offer.valid_until}"
         if self._is_present(offer):
             return "it is the contract that is being compared"
-        return self._outside(offer) or self._taken_away(offer)
+        return self._outside_consumption(offer) or self._what_is_worse(offer)
 
-    def _outside(self, offer: Offer) -> str:
+    def _outside_consumption(self, offer: Offer) -> str:
         wanted = self._terms.consumption
         least, most = offer.consumption_min, offer.consumption_max
         if wanted is None or (least is None and most is None):
@@ -254,22 +254,22 @@ class _Book:
             return f"it is for at most {most:f} {wanted.unit} a year"
         return ""
 
-    def _taken_away(self, offer: Offer) -> str:
+    def _what_is_worse(self, offer: Offer) -> str:
         for keep in self._terms.keep:
             mine = self._values.get(keep.field)
             if mine is None or not mine.text:
-                self._assume_unkept(keep)
+                self._assume_any(keep)
                 continue
             theirs = offer.traits.get(keep.field)
             if theirs is None:
-                return f"the catalogue does not say its {_words(keep.field)}"
-            reason = _worse(keep, mine, Value(theirs))
+                return f"the catalogue does not state its {_words(keep.field)}"
+            reason = _worse(keep, mine, ContractValue(theirs))
             if reason:
                 return reason
         return ""
 
-    def _assume_unkept(self, keep: Keep) -> None:
-        said = f"{_words(keep.field)}: the contract names none, so offers are not held to it"
+    def _assume_any(self, keep: KeepRule) -> None:
+        said = f"{_words(keep.field)}: the contract states none, so offers may have any"
         if said not in self.assumptions:
             self.assumptions.append(said)
 
@@ -281,7 +281,7 @@ class _Book:
         return any(each is not None and _is_same(each.text, offer.name) for each in names)
 
     def _is_instalment(self, monthly: Decimal) -> bool:
-        """Whether the monthly rate pays for the units too: too high for a base price, and a year of it covers them."""
+        """Whether the monthly rate includes the units: too high for a base price, and a year of it covers them."""
         least = self._terms.instalment
         if least is None or monthly < least:
             return False
@@ -289,7 +289,7 @@ class _Book:
         return price is None or monthly * MONTHS >= price * self._consumption * COVERED
 
     def _implied(self) -> Decimal | None:
-        """The consumption that an instalment was reckoned with."""
+        """The consumption that an instalment implies."""
         monthly, price = self._amount(self._terms.monthly), self._unit_price()
         least = self._terms.instalment
         if monthly is None or not price or least is None or monthly < least:
@@ -298,7 +298,7 @@ class _Book:
         return units.quantize(Decimal(1), ROUND_HALF_UP) if units > 0 else None
 
     def _unit_price(self) -> Decimal | None:
-        """In whole money: a price in cents is divided."""
+        """The unit price in the main unit of the currency."""
         value = self._values.get(self._terms.unit_price)
         amount = self._amount(self._terms.unit_price)
         if value is None or amount is None:
@@ -307,7 +307,7 @@ class _Book:
         if unit.startswith(("ct", "cent", "¢")):
             return amount / 100
         if not unit and amount >= UNIT_PRICE_MAX:
-            said = f"the price of a unit, {amount:f}, is taken as cents: no unit is named"
+            said = f"the unit price, {amount:f}, is taken as cents: no unit is stated"
             if said not in self.assumptions:
                 self.assumptions.append(said)
             return amount / 100
@@ -318,32 +318,34 @@ class _Book:
         return None if value is None else typed_number(value.text)
 
 
-def _yearly(monthly: Decimal, units: Decimal, *, bonus: Decimal = Decimal(0)) -> Yearly:
+def _yearly(monthly: Decimal, units: Decimal, *, bonus: Decimal = Decimal(0)) -> YearlyCost:
     later = monthly * MONTHS + units
-    return Yearly(
+    return YearlyCost(
         first_year=later - bonus, later_years=later, base=monthly * MONTHS, units=units, bonus=bonus
     )
 
 
-def _rounded(yearly: Yearly) -> Yearly:
+def _rounded(yearly: YearlyCost) -> YearlyCost:
     """To the cent, at the very end."""
-    amounts = {name: getattr(yearly, name) for name in Yearly.__struct_fields__}
-    return Yearly(**{name: value.quantize(CENT, ROUND_HALF_UP) for name, value in amounts.items()})
+    amounts = {name: getattr(yearly, name) for name in YearlyCost.__struct_fields__}
+    return YearlyCost(
+        **{name: value.quantize(CENT, ROUND_HALF_UP) for name, value in amounts.items()}
+    )
 
 
-def _ranked(offers: Iterable[Judged]) -> list[Judged]:
+def _rank(offers: Iterable[ComparedOffer]) -> list[ComparedOffer]:
     """The cheapest first year first; then the cheaper later years, then the name."""
 
-    def place(each: Judged) -> tuple[Decimal, Decimal, str]:
+    def place(each: ComparedOffer) -> tuple[Decimal, Decimal, str]:
         return each.first_year or Decimal(0), each.later_years or Decimal(0), each.offer
 
     ordered = sorted(offers, key=place)
     return [msgspec.structs.replace(each, rank=rank) for rank, each in enumerate(ordered, start=1)]
 
 
-def _answered(
-    ranked: Sequence[Judged],
-    present: Yearly | None,
+def _answer(
+    ranked: Sequence[ComparedOffer],
+    present: YearlyCost | None,
     count: int,
     saving_min: Decimal,
     currency: str,
@@ -352,7 +354,7 @@ def _answered(
         return "no_offers", f"none of the {count} offers of the catalogue can be compared with it"
     best = ranked[0]
     if present is None or best.saving is None:
-        said = "the contract does not say what it costs in a year; the offers are ranked by their own price"
+        said = "the contract does not state what it costs in a year; the offers are ranked by their price"
         return "unknown_cost", said
     if best.saving <= 0 or best.saving < saving_min:
         least = f" by {saving_min:f} {currency} or more" if saving_min > 0 else ""
@@ -380,8 +382,8 @@ def _unanswered(vertical: str, today: date, currency: str, why: str) -> Comparis
     )
 
 
-def _worse(keep: Keep, mine: Value, theirs: Value) -> str:
-    """In what an offer takes something away."""
+def _worse(keep: KeepRule, mine: ContractValue, theirs: ContractValue) -> str:
+    """In what an offer is worse; "" if in nothing."""
     what = _words(keep.field)
     if keep.want == "same":
         same = _is_same(_kind(mine.text, keep.kinds), _kind(theirs.text, keep.kinds))
@@ -397,8 +399,8 @@ def _worse(keep: Keep, mine: Value, theirs: Value) -> str:
     return ""
 
 
-def quantity_of(value: Value) -> Decimal | None:
-    """A figure that can be weighed against another: gigabytes, or money; unlimited is more than any."""
+def quantity_of(value: ContractValue) -> Decimal | None:
+    """A comparable quantity: gigabytes, or money; unlimited is more than any."""
     if UNLIMITED.search(value.text):
         return Decimal("Infinity")
     found = _NUMBER.search(value.text)
@@ -409,8 +411,8 @@ def quantity_of(value: Value) -> Decimal | None:
     return amount * _SCALES.get(unit[:2], Decimal(1))
 
 
-def consumption_in(text: str, wanted: Consumption) -> Decimal | None:
-    """What the contract says of a year's consumption: a figure with its unit, close behind one of the words."""
+def consumption_in(text: str, wanted: ConsumptionTerms) -> Decimal | None:
+    """The yearly consumption that a contract states: a number with its unit, close behind one of the words."""
     if not wanted.words or not text:
         return None
     words = "|".join(re.escape(word) for word in wanted.words)
@@ -422,7 +424,7 @@ def consumption_in(text: str, wanted: Consumption) -> Decimal | None:
 
 
 def _kind(text: str, kinds: Mapping[str, Sequence[str]]) -> str:
-    """The kind that a text means; the text itself where none is known."""
+    """The kind that a text means; the text itself if it is unknown."""
     low = text.casefold()
     return next((kind for kind, words in kinds.items() if any(word in low for word in words)), text)
 
@@ -435,5 +437,5 @@ def _words(field: str) -> str:
     return field.replace("_", " ")
 
 
-def _shown(value: Value) -> str:
+def _shown(value: ContractValue) -> str:
     return f"{value.text} {value.unit}".strip()

@@ -8,7 +8,7 @@ import msgspec
 from stateward.core.errors import ArtifactError, InvalidRequest
 from stateward.pipelines.contracts.evaluate import Evaluation, Extract, measure
 from stateward.pipelines.contracts.ground_truth import Truth
-from stateward.pipelines.contracts.rules import Rules
+from stateward.pipelines.contracts.rules import ContractRules
 
 LINE_BYTES_MAX = 4 << 20
 LINES_MAX = 1_000_000
@@ -48,7 +48,7 @@ def measure_decisions(
     decisions: Iterable[DecidedContract],
     *,
     path_of: Callable[[str], Path],
-    rules: Rules,
+    rules: ContractRules,
     extract: Extract,
     cpu_s: Callable[[], float],
     tell: Callable[[str], object] = lambda _: None,

@@ -14,7 +14,7 @@ import msgspec
 
 from stateward.core.errors import StageFailure
 from stateward.pipelines.contracts import values
-from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.general import GeneralExtractor, law, names
 from stateward.pipelines.contracts.ground_truth import (
     GENERAL,
@@ -23,8 +23,8 @@ from stateward.pipelines.contracts.ground_truth import (
     truths_in,
 )
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
-from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
-from stateward.pipelines.contracts.validation import judge
+from stateward.pipelines.contracts.rules import ContractRules, FieldRule, Vertical
+from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.documents import TextDocument
 from stateward.pipelines.kit.reader import read_document
 
@@ -32,7 +32,7 @@ BANDS = (0, 50, 60, 70, 80, 90)  # where a band of confidence begins
 SURE = 80
 _HONORIFIC = re.compile(r"^(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+", re.IGNORECASE)
 
-Extract = Callable[[TextDocument, Vertical, Rules], Extraction]
+Extract = Callable[[TextDocument, Vertical, ContractRules], Extraction]
 
 
 class Band(msgspec.Struct):
@@ -72,7 +72,7 @@ class Score(msgspec.Struct):
         kept = [band for at, band in self.bands.items() if at >= SURE]
         return Band(sum(band.found for band in kept), sum(band.right for band in kept))
 
-    def count(self, true: int, found: Sequence[Found], right: Sequence[Found]) -> None:
+    def count(self, true: int, found: Sequence[FoundValue], right: Sequence[FoundValue]) -> None:
         """Count one contract in."""
         self.true += true
         self.found += len(found)
@@ -144,7 +144,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 def evaluate(
     folder: Path,
     *,
-    rules: Rules,
+    rules: ContractRules,
     cpu_s: Callable[[], float],
     extract: Extract | None = None,
     tell: Callable[[str], object] = lambda _: None,
@@ -159,7 +159,7 @@ def evaluate(
 def measure(
     cases: Iterable[tuple[str, Path, Truth | None]],
     *,
-    rules: Rules,
+    rules: ContractRules,
     cpu_s: Callable[[], float],
     extract: Extract | None = None,
     tell: Callable[[str], object] = lambda _: None,
@@ -175,7 +175,7 @@ def measure(
     return result
 
 
-def by_rules(document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
+def by_rules(document: TextDocument, vertical: Vertical, rules: ContractRules) -> Extraction:
     """The extraction of the offline extractor that the rules of a vertical ask for."""
     extractor = GeneralExtractor() if vertical.extractor == GENERAL else OfflineExtractor()
     return extractor.extract(document, vertical, rules)
@@ -187,19 +187,19 @@ def _judge(
     name: str,
     truth: Truth,
     *,
-    rules: Rules,
+    rules: ContractRules,
     cpu_s: Callable[[], float],
     extract: Extract,
 ) -> None:
     start = cpu_s()
     code, final, accepted = "", 0, False
-    found: list[Found] = []
+    found: list[FoundValue] = []
     slug = truth.vertical
     try:
         document = read_document(path)
         slug = slug or detect(document, rules)[0] or GENERAL
         extraction = extract(document, rules.vertical(slug), rules)
-        verdict = judge(extraction, rules)
+        verdict = validate_extraction(extraction, rules)
         found, final, accepted = extraction.found, verdict.final_confidence, verdict.accepted
     except StageFailure as error:
         code = error.code
@@ -221,7 +221,11 @@ def _judge(
 
 
 def _count(
-    result: Evaluation, vertical: Vertical, found: list[Found], truth: Truth, rules: Rules
+    result: Evaluation,
+    vertical: Vertical,
+    found: list[FoundValue],
+    truth: Truth,
+    rules: ContractRules,
 ) -> list[Miss]:
     """Count the fields of one contract; gives those that are not right."""
     scores = result.fields.setdefault(vertical.slug, {})
@@ -248,7 +252,7 @@ def _count(
     return misses
 
 
-def _of(field: FieldRule, found: Iterable[Found]) -> list[Found]:
+def _of(field: FieldRule, found: Iterable[FoundValue]) -> list[FoundValue]:
     """The values of a field: of parties all, of others the surest."""
     mine = [one for one in found if one.field == field.name and one.value]
     if field.kind == "party":
@@ -257,11 +261,11 @@ def _of(field: FieldRule, found: Iterable[Found]) -> list[Found]:
 
 
 def matched(
-    field: FieldRule, true: Sequence[str], found: Sequence[Found], rules: Rules
-) -> list[Found]:
+    field: FieldRule, true: Sequence[str], found: Sequence[FoundValue], rules: ContractRules
+) -> list[FoundValue]:
     """Those of the values that are right; each true value is met once."""
     left = list(true)
-    right: list[Found] = []
+    right: list[FoundValue] = []
     for one in found:
         met = next((text for text in left if is_same(field, text, one.value or "", rules)), None)
         if met is not None:
@@ -270,7 +274,7 @@ def matched(
     return right
 
 
-def is_same(field: FieldRule, true: str, value: str, rules: Rules) -> bool:
+def is_same(field: FieldRule, true: str, value: str, rules: ContractRules) -> bool:
     """Whether a value says what the truth says, without regard to case, dots and usual spellings."""
     match field.kind:
         case "party":

@@ -1,7 +1,7 @@
-"""What an extractor gives: values, each with the place it came from and how far it can be trusted.
+"""The result of an extractor: values, each with its place and a confidence.
 
-A value is canonical (see `values`), the raw text is what the document prints. A confidence rests on what can be
-checked in the document; what a model says of itself never enters it.
+A value is canonical (see `values`), the raw text is what the document prints. A confidence depends only on what can be
+checked in the document, never on what a model says about itself.
 """
 
 from typing import Protocol
@@ -9,12 +9,12 @@ from typing import Protocol
 import msgspec
 
 from stateward.core.model import Fields
-from stateward.pipelines.contracts.rules import Rules, Vertical
+from stateward.pipelines.contracts.rules import ContractRules, Vertical
 from stateward.pipelines.kit.documents import TextDocument, TextPlace
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """One value of one field. A value of None says: the label stands there, and nothing behind it."""
+class FoundValue(msgspec.Struct, frozen=True, kw_only=True):
+    """One value of one field. None means that the label is there without a value."""
 
     field: str
     value: str | None
@@ -27,18 +27,20 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
-    """All that an extractor found in a document, and what made it (versions, prompt, model, cost)."""
+    """All values that an extractor found, and how (versions, prompt, model, cost)."""
 
     vertical: str
     provider: str | None
-    found: list[Found]
+    found: list[FoundValue]
     extractor: str
     about: Fields = {}
 
 
 class Extractor(Protocol):
-    """A way from a document to values."""
+    """Finds values in a document."""
 
-    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
-        """The values of the fields of `vertical` that stand in the document."""
+    def extract(
+        self, document: TextDocument, vertical: Vertical, rules: ContractRules
+    ) -> Extraction:
+        """The values of the fields of `vertical` in the document."""
         ...

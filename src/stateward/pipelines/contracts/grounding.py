@@ -1,23 +1,23 @@
-"""What a document bears out: whether words stand in it, where, and whether a value can be read from them.
+"""Whether a document supports a value: whether a quote is in it, where, and whether the value follows from it.
 
-A score rests on this and never on what a model says of itself. A quote is looked for character by character, except
-that any white space is as good as any other: lines are broken by layouts, not by authors.
+The confidence of a model's value depends on this, never on what the model says about itself. A quote is compared
+character by character, except for white space: line breaks come from the layout.
 """
 
 import re
 
-from stateward.pipelines.contracts.candidates import spots
-from stateward.pipelines.contracts.rules import FieldRule, Rules
+from stateward.pipelines.contracts.candidates import find_candidates
+from stateward.pipelines.contracts.rules import ContractRules, FieldRule
 from stateward.pipelines.contracts.values import canonical, same
 from stateward.pipelines.kit.documents import TextDocument, TextPlace, locate
 
-UNGROUNDED_MAX = 60  # what a value may score that does not stand in the text
+UNGROUNDED_MAX = 60  # the highest confidence of a value that is not in the text
 QUOTE_CHARS_MAX = 1000
 MEASURED = frozenset({"date", "money", "duration", "quantity", "percent"})
 
 
-def found_in(document: TextDocument, quote: str) -> TextPlace | None:
-    """Where a quote stands, if it does."""
+def locate_quote(document: TextDocument, quote: str) -> TextPlace | None:
+    """The place of a quote in a document; None if it is not there."""
     words = quote.split()
     if not words or len(quote) > QUOTE_CHARS_MAX:
         return None
@@ -28,16 +28,23 @@ def found_in(document: TextDocument, quote: str) -> TextPlace | None:
     return None
 
 
-def is_borne_out(rule: FieldRule, value: str, quote: str, rules: Rules) -> bool:
-    """Whether a value can be read from a quote: a number that was reckoned, or a date that was guessed, cannot."""
-    if rule.kind not in MEASURED and _folded(value) in _folded(quote):
+def is_supported(rule: FieldRule, value: str, quote: str, rules: ContractRules) -> bool:
+    """Whether a value follows from a quote: a computed number or a guessed date does not."""
+    if rule.kind not in MEASURED and _fold(value) in _fold(quote):
         return True
     whole = canonical(rule, quote, rules)
     if whole is not None and same(rule, whole, value, rules):
         return True
-    readings = [*spots(quote), *spots(quote, decimal=".")] if rule.kind in MEASURED else []
-    return any(spot.kind == rule.kind and same(rule, spot.value, value, rules) for spot in readings)
+    readings = (
+        [*find_candidates(quote), *find_candidates(quote, decimal=".")]
+        if rule.kind in MEASURED
+        else []
+    )
+    return any(
+        candidate.kind == rule.kind and same(rule, candidate.value, value, rules)
+        for candidate in readings
+    )
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())

@@ -1,11 +1,11 @@
-"""The model extractor: a chat endpoint is asked for the fields of a vertical, and its answer is believed in nothing.
+"""The model extractor: a chat endpoint is asked for the fields of a vertical, and its answer is never trusted.
 
-The document goes into a message of its own, between marks that hold its hash, as something to be read; what may be
-answered is a schema made from the rules, and the answer is held to it strictly: every field, no other, each with the
-words that prove it. What does not stand in the document verbatim scores 60 at most. So a document that gives orders
-can spoil its own values and nothing else: no schema, no threshold, no vertical.
+The document is sent in a separate message, between marks that contain its hash; the schema of the answer comes from the
+rules, and the answer must match it strictly: every field, no other, each with a quote that proves it. A value whose
+quote is not in the document has a confidence of 60 at most. A document with instructions for the model (prompt
+injection) can therefore only spoil its own values: not the schema, not the threshold, not the vertical.
 
-An answer is kept before it is read. A retry, or a process that was killed, finds it again and pays no second time.
+An answer is saved before it is read, so that a retry, or a new process after a crash, does not pay for it again.
 """
 
 import hashlib
@@ -19,18 +19,18 @@ import msgspec
 from stateward.core.errors import StageFailure
 from stateward.core.model import Fields, Json
 from stateward.pipelines.contracts.chat import Endpoint, ask
-from stateward.pipelines.contracts.extraction import Extraction, Found
-from stateward.pipelines.contracts.grounding import UNGROUNDED_MAX, found_in, is_borne_out
-from stateward.pipelines.contracts.prompts import Chosen, Prompts
-from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
+from stateward.pipelines.contracts.grounding import UNGROUNDED_MAX, is_supported, locate_quote
+from stateward.pipelines.contracts.prompts import ChosenPrompt, Prompts
+from stateward.pipelines.contracts.rules import ContractRules, FieldRule, Vertical
 from stateward.pipelines.contracts.values import canonical
 from stateward.pipelines.kit.documents import TextDocument
 
 EXTRACTOR_VERSION = 1
-ALONE = 70  # what one reading alone may score, however sure it is of itself
-ASKED_MAX = 2  # per attempt: once, and once more if the answer cannot be used
+ALONE = 70  # the highest confidence of a value that only one extractor found
+ASKED_MAX = 2  # requests per attempt: the second if the first answer is unusable
 ANSWERS_MAX = 40  # of all attempts together
-SEVERAL = frozenset({"party"})  # kinds of which a contract has more than one
+SEVERAL = frozenset({"party"})  # kinds with more than one value
 SEVERAL_MAX = 50
 VALUE_CHARS_MAX = 500
 QUOTE_CHARS_MAX = 1000
@@ -60,7 +60,7 @@ PER = {"month": " for one month", "year": " for one year", "kWh": " for one kWh"
 
 
 class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The section `contracts.model` of the settings, as it reaches the runner."""
+    """The settings section `contracts.model` as the runner gets it."""
 
     base_url: str
     name: str
@@ -81,7 +81,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it is."""
+        """The address and credentials of the model."""
         return Endpoint(
             base_url=self.base_url,
             name=self.name,
@@ -92,15 +92,15 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A value as the model gives it, and the words that prove it."""
+class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A value of the model, and the quote that proves it."""
 
     value: str
     quote: str
 
 
-class Shelf(NamedTuple):
-    """What the extractor asks of its job: to keep answers, to log, and to know its time."""
+class JobServices(NamedTuple):
+    """What the extractor needs of its job: to save answers, to log, and the remaining time."""
 
     keep: Callable[[str, bytes], None]
     kept: Callable[[str], bytes | None]
@@ -108,15 +108,15 @@ class Shelf(NamedTuple):
     left_s: Callable[[], float | None]
 
 
-class Usage(msgspec.Struct, kw_only=True):
-    """What the answers to one document cost; those that were kept were paid for too."""
+class ModelUsage(msgspec.Struct, kw_only=True):
+    """Tokens of all answers for one document, saved ones included."""
 
     answers: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
 
     def cost(self, options: ModelOptions) -> str | None:
-        """By the prices of the settings; None where there are none."""
+        """The cost by the prices of the settings; None if none are set."""
         if not (options.price_input and options.price_output):
             return None
         paid = self.input_tokens * Decimal(options.price_input)
@@ -143,7 +143,7 @@ class _Tokens(msgspec.Struct):
     completion_tokens: float | None = None
 
     def counted(self) -> tuple[int, int]:
-        """In and out; endpoints that do not count say nothing, null or zero."""
+        """Input and output tokens; endpoints that do not count them send nothing, null or zero."""
         return max(0, int(self.prompt_tokens or 0)), max(0, int(self.completion_tokens or 0))
 
 
@@ -153,38 +153,45 @@ class _Body(msgspec.Struct):
     usage: _Tokens | None = None
 
 
-class Unusable(Exception):
-    """An answer that cannot be used; the text says why."""
+class UnusableAnswer(Exception):
+    """An answer that cannot be used; the message is the reason."""
 
 
-Entries = dict[str, list[Entry]]
+Entries = dict[str, list[ModelEntry]]
 
 
 class ModelExtractor:
-    """An extractor that asks a model. `provider` chooses among prompts; the vertical never comes from the model."""
+    """An extractor that asks a model. `provider` selects the prompt; the vertical never comes from the model."""
 
     def __init__(
-        self, options: ModelOptions, prompts: Prompts, *, shelf: Shelf, provider: str | None = None
+        self,
+        options: ModelOptions,
+        prompts: Prompts,
+        *,
+        services: JobServices,
+        provider: str | None = None,
     ) -> None:
         self._options = options
         self._prompts = prompts
-        self._shelf = shelf
+        self._services = services
         self._provider = provider
 
-    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
-        """The values of the fields of `vertical` that the model found, judged by the document."""
+    def extract(
+        self, document: TextDocument, vertical: Vertical, rules: ContractRules
+    ) -> Extraction:
+        """The values of the fields of `vertical` that the model found, checked against the document."""
         chosen = self._prompts.choose(vertical.slug, self._provider)
         text, is_cut = _text(document, self._options.document_chars_max)
         if is_cut:
-            self._shelf.log(
-                "the document is longer than the model is shown; the rest is left out",
+            self._services.log(
+                "the document is too long for the model; the rest is left out",
                 level="warning",
                 shown_chars=len(text),
             )
         request = request_of(self._options, chosen, vertical, self._provider, text)
         entries, usage, answered_by = self._answer(request, vertical)
         found = [
-            judged(document, rule, entry, rules=rules, source=f"model/{self._options.name}")
+            grounded_value(document, rule, entry, rules=rules, source=f"model/{self._options.name}")
             for rule in vertical.fields
             for entry in entries[rule.name]
         ]
@@ -207,13 +214,13 @@ class ModelExtractor:
             },
         )
 
-    def _answer(self, request: Fields, vertical: Vertical) -> tuple[Entries, Usage, str]:
-        """A usable answer: one that was kept, or a new one; asked for once more if it must be."""
+    def _answer(self, request: Fields, vertical: Vertical) -> tuple[Entries, ModelUsage, str]:
+        """A usable answer: a saved one or a new one; requested again if the first is unusable."""
         digest = hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()
-        usage, asked, body, reason = Usage(), 0, request, ""
+        usage, asked, body, reason = ModelUsage(), 0, request, ""
         for number in range(ANSWERS_MAX):
             name = f"answer-{number}-{digest}"
-            data = self._shelf.kept(name)
+            data = self._services.kept(name)
             is_kept = data is not None
             if data is None:
                 if asked == ASKED_MAX:
@@ -221,10 +228,12 @@ class ModelExtractor:
                 data = ask(
                     self._options.endpoint,
                     msgspec.json.encode(body),
-                    left_s=self._shelf.left_s,
-                    say=lambda said: self._shelf.log(said, level="warning"),
+                    left_s=self._services.left_s,
+                    warn=lambda message: self._services.log(message, level="warning"),
                 )
-                self._shelf.keep(name, data)  # before anything is made of it
+                self._services.keep(
+                    name, data
+                )  # before it is read: a crash must not cost a second request
                 asked += 1
             content = ""
             try:
@@ -232,48 +241,52 @@ class ModelExtractor:
                 self._count(answer, usage, is_kept=is_kept)
                 content = _content(answer)
                 return read_answer(content, vertical), usage, answer.model or ""
-            except Unusable as unusable:
+            except UnusableAnswer as unusable:
                 reason = str(unusable)
-                self._shelf.log(f"the model's answer cannot be used: {reason}", level="warning")
-                body = _again(request, content, reason) if number % ASKED_MAX == 0 else request
+                self._services.log(
+                    f"the answer of the model is unusable: {reason}", level="warning"
+                )
+                body = (
+                    _retry_request(request, content, reason) if number % ASKED_MAX == 0 else request
+                )
         raise StageFailure(
-            f"the model's answer could not be used, and no better one came when it was asked once more: {reason}",
+            f"the answer of the model is unusable, also after a second request: {reason}",
             code="MODEL_ANSWER_INVALID",
         )
 
-    def _count(self, answer: _Body, usage: Usage, *, is_kept: bool) -> None:
+    def _count(self, answer: _Body, usage: ModelUsage, *, is_kept: bool) -> None:
         tokens_in, tokens_out = (answer.usage or _Tokens()).counted()
         usage.answers += 1
         usage.input_tokens += tokens_in
         usage.output_tokens += tokens_out
-        self._shelf.log(
-            "an answer that was kept is used again" if is_kept else "the model answered",
+        self._services.log(
+            "a saved answer is used again" if is_kept else "the model answered",
             model=answer.model or self._options.name,
             input_tokens=tokens_in,
             output_tokens=tokens_out,
-            cost=Usage(input_tokens=tokens_in, output_tokens=tokens_out).cost(self._options),
+            cost=ModelUsage(input_tokens=tokens_in, output_tokens=tokens_out).cost(self._options),
         )
 
 
 def request_of(
-    options: ModelOptions, chosen: Chosen, vertical: Vertical, provider: str | None, text: str
+    options: ModelOptions, chosen: ChosenPrompt, vertical: Vertical, provider: str | None, text: str
 ) -> Fields:
-    """The body of the request, the same for the same document, prompt, rules and settings."""
+    """The body of the request; equal for equal document, prompt, rules and settings, because it names saved answers."""
     mark = hashlib.sha256(text.encode()).hexdigest()[:MARK_CHARS]
     values = {
         "vertical": vertical.slug,
         "provider": provider or "",
-        "fields": "\n".join(_described(rule) for rule in vertical.fields),
+        "fields": "\n".join(_field_description(rule) for rule in vertical.fields),
     }
-    told = f"{chosen.instructions(values)}\n\n{GUARD.format(mark=mark)}"
+    user = f"{chosen.instructions(values)}\n\n{GUARD.format(mark=mark)}"
     if options.response_format != "json_schema":
-        told += f"\n\nThe schema:\n{msgspec.json.encode(schema_of(vertical)).decode()}"
+        user += f"\n\nThe schema:\n{msgspec.json.encode(schema_of(vertical)).decode()}"
     shown = f"----- document {mark} begins -----\n{text}\n----- document {mark} ends -----"
     request: Fields = {
         "model": options.name,
         "messages": [
             {"role": "system", "content": chosen.system(values)},
-            {"role": "user", "content": told},
+            {"role": "user", "content": user},
             {"role": "user", "content": shown},
         ],
     }
@@ -290,7 +303,7 @@ def request_of(
 
 
 def schema_of(vertical: Vertical) -> Fields:
-    """What may be answered: made from the rules and from nothing else."""
+    """The schema of the answer, from the rules alone."""
     entry: Fields = {
         "type": "object",
         "properties": {"value": {"type": "string"}, "quote": {"type": "string"}},
@@ -311,34 +324,34 @@ def schema_of(vertical: Vertical) -> Fields:
 
 
 def read_answer(content: str, vertical: Vertical) -> Entries:
-    """The answer as entries by field, or `Unusable`: it has every field, no other, and nothing but those."""
+    """The answer as entries by field, or `UnusableAnswer`: it must have every field and no other."""
     try:
-        raw = msgspec.json.decode(_unfenced(content), type=dict[str, msgspec.Raw])
+        raw = msgspec.json.decode(_without_fence(content), type=dict[str, msgspec.Raw])
     except msgspec.DecodeError as error:
-        raise Unusable(f"it is no JSON object: {error}") from None
+        raise UnusableAnswer(f"it is not a JSON object: {error}") from None
     names = [rule.name for rule in vertical.fields]
     if missing := [name for name in names if name not in raw]:
-        raise Unusable(f"it lacks the field {missing[0]!r}")
+        raise UnusableAnswer(f"it lacks the field {missing[0]!r}")
     if foreign := [name for name in raw if name not in names]:
-        raise Unusable(f"it has a field that nobody asked for: {foreign[0][:60]!r}")
+        raise UnusableAnswer(f"it has an unknown field: {foreign[0][:60]!r}")
     return {rule.name: _entries(rule, raw[rule.name]) for rule in vertical.fields}
 
 
-def judged(
-    document: TextDocument, rule: FieldRule, entry: Entry, *, rules: Rules, source: str
-) -> Found:
-    """One value of the model, by what the document bears out."""
+def grounded_value(
+    document: TextDocument, rule: FieldRule, entry: ModelEntry, *, rules: ContractRules, source: str
+) -> FoundValue:
+    """One value of the model, with a confidence by what the document supports."""
     value = canonical(rule, entry.value, rules)
-    at = found_in(document, entry.quote)
+    at = locate_quote(document, entry.quote)
     if value is None:
-        why, score = f"{entry.value[:60]!r} is no {rule.kind}", 0
+        why, score = f"{entry.value[:60]!r} is not a {rule.kind}", 0
     elif at is None:
-        why, score = "the quoted words do not stand in the document", UNGROUNDED_MAX
-    elif not is_borne_out(rule, value, entry.quote, rules):
-        why, score = "the value cannot be read from the quoted words", UNGROUNDED_MAX
+        why, score = "the quote is not in the document", UNGROUNDED_MAX
+    elif not is_supported(rule, value, entry.quote, rules):
+        why, score = "the value does not follow from the quote", UNGROUNDED_MAX
     else:
-        why, score = "the quoted words stand in the document", ALONE
-    return Found(
+        why, score = "the quote is in the document", ALONE
+    return FoundValue(
         field=rule.name,
         value=value,
         raw=entry.quote,
@@ -350,20 +363,22 @@ def judged(
     )
 
 
-def _entries(rule: FieldRule, raw: msgspec.Raw) -> list[Entry]:
+def _entries(rule: FieldRule, raw: msgspec.Raw) -> list[ModelEntry]:
     try:
         if rule.kind in SEVERAL:
-            entries = msgspec.json.decode(raw, type=list[Entry])
+            entries = msgspec.json.decode(raw, type=list[ModelEntry])
         else:
-            entry = msgspec.json.decode(raw, type=Entry | None)
+            entry = msgspec.json.decode(raw, type=ModelEntry | None)
             entries = [] if entry is None else [entry]
     except msgspec.DecodeError as error:
-        raise Unusable(f"the field {rule.name!r} is not of the schema: {error}") from None
+        raise UnusableAnswer(
+            f"the field {rule.name!r} does not match the schema: {error}"
+        ) from None
     if len(entries) > SEVERAL_MAX:
-        raise Unusable(f"the field {rule.name!r} has more than {SEVERAL_MAX} values")
+        raise UnusableAnswer(f"the field {rule.name!r} has more than {SEVERAL_MAX} values")
     for each in entries:
         if len(each.value) > VALUE_CHARS_MAX or len(each.quote) > QUOTE_CHARS_MAX:
-            raise Unusable(f"the field {rule.name!r} is too long")
+            raise UnusableAnswer(f"the field {rule.name!r} is too long")
     return [each for each in entries if each.value.strip()]
 
 
@@ -371,26 +386,26 @@ def _body(data: bytes) -> _Body:
     try:
         return msgspec.json.decode(data, type=_Body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unusable(f"it is no chat completion: {error}") from None
+        raise UnusableAnswer(f"it is not a chat completion: {error}") from None
 
 
 def _content(answer: _Body) -> str:
     if not answer.choices:
-        raise Unusable("it holds no choice")
+        raise UnusableAnswer("it has no choices")
     choice = answer.choices[0]
     if choice.message.refusal:
-        raise Unusable("the model refused to answer")
+        raise UnusableAnswer("the model refused to answer")
     if choice.finish_reason == "length":
-        raise Unusable("it is cut off: its tokens were used up")
+        raise UnusableAnswer("it is incomplete: the token limit was reached")
     said = choice.message.content or ""
     content = said if isinstance(said, str) else "".join(part.text for part in said)
     if not content:
-        raise Unusable(f"it is empty (finish_reason {choice.finish_reason!r})")
+        raise UnusableAnswer(f"it is empty (finish_reason {choice.finish_reason!r})")
     return content
 
 
-def _again(request: Fields, content: str, reason: str) -> Fields:
-    """The request once more, with what came and why it cannot be used."""
+def _retry_request(request: Fields, content: str, reason: str) -> Fields:
+    """The request again, with the unusable answer and the reason."""
     messages = request["messages"]
     said: list[Json] = [*messages] if isinstance(messages, list) else []
     if content:
@@ -400,29 +415,29 @@ def _again(request: Fields, content: str, reason: str) -> Fields:
 
 
 def _text(document: TextDocument, chars_max: int) -> tuple[str, bool]:
-    """All pages, each with its number; whether some had to be left out."""
+    """All pages, each with its number; and whether some text was left out."""
     pages = [f"[page {page.number}]\n{page.text}" for page in document.pages]
     text = "\n\n".join(pages)
     return text[:chars_max], len(text) > chars_max
 
 
-def _unfenced(content: str) -> str:
-    """Without the fence that many models put around JSON."""
+def _without_fence(content: str) -> str:
+    """The content without the code fence that many models put around JSON."""
     text = content.strip()
     if text.startswith("```") and text.endswith("```"):
         return text.partition("\n")[2].removesuffix("```")
     return text
 
 
-def _described(rule: FieldRule) -> str:
-    names = [_first(label) for words in rule.labels.values() for label in words[:LABELS_SHOWN]]
+def _field_description(rule: FieldRule) -> str:
+    names = [_first_form(label) for words in rule.labels.values() for label in words[:LABELS_SHOWN]]
     called = f"; often called {', '.join(dict.fromkeys(names))}" if names else ""
     doc = f" ({rule.doc})" if rule.doc else ""
     return f"- {rule.name}: {FORMS[rule.kind]}{PER.get(rule.per, '')}{doc}{called}"
 
 
-def _first(label: str) -> str:
-    """A label of the rules in the first of its forms: `{monthly |}{rate|price}` is `monthly rate`."""
+def _first_form(label: str) -> str:
+    """The first form of a label of the rules: `{monthly |}{rate|price}` is `monthly rate`."""
     return " ".join(_FORMS.sub(lambda found: found[1].partition("|")[0], label).split())
 
 
@@ -432,5 +447,5 @@ def _is_provider(vertical: Vertical, field: str) -> bool:
 
 
 def options_of(given: Mapping[str, object]) -> ModelOptions:
-    """The options of a job as a value."""
+    """The model options of a job."""
     return msgspec.convert(dict(given), ModelOptions)

@@ -1,7 +1,7 @@
-"""The catalogue of offers: a CSV or JSON file that people keep, read into values or refused line by line.
+"""The catalogue of offers: a CSV or JSON file that people maintain, read into values or refused line by line.
 
-A column is one of those below or the name of a field of the vertical (`data_volume`, `coverage_amount`): then it
-says what the offer has of it. Prices are decimals; an empty cell is "not known", never zero.
+A column is one of those below, or the name of a field of the vertical (`data_volume`, `coverage_amount`) with the value
+that the offer has. Prices are decimals; an empty cell is "unknown", never zero.
 """
 
 import csv
@@ -31,7 +31,7 @@ COLUMNS = frozenset((*REQUIRED, *MONEY, *DAYS, *OTHERS))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the catalogue. `traits` are what it has of the vertical's own fields, as written."""
+    """One line of the catalogue. `traits` are its values of fields of the vertical, as written."""
 
     vertical: str
     offer: str
@@ -52,7 +52,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
-    """All offers of a file, by the name that answers carry."""
+    """All offers of a file; `source` names it in answers."""
 
     source: str
     offers: tuple[Offer, ...]
@@ -70,7 +70,7 @@ def shipped() -> Catalogue:
 
 
 def catalogue_of(own: Mapping[str, str]) -> Catalogue:
-    """One's own catalogue, by the name of its file; the sample where there is none."""
+    """The own catalogue, by the name of its file; the sample where there is none."""
     for name, text in own.items():
         return read_catalogue(text, source=name)
     return shipped()
@@ -88,7 +88,7 @@ def read_catalogue(text: str, *, source: str) -> Catalogue:
     faults: list[Fault] = []
     offers: dict[tuple[str, str], Offer] = {}
     for line, row in rows:
-        reader = _Row(source, line, row)
+        reader = _OfferRow(source, line, row)
         offer = reader.offer()
         if not reader.faults and (offer.vertical, offer.offer) in offers:
             reader.fault("offer", f"there are two offers {offer.offer!r} of {offer.vertical}")
@@ -120,7 +120,7 @@ def _json_rows(text: str, source: str) -> Iterator[tuple[int, Mapping[str, str]]
     except msgspec.DecodeError as error:
         said = "must be a JSON list of objects whose values are texts or numbers"
         raise _refused(source, f"{said}: {error}") from error
-    # A number as it is written: a float would not be the decimal that people typed.
+    # Numbers as they are written: a float would not be the typed decimal.
     exact = msgspec.json.decode(text, type=list[dict[str, msgspec.Raw]])
     for number, (row, raw) in enumerate(zip(rows, exact, strict=True), start=1):
         cells = {
@@ -131,8 +131,8 @@ def _json_rows(text: str, source: str) -> Iterator[tuple[int, Mapping[str, str]]
         yield number, cells
 
 
-class _Row:
-    """One row on its way to an offer; what is wrong with it is gathered."""
+class _OfferRow:
+    """Converts one row to an offer; faults are collected."""
 
     def __init__(self, source: str, line: int, cells: Mapping[str, str]) -> None:
         self._source = source
@@ -170,14 +170,16 @@ class _Row:
             return None
         amount = typed_number(text)
         if amount is None or amount < 0:
-            self.fault(column, f"{text!r} is no amount; write it like 12.50, or leave it empty")
+            self.fault(column, f"{text!r} is not an amount; write it like 12.50, or leave it empty")
         return amount
 
     def _day(self, column: str) -> date | None:
         text = self._cells.get(column, "")
         day = day_of(text) if text else None
         if text and day is None:
-            self.fault(column, f"{text!r} is no day; write it like 2026-12-31, or leave it empty")
+            self.fault(
+                column, f"{text!r} is not a date; write it like 2026-12-31, or leave it empty"
+            )
         return day
 
 

@@ -22,7 +22,7 @@ from stateward.definition.plugin import ConfiguredPlugin, Corrected, Correction,
 from stateward.pipelines.contracts.offers import CATALOGUE_CHARS_MAX, read_catalogue
 from stateward.pipelines.contracts.prompts import prompts_of
 from stateward.pipelines.contracts.rules import (
-    Rules,
+    ContractRules,
     Vertical,
     rules_of,
     shipped,
@@ -155,7 +155,7 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
         return Corrected(items=items, faults=faults)
 
     def extract_terms(
-        self, document: "TextDocument", vertical: Vertical, rules: Rules
+        self, document: "TextDocument", vertical: Vertical, rules: ContractRules
     ) -> "Extraction":
         """What the extractor of the settings finds in a text; for whoever measures it."""
         from stateward.pipelines.contracts.stages import Options, extracted
@@ -164,7 +164,7 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
         return extracted(job, document, vertical, rules, Options.of(job))
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> ContractRules:
         """The rules that hold now; for whoever checks values outside a stage."""
         self._rules.refresh()
         return self._rules.value or shipped()
@@ -224,7 +224,7 @@ def _model(model: ModelSettings, key: str) -> Fields:
     }
 
 
-def _rules(own: Texts) -> Rules:
+def _rules(own: Texts) -> ContractRules:
     return rules_of({**shipped_texts(), **own})
 
 

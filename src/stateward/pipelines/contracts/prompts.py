@@ -27,7 +27,7 @@ Text = Annotated[str, msgspec.Meta(min_length=1, max_length=TEXT_CHARS_MAX)]
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. `vertical` None is for any, `provider` None for every provider of the vertical."""
+    """One file. Without `vertical` it is for all, without `provider` for all providers of the vertical."""
 
     version: Annotated[int, msgspec.Meta(ge=1)]
     system: Text
@@ -36,39 +36,39 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     provider: str | None = None
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt and what an extraction remembers of it: the name of its file, its version and its hash."""
+class ChosenPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt, with the name of its file."""
 
     id: str
     prompt: Prompt
 
     @property
     def about(self) -> Fields:
-        """Which prompt exactly: an edit without a new version shows in the hash."""
+        """Name, version and hash of the prompt: an edit without a new version changes the hash."""
         texts = f"{self.prompt.system}\0{self.prompt.instructions}"
         digest = hashlib.sha256(texts.encode()).hexdigest()[:HASH_CHARS]
         return {"id": self.id, "version": self.prompt.version, "sha256": digest}
 
     def system(self, values: Mapping[str, str]) -> str:
-        """What the model is."""
+        """The system message."""
         return Template(self.prompt.system).substitute(values).strip()
 
     def instructions(self, values: Mapping[str, str]) -> str:
-        """What it shall do."""
+        """The instructions of the user message."""
         return Template(self.prompt.instructions).substitute(values).strip()
 
 
 class Prompts:
-    """All prompts that were read; the most particular one is chosen."""
+    """All prompts; the most specific one is chosen."""
 
     def __init__(self, prompts: Mapping[str, Prompt]) -> None:
-        self._chosen: dict[tuple[str | None, str | None], Chosen] = {
-            (each.vertical, each.provider): Chosen(id=name, prompt=each)
+        self._chosen: dict[tuple[str | None, str | None], ChosenPrompt] = {
+            (each.vertical, each.provider): ChosenPrompt(id=name, prompt=each)
             for name, each in prompts.items()
         }
 
-    def choose(self, vertical: str, provider: str | None) -> Chosen:
-        """That of the provider, else of the vertical, else of any."""
+    def choose(self, vertical: str, provider: str | None) -> ChosenPrompt:
+        """The prompt of the provider, else of the vertical, else the general one."""
         for key in ((vertical, provider), (vertical, None), (None, None)):
             if key in self._chosen:
                 return self._chosen[key]
@@ -95,7 +95,7 @@ def shipped() -> Prompts:
 
 
 def prompts_of(own: Mapping[str, str]) -> Prompts:
-    """One's own prompts, by the name of their file, over the shipped ones; refused with every fault."""
+    """Own prompts, by the name of their file, over the shipped ones; raises `DeclarationError` with every fault."""
     faults: list[Fault] = []
     prompts: dict[str, Prompt] = {}
     holders: dict[tuple[str | None, str | None], str] = {}
@@ -122,14 +122,14 @@ def prompts_of(own: Mapping[str, str]) -> Prompts:
 
 
 def _faults(prompt: Prompt, document: Document) -> list[Fault]:
-    """What a type cannot say of a prompt."""
+    """Faults of a prompt that types cannot express."""
     faults = []
     if prompt.provider is not None and prompt.vertical is None:
         faults.append(document.fault(("provider",), "a provider needs its vertical beside it"))
     for key in ("system", "instructions"):
         template = Template(getattr(prompt, key))
         if not template.is_valid():
-            said = "a lone $ stands in it; write $$ for the sign itself"
+            said = "it contains a single $; write $$ for the sign itself"
             faults.append(document.fault((key,), said))
             continue
         for name in sorted(set(template.get_identifiers()) - PLACES):

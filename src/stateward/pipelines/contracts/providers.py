@@ -1,4 +1,4 @@
-"""Providers by their names, in whatever legal form and spelling they are printed."""
+"""Providers by name, in any legal form and spelling."""
 
 import re
 from collections.abc import Iterable
@@ -6,17 +6,17 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
-from stateward.pipelines.contracts.rules import Provider, Rules
+from stateward.pipelines.contracts.rules import ContractRules, Provider
 from stateward.pipelines.contracts.words import (
-    Hit,
+    PhraseHit,
     Phrases,
-    Token,
+    PhraseToken,
     skeleton,
 )
 
 SHORT_CHARS = 4  # shorter names must be printed exactly so
-NEAR_MIN = 88
-BOOKS_MAX = 8
+NEAR_MIN = 88  # of 100: one wrong letter in eight
+INDEXES_MAX = 8
 
 LEGAL = (
     r"GmbH\s*&\s*Co\.?\s*(?:KG(?:aA)?|OHG)|gGmbH|GmbH|mbH|AG\s*&\s*Co\.?\s*KG(?:aA)?|AG|Aktiengesellschaft|SE|"
@@ -34,8 +34,8 @@ COMPANY = re.compile(
 )
 
 
-class Book:
-    """All providers of the rules, ready to be looked up."""
+class ProviderIndex:
+    """All providers of the rules, indexed by name."""
 
     def __init__(self, providers: Iterable[Provider]) -> None:
         self._names: dict[str, tuple[str, str]] = {}
@@ -45,28 +45,26 @@ class Book:
                 self._names.setdefault(skeleton(bare), (provider.name, bare))
         self._phrases = Phrases((alias, (name, alias)) for name, alias in self._names.values())
 
-    def named(self, text: str) -> tuple[str, int] | None:
-        """The provider that a whole text names, and how near it is (100: exactly)."""
+    def match(self, text: str) -> tuple[str, int] | None:
+        """The provider that a whole text names, and the similarity (100: exact)."""
         bare = without_legal_form(" ".join(text.split()))
-        bones = skeleton(bare)
-        if bones in self._names:
-            name, alias = self._names[bones]
-            return (name, 100) if _is_written_so(bare, alias) else None
-        if len(bones) <= SHORT_CHARS:
+        key = skeleton(bare)
+        if key in self._names:
+            name, alias = self._names[key]
+            return (name, 100) if _is_spelled_like(bare, alias) else None
+        if len(key) <= SHORT_CHARS:
             return None
-        near = process.extractOne(
-            bones, self._names.keys(), scorer=fuzz.ratio, score_cutoff=NEAR_MIN
-        )
+        near = process.extractOne(key, self._names.keys(), scorer=fuzz.ratio, score_cutoff=NEAR_MIN)
         if near and len(near[0]) > SHORT_CHARS:
             return self._names[near[0]][0], int(near[1])
         return None
 
-    def mentions(self, text: str, words: list[Token]) -> list[Hit[str]]:
-        """Every place of a text where a provider is named."""
+    def mentions(self, text: str, words: list[PhraseToken]) -> list[PhraseHit[str]]:
+        """Every place of a text that names a provider."""
         return [
-            Hit(hit.start, hit.end, hit.what[0], hit.slip)
+            PhraseHit(hit.start, hit.end, hit.what[0], hit.slip)
             for hit in self._phrases.find(words)
-            if hit.slip != "compound" and _is_written_so(text[hit.start : hit.end], hit.what[1])
+            if hit.slip != "compound" and _is_spelled_like(text[hit.start : hit.end], hit.what[1])
         ]
 
 
@@ -80,7 +78,7 @@ def without_legal_form(name: str) -> str:
     return name
 
 
-def _is_written_so(text: str, alias: str) -> bool:
+def _is_spelled_like(text: str, alias: str) -> bool:
     """Whether a short name is printed exactly, and a longer one with its capital: `three months` is no provider."""
     if len(skeleton(alias)) <= SHORT_CHARS:
         return text.replace(" ", "") in (
@@ -90,11 +88,13 @@ def _is_written_so(text: str, alias: str) -> bool:
     return not (alias[:1].isupper() and text[:1].islower() and " " not in alias)
 
 
-@lru_cache(maxsize=BOOKS_MAX)
-def _book(version: str, names: tuple[tuple[str, ...], ...]) -> Book:
-    return Book(Provider(name=each[0], aliases=list(each[1:]), verticals={}) for each in names)
+@lru_cache(maxsize=INDEXES_MAX)
+def _index(version: str, names: tuple[tuple[str, ...], ...]) -> ProviderIndex:
+    return ProviderIndex(
+        Provider(name=each[0], aliases=list(each[1:]), verticals={}) for each in names
+    )
 
 
-def book_of(rules: Rules) -> Book:
-    """The book of these rules; made once."""
-    return _book(rules.version, tuple((each.name, *each.aliases) for each in rules.providers))
+def provider_index(rules: ContractRules) -> ProviderIndex:
+    """The index of these rules, cached."""
+    return _index(rules.version, tuple((each.name, *each.aliases) for each in rules.providers))

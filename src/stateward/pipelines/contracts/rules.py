@@ -1,9 +1,8 @@
-"""Verticals and providers as data: which fields a contract has, how they are called, what is plausible.
+"""Verticals and providers as data: which fields a contract has, what they are called, what is plausible.
 
-A file describes one vertical (`vertical: energy`) or a list of providers (`providers:`). Files that ship with the
-package come first; a file of one's own with the same vertical takes the place of the shipped one, and a provider of
-the same name the place of the shipped provider. Everything is checked when it is loaded: whoever holds a `Rules` can
-trust it. Nothing here reads a contract.
+A file describes one vertical (`vertical: energy`) or a list of providers (`providers:`). An own file replaces the
+shipped one of the same vertical, and an own provider the shipped one of the same name. Everything is checked when it is
+loaded: a `ContractRules` is always valid. Nothing here reads a contract.
 """
 
 import hashlib
@@ -36,8 +35,8 @@ Slug = Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,39}$", title="a sm
 Words = dict[str, list[str]]  # by language: de, en, …
 
 
-class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Both ends belong to it; an end that is not named is open. Durations count in months, dates in years."""
+class ValueRange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An inclusive range; an end that is not given is open. Durations count in months, dates in years."""
 
     min: float | None = None
     max: float | None = None
@@ -47,14 +46,14 @@ class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return (self.min is None or number >= self.min) and (self.max is None or number <= self.max)
 
     def __str__(self) -> str:
-        """As a sentence says it."""
+        """As part of a sentence."""
         if self.min is None:
             return f"at most {self.max:g}" if self.max is not None else "anything"
         return f"{self.min:g} or more" if self.max is None else f"{self.min:g} to {self.max:g}"
 
 
 class Penalties(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What comes off the score."""
+    """What each problem takes off the score."""
 
     missing: Score = 15
     empty: Score = 10
@@ -63,12 +62,12 @@ class Penalties(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One field: its kind, its names in each language, and what is plausible.
+    """One field: its kind, its labels in each language, and what is plausible.
 
-    `labels` name it, `weak` labels name it where no label does, `rivals` are so near to it that a contract with both
-    must be seen by a person. `zero` are words behind a label that mean nothing at all, `phrases` say a value without
-    any figure (the key), `words` are values that a text field has of itself, and `sentences` are patterns with a
-    group `value`. A group `{a|b}` in a label stands for each of its parts; an empty part is allowed.
+    `labels` name it; `weak` labels name it where no label does; `rivals` are so similar that a contract with both needs
+    a review. `zero` are words behind a label that mean zero, `phrases` state a value (the key) without a number,
+    `words` are values of a text field that need no label, and `sentences` are patterns with a group `value`. A group
+    `{a|b}` in a label stands for each of its parts; an empty part is allowed.
     """
 
     name: Slug
@@ -81,22 +80,22 @@ class FieldRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     phrases: Words = {}
     words: Words = {}
     sentences: list[str] = []
-    range: Range | None = None
+    range: ValueRange | None = None
     unit: str = ""
     per: Per = ""
     doc: str = ""
 
 
 class Decoy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something else that a contract says, whose value must not be taken for one of the fields."""
+    """Something else in a contract, whose value must not be taken for a field."""
 
     name: Slug
     kinds: list[Kind]
     labels: Words
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Two dates of which the first comes before the second, at most so many years apart.
+class DateSequenceRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Two dates: the first is before the second, by at most so many years.
 
     `labels` name the time between them, which a contract prints as two dates or as a period.
     """
@@ -107,7 +106,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     labels: Words = {}
 
 
-class Within(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PeriodWithinRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A period that is not longer than the time from one date to another."""
 
     period: Slug
@@ -126,8 +125,8 @@ class Vertical(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     signs: Words = {}
     fields: Annotated[list[FieldRule], msgspec.Meta(min_length=1)]
     decoys: list[Decoy] = []
-    orders: list[Order] = []
-    within: list[Within] = []
+    orders: list[DateSequenceRule] = []
+    within: list[PeriodWithinRule] = []
     threshold: Score = 80
     penalties: Penalties = Penalties()
     extractor: str = "fields"
@@ -143,25 +142,25 @@ class Vertical(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def knows_providers(self) -> bool:
-        """Whether contracts of this kind have a provider, who must be a known one."""
+        """Whether contracts of this kind have a provider."""
         return any(field.kind == "provider" for field in self.fields)
 
 
-class Override(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is different in one vertical for the contracts of one provider."""
+class ProviderOverride(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What differs in one vertical for the contracts of one provider."""
 
     threshold: Score | None = None
     penalties: dict[str, Score] = {}
-    ranges: dict[str, Range] = {}
+    ranges: dict[str, ValueRange] = {}
     optional: list[str] = []
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Somebody who sells contracts: the canonical name, other spellings, and what they sell."""
+    """A company that sells contracts: its canonical name, other spellings, and its verticals."""
 
     name: str
     aliases: list[str] = []
-    verticals: dict[str, Override | None]
+    verticals: dict[str, ProviderOverride | None]
 
 
 class ProviderFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -172,7 +171,7 @@ class ProviderFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class SharedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file with what verticals share: sets of labels, used by `like`, and decoys that hold everywhere."""
+    """A file with what verticals share: sets of labels, used by `like`, and decoys for all verticals."""
 
     shared: str
     version: Annotated[int, msgspec.Meta(ge=1)]
@@ -180,15 +179,15 @@ class SharedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     decoys: list[Decoy] = []
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was loaded; `version` changes with every change of the files."""
+class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
+    """All rules; `version` changes with every change of the files."""
 
     version: str
     verticals: dict[str, Vertical]
     providers: list[Provider]
 
     def vertical(self, slug: str) -> Vertical:
-        """A vertical by its name; raises `UnknownName` that lists what there is."""
+        """A vertical by its name; raises `UnknownName` with the known names."""
         if slug not in self.verticals:
             raise UnknownName("vertical", slug, self.verticals)
         return self.verticals[slug]
@@ -201,15 +200,15 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         """The vertical with what is different for that provider."""
         provider = self.provider(name) if name else None
         override = provider.verticals.get(vertical.slug) if provider else None
-        return _overridden(vertical, override) if override else vertical
+        return _override(vertical, override) if override else vertical
 
 
-def load(folder: Path | None = None) -> Rules:
+def load(folder: Path | None = None) -> ContractRules:
     """The shipped rules, and over them those of a folder; raises `DeclarationError` with every fault."""
     return rules_of({**shipped_texts(), **(_texts_in(folder) if folder else {})})
 
 
-def rules_of(texts: Mapping[str, str]) -> Rules:
+def rules_of(texts: Mapping[str, str]) -> ContractRules:
     """Rules out of the texts of files, by name; a later file takes the place of an earlier one."""
     faults: list[Fault] = []
     verticals: dict[str, tuple[Vertical, Document]] = {}
@@ -233,13 +232,13 @@ def rules_of(texts: Mapping[str, str]) -> Rules:
             verticals.update({vertical.slug: (vertical, document)} if vertical else {})
         faults.extend(wrong)
     made = {
-        slug: _completed(vertical, document, list(shared.values()), faults)
+        slug: _complete(vertical, document, list(shared.values()), faults)
         for slug, (vertical, document) in verticals.items()
     }
     faults.extend(_provider_faults(providers.values(), made))
     if faults:
         raise DeclarationError(faults)
-    return Rules(
+    return ContractRules(
         version=_version(texts),
         verticals=made,
         providers=[provider for provider, _, _ in providers.values()],
@@ -248,28 +247,28 @@ def rules_of(texts: Mapping[str, str]) -> Rules:
 
 @lru_cache(maxsize=FILES_MAX)
 def _read(name: str, text: str) -> Document:
-    """A file, parsed; most files are the same from one load to the next."""
+    """A parsed file, cached: most files do not change from one load to the next."""
     return read_yaml(text, source=name)
 
 
-def expanded(label: str) -> list[str]:
-    """A label with each of its groups written out: `{Vertrags|Liefer}ende` is two labels."""
+def expand_label(label: str) -> list[str]:
+    """A label with each of its groups expanded: `{Vertrags|Liefer}ende` is two labels."""
     found = _GROUP.search(label)
     if not found:
         return [label]
-    before, behind = label[: found.start()], expanded(label[found.end() :])
+    before, behind = label[: found.start()], expand_label(label[found.end() :])
     return [before + part + rest for part in found[1].split("|") for rest in behind]
 
 
 def all_labels(words: Words) -> Iterator[str]:
-    """Every label of a set, in every language, written out."""
+    """Every label of a set, in every language, expanded."""
     for each in words.values():
         for label in each:
-            yield from expanded(label)
+            yield from expand_label(label)
 
 
 @cache
-def shipped() -> Rules:
+def shipped() -> ContractRules:
     """The rules that come with the package."""
     return rules_of(shipped_texts())
 
@@ -300,24 +299,27 @@ def _texts_in(folder: Path) -> dict[str, str]:
     return texts
 
 
-def _completed(
+def _complete(
     vertical: Vertical, document: Document, shared: Sequence[SharedFile], faults: list[Fault]
 ) -> Vertical:
-    """The vertical with what it takes from the shared files; what is wrong with it goes to `faults`."""
+    """The vertical with the labels and decoys of the shared files; faults are appended to `faults`."""
     sets = {name: words for file in shared for name, words in file.labels.items()}
     for path, words in _word_sets(vertical):
         for name in words.get(LIKE, []):
             if name not in sets:
-                said = f"there is no shared set of labels {name!r}; there are: {', '.join(sorted(sets))}"
+                said = (
+                    f"unknown shared set of labels {name!r}; known sets: {', '.join(sorted(sets))}"
+                )
                 faults.append(document.fault(path, said))
     fields = [
         msgspec.structs.replace(
-            field, labels=_joined(field.labels, sets), weak=_joined(field.weak, sets)
+            field, labels=_with_shared(field.labels, sets), weak=_with_shared(field.weak, sets)
         )
         for field in vertical.fields
     ]
     orders = [
-        msgspec.structs.replace(each, labels=_joined(each.labels, sets)) for each in vertical.orders
+        msgspec.structs.replace(each, labels=_with_shared(each.labels, sets))
+        for each in vertical.orders
     ]
     made = msgspec.structs.replace(vertical, fields=fields, orders=orders)
     faults.extend(_faults_of(made, document))
@@ -333,7 +335,7 @@ def _word_sets(vertical: Vertical) -> Iterator[tuple[tuple[str | int, ...], Word
         yield ("orders", at, "labels"), order.labels
 
 
-def _joined(words: Words, sets: Mapping[str, Words]) -> Words:
+def _with_shared(words: Words, sets: Mapping[str, Words]) -> Words:
     made = {language: list(each) for language, each in words.items() if language != LIKE}
     for name in words.get(LIKE, []):
         for language, each in sets.get(name, {}).items():
@@ -342,12 +344,12 @@ def _joined(words: Words, sets: Mapping[str, Words]) -> Words:
 
 
 def _faults_of(vertical: Vertical, document: Document) -> Iterator[Fault]:
-    """What a type cannot say about a vertical."""
+    """Faults of a vertical that types cannot express."""
     owners: dict[str, str] = {}
     names = [field.name for field in vertical.fields]
     for at, field in enumerate(vertical.fields):
         if field.name in names[:at]:
-            said = f"the field {field.name} stands twice; keep one"
+            said = f"the field {field.name} is defined twice; keep one"
             yield document.fault(("fields", at, "name"), said)
         for said in _field_faults(field, owners):
             yield document.fault(("fields", at), said)
@@ -371,13 +373,13 @@ def _faults_of(vertical: Vertical, document: Document) -> Iterator[Fault]:
 
 
 def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:
-    if _is_upside_down(field.range):
-        yield "the range is upside down: min must not be above max"
+    if _is_reversed(field.range):
+        yield "the range is reversed: min must not be above max"
     if field.kind not in ("provider", "party") and not (field.labels or field.sentences):
-        yield f"{field.name} has no labels; say how contracts call it"
+        yield f"{field.name} has no labels; list what contracts call it"
     for label in (each for words in field.labels.values() for each in words):
         if label.count("{") != label.count("}"):
-            yield f"the label {label!r} opens a group that it does not close"
+            yield f"the label {label!r} has an unclosed group"
         if math.prod(part.count("|") + 1 for part in _GROUP.findall(label)) > LABEL_FORMS_MAX:
             yield f"the label {label!r} has more than {LABEL_FORMS_MAX} forms; write two labels"
             return
@@ -389,10 +391,10 @@ def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:
         try:
             groups = re.compile(pattern).groupindex
         except re.error as error:
-            yield f"the sentence {pattern!r} is not a pattern: {error}"
+            yield f"the sentence {pattern!r} is not a regular expression: {error}"
         else:
             if "value" not in groups:
-                yield f"the sentence {pattern!r} does not say where its value stands; write (?P<value>…)"
+                yield f"the sentence {pattern!r} has no group for its value; write (?P<value>…)"
 
 
 def _provider_faults(
@@ -415,19 +417,19 @@ def _provider_faults(
                     yield document.fault((*where, "verticals", slug), said)
 
 
-def _override_faults(override: Override, vertical: Vertical) -> Iterator[str]:
+def _override_faults(override: ProviderOverride, vertical: Vertical) -> Iterator[str]:
     for name in (*override.ranges, *override.optional):
         if vertical.field(name) is None:
             yield f"{vertical.slug} has no field {name!r}"
     for name, range_ in override.ranges.items():
-        if _is_upside_down(range_):
-            yield f"the range of {name} is upside down: min must not be above max"
+        if _is_reversed(range_):
+            yield f"the range of {name} is reversed: min must not be above max"
     for name in override.penalties:
         if name not in Penalties.__struct_fields__:
             yield f"there is no penalty {name!r}; there are: {', '.join(Penalties.__struct_fields__)}"
 
 
-def _overridden(vertical: Vertical, override: Override) -> Vertical:
+def _override(vertical: Vertical, override: ProviderOverride) -> Vertical:
     fields = [
         msgspec.structs.replace(
             field,
@@ -445,12 +447,12 @@ def _overridden(vertical: Vertical, override: Override) -> Vertical:
 
 
 def _version(texts: Mapping[str, str]) -> str:
-    """A short name of exactly these files."""
+    """A short hash of the files."""
     body = "\0".join(f"{name.rpartition('/')[2]}\0{text}" for name, text in texts.items())
     return hashlib.sha256(body.encode()).hexdigest()[:VERSION_CHARS]
 
 
-def _is_upside_down(range_: Range | None) -> bool:
+def _is_reversed(range_: ValueRange | None) -> bool:
     return bool(
         range_ and range_.min is not None and range_.max is not None and range_.min > range_.max
     )

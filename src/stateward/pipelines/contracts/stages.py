@@ -1,9 +1,8 @@
-"""The four stages of a contract: its text is read, its terms extracted, judged by the rules, and compared with offers.
+"""The four stages of a contract: its text is read, its terms extracted, validated by the rules, compared with offers.
 
-What each stage gives the next stands in its items and in what it says of them (`about`). The vertical comes from the
-label of the record, or is detected; no model has a say in it. A person's correction is an output like any other, and
-the comparison takes it before what was extracted. What only some contracts need (readers of files, the model) is
-imported when it is needed.
+Each stage gives the next its items and a summary (`about`). The vertical comes from the label of the record, or is
+detected; no model decides it. A person's correction is an output like any other, and the comparison prefers it to what
+was extracted. What only some contracts need (readers of files, the model) is imported when it is needed.
 """
 
 from collections.abc import Iterable
@@ -17,13 +16,13 @@ import msgspec
 
 from stateward.core.errors import FatalFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
-from stateward.pipelines.contracts.comparison import Comparison, Value, compare
-from stateward.pipelines.contracts.extraction import Extraction, Extractor, Found
+from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
+from stateward.pipelines.contracts.extraction import Extraction, Extractor, FoundValue
 from stateward.pipelines.contracts.offers import catalogue_of
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.prompts import Prompts, prompts_of
 from stateward.pipelines.contracts.rules import (
-    Rules,
+    ContractRules,
     Vertical,
     rules_of,
     shipped,
@@ -31,7 +30,7 @@ from stateward.pipelines.contracts.rules import (
 )
 from stateward.pipelines.contracts.switching import day_of
 from stateward.pipelines.contracts.terms import terms_of
-from stateward.pipelines.contracts.validation import Verdict, judge
+from stateward.pipelines.contracts.validation import ValidationResult, validate_extraction
 from stateward.pipelines.kit.documents import TextDocument, TextPage, split_lines
 from stateward.pipelines.kit.money import typed_number
 from stateward.workers.sdk import Batch, Job, Outcome
@@ -48,7 +47,7 @@ GENERAL = "general"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a job, whichever stage it is of; `rules`, `prompts` and `offers` are texts of files."""
+    """The options of a job of any stage; `rules`, `prompts` and `offers` are texts of files."""
 
     pages_max: int = 1000
     chars_max: int = 4_000_000
@@ -70,12 +69,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(job: Job) -> Outcome:
-    """The artifact as pages."""
+    """The document of a job as pages."""
     from stateward.pipelines.kit.reader import read_document
 
     options = Options.of(job)
     if job.path is None:
-        job.bytes()  # says what is missing
+        job.bytes()  # raises with the reason
         raise AssertionError
     document = read_document(job.path, pages_max=options.pages_max, chars_max=options.chars_max)
     about: Fields = {
@@ -92,7 +91,7 @@ def parse(job: Job) -> Outcome:
 
 
 def pieces_of(page: TextPage) -> list[TextPage]:
-    """A page as items: itself, or its text in pieces where it is larger than an item may be. Pieces have no boxes."""
+    """A page as items: itself, or pieces of its text if it is too large for one item. Pieces have no boxes."""
     if len(msgspec.json.encode(page)) <= PAGE_BYTES_MAX:
         return [page]
     starts = range(0, len(page.text), PIECE_CHARS)
@@ -101,7 +100,7 @@ def pieces_of(page: TextPage) -> list[TextPage]:
 
 
 def pages_of(pieces: Iterable[TextPage]) -> list[TextPage]:
-    """The pages that were taken to pieces, put together again."""
+    """Pages from items: those that were split are joined again."""
     pages: list[TextPage] = []
     for number, group in groupby(pieces, key=lambda piece: piece.number):
         parts = list(group)
@@ -117,7 +116,7 @@ def pages_of(pieces: Iterable[TextPage]) -> list[TextPage]:
 
 
 def extract(job: Job) -> Outcome:
-    """Pages as terms, each with its place and its score."""
+    """Pages as terms, each with its place and its confidence."""
     options = Options.of(job)
     rules = _rules(options)
     document = _document(job)
@@ -148,27 +147,29 @@ def extract(job: Job) -> Outcome:
 
 
 def extracted(
-    job: Job, document: TextDocument, vertical: Vertical, rules: Rules, options: Options
+    job: Job, document: TextDocument, vertical: Vertical, rules: ContractRules, options: Options
 ) -> Extraction:
-    """What the extractors of the settings find. The rules run in any case: they know the providers."""
+    """What the configured extractors find. The rules always run: they know the providers."""
     by_rules = _by_rules(vertical).extract(document, vertical, rules)
     if options.extractor == "offline":
         return by_rules
-    from stateward.pipelines.contracts.ensemble import fuse
-    from stateward.pipelines.contracts.model import ModelExtractor, Shelf, options_of
+    from stateward.pipelines.contracts.ensemble import combine
+    from stateward.pipelines.contracts.model import JobServices, ModelExtractor, options_of
 
-    shelf = Shelf(keep=job.save, kept=job.load, log=job.log, left_s=lambda: job.remaining_s)
-    asking = ModelExtractor(
-        options_of(options.model), _prompts(options), shelf=shelf, provider=by_rules.provider
+    services = JobServices(
+        keep=job.save, kept=job.load, log=job.log, left_s=lambda: job.remaining_s
     )
-    by_model = asking.extract(document, vertical, rules)
+    extractor = ModelExtractor(
+        options_of(options.model), _prompts(options), services=services, provider=by_rules.provider
+    )
+    by_model = extractor.extract(document, vertical, rules)
     if options.extractor == "both":
-        return fuse(by_rules, by_model, vertical, rules)
+        return combine(by_rules, by_model, vertical, rules)
     return msgspec.structs.replace(by_model, about={**by_rules.about, **by_model.about})
 
 
 def _by_rules(vertical: Vertical) -> Extractor:
-    """The extractor that the rules of a vertical ask for."""
+    """The extractor that the rules of a vertical name."""
     if vertical.extractor != GENERAL:
         return OfflineExtractor()
     from stateward.pipelines.contracts.general import GeneralExtractor
@@ -177,37 +178,39 @@ def _by_rules(vertical: Vertical) -> Extractor:
 
 
 def validate(job: Job) -> Outcome:
-    """Terms as a verdict: how sure they are, and what is wrong with them."""
+    """Validate terms: the final confidence, and every problem."""
     rules = _rules(Options.of(job))
     extraction = _extraction(job)
-    verdict = judge(extraction, rules)
-    for problem in verdict.problems:
+    result = validate_extraction(extraction, rules)
+    for problem in result.problems:
         job.log(problem.sentence, level="warning", field=problem.field, code=problem.code)
-    job.log("the terms were judged", final_confidence=verdict.final_confidence, valid=verdict.valid)
-    # The machine asks for 80 and for validity; a vertical or a provider may ask for more than 80.
+    job.log(
+        "the terms were validated", final_confidence=result.final_confidence, valid=result.valid
+    )
+    # The state machine requires validity and 80; a vertical or a provider may require more than 80.
     facts: Fields = {
-        "final_confidence": verdict.final_confidence,
-        "valid": verdict.valid and verdict.final_confidence >= verdict.threshold,
+        "final_confidence": result.final_confidence,
+        "valid": result.valid and result.final_confidence >= result.threshold,
     }
-    if notes := _notes(extraction, verdict, rules):
+    if notes := _notes(extraction, result, rules):
         facts[NOTES] = notes
     about: Fields = {
-        **msgspec.to_builtins(verdict),
+        **msgspec.to_builtins(result),
         "vertical": extraction.vertical,
         "provider": extraction.provider,
         "rules": rules.version,
     }
-    return Outcome(facts=facts, items=_judged(extraction, verdict), about=about)
+    return Outcome(facts=facts, items=_validated_items(extraction, result), about=about)
 
 
 def compare_offers(job: Job) -> Outcome:
-    """Terms, as extracted or corrected, against the offers of the catalogue."""
+    """Compare terms, as extracted or corrected, with the offers of the catalogue."""
     options = Options.of(job)
     extraction = _extraction(job)
     today = day_of(options.today)
     if today is None:
-        raise FatalFailure("the day of the comparison is not known", code="NO_TODAY")
-    comparison = _compared(job, extraction, options, today)
+        raise FatalFailure("the day of the comparison is missing", code="NO_TODAY")
+    comparison = _compare(job, extraction, options, today)
     for said in comparison.assumptions:
         job.log(said)
     job.log(comparison.sentence, answer=comparison.answer)
@@ -223,7 +226,7 @@ def compare_offers(job: Job) -> Outcome:
     return Outcome(facts=facts, items=[Batch(comparison.offers)], about={**about, **catalogue})
 
 
-def _compared(job: Job, extraction: Extraction, options: Options, today: date) -> Comparison:
+def _compare(job: Job, extraction: Extraction, options: Options, today: date) -> Comparison:
     vertical = extraction.vertical
     terms = terms_of(options.comparison).get(vertical)
     if terms is not None and terms.consumption is not None and vertical in options.consumption:
@@ -238,15 +241,15 @@ def _compared(job: Job, extraction: Extraction, options: Options, today: date) -
         terms=terms,
         offers=catalogue_of(options.offers).of(vertical),
         today=today,
-        consumption=_labelled(job),
+        consumption=_consumption_label(job),
         text="\n".join(page.text for page in pages_of(job.items(TextPage, "parse"))),
         saving_min=typed_number(options.saving_min) or Decimal(0),
         currency=unit if len(unit) == CURRENCY_CHARS and unit.isupper() else options.currency,
     )
 
 
-def _labelled(job: Job) -> Decimal | None:
-    """The consumption that a label says."""
+def _consumption_label(job: Job) -> Decimal | None:
+    """The consumption in the label of the record."""
     text = str(job.labels.get(CONSUMPTION) or "")
     amount = typed_number(text) if text else None
     if text and (amount is None or amount <= 0):
@@ -255,40 +258,40 @@ def _labelled(job: Job) -> Decimal | None:
     return amount
 
 
-def _values(job: Job, extraction: Extraction) -> dict[str, Value]:
-    """The terms as a person left them, if one corrected them; otherwise the surest value of each field."""
+def _values(job: Job, extraction: Extraction) -> dict[str, ContractValue]:
+    """The terms as corrected by a person; otherwise the value of each field with the highest confidence."""
     corrected = _corrected(job)
     if corrected is not None:
         return corrected
-    values: dict[str, Value] = {}
+    values: dict[str, ContractValue] = {}
     for found in sorted(extraction.found, key=lambda each: each.confidence):
         if found.value:
-            values[found.field] = Value(found.value, found.unit)
+            values[found.field] = ContractValue(found.value, found.unit)
     return values
 
 
-def _corrected(job: Job) -> dict[str, Value] | None:
-    """All terms after a person's correction; what that person took away is not among them."""
+def _corrected(job: Job) -> dict[str, ContractValue] | None:
+    """All terms after a correction, without those that the person removed; None if there was no correction."""
     try:
         items = list(job.items(REVIEW))
     except UnknownName:
         return None
     return {
-        str(item["field"]): Value(str(item["value"]), str(item.get("unit") or ""))
+        str(item["field"]): ContractValue(str(item["value"]), str(item.get("unit") or ""))
         for item in items
         if item.get("field") and item.get("value")
     }
 
 
-def _vertical(job: Job, document: TextDocument, rules: Rules) -> Vertical:
-    """The vertical that the label says; otherwise the one that the document looks like."""
-    said = str(job.labels.get("vertical") or "")
-    if not said:
+def _vertical(job: Job, document: TextDocument, rules: ContractRules) -> Vertical:
+    """The vertical in the label of the record; otherwise the detected one."""
+    label = str(job.labels.get("vertical") or "")
+    if not label:
         slug, is_sure = detect(document, rules)
         job.log("the vertical was detected", vertical=slug or GENERAL, is_sure=is_sure)
         return rules.vertical(slug or GENERAL)
     try:
-        return rules.vertical(said)
+        return rules.vertical(label)
     except UnknownName as error:
         raise FatalFailure(f"{error}; see the label vertical", code="UNKNOWN_VERTICAL") from error
 
@@ -305,47 +308,47 @@ def _extraction(job: Job) -> Extraction:
     return Extraction(
         vertical=str(about.get("vertical", "")),
         provider=None if provider is None else str(provider),
-        found=list(job.items(Found, "extract")),
+        found=list(job.items(FoundValue, "extract")),
         extractor=str(about.get("extractor", "")),
         about=details if isinstance(details, dict) else {},
     )
 
 
-def _judged(extraction: Extraction, verdict: Verdict) -> Iterable[Fields]:
-    """For each value, what the rules say of it; then what they say of the whole."""
-    told: dict[str, list[Json]] = {}
-    for problem in verdict.problems:
-        told.setdefault(problem.field, []).append(msgspec.to_builtins(problem))
+def _validated_items(extraction: Extraction, result: ValidationResult) -> Iterable[Fields]:
+    """Each value with its problems; then the problems of fields without a value, and of the whole."""
+    by_field: dict[str, list[Json]] = {}
+    for problem in result.problems:
+        by_field.setdefault(problem.field, []).append(msgspec.to_builtins(problem))
     for found in extraction.found:
         yield {
             "field": found.field,
             "value": found.value,
             "confidence": found.confidence,
-            "problems": told.pop(found.field, []),
+            "problems": by_field.pop(found.field, []),
         }
-    for field, problems in told.items():
+    for field, problems in by_field.items():
         yield {"field": field, "value": None, "confidence": 0, "problems": problems}
 
 
-def _notes(extraction: Extraction, verdict: Verdict, rules: Rules) -> list[Json]:
-    """What a person has to look at: what is wrong, and what is not sure enough."""
+def _notes(extraction: Extraction, result: ValidationResult, rules: ContractRules) -> list[Json]:
+    """What a reviewer has to check: problems, and required values below the threshold."""
     vertical = rules.for_provider(rules.vertical(extraction.vertical), extraction.provider)
     required = {rule.name for rule in vertical.required}
-    doubtful: list[Json] = [
-        f"LOW_CONFIDENCE: {found.field} is {found.value} with a confidence of {found.confidence} only"
+    uncertain: list[Json] = [
+        f"LOW_CONFIDENCE: {found.field} is {found.value} with a confidence of only {found.confidence}"
         for found in extraction.found
-        if found.value and found.field in required and found.confidence < verdict.threshold
+        if found.value and found.field in required and found.confidence < result.threshold
     ]
-    said: list[Json] = [f"{problem.code}: {problem.sentence}" for problem in verdict.problems]
-    return [*said, *doubtful][:NOTES_MAX]
+    problems: list[Json] = [f"{problem.code}: {problem.sentence}" for problem in result.problems]
+    return [*problems, *uncertain][:NOTES_MAX]
 
 
-def _rules(options: Options) -> Rules:
+def _rules(options: Options) -> ContractRules:
     return _rules_of(tuple(options.rules.items())) if options.rules else shipped()
 
 
 @lru_cache(CACHED_MAX)
-def _rules_of(own: tuple[tuple[str, str], ...]) -> Rules:
+def _rules_of(own: tuple[tuple[str, str], ...]) -> ContractRules:
     return rules_of({**shipped_texts(), **dict(own)})
 
 

@@ -1,9 +1,9 @@
-"""What the rules say of extracted values: the final score, whether all of it is valid, and every reason.
+"""Extracted values checked by the rules: the final confidence, whether all values are valid, and every problem.
 
-The score begins with the weakest value that was found and loses a penalty for each problem; it stays within 0 and
-100. Valid is a matter of its own: a contract with one value out of its range, two dates in the wrong order or a
-provider whom nobody knows is seen by a person, whatever its score. The values of a reviewer are held to the same
-rules, with one exception: a person may name a provider whom the rules do not know.
+The confidence starts with that of the weakest value and loses a penalty for each problem; it stays within 0 and 100.
+Validity is separate: a contract with one value out of its range, two dates in the wrong order or an unknown provider
+needs a review, whatever its confidence. The values of a reviewer are checked by the same rules, with one exception: a
+person may name a provider that the rules do not know.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,24 +11,24 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from stateward.pipelines.contracts import values as forms
-from stateward.pipelines.contracts.extraction import Extraction, Found
-from stateward.pipelines.contracts.providers import book_of
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
+from stateward.pipelines.contracts.providers import provider_index
 from stateward.pipelines.contracts.rules import (
+    ContractRules,
+    DateSequenceRule,
     FieldRule,
-    Order,
-    Rules,
+    PeriodWithinRule,
     Vertical,
-    Within,
 )
 
 SCORE_MAX = 100
 SEVERAL = "party"  # the kind of field that holds more than one value
 YEAR_DAYS = 365.25
-SEEN = "vertical_seen"  # in Extraction.about: what the text itself says that it is
+SEEN = "vertical_seen"  # in Extraction.about: the vertical that the text indicates
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong, in a sentence, and what it costs."""
+class ValidationProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One problem: a sentence, and its penalty."""
 
     field: str
     code: str
@@ -37,19 +37,19 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     is_blocking: bool = True
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The judgement of one contract. It goes on by itself if it is `accepted`."""
+class ValidationResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result for one contract. It needs no review if it is `accepted`."""
 
     final_confidence: int
     valid: bool
     accepted: bool
     threshold: int
     base: int
-    problems: list[Problem]
+    problems: list[ValidationProblem]
 
 
-def judge(extraction: Extraction, rules: Rules) -> Verdict:
-    """The verdict on what an extractor found."""
+def validate_extraction(extraction: Extraction, rules: ContractRules) -> ValidationResult:
+    """Validate what an extractor found."""
     best = _best(extraction.found)
     plain = rules.vertical(extraction.vertical)
     provider = _provider_of({name: found.value for name, found in best.items()}, plain)
@@ -63,13 +63,15 @@ def judge(extraction: Extraction, rules: Rules) -> Verdict:
         and seen != vertical.slug
         and not _has(problems, "WRONG_VERTICAL")
     ):
-        said = f"the text reads like {seen}, not like {vertical.slug}"
+        said = f"the text looks like {seen}, not like {vertical.slug}"
         problems.append(_wrong_vertical(said, vertical))
-    return _verdict(min(_scores(extraction.found, best, vertical), default=0), problems, vertical)
+    return _result(min(_scores(extraction.found, best, vertical), default=0), problems, vertical)
 
 
-def _scores(found: list[Found], best: Mapping[str, Found], vertical: Vertical) -> Iterator[int]:
-    """How sure each value is that would be accepted: of a field that holds several, every one of them."""
+def _scores(
+    found: list[FoundValue], best: Mapping[str, FoundValue], vertical: Vertical
+) -> Iterator[int]:
+    """The confidence of each value that would be accepted: for a field with several values, of all of them."""
     for each in found:
         rule = vertical.field(each.field)
         if rule is None or not each.value:
@@ -78,21 +80,23 @@ def _scores(found: list[Found], best: Mapping[str, Found], vertical: Vertical) -
             yield each.confidence
 
 
-def judge_values(values: Mapping[str, str | None], vertical: Vertical, rules: Rules) -> Verdict:
-    """The verdict on values that a person gave, who may name a provider that is not listed."""
+def validate_values(
+    values: Mapping[str, str | None], vertical: Vertical, rules: ContractRules
+) -> ValidationResult:
+    """Validate values that a person gave, who may name an unknown provider."""
     named = rules.for_provider(vertical, _provider_of(values, vertical))
     given = {name: value or "" for name, value in values.items()}
     problems = [
         msgspec.structs.replace(problem, is_blocking=problem.code != "UNKNOWN_PROVIDER")
         for problem in _problems(given, named, rules)
     ]
-    return _verdict(SCORE_MAX, problems, named)
+    return _result(SCORE_MAX, problems, named)
 
 
-def _verdict(base: int, problems: list[Problem], vertical: Vertical) -> Verdict:
+def _result(base: int, problems: list[ValidationProblem], vertical: Vertical) -> ValidationResult:
     score = max(0, min(SCORE_MAX, base - sum(problem.penalty for problem in problems)))
     valid = not any(problem.is_blocking for problem in problems)
-    return Verdict(
+    return ValidationResult(
         final_confidence=score,
         valid=valid,
         accepted=valid and score >= vertical.threshold,
@@ -102,8 +106,10 @@ def _verdict(base: int, problems: list[Problem], vertical: Vertical) -> Verdict:
     )
 
 
-def _problems(given: Mapping[str, str], vertical: Vertical, rules: Rules) -> Iterator[Problem]:
-    """Everything wrong with values of a vertical."""
+def _problems(
+    given: Mapping[str, str], vertical: Vertical, rules: ContractRules
+) -> Iterator[ValidationProblem]:
+    """All problems of the values of a vertical."""
     sound: dict[str, str] = {}
     for rule in vertical.fields:
         if rule.name not in given:
@@ -121,12 +127,12 @@ def _problems(given: Mapping[str, str], vertical: Vertical, rules: Rules) -> Ite
             elif value is not None:
                 sound[rule.name] = value
     yield from _provider_problems(sound, vertical, rules)
-    yield from _unlikely(sound, vertical)
+    yield from _combination_problems(sound, vertical)
 
 
 def _out_of_range(
     rule: FieldRule, value: str | None, given: str, vertical: Vertical
-) -> Problem | None:
+) -> ValidationProblem | None:
     penalty = vertical.penalties.out_of_range
     if value is None:
         return _problem(rule, "UNREADABLE", f"{rule.name}: {given!r} is not a {rule.kind}", penalty)
@@ -138,41 +144,48 @@ def _out_of_range(
 
 
 def _provider_problems(
-    sound: Mapping[str, str], vertical: Vertical, rules: Rules
-) -> Iterator[Problem]:
+    sound: Mapping[str, str], vertical: Vertical, rules: ContractRules
+) -> Iterator[ValidationProblem]:
     name = _provider_of(sound, vertical)
     rule = next((field for field in vertical.fields if field.kind == "provider"), None)
     if name is None or rule is None:
         return
-    named = book_of(rules).named(name)
+    named = provider_index(rules).match(name)
     provider = rules.provider(named[0]) if named else None
     if provider is None:
-        said = f"nobody listed the provider {name!r}; a person has to look at it"
+        said = f"the provider {name!r} is unknown; it needs a review"
         yield _problem(rule, "UNKNOWN_PROVIDER", said, 0)
     elif vertical.slug not in provider.verticals:
         said = f"{provider.name} sells {', '.join(provider.verticals)}, not {vertical.slug}"
         yield _wrong_vertical(said, vertical)
 
 
-def _unlikely(sound: Mapping[str, str], vertical: Vertical) -> Iterator[Problem]:
-    """What cannot be true of several fields together."""
-    checks: list[Order | Within] = [*vertical.orders, *vertical.within]
+def _combination_problems(
+    sound: Mapping[str, str], vertical: Vertical
+) -> Iterator[ValidationProblem]:
+    """Problems of several fields together."""
+    checks: list[DateSequenceRule | PeriodWithinRule] = [*vertical.orders, *vertical.within]
     for check in checks:
         if check.first in sound and check.second in sound:
             days = (forms.day_of(sound[check.second]) - forms.day_of(sound[check.first])).days
-            said = _said_of(check, days, sound, vertical)
+            said = _combination_sentence(check, days, sound, vertical)
             if said:
-                code = "OUT_OF_ORDER" if isinstance(check, Order) else "PERIOD_TOO_LONG"
-                yield Problem(
-                    field=check.second if isinstance(check, Order) else check.period,
+                code = "OUT_OF_ORDER" if isinstance(check, DateSequenceRule) else "PERIOD_TOO_LONG"
+                yield ValidationProblem(
+                    field=check.second if isinstance(check, DateSequenceRule) else check.period,
                     code=code,
                     sentence=said,
                     penalty=vertical.penalties.out_of_range,
                 )
 
 
-def _said_of(check: Order | Within, days: int, sound: Mapping[str, str], vertical: Vertical) -> str:
-    if isinstance(check, Order):
+def _combination_sentence(
+    check: DateSequenceRule | PeriodWithinRule,
+    days: int,
+    sound: Mapping[str, str],
+    vertical: Vertical,
+) -> str:
+    if isinstance(check, DateSequenceRule):
         if days <= 0:
             return f"{check.second} is not after {check.first}"
         if check.years_max is not None and days > check.years_max * YEAR_DAYS:
@@ -185,9 +198,9 @@ def _said_of(check: Order | Within, days: int, sound: Mapping[str, str], vertica
     return ""
 
 
-def _best(found: list[Found]) -> dict[str, Found]:
-    """The surest value of each field; an empty one only where there is no other."""
-    best: dict[str, Found] = {}
+def _best(found: list[FoundValue]) -> dict[str, FoundValue]:
+    """The value of each field with the highest confidence; an empty one only where there is no other."""
+    best: dict[str, FoundValue] = {}
     for each in found:
         held = best.get(each.field)
         if held is None or (bool(each.value), each.confidence) > (
@@ -203,14 +216,14 @@ def _provider_of(values: Mapping[str, str | None], vertical: Vertical) -> str | 
     return (values.get(name) or None) if name else None
 
 
-def _problem(rule: FieldRule, code: str, sentence: str, penalty: int) -> Problem:
-    return Problem(field=rule.name, code=code, sentence=sentence, penalty=penalty)
+def _problem(rule: FieldRule, code: str, sentence: str, penalty: int) -> ValidationProblem:
+    return ValidationProblem(field=rule.name, code=code, sentence=sentence, penalty=penalty)
 
 
-def _wrong_vertical(sentence: str, vertical: Vertical) -> Problem:
+def _wrong_vertical(sentence: str, vertical: Vertical) -> ValidationProblem:
     penalty = vertical.penalties.wrong_vertical
-    return Problem(field="", code="WRONG_VERTICAL", sentence=sentence, penalty=penalty)
+    return ValidationProblem(field="", code="WRONG_VERTICAL", sentence=sentence, penalty=penalty)
 
 
-def _has(problems: list[Problem], code: str) -> bool:
+def _has(problems: list[ValidationProblem], code: str) -> bool:
     return any(problem.code == code for problem in problems)

@@ -1,55 +1,66 @@
-"""The canonical form of a value, out of whatever an extractor, a model, a person or a truth file wrote.
+"""The canonical form of a value that an extractor, a model, a person or a truth file gave.
 
 Dates are ISO (`2025-03-01`), amounts plain decimals in the whole currency (`89.90`; `32,45 ct/kWh` is `0.3245`),
 periods are counted in the unit that is printed (`4 weeks`), volumes are `20 GB` or `unlimited`, providers have their
-canonical name where the rules know them, and texts stand as printed with their blanks closed up.
+canonical name where the rules know them, and texts stay as printed, with single blanks.
 """
 
 import re
 from datetime import date
 
 from stateward.pipelines.contracts import candidates
-from stateward.pipelines.contracts.providers import book_of, without_legal_form
-from stateward.pipelines.contracts.rules import FieldRule, Rules
+from stateward.pipelines.contracts.providers import provider_index, without_legal_form
+from stateward.pipelines.contracts.rules import ContractRules, FieldRule
 from stateward.pipelines.contracts.words import Phrases, skeleton
 
 TEXT_CHARS_MAX = 300
-NEAR = 0.005
+NEAR = 0.005  # half a cent: rounding to the cent is no difference
 MONTH_DAYS = candidates.UNITS["month"]
 _QUOTES = "\"'„“”‚‘’»«›‹ \u00a0\t"
 _DECIMAL_POINT = re.compile(r"\d\.\d{1,2}(?!\d)")
 
 
-def canonical(field: FieldRule, text: str, rules: Rules) -> str | None:
-    """The canonical form of what somebody wrote for a field; None if it is not a value of that kind."""
+def canonical(field: FieldRule, text: str, rules: ContractRules) -> str | None:
+    """The canonical form of a text as the value of a field; None if it is not a value of its kind."""
     text = " ".join(text.split())[:TEXT_CHARS_MAX]
     if not text:
         return None
     match field.kind:
         case "provider":
-            named = book_of(rules).named(text)
+            named = provider_index(rules).match(text)
             return named[0] if named else text.strip(_QUOTES)
         case "text" | "party" | "law":
             return text.strip(_QUOTES) or None
         case "money":
             return _money(field, text)
         case "date":
-            return next((spot.value for spot in candidates.dates(candidates.mended(text))), None)
+            return next(
+                (candidate.value for candidate in candidates.dates(candidates.repair_digits(text))),
+                None,
+            )
         case "duration":
             found = next(
-                (spot.value for spot in candidates.durations(candidates.mended(text))), None
+                (
+                    candidate.value
+                    for candidate in candidates.durations(candidates.repair_digits(text))
+                ),
+                None,
             )
             return found or _phrase(field, text)
         case "quantity":
             return next(
-                (spot.value for spot in candidates.quantities(text, decimal=_decimal(text))), None
+                (
+                    candidate.value
+                    for candidate in candidates.quantities(text, decimal=_decimal(text))
+                ),
+                None,
             )
         case "percent":
-            return next((spot.value for spot in _percents(text)), None)
+            return next((candidate.value for candidate in _percents(text)), None)
 
 
 def number(field: FieldRule, value: str) -> float | None:
-    """A canonical value as the number that its range counts: money, GB, months, years; None for words."""
+    """A canonical value as the number that ranges are in: money, GB, months, years; None for words."""
     match field.kind:
         case "money" | "percent":
             return float(value)
@@ -57,15 +68,17 @@ def number(field: FieldRule, value: str) -> float | None:
             day = date.fromisoformat(value)
             return day.year + (day.timetuple().tm_yday - 1) / 366
         case "duration":
-            return next((spot.number for spot in candidates.durations(value)), None)
+            return next((candidate.number for candidate in candidates.durations(value)), None)
         case "quantity":
-            return next((spot.number for spot in candidates.quantities(value, decimal=".")), None)
+            return next(
+                (candidate.number for candidate in candidates.quantities(value, decimal=".")), None
+            )
         case _:
             return None
 
 
-def same(field: FieldRule, first: str, second: str, rules: Rules) -> bool:
-    """Whether two texts say the same value of a field: `3 Monate` and `3 months`, `32,45 ct` and `0.3245`."""
+def same(field: FieldRule, first: str, second: str, rules: ContractRules) -> bool:
+    """Whether two texts are the same value of a field: `3 Monate` and `3 months`, `32,45 ct` and `0.3245`."""
     one, other = canonical(field, first, rules), canonical(field, second, rules)
     if one is None or other is None:
         return one == other
@@ -90,9 +103,9 @@ def day_of(value: str) -> date:
 
 def _money(field: FieldRule, text: str) -> str | None:
     decimal = _decimal(text)
-    mend = candidates.mended(text)
-    found = next(iter(candidates.money(mend, decimal=decimal)), None)
-    found = found or next(iter(candidates.bare(mend, decimal=decimal)), None)
+    repaired = candidates.repair_digits(text)
+    found = next(iter(candidates.money(repaired, decimal=decimal)), None)
+    found = found or next(iter(candidates.bare_numbers(repaired, decimal=decimal)), None)
     if found is None:
         zero = Phrases((word, True) for words in field.zero.values() for word in words)
         return "0.00" if zero.whole(text) else _phrase(field, text)
@@ -104,9 +117,9 @@ def _phrase(field: FieldRule, text: str) -> str | None:
     return Phrases(pairs).whole(text)
 
 
-def _percents(text: str) -> list[candidates.Spot]:
+def _percents(text: str) -> list[candidates.ValueCandidate]:
     found = list(candidates.percents(text, decimal=_decimal(text)))
-    return found or list(candidates.bare(text, decimal=_decimal(text)))
+    return found or list(candidates.bare_numbers(text, decimal=_decimal(text)))
 
 
 def _decimal(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Phrases found in text as a person reads them: whatever the case, the hyphens, the blanks and a scanner's slips.
+"""Phrases in text, found regardless of case, hyphens, blanks and OCR errors.
 
-A word is reduced to its skeleton: small letters without accents, in which letters that look alike are one (`l`, `i`
-and `1`; `o` and `0`; `rn` and `m`). Words are then joined, so that `Arbeits-preis`, `Arbeits preis` and
-`Arbeitsprels` are all found by `Arbeitspreis`.
+A word is reduced to its skeleton (as in Unicode's confusables): lower case without accents, in which letters that look
+alike are one (`l`, `i` and `1`; `o` and `0`; `rn` and `m`). Words are then joined, so that `Arbeits-preis`, `Arbeits
+preis` and `Arbeitsprels` are all found by `Arbeitspreis`.
 """
 
 import re
@@ -14,10 +14,10 @@ from typing import Generic, NamedTuple, TypeVar
 T = TypeVar("T")
 
 WINDOW_MAX = 28
-GLUED_MIN = 3  # a word that a scanner broke has short parts
+GLUED_MIN = 3  # a word that OCR split has short parts
 SLIP_CHARS_MIN = 9
 COMPOUND_CHARS_MIN = 8
-ENDING_CHARS = 2  # a slip in an ending may be another word: subscribed, subscriber
+ENDING_CHARS = 2  # a typo in an ending may be another word: subscribed, subscriber
 FOLDED_CHARS_MIN = 5
 # Words that a label may have or lack: `Ende der Laufzeit`, `Ende Ihrer Laufzeit`, `Ende Laufzeit`.
 ARTICLES = frozenset(
@@ -37,17 +37,17 @@ _STOP = re.compile(r"[:;\t|]|\n\s*\n|[.!?]\s+(?=[A-ZÄÖÜ])|\.{4,}")
 _CELL = re.compile(r"\t| {3,}")
 
 
-class Token(NamedTuple):
-    """One word: its place, its skeleton, and whether a phrase may run on from the word before."""
+class PhraseToken(NamedTuple):
+    """One word: its offsets, its skeleton, and whether a phrase may continue from the word before."""
 
     start: int
     end: int
-    bones: str
+    key: str
     is_joined: bool
 
 
-class Hit(NamedTuple, Generic[T]):
-    """A phrase in a text. `slip` says how it was found: "" exactly, "slip" one letter off, "compound" as an end."""
+class PhraseHit(NamedTuple, Generic[T]):
+    """A phrase in a text. `slip` is its deviation: "" none, "slip" one wrong letter, "compound" the end of a word."""
 
     start: int
     end: int
@@ -57,23 +57,23 @@ class Hit(NamedTuple, Generic[T]):
 
 @lru_cache(maxsize=CACHE_MAX)
 def skeleton(text: str) -> str:
-    """What is left of a text when case, accents, blanks and look-alikes are taken away; a number stays as it is."""
+    """A text without case, accents and blanks, look-alike letters made equal; numbers stay as they are."""
     low = unicodedata.normalize("NFD", text.casefold())
     low = "".join(letter for letter in low if not unicodedata.combining(letter))
     words = (word if word.isdigit() else word.translate(_LOOKS) for word in _WORD.findall(low))
-    return _folded("".join(words))
+    return _unify_spelling("".join(words))
 
 
-def _folded(bare: str) -> str:
-    """Spellings that mean the same, made one; a short word stays as it is: `due` is not `du`."""
+def _unify_spelling(bare: str) -> str:
+    """Equivalent spellings made equal; short words stay as they are: `due` is not `du`."""
     if len(bare) >= FOLDED_CHARS_MIN:
         bare = bare.replace("ae", "a").replace("oe", "o").replace("ue", "u")
     return bare.replace("rn", "m").replace("vv", "w")
 
 
-def tokens(text: str) -> list[Token]:
-    """The words of a text. A phrase runs on over the end of a line that is long or ends with a hyphen."""
-    made: list[Token] = []
+def tokens(text: str) -> list[PhraseToken]:
+    """The words of a text. A phrase continues over the end of a line that is long or ends with a hyphen."""
+    made: list[PhraseToken] = []
     last = 0
     for found in _TOKEN.finditer(text):
         between = text[last : found.start()]
@@ -86,13 +86,13 @@ def tokens(text: str) -> list[Token]:
             line = text[text.rfind("\n", 0, last) + 1 : last]
             length = len(_CELL.split(line)[-1])
             is_joined = length >= LINE_CHARS_MIN or between.startswith("-")
-        made.append(Token(found.start(), found.end(), skeleton(found[0]), is_joined))
+        made.append(PhraseToken(found.start(), found.end(), skeleton(found[0]), is_joined))
         last = found.end()
     return made
 
 
 class Phrases(Generic[T]):
-    """Phrases to be looked for, each standing for something."""
+    """Phrases to find, each with a meaning."""
 
     def __init__(self, pairs: Iterable[tuple[str, T]]) -> None:
         listed = list(pairs)
@@ -105,24 +105,24 @@ class Phrases(Generic[T]):
                 self._exact.setdefault(skeleton(" ".join(bare)), what)
         self._exact.pop("", None)
         self._inflected: dict[str, T] = {}
-        for bones, what in self._exact.items():
+        for key, what in self._exact.items():
             for ending in ENDINGS:
-                self._inflected.setdefault(bones + ending, what)
+                self._inflected.setdefault(key + ending, what)
         self._inflected.update(self._exact)
         self._slips: dict[str, T] = {}
-        for bones, what in self._exact.items():
-            if len(bones) >= SLIP_CHARS_MIN:
-                for at in range(1, len(bones) - ENDING_CHARS):
-                    self._slips.setdefault(bones[:at] + bones[at + 1 :], what)
+        for key, what in self._exact.items():
+            if len(key) >= SLIP_CHARS_MIN:
+                for at in range(1, len(key) - ENDING_CHARS):
+                    self._slips.setdefault(key[:at] + key[at + 1 :], what)
         self._longest = max(map(len, self._exact), default=0) + 2
 
     def whole(self, text: str) -> T | None:
-        """What a whole text stands for."""
+        """The meaning of a whole text."""
         return self._inflected.get(skeleton(text))
 
-    def find(self, words: list[Token]) -> list[Hit[T]]:
-        """Every phrase, the longest at each place; one does not overlap another."""
-        hits: list[Hit[T]] = []
+    def find(self, words: list[PhraseToken]) -> list[PhraseHit[T]]:
+        """Every phrase, the longest at each place, without overlaps."""
+        hits: list[PhraseHit[T]] = []
         at = 0
         while at < len(words):
             hit, step = self._at(words, at)
@@ -131,47 +131,47 @@ class Phrases(Generic[T]):
             at += step
         return hits
 
-    def _at(self, words: list[Token], first: int) -> tuple[Hit[T] | None, int]:
-        best: Hit[T] | None = None
+    def _at(self, words: list[PhraseToken], first: int) -> tuple[PhraseHit[T] | None, int]:
+        best: PhraseHit[T] | None = None
         step = 1
         for count, (forms, end) in enumerate(self._windows(words, first), start=1):
-            shortest = min(len(each.bones) for each in words[first : first + count])
-            for bones in forms:
-                what, slip = self._looked_up(bones, count, is_whole=count == 1 or shortest > 3)
+            shortest = min(len(each.key) for each in words[first : first + count])
+            for key in forms:
+                what, slip = self._look_up(key, count, is_whole=count == 1 or shortest > 3)
                 if what is not None and (not slip or best is None):
-                    best, step = Hit(words[first].start, end, what, slip), count
+                    best, step = PhraseHit(words[first].start, end, what, slip), count
                     break
         return best, step
 
-    def _windows(self, words: list[Token], first: int) -> Iterator[tuple[list[str], int]]:
+    def _windows(self, words: list[PhraseToken], first: int) -> Iterator[tuple[list[str], int]]:
         """The joined skeletons from a word on: with all words, and without articles in the middle."""
-        bones = bare = ""
+        key = bare = ""
         for at in range(first, min(first + WINDOW_MAX, len(words))):
             if at > first and not words[at].is_joined:
                 return
-            bones += words[at].bones
-            is_article = words[at].bones in ARTICLES
-            bare += "" if is_article and at > first else words[at].bones
+            key += words[at].key
+            is_article = words[at].key in ARTICLES
+            bare += "" if is_article and at > first else words[at].key
             if len(bare) > self._longest:
                 if at == first:
-                    yield [bones], words[at].end
+                    yield [key], words[at].end
                 return
-            yield ([bones] if bare == bones or is_article else [bones, bare]), words[at].end
+            yield ([key] if bare == key or is_article else [key, bare]), words[at].end
 
-    def _looked_up(self, bones: str, count: int, *, is_whole: bool) -> tuple[T | None, str]:
-        """What a joined phrase means. Short words are not mended: `Vertrag am` is not `Vertrag ab`."""
-        bones = _folded(bones)
-        if bones in self._inflected:
-            return self._inflected[bones], ""
-        if is_whole and len(bones) >= SLIP_CHARS_MIN:
-            if bones in self._slips:
-                return self._slips[bones], "slip"
-            for at in range(1, len(bones) - ENDING_CHARS):
-                short = bones[:at] + bones[at + 1 :]
+    def _look_up(self, key: str, count: int, *, is_whole: bool) -> tuple[T | None, str]:
+        """The meaning of joined words. Typos in short words are not accepted: `Vertrag am` is not `Vertrag ab`."""
+        key = _unify_spelling(key)
+        if key in self._inflected:
+            return self._inflected[key], ""
+        if is_whole and len(key) >= SLIP_CHARS_MIN:
+            if key in self._slips:
+                return self._slips[key], "slip"
+            for at in range(1, len(key) - ENDING_CHARS):
+                short = key[:at] + key[at + 1 :]
                 if short in self._slips or short in self._exact:
                     return self._slips.get(short, self._exact.get(short)), "slip"
-        if count == 1 and len(bones) > COMPOUND_CHARS_MIN:
-            for at in range(2, len(bones) - COMPOUND_CHARS_MIN + 1):
-                if bones[at:] in self._exact:
-                    return self._exact[bones[at:]], "compound"
+        if count == 1 and len(key) > COMPOUND_CHARS_MIN:
+            for at in range(2, len(key) - COMPOUND_CHARS_MIN + 1):
+                if key[at:] in self._exact:
+                    return self._exact[key[at:]], "compound"
         return None, ""

@@ -1,14 +1,14 @@
-"""General contracts and NDAs, read without a model: parties, effective date, governing law, term.
+"""General contracts and NDAs without a model: parties, effective date, governing law, term.
 
-Rules of language, not of any one form: who stands behind `between` and who signs, which date the first sentence or the
-letter bears, which law `governs`, and how long the contract or its duty of confidence lasts. Every value has its place
-and a confidence that was set on one half of a set of real contracts and checked on the other.
+The rules are about language, not about any form: the names behind `between` and in signatures, the date of the first
+sentence or the letter, the law that `governs`, and how long the contract or its duty of confidence lasts. Every value
+has its place and a confidence that was set on one half of a set of real contracts and checked on the other.
 """
 
 from typing import TYPE_CHECKING
 
-from stateward.pipelines.contracts.extraction import Extraction, Found
-from stateward.pipelines.contracts.rules import Rules, Vertical
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
+from stateward.pipelines.contracts.rules import ContractRules, Vertical
 from stateward.pipelines.kit.documents import TextDocument
 
 if TYPE_CHECKING:
@@ -21,10 +21,12 @@ SOURCE = f"general/{VERSION}"
 class GeneralExtractor:
     """The offline extractor of the vertical `general`."""
 
-    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
+    def extract(
+        self, document: TextDocument, vertical: Vertical, rules: ContractRules
+    ) -> Extraction:
         """The values of a contract; fields that the vertical does not have are left out."""
         wanted = {field.name for field in vertical.fields}
-        found = [one for one in found_in(document) if one.field in wanted]
+        found = [one for one in find_values(document) if one.field in wanted]
         return Extraction(
             vertical=vertical.slug,
             provider=None,
@@ -34,9 +36,9 @@ class GeneralExtractor:
         )
 
 
-def found_in(document: TextDocument) -> list[Found]:
-    """Everything that is found in a contract: parties first, in the order in which they are named."""
-    # Here and not above: patterns take a fifth of a second to compile, which only who reads such contracts shall pay.
+def find_values(document: TextDocument) -> list[FoundValue]:
+    """All values of a contract: parties first, in the order in which they are named."""
+    # Imported here: their patterns take a fifth of a second to compile, which other contracts must not pay for.
     from stateward.pipelines.contracts.general.effective import effective_date
     from stateward.pipelines.contracts.general.law import governing_law
     from stateward.pipelines.contracts.general.parties import parties_of
@@ -86,15 +88,15 @@ _WHY_LAW = {
     "clause": "the clause on the governing law",
     "adjective": "the clause on the governing law",
     "label": "the clause on the governing law",
-    "laws": "a law that is named",
+    "laws": "a law named in the text",
     "courts": "the place of the courts",
 }
 
 
 def _found(
     prose: "Prose", field: str, value: str, start: int, end: int, confidence: int, why: str
-) -> Found:
-    return Found(
+) -> FoundValue:
+    return FoundValue(
         field=field,
         value=value,
         raw=" ".join(prose.text[start:end].split()),

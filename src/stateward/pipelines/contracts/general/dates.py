@@ -2,7 +2,7 @@
 
 import re
 
-from stateward.pipelines.contracts.general.words import words
+from stateward.pipelines.contracts.general.word_lists import words
 from stateward.pipelines.kit.date_finder import DateFinder, FoundDate
 from stateward.pipelines.kit.dates import month_names
 

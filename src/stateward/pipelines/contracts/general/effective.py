@@ -1,7 +1,7 @@
-"""From when a contract holds: the date it calls effective, else that of its first sentence, letter or signature.
+"""The effective date: the one that is called so, else that of the first sentence, the letter or the signatures.
 
-Contracts are full of other dates (of agreements they replace, of laws, of filings), so a date counts only by the
-words around it.
+Contracts contain many other dates (of agreements they replace, of laws, of filings), so a date counts only by the words
+around it.
 """
 
 import re
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 import msgspec
 
 from stateward.pipelines.contracts.general.dates import dates_in
-from stateward.pipelines.contracts.general.prose import Prose, Row
-from stateward.pipelines.contracts.general.running import greeting_at
+from stateward.pipelines.contracts.general.prose import Prose, ProseLine
+from stateward.pipelines.contracts.general.unlined_text import greeting_at
 from stateward.pipelines.kit.date_finder import FoundDate
 
 HEAD_CHARS = 5000
 LETTER_ROWS = 40
 LETTER_CHARS = 1500
 LABELLED = 84
-LETTER, RUNNING = 72, 70  # of the date of a letter, with lines and without
+LETTER, UNLINED = 72, 70  # confidence of the date of a letter, with lines and without
 SIGNED_FROM = 0.7  # of the text: dates on lines of their own are those of signatures
 
 _LABEL_AFTER = re.compile(
@@ -72,11 +72,11 @@ _GREETING = re.compile(
     r"\s*(?:dear\b|ladies\s+and\s+gentlemen|gentlemen|to\s+whom|re\s*:|sehr\s+geehrte)",
     re.IGNORECASE,
 )
-_WHY_LETTER = "the date at the head of a letter"
+_WHY_LETTER = "the date at the top of a letter"
 _TOKEN_ROW = re.compile(r"\W*(?:date|dated|as of)?\W*", re.IGNORECASE)
 
 
-class Day(msgspec.Struct, frozen=True, gc=False):
+class EffectiveDate(msgspec.Struct, frozen=True, gc=False):
     """A date that may be the effective one."""
 
     value: str
@@ -86,38 +86,38 @@ class Day(msgspec.Struct, frozen=True, gc=False):
     why: str
 
 
-def effective_date(prose: Prose) -> Day | None:
-    """The day from which the contract holds."""
+def effective_date(prose: Prose) -> EffectiveDate | None:
+    """The day from which the contract is effective."""
     head = list(_by_words(prose))
     named = [day for day in head if day.confidence >= 75]
     if named:
-        return _supported(_first_best(named), head)
+        return _with_support(_first_best(named), head)
     letter = _letter_day(prose)
     signed = list(_signature_days(prose))
     witness = [day for day in signed if day.confidence >= 75]
-    if letter is not None and (letter.confidence >= RUNNING or not witness):
-        return _supported(letter, [*head, *signed])
+    if letter is not None and (letter.confidence >= UNLINED or not witness):
+        return _with_support(letter, [*head, *signed])
     if witness:
-        return _supported(_first_best(witness), signed)
+        return _with_support(_first_best(witness), signed)
     if signed:
-        return max(signed, key=lambda day: day.value)  # the last one to sign makes it hold
+        return max(signed, key=lambda day: day.value)  # the last signature makes it effective
     return _first_best(head) if head else None
 
 
-def _first_best(days: list[Day]) -> Day:
+def _first_best(days: list[EffectiveDate]) -> EffectiveDate:
     return max(days, key=lambda day: (day.confidence, -day.start))
 
 
-def _supported(best: Day, others: list[Day]) -> Day:
-    """A date that is told twice, in different words, is surer; one that is contradicted, less."""
+def _with_support(best: EffectiveDate, others: list[EffectiveDate]) -> EffectiveDate:
+    """Raise the confidence of a date that is found twice; lower that of one that another contradicts."""
     same = sum(day.value == best.value and day.start != best.start for day in others)
     rival = any(day.value != best.value and day.confidence >= best.confidence for day in others)
     confidence = min(97, best.confidence + 3 * min(same, 2)) - (12 if rival else 0)
-    return Day(best.value, best.start, best.end, confidence, best.why)
+    return EffectiveDate(best.value, best.start, best.end, confidence, best.why)
 
 
-def _by_words(prose: Prose) -> Iterator[Day]:
-    """Dates of the head that words name as the date of this contract."""
+def _by_words(prose: Prose) -> Iterator[EffectiveDate]:
+    """Dates at the start that words around them make the date of this contract."""
     text = prose.text
     for dated in [dated for dated in prose.dates if dated.end <= HEAD_CHARS]:
         before = _RESTATED.sub("", text[max(0, dated.start - 160) : dated.start])
@@ -134,7 +134,7 @@ def _by_words(prose: Prose) -> Iterator[Day]:
     for dated in [dated for dated in prose.dates if dated.end > HEAD_CHARS]:
         after = text[dated.end : dated.end + 60]
         if _LABEL_AFTER.search(after):
-            yield _day(dated, 78, "called the effective date, far from the head")
+            yield _day(dated, 78, "called the effective date, far from the start")
 
 
 def _named(before: str, after: str) -> tuple[int, str] | None:
@@ -147,9 +147,9 @@ def _named(before: str, after: str) -> tuple[int, str] | None:
         return None
     if _EFFECTIVE.search(near):
         return (
-            (93, "said to be effective then")
+            (93, "stated to be effective then")
             if _THIS.search(before)
-            else (72, "said to be effective then")
+            else (72, "stated to be effective then")
         )
     if _MADE.search(near) and _THIS.search(before):
         return 92, "the date of the first sentence"
@@ -161,7 +161,7 @@ def _named(before: str, after: str) -> tuple[int, str] | None:
 
 
 def _ends_first_sentence(prose: Prose, dated: FoundDate) -> bool:
-    """Whether a date stands at the end of the sentence by which the contract is made."""
+    """Whether a date is at the end of the sentence that makes the contract."""
     first, _ = prose.sentence(dated.start)
     before = prose.text[max(first, dated.start - 700) : dated.start]
     return bool(
@@ -169,21 +169,21 @@ def _ends_first_sentence(prose: Prose, dated: FoundDate) -> bool:
     )
 
 
-def _letter_day(prose: Prose) -> Day | None:
-    """The date at the head of a letter: a line of its own, above the greeting."""
+def _letter_day(prose: Prose) -> EffectiveDate | None:
+    """The date at the top of a letter: on a separate line, above the greeting."""
     rows = prose.rows[:LETTER_ROWS]
     greeting = next((at for at, row in enumerate(rows) if _GREETING.match(row.text)), None)
     last = max(LETTER_CHARS, int(0.3 * len(prose.text)))
     for row in rows[: 12 if greeting is None else greeting]:
         if row.start < last and (dated := _alone(row)) is not None:
             return _day(dated, 66 if greeting is None else LETTER, _WHY_LETTER)
-    running = greeting_at(prose)
-    before = [dated for dated in prose.dates if running is not None and dated.end < running]
-    return _day(before[-1], RUNNING, _WHY_LETTER) if before else None
+    unlined = greeting_at(prose)
+    before = [dated for dated in prose.dates if unlined is not None and dated.end < unlined]
+    return _day(before[-1], UNLINED, _WHY_LETTER) if before else None
 
 
-def _alone(row: Row) -> FoundDate | None:
-    """The date that a line consists of; a cell of a line may be one too."""
+def _alone(row: ProseLine) -> FoundDate | None:
+    """The date that is alone on a line, or in a cell of it."""
     for dated in dates_in(row.text):
         left = row.text[: dated.start].rpartition("\t")[2]
         right = row.text[dated.end :].partition("\t")[0]
@@ -193,7 +193,7 @@ def _alone(row: Row) -> FoundDate | None:
     return None
 
 
-def _signature_days(prose: Prose) -> Iterator[Day]:
+def _signature_days(prose: Prose) -> Iterator[EffectiveDate]:
     """Dates of the last sentence and of the signatures below it."""
     text = prose.text
     start = max(HEAD_CHARS // 4, int(0.5 * len(text)))
@@ -209,5 +209,7 @@ def _signature_days(prose: Prose) -> Iterator[Day]:
             yield _day(alone, 52, "a date among the signatures")
 
 
-def _day(dated: FoundDate, confidence: int, why: str) -> Day:
-    return Day(dated.value, dated.start, dated.end, confidence - 15 * dated.is_ambiguous, why)
+def _day(dated: FoundDate, confidence: int, why: str) -> EffectiveDate:
+    return EffectiveDate(
+        dated.value, dated.start, dated.end, confidence - 15 * dated.is_ambiguous, why
+    )

@@ -1,7 +1,7 @@
-"""Which law governs a contract: the name of the state, province or country.
+"""The law that governs a contract: the name of a state, province or country.
 
-A clause that says "governed by" or "construed under" counts most. The law under which a party is organised says
-nothing, and the seat of a court only where no clause does.
+A clause with "governed by" or "construed under" counts most. The law under which a party is organised does not count,
+and the place of a court only where no clause names a law.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stateward.pipelines.contracts.general.prose import Prose
-from stateward.pipelines.contracts.general.words import pairs, phrases
+from stateward.pipelines.contracts.general.word_lists import pairs, phrases
 
 ADJECTIVES = pairs("adjectives")
 _PLACES = [*phrases("states"), *phrases("provinces"), *phrases("countries")]
@@ -64,12 +64,12 @@ _SEPARATE = re.compile(
 )
 FEDERAL = frozenset(
     {"United States", "Canada"}
-)  # named beside a state, mostly for exports and securities
+)  # named beside a state mostly for exports and securities
 STRONG = ("clause", "adjective", "label")
 WEIGHTS = {"clause": 6.0, "adjective": 5.0, "label": 5.0, "laws": 2.0, "courts": 1.0}
 
 
-class Law(msgspec.Struct, frozen=True, gc=False):
+class NamedLaw(msgspec.Struct, frozen=True, gc=False):
     """A place whose law is named."""
 
     value: str
@@ -78,7 +78,7 @@ class Law(msgspec.Struct, frozen=True, gc=False):
     kind: str
 
 
-def governing_law(prose: Prose) -> tuple[Law, int] | None:
+def governing_law(prose: Prose) -> tuple[NamedLaw, int] | None:
     """The law that governs, with a confidence."""
     found = list(_found(prose.text))
     if not found:
@@ -93,7 +93,7 @@ def governing_law(prose: Prose) -> tuple[Law, int] | None:
     return law, _confidence(law, rivals)
 
 
-def _confidence(law: Law, rivals: list[Law]) -> int:
+def _confidence(law: NamedLaw, rivals: list[NamedLaw]) -> int:
     if law.kind in STRONG:
         strong = sum(rival.kind in STRONG for rival in rivals)
         return 96 if not strong else 78
@@ -102,7 +102,7 @@ def _confidence(law: Law, rivals: list[Law]) -> int:
     return 60 if not rivals else 45
 
 
-def _found(text: str) -> Iterator[Law]:
+def _found(text: str) -> Iterator[NamedLaw]:
     taken: set[int] = set()
     for kind, pattern in (
         ("clause", _CLAUSE),
@@ -118,11 +118,11 @@ def _found(text: str) -> Iterator[Law]:
             if start in taken or _is_other(before, kind):
                 continue
             taken.add(start)
-            yield Law(_name(match[group]), start, end, kind)
+            yield NamedLaw(_name(match[group]), start, end, kind)
 
 
 def _is_other(before: str, kind: str) -> bool:
-    """Whether the law is that under which a party was founded, or that of one matter alone."""
+    """Whether it is the law under which a party was founded, or that of one matter only."""
     if kind == "courts":
         return False
     before = before.rpartition("law")[0] or before

@@ -1,20 +1,20 @@
-"""Names of companies and persons: how far one reaches in a text, and how it is written plainly.
+"""Names of companies and persons: where a name ends in a text, and its canonical spelling.
 
-A name is read word by word from where it begins: words with capitals, small words between them (`of`, `and`), and a
-legal form behind a comma. What follows a name (`, a Delaware corporation`, `(the "Company")`) ends it.
+A name is read word by word from its start: capitalised words, small words between them (`of`, `and`), and a legal form
+behind a comma. What follows a name (`, a Delaware corporation`, `(the "Company")`) ends it.
 """
 
 import re
 
 import msgspec
 
-from stateward.pipelines.contracts.general.words import words
+from stateward.pipelines.contracts.general.word_lists import words
 
 WORDS_MAX = 14
 NAME_CHARS_MAX = 110
 ANDS_MAX = 3  # in one name
 
-# Legal forms that end a name, in plain spelling, and how they are written here.
+# Legal forms that end a name, without punctuation, and their canonical spelling.
 FORMS = {
     "inc": "Inc.", "incorporated": "Inc.", "ltd": "Ltd.", "limited": "Ltd.", "llc": "LLC", "lp": "LP", "llp": "LLP",
     "lllp": "LLLP", "pllc": "PLLC", "plc": "PLC", "pc": "P.C.", "pa": "P.A.", "na": "N.A.", "sa": "S.A.",
@@ -22,7 +22,7 @@ FORMS = {
     "kgaa": "KGaA", "se": "SE", "bv": "B.V.", "nv": "N.V.", "as": "A/S", "asa": "ASA", "ab": "AB", "oy": "Oy",
     "oyj": "Oyj", "pty": "Pty", "kk": "K.K.", "corp": "Corp.", "co": "Co.", "ulc": "ULC", "lc": "L.C.",
 }  # fmt: skip
-# Words that make a name one of an organisation, but need not end it.
+# Words that make a name that of an organisation, but need not end it.
 KINDS = frozenset(words("kinds"))
 FIRST_NAMES = frozenset(words("first_names"))
 _SMALL = frozenset(
@@ -54,7 +54,7 @@ _JOINED = frozenset(
 _OPENING = frozenset(words("opening"))
 _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv", "md", "phd", "esq", "cpa"})
 _HONORIFICS = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Messrs)\.?\s+", re.IGNORECASE)
-# What contracts call parties in place of their names, and words that no party is called by, alone.
+# What contracts call parties instead of their names, and words that alone are no name.
 OFFICES = frozenset(words("offices"))
 ROLES = OFFICES | frozenset(words("roles"))
 _REFUSED = re.compile(
@@ -81,8 +81,8 @@ _NUMBER = re.compile(r"\d{3,}\b")  # of a house or a year
 _COMMA = re.compile(r"\s*,\s*")
 
 
-class Name(msgspec.Struct, frozen=True, gc=False):
-    """A name where it stands."""
+class PartyName(msgspec.Struct, frozen=True, gc=False):
+    """A name and its offsets."""
 
     start: int
     end: int
@@ -90,23 +90,23 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     is_company: bool
     is_person: bool
 
-    def moved(self, by: int) -> "Name":
+    def shifted(self, by: int) -> "PartyName":
         """The same name in a longer text."""
         return msgspec.structs.replace(self, start=self.start + by, end=self.end + by)
 
     @property
     def value(self) -> str:
-        """The name, written plainly."""
-        return plain(self.text)
+        """The name in canonical spelling."""
+        return canonical_name(self.text)
 
     @property
     def key(self) -> str:
-        """What the same name has in common however it is written."""
+        """Equal for different spellings of the same name."""
         return key(self.text)
 
 
-def name_at(text: str, start: int) -> Name | None:
-    """The name that begins at a place; None if none does."""
+def name_at(text: str, start: int) -> PartyName | None:
+    """The name that starts at an offset; None if none does."""
     while start < len(text) and text[start] in " \t":
         start += 1
     if found := _HONORIFICS.match(text, start):
@@ -120,36 +120,36 @@ def name_at(text: str, start: int) -> Name | None:
     return _name(text, start, end)
 
 
-def plain(text: str) -> str:
-    """A name with its legal form in the usual spelling, without commas, and not shouted."""
+def canonical_name(text: str) -> str:
+    """A name with its legal form in canonical spelling, without commas and not in capitals."""
     parts = text.replace(" & ", " and ").split()
     at = len(parts)
-    while at > 1 and (form := FORMS.get(_bare(parts[at - 1]))):
+    while at > 1 and (form := FORMS.get(_letters(parts[at - 1]))):
         parts[at - 1] = form
         parts[at - 2] = parts[at - 2].rstrip(",")
         at -= 1
     if parts and text == text.upper():
-        parts[:at] = [_calm(word) for word in parts[:at]]
+        parts[:at] = [_lower_case(word) for word in parts[:at]]
         parts[0] = parts[0][:1].upper() + parts[0][1:]
     return " ".join(word.rstrip(",") for word in parts)
 
 
 def key(text: str) -> str:
-    """A name with nothing but its letters and figures, forms shortened."""
-    return squeezed(plain(text))
+    """The letters and digits of a name in canonical spelling."""
+    return letters_of(canonical_name(text))
 
 
-def squeezed(text: str) -> str:
-    """A text with nothing but its letters and figures."""
+def letters_of(text: str) -> str:
+    """The letters and digits of a text."""
     return re.sub(r"[\W_]+", "", text.replace("&", "and").casefold())
 
 
 def is_person(text: str) -> bool:
     """Whether a name looks like that of a person: two to four words, and a first name or an initial among them."""
-    parts = [word for word in text.replace(",", " ").split() if _bare(word) not in _GENERATIONS]
+    parts = [word for word in text.replace(",", " ").split() if _letters(word) not in _GENERATIONS]
     if not 2 <= len(parts) <= 5 or any(char.isdigit() or char in '&"' for char in text):
         return False
-    bare = [_bare(word) for word in parts]
+    bare = [_letters(word) for word in parts]
     if any(word in KINDS or word in FORMS for word in bare):
         return False
     has_initial = any(re.fullmatch(r"[A-Z]\.?", word) for word in parts[:-1])
@@ -157,20 +157,20 @@ def is_person(text: str) -> bool:
 
 
 def _end(text: str, start: int, depth: int = 0) -> int:
-    """Where the name that begins at `start` ends."""
+    """The end of the name that starts at `start`."""
     at = end = start
     last = ""
     for _ in range(WORDS_MAX):
         token = _TOKEN.match(text, at)
         if token is None or end - start > NAME_CHARS_MAX:
             break
-        word, bare = token[1], _bare(token[1])
+        word, bare = token[1], _letters(token[1])
         if last in FORMS and not (bare in FORMS or bare == "of" or bare in _GENERATIONS):
             break
         if bare.isdigit() and (last in KINDS or is_person(text[start:end])):
             break  # the number of a house
         if bare in _SMALL and end > start:
-            if not _goes_on(text, start, end, token, depth):
+            if not _continues(text, start, end, token, depth):
                 break
             at, last = token.end(), bare
             continue
@@ -187,22 +187,22 @@ def _end(text: str, start: int, depth: int = 0) -> int:
 
 
 def _behind_comma(text: str, comma: re.Match[str]) -> int:
-    """Where to read on behind a comma: only a legal form or the like belongs to the name; -1 if there is none."""
+    """Where a name continues behind a comma: only with a legal form or the like; -1 if it ends there."""
     token = _TOKEN.match(text, comma.end())
     if token is None:
         return -1
-    bare = _bare(token[1])
+    bare = _letters(token[1])
     is_form = (bare in FORMS and _is_capital(token[1])) or bare in ("gmbh", "llc", "lp", "plc")
     if bare in ("as", "co", "pa", "se", "na") and "." not in token[1] and not token[1].isupper():
         is_form = bare == "co"
     return comma.end() if is_form or bare in _GENERATIONS else -1
 
 
-def _goes_on(text: str, start: int, end: int, small: re.Match[str], depth: int) -> bool:
-    """Whether a name goes on behind a small word: `Sony Corporation of America`, not `Palm, Inc. and PalmSource`."""
+def _continues(text: str, start: int, end: int, small: re.Match[str], depth: int) -> bool:
+    """Whether a name continues behind a small word: `Sony Corporation of America`, not `Palm, Inc. and PalmSource`."""
     after = _TOKEN.match(text, small.end())
-    bare = _bare(small[1])
-    if after is not None and bare == "of" and _bare(after[1]) == "the":
+    bare = _letters(small[1])
+    if after is not None and bare == "of" and _letters(after[1]) == "the":
         after = _TOKEN.match(text, after.end())
     if after is None or not _is_capital(after[1]) or bare in ("in", "at", "on"):
         return False
@@ -211,7 +211,7 @@ def _goes_on(text: str, start: int, end: int, small: re.Match[str], depth: int) 
     if bare not in _AND:
         return True
     so_far = text[start:end]
-    last = _bare(so_far.split()[-1]) if so_far.split() else ""
+    last = _letters(so_far.split()[-1]) if so_far.split() else ""
     if last in FORMS or last in ("corporation", "company") or is_person(so_far):
         return False
     if depth >= ANDS_MAX:
@@ -222,14 +222,14 @@ def _goes_on(text: str, start: int, end: int, small: re.Match[str], depth: int) 
         return False
     # `and` joins two words of one name only if that one ends as a company does.
     rest = _end(text, small.end() + len(after[0]) - len(after[1]), depth + 1)
-    ending = _bare(text[start:rest].split()[-1]) if rest > small.end() else ""
+    ending = _letters(text[start:rest].split()[-1]) if rest > small.end() else ""
     between = text[small.end() : rest]
     return (ending in FORMS or ending in KINDS) and not is_person(between.strip())
 
 
-def _name(text: str, start: int, end: int) -> Name | None:
+def _name(text: str, start: int, end: int) -> PartyName | None:
     printed = " ".join(text[start:end].split()).strip(" ,;:'")
-    parts = [_bare(word) for word in printed.split()]
+    parts = [_letters(word) for word in printed.split()]
     is_company = any(word in FORMS or word in KINDS for word in parts[1:])
     if len(printed) < 3 or _REFUSED.search(printed) or all(word in ROLES for word in parts):
         return None
@@ -246,10 +246,10 @@ def _name(text: str, start: int, end: int) -> Name | None:
     ):
         printed = printed[:-1]
         end = start + text[start:end].rstrip().rfind(".")
-    return Name(start, end, printed, is_company, is_person(printed))
+    return PartyName(start, end, printed, is_company, is_person(printed))
 
 
-def _bare(word: str) -> str:
+def _letters(word: str) -> str:
     return re.sub(r"[^\w&]", "", word).casefold()
 
 
@@ -260,13 +260,13 @@ def _is_capital(word: str) -> bool:
     )
 
 
-def _calm(word: str) -> str:
-    """A word that is not shouted; short ones without a vowel are abbreviations and stay."""
+def _lower_case(word: str) -> str:
+    """A word in capitals with only its first letter in upper case; abbreviations without a vowel stay."""
     letters = re.sub(r"[^A-Za-z]", "", word)
     if len(letters) <= 3 and not re.search(r"[AEIOUY]", letters):
         return word
     if word.count(".") > 1:
         return word
-    if _bare(word) in _SMALL:
+    if _letters(word) in _SMALL:
         return word.lower()
     return re.sub(r"[^\W\d_]+('[a-zA-Z]\b)?", lambda part: part[0][0] + part[0][1:].lower(), word)

@@ -1,68 +1,73 @@
-"""Who the parties are: from the first sentence, from a letter's head and foot, from the signatures.
+"""The parties: from the first sentence, from the head and foot of a letter, from the signatures.
 
 Most contracts name them behind `between`, each with a short name in brackets; letters name one above the greeting and
-both at the foot. Every mention adds weight to a name, and one that is mentioned in two such places is believed.
+both at the foot. Every mention adds to the score of a name, and mentions in two such places are enough.
 """
 
 import msgspec
 
-from stateward.pipelines.contracts.general.names import Name, key, squeezed
+from stateward.pipelines.contracts.general.names import PartyName, key, letters_of
 from stateward.pipelines.contracts.general.preamble import (
     DEFINED_CHARS,
     PARTIES_MAX,
-    Mention,
-    defined,
+    PartyMention,
+    defined_parties,
     first_person,
-    labelled,
+    labelled_parties,
     preamble_of,
 )
 from stateward.pipelines.contracts.general.prose import Prose
-from stateward.pipelines.contracts.general.running import addressed, greeting_at, running_signers
 from stateward.pipelines.contracts.general.signatures import (
     addressee,
     greeting_row,
     letterhead,
     signers,
 )
+from stateward.pipelines.contracts.general.unlined_text import (
+    greeting_at,
+    unlined_addressee,
+    unlined_signers,
+)
 
-LETTER_CHARS = 1800  # of a letter, in which it says who is who
+LETTER_CHARS = 1800  # at the start of a letter, where it defines short names
 SCORE_MIN, SCORE_MAX = 45, 96
-SCORE_FEW = 36  # enough in a letter that would else have one party
-CROWD_MAX = 78  # the confidence of each of three or more: often one of them only is mentioned
-TAIL = 0.5  # of the text, where signatures are looked for
+SCORE_FEW = 36  # enough in a letter that would otherwise have one party
+CROWD_MAX = 78  # confidence of each of three or more: often one of them is only mentioned
+TAIL = 0.5  # of the text: signatures are in the second half
 
 
 class Party(msgspec.Struct, frozen=True, gc=False):
-    """A party where it is first named."""
+    """A party at its first mention."""
 
-    name: Name
+    name: PartyName
     confidence: int
     why: str
 
 
 def parties_of(prose: Prose) -> list[Party]:
     """The parties in the order in which they are named."""
-    tail = squeezed(prose.text[int(TAIL * len(prose.text)) :])
+    tail = letters_of(prose.text[int(TAIL * len(prose.text)) :])
     greeting = greeting_row(prose)
-    running = greeting_at(prose) if greeting is None else None
+    unlined = greeting_at(prose) if greeting is None else None
     preamble = preamble_of(prose)
-    is_letter = sum(bool(one.alias) for one in preamble) < 2 and (greeting, running) != (None, None)
+    is_letter = sum(bool(one.alias) for one in preamble) < 2 and (greeting, unlined) != (None, None)
     if is_letter and greeting is not None:
         found = _letter(prose, greeting, preamble)
-    elif is_letter and running is not None:
-        found = _running_letter(prose, running, preamble)
+    elif is_letter and unlined is not None:
+        found = _unlined_letter(prose, unlined, preamble)
     else:
         found = _agreement(prose, preamble)
-    return _weighed(_without_echoes(found), tail, is_letter=is_letter)
+    return _score_parties(_without_repeated(found), tail, is_letter=is_letter)
 
 
-def _agreement(prose: Prose, preamble: list[Mention]) -> list[Mention]:
-    """The parties of what is no letter: by its first sentence, by labels, by who speaks, by who signs."""
+def _agreement(prose: Prose, preamble: list[PartyMention]) -> list[PartyMention]:
+    """The parties of an agreement: by its first sentence, by labels, by the first person, by signatures."""
     if sum(bool(mention.alias) for mention in preamble) >= 2:
         return preamble
-    by_label = list(labelled(prose))
+    by_label = list(labelled_parties(prose))
     by_bracket = [
-        Mention(one.name, "preamble", one.alias) for one in defined(prose, 0, DEFINED_CHARS)
+        PartyMention(one.name, "preamble", one.alias)
+        for one in defined_parties(prose, 0, DEFINED_CHARS)
     ]
     for several in (by_label, by_bracket):
         if len(several) >= max(2, len(preamble)):
@@ -72,12 +77,12 @@ def _agreement(prose: Prose, preamble: list[Mention]) -> list[Mention]:
     if selves or not found:
         found += by_bracket
     if len({mention.name.key for mention in found}) < 2:
-        found += [Mention(name, "signature") for name in _signers(prose)]
+        found += [PartyMention(name, "signature") for name in _signers(prose)]
     return found
 
 
-def _without_echoes(found: list[Mention]) -> list[Mention]:
-    """Names without those that only repeat the short name of another (its subsidiaries, the two together)."""
+def _without_repeated(found: list[PartyMention]) -> list[PartyMention]:
+    """Names without those that only start with the short name of another (its subsidiaries, both together)."""
     shorts = {(key(one.alias), one.name.key) for one in found if one.alias}
     return [
         one
@@ -87,9 +92,9 @@ def _without_echoes(found: list[Mention]) -> list[Mention]:
     ]  # fmt: skip
 
 
-def _weighed(found: list[Mention], tail: str, *, is_letter: bool) -> list[Party]:
-    """Mentions of the same name put together, the likely ones kept."""
-    groups: dict[str, list[Mention]] = {}
+def _score_parties(found: list[PartyMention], tail: str, *, is_letter: bool) -> list[Party]:
+    """Mentions grouped by name, as parties if their score is high enough."""
+    groups: dict[str, list[PartyMention]] = {}
     for mention in found:
         same = next((one for one in groups if _is_same(one, mention.name.key)), mention.name.key)
         groups.setdefault(same, []).append(mention)
@@ -112,7 +117,7 @@ def _weighed(found: list[Mention], tail: str, *, is_letter: bool) -> list[Party]
     return kept[:PARTIES_MAX]
 
 
-def _party(mentions: list[Mention], score: int) -> Party:
+def _party(mentions: list[PartyMention], score: int) -> Party:
     best = min(mentions, key=lambda mention: mention.name.start)
     sources = sorted({mention.source for mention in mentions})
     return Party(best.name, min(score, SCORE_MAX), ", ".join(sources))
@@ -124,11 +129,11 @@ def _is_same(one: str, two: str) -> bool:
     )
 
 
-def _score(mentions: list[Mention], tail: str, *, is_letter: bool) -> int:
+def _score(mentions: list[PartyMention], tail: str, *, is_letter: bool) -> int:
     sources = {mention.source for mention in mentions}
     name = mentions[0].name
     has_form = name.is_company or name.is_person
-    is_signed = name.key in tail or squeezed(name.text) in tail
+    is_signed = name.key in tail or letters_of(name.text) in tail
     if is_letter:
         score = (
             45 * ("signature" in sources)
@@ -137,16 +142,18 @@ def _score(mentions: list[Mention], tail: str, *, is_letter: bool) -> int:
         )
         score += 24 * ("defined" in sources) + 30 * ("preamble" in sources) + 12 * is_signed
         return score + 5 * has_form
-    # A name that was cut wrongly does not stand among the signatures: without that, none is sure.
+    # A name that was cut wrongly is not among the signatures: without that, none is certain.
     score = 58 if "preamble" in sources else 50 if "signature" in sources else 44
     score += 12 * any(mention.alias for mention in mentions) + 8 * has_form + 18 * is_signed
     return score
 
 
-def _letter(prose: Prose, greeting: int, preamble: list[Mention]) -> list[Mention]:
+def _letter(prose: Prose, greeting: int, preamble: list[PartyMention]) -> list[PartyMention]:
     found = list(preamble)
-    signed = [Mention(name, "signature") for name in _signers(prose)]
-    head = [Mention(name, "letterhead") for name in letterhead(prose, greeting) if name.is_company]
+    signed = [PartyMention(name, "signature") for name in _signers(prose)]
+    head = [
+        PartyMention(name, "letterhead") for name in letterhead(prose, greeting) if name.is_company
+    ]
     block = list(addressee(prose, greeting))
     companies = [name for name in block if name.is_company]
     writers = {mention.name.key for mention in (*head, *signed[:1])}
@@ -155,23 +162,25 @@ def _letter(prose: Prose, greeting: int, preamble: list[Mention]) -> list[Mentio
     ]
     persons = [name for name in block if name.is_person]
     found += head
-    found += [Mention(name, "addressee") for name in (strangers or persons)[:1]]
+    found += [PartyMention(name, "addressee") for name in (strangers or persons)[:1]]
     found += [
-        Mention(mention.name, "defined", mention.alias)
-        for mention in defined(prose, prose.rows[greeting].end, LETTER_CHARS)
+        PartyMention(mention.name, "defined", mention.alias)
+        for mention in defined_parties(prose, prose.rows[greeting].end, LETTER_CHARS)
     ]
     return found + signed
 
 
-def _running_letter(prose: Prose, greeting: int, preamble: list[Mention]) -> list[Mention]:
-    """The same of a letter without lines."""
+def _unlined_letter(
+    prose: Prose, greeting: int, preamble: list[PartyMention]
+) -> list[PartyMention]:
+    """The parties of a letter without lines."""
     return [
         *preamble,
-        *(Mention(name, "addressee") for name in addressed(prose, greeting)),
-        *defined(prose, greeting, LETTER_CHARS),
-        *(Mention(name, "signature") for name in running_signers(prose)),
+        *(PartyMention(name, "addressee") for name in unlined_addressee(prose, greeting)),
+        *defined_parties(prose, greeting, LETTER_CHARS),
+        *(PartyMention(name, "signature") for name in unlined_signers(prose)),
     ]
 
 
-def _signers(prose: Prose) -> list[Name]:
-    return list(signers(prose)) or list(running_signers(prose))
+def _signers(prose: Prose) -> list[PartyName]:
+    return list(signers(prose)) or list(unlined_signers(prose))

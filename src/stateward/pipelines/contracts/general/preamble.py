@@ -1,7 +1,7 @@
 """Names in the first sentences: behind `between`, with a short name in brackets, behind a label, behind `I,`.
 
-A contract names its parties in one sentence, often a long one with addresses and descriptions. It is cut at the
-brackets that give a party its short name; each stretch begins with a name, or holds one that is plainly a name.
+A contract names its parties in one sentence, often a long one with addresses and descriptions. It is split at the
+brackets that give a party its short name; each part starts with a name, or contains one.
 """
 
 import re
@@ -12,12 +12,12 @@ import msgspec
 from stateward.pipelines.contracts.general.names import (
     OFFICES,
     ROLES,
-    Name,
+    PartyName,
     key,
     name_at,
 )
 from stateward.pipelines.contracts.general.prose import Prose
-from stateward.pipelines.contracts.general.words import words
+from stateward.pipelines.contracts.general.word_lists import words
 
 HEAD_CHARS = 7000
 ZONE_CHARS = 1600
@@ -78,20 +78,20 @@ _NO_PARTY = frozenset(words("no_party"))
 _PLACEHOLDER = re.compile(r"^\W*(?:_{2,}|\[\s*[\w\s\u2022.]*\]|\.{4,}|-{4,})")
 
 
-class Mention(msgspec.Struct, frozen=True, gc=False):
-    """A name that may be a party, and what speaks for it."""
+class PartyMention(msgspec.Struct, frozen=True, gc=False):
+    """A name that may be a party, and where it was found."""
 
-    name: Name
+    name: PartyName
     source: str  # preamble, defined, letterhead, addressee, signature
     alias: str = ""
 
 
-def preamble_of(prose: Prose) -> list[Mention]:
+def preamble_of(prose: Prose) -> list[PartyMention]:
     """The names of the first sentence that names parties."""
-    best: list[Mention] = []
+    best: list[PartyMention] = []
     most = 0
     for opener in list(_OPENER.finditer(prose.text, 0, HEAD_CHARS))[:OPENERS_MAX]:
-        found = list(_zone(prose, opener))
+        found = list(_names_behind(prose, opener))
         worth = sum(1 + 2 * bool(mention.alias) + mention.name.is_company for mention in found)
         if worth > most:
             best, most = found, worth
@@ -100,40 +100,40 @@ def preamble_of(prose: Prose) -> list[Mention]:
     return best
 
 
-def _zone(prose: Prose, opener: re.Match[str]) -> list[Mention]:
-    """Names behind an opener: each begins a stretch that ends with its short name in brackets."""
+def _names_behind(prose: Prose, opener: re.Match[str]) -> list[PartyMention]:
+    """Names behind an opening word: each starts a part that ends with its short name in brackets."""
     text, start = prose.text, opener.end()
     limit = min(start + ZONE_CHARS, len(text))
     if stop := _STOP.search(text, start + 1, limit):
         limit = stop.start()
     end = min(limit, max(prose.sentence(start)[1], start))
-    found = list(_stretches(text, start, end))
+    found = list(_parts(text, start, end))
     if end < limit and sum(bool(mention.alias) for mention in found) < 2:
-        # A full stop in an address is no end: what follows counts if it gives more parties their short names.
-        longer = list(_stretches(text, start, min(limit, start + BLOCK_CHARS)))
+        # A full stop in an address is no end: what follows counts if it defines more short names.
+        longer = list(_parts(text, start, min(limit, start + BLOCK_CHARS)))
         if sum(bool(mention.alias) for mention in longer) >= 2:
             return [mention for mention in longer if mention.alias]
     return found
 
 
-def labelled(prose: Prose) -> Iterator[Mention]:
-    """Names on lines of the head that begin with what the contract calls them, as `Licensor: Acme Inc.` does."""
+def labelled_parties(prose: Prose) -> Iterator[PartyMention]:
+    """Names behind a label at the top of the contract: `Licensor: Acme Inc.`, for example."""
     for row in prose.rows[:LABEL_ROWS]:
         label = _LABEL.match(row.text)
         name = name_at(row.text, label.end()) if label else None
         if label is not None and name is not None and (name.is_company or name.is_person):
-            yield Mention(name.moved(row.start), "preamble", label["role"])
+            yield PartyMention(name.shifted(row.start), "preamble", label["role"])
 
 
-def first_person(prose: Prose) -> Iterator[Mention]:
-    """Whoever says `I, John Doe, agree`."""
+def first_person(prose: Prose) -> Iterator[PartyMention]:
+    """The person in `I, John Doe, agree`."""
     for self in _I.finditer(prose.text, 0, DEFINED_CHARS):
         name = name_at(prose.text, self.end())
         if name is not None and not name.is_company and len(name.text.split()) > 1:
-            yield Mention(name, "preamble", "I")
+            yield PartyMention(name, "preamble", "I")
 
 
-def _stretches(text: str, start: int, end: int) -> Iterator[Mention]:
+def _parts(text: str, start: int, end: int) -> Iterator[PartyMention]:
     at = start
     for bracket in _brackets(text, start, end):
         aliases = list(_aliases(bracket["body"]))
@@ -141,10 +141,12 @@ def _stretches(text: str, start: int, end: int) -> Iterator[Mention]:
         if not names:
             names = list(_fitting(text, at, bracket.start(), aliases))[-1:]
         for index, name in enumerate(names):
-            yield Mention(name, "preamble", aliases[0] if index == 0 or len(names) == 1 else "")
+            yield PartyMention(
+                name, "preamble", aliases[0] if index == 0 or len(names) == 1 else ""
+            )
         at = bracket.end()
     for name in _names(text, at, end, is_first=at == start):
-        yield Mention(name, "preamble")
+        yield PartyMention(name, "preamble")
 
 
 def _brackets(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
@@ -165,8 +167,8 @@ def _aliases(body: str) -> Iterator[str]:
         yield found[1]
 
 
-def _names(text: str, start: int, end: int, *, is_first: bool) -> Iterator[Name]:
-    """The names of one stretch: those that begin it, else the first one inside it that is plainly a name."""
+def _names(text: str, start: int, end: int, *, is_first: bool) -> Iterator[PartyName]:
+    """The names of one part: those at its start, else the first one inside it."""
     part = text[start:end]
     lead = _LEAD.match(part)
     at = lead.end() if lead else 0
@@ -175,16 +177,16 @@ def _names(text: str, start: int, end: int, *, is_first: bool) -> Iterator[Name]
     else:
         name = name_at(part, at)
         found = (
-            list(_row_of(part, name))
+            list(_consecutive_names(part, name))
             if name is not None and _is_party(name, part, is_first)
             else _inner(part, at)
         )
     for name in found:
-        yield name.moved(start)
+        yield name.shifted(start)
 
 
-def _row_of(part: str, name: Name) -> Iterator[Name]:
-    """A name, and those that follow it at once: `A Inc., B LLC and John C. Doe`."""
+def _consecutive_names(part: str, name: PartyName) -> Iterator[PartyName]:
+    """A name, and those that follow directly: `A Inc., B LLC and John C. Doe`."""
     yield name
     for _ in range(PARTIES_MAX):
         step = _NEXT.match(part, name.end)
@@ -197,9 +199,9 @@ def _row_of(part: str, name: Name) -> Iterator[Name]:
     yield from (one for one in _inner(part, name.end) if one.is_company or one.is_person)
 
 
-def _inner(part: str, start: int) -> list[Name]:
-    """Names inside a stretch, behind `and` or a semicolon, with a description of their own."""
-    found: list[Name] = []
+def _inner(part: str, start: int) -> list[PartyName]:
+    """Names inside a part, behind `and` or a semicolon, with their own description."""
+    found: list[PartyName] = []
     for step in _INNER.finditer(part, start):
         name = name_at(part, step.end())
         if name is None or (found and name.start < found[-1].end):
@@ -209,7 +211,7 @@ def _inner(part: str, start: int) -> list[Name]:
     return found
 
 
-def _is_party(name: Name, part: str, is_first: bool) -> bool:
+def _is_party(name: PartyName, part: str, is_first: bool) -> bool:
     if name.is_company or name.is_person:
         return True
     rest = part[name.end :]
@@ -219,8 +221,8 @@ def _is_party(name: Name, part: str, is_first: bool) -> bool:
     return bool(_DESCRIBED.match(rest)) and (is_first or len(parts) > 1 or not rest.strip())
 
 
-def defined(prose: Prose, start: int, length: int) -> Iterator[Mention]:
-    """Names with a short name in brackets, wherever they stand in the first paragraphs."""
+def defined_parties(prose: Prose, start: int, length: int) -> Iterator[PartyMention]:
+    """Names with a short name in brackets, anywhere in the first paragraphs."""
     text = prose.text
     end = min(len(text), start + length)
     if body := _BODY.search(text, start, end):
@@ -231,13 +233,13 @@ def defined(prose: Prose, start: int, length: int) -> Iterator[Mention]:
         at = bracket.end()
         aliases = list(_aliases(bracket["body"]))
         if pick := list(_fitting(text, first, bracket.start(), aliases)):
-            yield Mention(pick[0], "defined", aliases[0])
+            yield PartyMention(pick[0], "defined", aliases[0])
 
 
-def _fitting(text: str, start: int, end: int, aliases: list[str]) -> Iterator[Name]:
-    """Names of a stretch that the short name behind it is made of; if it is a role, the last name before it."""
-    names = list(_capitals(text, start, end))
-    fitting = [name for name in names if any(_fits(alias, name) for alias in aliases)]
+def _fitting(text: str, start: int, end: int, aliases: list[str]) -> Iterator[PartyName]:
+    """Names of a part that fit the short name behind it; if that is a role, the last name before it."""
+    names = list(_all_names(text, start, end))
+    fitting = [name for name in names if any(_is_short_name(alias, name) for alias in aliases)]
     if fitting:
         yield from fitting
     elif any(key(re.sub(r"^the\s+", "", alias, flags=re.IGNORECASE)) in ROLES for alias in aliases):
@@ -249,8 +251,8 @@ def _fitting(text: str, start: int, end: int, aliases: list[str]) -> Iterator[Na
         yield from [name for name in sure if not text[name.end : end].strip(" ,")]
 
 
-def _is_close(text: str, name: Name, end: int) -> bool:
-    """Whether a name of which nothing else is known stands right before its short name."""
+def _is_close(text: str, name: PartyName, end: int) -> bool:
+    """Whether a name without a legal form is right before its short name."""
     return (
         2 <= len(name.text.split()) <= 4
         and not text[name.end : end].strip(" ,")
@@ -258,8 +260,8 @@ def _is_close(text: str, name: Name, end: int) -> bool:
     )
 
 
-def _capitals(text: str, start: int, end: int) -> Iterator[Name]:
-    """Every name that stands in a stretch."""
+def _all_names(text: str, start: int, end: int) -> Iterator[PartyName]:
+    """Every name in a part."""
     at = start
     for found in _WORD_START.finditer(text[start:end]):
         if start + found.start() < at:
@@ -270,8 +272,8 @@ def _capitals(text: str, start: int, end: int) -> Iterator[Name]:
             yield name
 
 
-def _fits(alias: str, name: Name) -> bool:
-    """Whether a short name is made of the name: its beginning, a word of it, its initials."""
+def _is_short_name(alias: str, name: PartyName) -> bool:
+    """Whether a short name comes from the name: its start, a word of it, its initials."""
     short, whole = key(alias), name.key
     initials = "".join(word[0] for word in name.text.split() if word[0].isupper()).casefold()
     return len(short) >= 2 and ((len(short) >= 4 and short in whole) or initials.startswith(short))

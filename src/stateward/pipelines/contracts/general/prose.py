@@ -1,8 +1,8 @@
-"""A document as one running text, in which every character still knows its page.
+"""A document as one running text, from which every offset leads back to its page.
 
-Lines are joined by blanks, so that a sentence can be read over the end of a line or a page; numbers of pages are
-left out, since they stand in the middle of sentences. Quotes and blanks are made plain, one for one. Lines stay
-known: letterheads and signatures are lines, not sentences.
+Lines are joined by blanks, so that a sentence can be read across lines and pages; page numbers are left out, because
+they would be in the middle of sentences. Quotes, dashes and blanks are replaced by plain ones, one by one. The lines
+are kept too: letterheads and signatures are lines, not sentences.
 """
 
 import re
@@ -16,7 +16,7 @@ from stateward.pipelines.kit.date_finder import FoundDate
 from stateward.pipelines.kit.documents import TextDocument, TextPlace, locate
 
 DATES_MAX = 2000
-CHARS_MAX = 400_000  # of the running text; what comes after is annexes
+CHARS_MAX = 400_000  # of the running text; what follows are annexes
 _PLAIN = str.maketrans({
     "\u2018": "'", "\u2019": "'", "\u201a": "'", "\u2032": "'", "`": "'",
     "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"', "\u00ab": '"', "\u00bb": '"', "\u2033": '"',
@@ -33,8 +33,8 @@ _ABBREVIATED = re.compile(
 )
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
-    """One line of the document, as it stands in the running text."""
+class ProseLine(msgspec.Struct, frozen=True, gc=False):
+    """One line of the document in the running text."""
 
     start: int
     end: int
@@ -43,18 +43,18 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
 
 class Prose:
-    """The running text, its lines, and the way back to pages."""
+    """The running text, its lines, and their pages."""
 
     def __init__(self, document: TextDocument) -> None:
         self._document = document
-        self.rows: list[Row] = []
+        self.rows: list[ProseLine] = []
         self._offsets: list[tuple[int, int]] = []  # of each row: page, offset there
         self._starts: list[int] = []
-        self.text = self._joined()
+        self.text = self._join()
         self._stops: list[int] | None = None
 
     def place(self, start: int, end: int) -> TextPlace | None:
-        """Where a part of the running text stands; of one that runs over a page, what is on the first."""
+        """The place of a part of the running text; of one that extends over two pages, the part on the first."""
         if not self.rows:
             return None
         first = max(0, bisect_right(self._starts, start) - 1)
@@ -72,7 +72,7 @@ class Prose:
         return dates_in(self.text)[:DATES_MAX]
 
     def sentence(self, at: int) -> tuple[int, int]:
-        """Where the sentence around a character begins and ends."""
+        """Start and end of the sentence around a character."""
         if self._stops is None:
             self._stops = [0, *self._ends(), len(self.text)]
         index = bisect_right(self._stops, at)
@@ -87,7 +87,7 @@ class Prose:
             or not _ABBREVIATED.search(self.text, max(0, found.start() - 12), found.start())
         ]
 
-    def _joined(self) -> str:
+    def _join(self) -> str:
         parts: list[str] = []
         at = 0
         for page in self._document.pages:
@@ -96,10 +96,10 @@ class Prose:
                 is_edge = index < 2 or index >= len(page.lines) - 2
                 if not text.strip() or (is_edge and _COUNTER.fullmatch(text)):
                     continue
-                if parts and not _is_torn(parts[-1], text):
+                if parts and not _is_hyphenated(parts[-1], text):
                     parts.append(" ")
                     at += 1
-                self.rows.append(Row(at, at + len(text), text, page.number))
+                self.rows.append(ProseLine(at, at + len(text), text, page.number))
                 self._starts.append(at)
                 self._offsets.append((page.number, line.start))
                 parts.append(text)
@@ -109,6 +109,6 @@ class Prose:
         return "".join(parts)
 
 
-def _is_torn(last: str, text: str) -> bool:
-    """Whether a word with a hyphen runs over the end of a line."""
+def _is_hyphenated(last: str, text: str) -> bool:
+    """Whether a word is hyphenated at the end of a line."""
     return last[-1] == "-" and last[-2:-1].isalpha() and text[0].isalpha()

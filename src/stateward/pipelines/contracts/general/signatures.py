@@ -1,4 +1,4 @@
-"""Who signs, and to whom a letter goes: names that stand on lines of their own."""
+"""Who signs, and to whom a letter is addressed: names on separate lines."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import msgspec
 
 from stateward.pipelines.contracts.general.dates import dates_in
-from stateward.pipelines.contracts.general.names import Name, name_at
-from stateward.pipelines.contracts.general.prose import Prose, Row
+from stateward.pipelines.contracts.general.names import PartyName, name_at
+from stateward.pipelines.contracts.general.prose import Prose, ProseLine
 
 HEAD_ROWS = 60
 ABOVE_MAX = 4  # lines between the name of a company and the `By:` of its signature
@@ -36,8 +36,8 @@ _OFFICE = re.compile(
 )
 
 
-class Cell(msgspec.Struct, frozen=True, gc=False):
-    """A part of a line, between tabs."""
+class SignatureCell(msgspec.Struct, frozen=True, gc=False):
+    """Part of a line, between tabs."""
 
     start: int
     text: str
@@ -46,12 +46,12 @@ class Cell(msgspec.Struct, frozen=True, gc=False):
 
 
 def greeting_row(prose: Prose) -> int | None:
-    """The line that greets the reader of a letter."""
+    """The line with the greeting of a letter."""
     rows = prose.rows[:HEAD_ROWS]
     return next((at for at, row in enumerate(rows) if _GREETING.match(row.text)), None)
 
 
-def addressee(prose: Prose, greeting: int) -> Iterator[Name]:
+def addressee(prose: Prose, greeting: int) -> Iterator[PartyName]:
     """Names of the lines to which a letter is addressed: below its date, above its greeting."""
     rows = prose.rows[:greeting]
     dated = [at for at, row in enumerate(rows) if _is_date(row)]
@@ -60,7 +60,7 @@ def addressee(prose: Prose, greeting: int) -> Iterator[Name]:
         yield from _whole_names(row)
 
 
-def letterhead(prose: Prose, greeting: int) -> Iterator[Name]:
+def letterhead(prose: Prose, greeting: int) -> Iterator[PartyName]:
     """Names of the lines above the date of a letter."""
     rows = prose.rows[:greeting]
     dated = [at for at, row in enumerate(rows) if _is_date(row)]
@@ -68,18 +68,18 @@ def letterhead(prose: Prose, greeting: int) -> Iterator[Name]:
         yield from _whole_names(row)
 
 
-def signers(prose: Prose) -> Iterator[Name]:
-    """Companies above a `By:` and below a `Very truly yours`; persons who sign for themselves."""
+def signers(prose: Prose) -> Iterator[PartyName]:
+    """Companies above a `By:` or below a `Very truly yours`; persons who sign for themselves."""
     start = next(
         (at for at, row in enumerate(prose.rows) if row.start > TAIL_MIN * len(prose.text)), 0
     )
     cells = [
         cell for at, row in enumerate(prose.rows[start:], start=start) for cell in _cells(row, at)
     ]
-    by_row: dict[int, list[Cell]] = {}
+    by_row: dict[int, list[SignatureCell]] = {}
     for cell in cells:
         by_row.setdefault(cell.row, []).append(cell)
-    done: set[Cell] = set()
+    done: set[SignatureCell] = set()
     for cell in cells:
         if cell in done or _is_office(cell.text):
             continue
@@ -98,18 +98,18 @@ def signers(prose: Prose) -> Iterator[Name]:
             yield name
 
 
-def _cells(row: Row, number: int) -> Iterator[Cell]:
+def _cells(row: ProseLine, number: int) -> Iterator[SignatureCell]:
     at = 0
     for column, part in enumerate(row.text.split("\t")):
         if part.strip():
-            yield Cell(
+            yield SignatureCell(
                 row.start + at + len(part) - len(part.lstrip()), part.strip(), number, column
             )
         at += len(part) + 1
 
 
-def _name_in(cell: Cell) -> Name | None:
-    """The name that a cell is, or that signs in it."""
+def _name_in(cell: SignatureCell) -> PartyName | None:
+    """The name that a cell consists of, or the signature in it."""
     sign = _SIGN.match(cell.text)
     name = name_at(cell.text, sign.end() if sign else 0)
     if name is None:
@@ -117,11 +117,13 @@ def _name_in(cell: Cell) -> Name | None:
     rest = cell.text[name.end :].strip(" .,:;")
     if rest and not re.match(r"(?:d/?b/?a|a\s|an\s|by\b|\()", rest, re.IGNORECASE):
         return None
-    return name.moved(cell.start)
+    return name.shifted(cell.start)
 
 
-def _with_next(cell: Cell, by_row: dict[int, list[Cell]]) -> tuple[Name | None, Cell | None]:
-    """The name of a company that runs over two lines, and the cell that completes it."""
+def _with_next(
+    cell: SignatureCell, by_row: dict[int, list[SignatureCell]]
+) -> tuple[PartyName | None, SignatureCell | None]:
+    """The name of a company on two lines, and the cell with its second part."""
     cells = [other for other in by_row.get(cell.row + 1, []) if other.column == cell.column]
     below = cells[0] if cells else None
     if below is None or _BY.match(below.text) or len(below.text.split()) > SECOND_LINE_WORDS:
@@ -129,27 +131,27 @@ def _with_next(cell: Cell, by_row: dict[int, list[Cell]]) -> tuple[Name | None, 
     both = name_at(f"{cell.text} {below.text}", 0)
     if both is None or not both.is_company or both.end < len(cell.text) + len(below.text):
         return None, None
-    return both.moved(cell.start), below
+    return both.shifted(cell.start), below
 
 
-def _is_signed_below(cell: Cell, by_row: dict[int, list[Cell]]) -> bool:
+def _is_signed_below(cell: SignatureCell, by_row: dict[int, list[SignatureCell]]) -> bool:
     rows = [by_row.get(cell.row + step, []) for step in range(1, ABOVE_MAX + 1)]
     return any(_BY.match(other.text) for row in rows for other in row)
 
 
-def _is_below_closing(cell: Cell, by_row: dict[int, list[Cell]]) -> bool:
+def _is_below_closing(cell: SignatureCell, by_row: dict[int, list[SignatureCell]]) -> bool:
     rows = [by_row.get(cell.row - step, []) for step in (1, 2)]
     return any(_BELOW.search(other.text) for row in rows for other in row)
 
 
-def _is_own_signature(cell: Cell, by_row: dict[int, list[Cell]]) -> bool:
+def _is_own_signature(cell: SignatureCell, by_row: dict[int, list[SignatureCell]]) -> bool:
     """Whether a person signs, with no company and no office nearby."""
     above = [other for step in (4, 3, 2, 1) for other in _beside(cell, by_row, -step)]
     below = [other for other in by_row.get(cell.row + 1, []) if other.column == cell.column]
     if any(_is_office(other.text) for other in below):
         return False
     if "/s/" in cell.text and any(_BY.match(each.text) or name_at(each.text, 0) for each in below):
-        return False  # the name is printed below, as the contract has it
+        return False  # the printed name is below
     if any(_FOR_OTHERS.match(other.text) for other in above if other.row >= cell.row - 2):
         return False
     is_signed = "/s/" in cell.text or any(
@@ -159,8 +161,10 @@ def _is_own_signature(cell: Cell, by_row: dict[int, list[Cell]]) -> bool:
     return is_signed and not any(name is not None and name.is_company for name in names)
 
 
-def _beside(cell: Cell, by_row: dict[int, list[Cell]], step: int) -> list[Cell]:
-    """The cells of a line above or below that stand in the same column, as far as can be told."""
+def _beside(
+    cell: SignatureCell, by_row: dict[int, list[SignatureCell]], step: int
+) -> list[SignatureCell]:
+    """The cells of a line above or below in the same column, as far as columns are known."""
     row = by_row.get(cell.row + step, [])
     return row if len(row) == 1 else [other for other in row if other.column == cell.column]
 
@@ -169,16 +173,16 @@ def _is_office(text: str) -> bool:
     return bool(_OFFICE.search(text))
 
 
-def _whole_names(row: Row) -> Iterator[Name]:
-    """The names that cells of a line consist of; behind that of a person may stand an office."""
+def _whole_names(row: ProseLine) -> Iterator[PartyName]:
+    """The names that cells of a line consist of; an office may follow that of a person."""
     for cell in _cells(row, 0):
         name = name_at(cell.text, 0)
         if name is not None:
             rest = cell.text[name.end :]
             if not rest.strip(" .,") or (name.is_person and rest.startswith(",")):
-                yield name.moved(cell.start)
+                yield name.shifted(cell.start)
 
 
-def _is_date(row: Row) -> bool:
+def _is_date(row: ProseLine) -> bool:
     dated = next(iter(dates_in(row.text)), None)
     return dated is not None and len(row.text.strip()) - (dated.end - dated.start) < 12

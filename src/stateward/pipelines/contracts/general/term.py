@@ -1,8 +1,8 @@
-"""How long a contract runs, or how long its confidence must be kept: `2 years`, `18 months`.
+"""The term of a contract, or of its duty of confidence: `2 years`, `18 months`.
 
-A contract names many durations: of notice, of non-competition, of a standstill. One counts as its term only by the
-sentence it stands in: the contract itself (or its duties of confidence) must be what ends, expires, continues or
-survives, and nothing of employment, solicitation or notice may be what the sentence is about.
+A contract names many durations: of notice, of non-competition, of a standstill. One counts as its term only by its
+sentence: the contract itself (or its duties of confidence) must be what ends, expires, continues or survives, and the
+sentence must not be about employment, solicitation or notice.
 """
 
 import re
@@ -14,7 +14,7 @@ import msgspec
 
 from stateward.pipelines.contracts.general.dates import ORDINALS
 from stateward.pipelines.contracts.general.prose import Prose
-from stateward.pipelines.contracts.general.words import words
+from stateward.pipelines.contracts.general.word_lists import words
 from stateward.pipelines.kit.date_finder import FoundDate
 
 SCORE_MIN = 2.5
@@ -149,8 +149,8 @@ _EXPIRES_ON = re.compile(
 )
 
 
-class Term(msgspec.Struct, frozen=True, gc=False):
-    """A duration that may be the term, and how much speaks for it."""
+class TermCandidate(msgspec.Struct, frozen=True, gc=False):
+    """A duration that may be the term, and its score."""
 
     value: str
     start: int
@@ -158,7 +158,7 @@ class Term(msgspec.Struct, frozen=True, gc=False):
     score: float
 
 
-def term_of(prose: Prose, effective: str | None) -> tuple[Term, int] | None:
+def term_of(prose: Prose, effective: str | None) -> tuple[TermCandidate, int] | None:
     """The term, with a confidence."""
     terms = [term for term in _durations(prose) if term.score >= SCORE_MIN]
     terms += _by_expiry(prose, effective)
@@ -169,7 +169,7 @@ def term_of(prose: Prose, effective: str | None) -> tuple[Term, int] | None:
     return best, _confidence(best, len(rivals))
 
 
-def _confidence(term: Term, rivals: int) -> int:
+def _confidence(term: TermCandidate, rivals: int) -> int:
     base = 45 + 6 * term.score
     return int(max(30, min(92, base - 14 * min(rivals, 2))))
 
@@ -177,18 +177,18 @@ def _confidence(term: Term, rivals: int) -> int:
 def durations_in(
     text: str, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[int, int, str]]:
-    """Every duration of a text: where it stands, and how it is written plainly."""
+    """Every duration of a text: its offsets and its canonical form."""
     stop = len(text) if end is None else end
     for match in _DURATION.finditer(text, start, stop):
         number = _number(match)
         unit = UNITS[match["u"].lower()]
         if number and number <= NUMBER_MAX[unit]:
-            yield match.start(), match.end(), plain(number, unit)
+            yield match.start(), match.end(), duration_text(number, unit)
     for match in _ANNIVERSARY.finditer(text, start, stop):
-        yield match.start(), match.end(), plain(_ordinal(match["w"].lower()), "year")
+        yield match.start(), match.end(), duration_text(_ordinal(match["w"].lower()), "year")
 
 
-def plain(number: int, unit: str) -> str:
+def duration_text(number: int, unit: str) -> str:
     """`2 years`, `1 month`."""
     return f"{number} {unit}" + ("s" if number != 1 else "")
 
@@ -203,17 +203,17 @@ def _ordinal(word: str) -> int:
     return int(re.sub(r"\D", "", word)) if word[0].isdigit() else ORDINALS.index(word) + 1
 
 
-def _durations(prose: Prose) -> Iterator[Term]:
+def _durations(prose: Prose) -> Iterator[TermCandidate]:
     for start, end, value in islice(durations_in(prose.text), DURATIONS_MAX):
         unit = value.split()[1].rstrip("s")
         score = _score(prose, start, end)
         if unit in ("day", "week"):
-            score -= 3  # of notice, nearly always
-        yield Term(value, start, end, score)
+            score -= 3  # nearly always a period of notice
+        yield TermCandidate(value, start, end, score)
 
 
 def _score(prose: Prose, start: int, end: int) -> float:
-    """What the sentence around a duration says for and against it."""
+    """The score of a duration by the sentence around it."""
     first, last = prose.sentence(start)
     first, last = max(first, start - 420), min(last, end + 300)
     before, after = prose.text[first:start], prose.text[end:last]
@@ -241,8 +241,8 @@ def _score(prose: Prose, start: int, end: int) -> float:
     )
 
 
-def _by_expiry(prose: Prose, effective: str | None) -> list[Term]:
-    """The months from the effective date to the day on which the contract says that it ends."""
+def _by_expiry(prose: Prose, effective: str | None) -> list[TermCandidate]:
+    """The term from the effective date to a stated end date."""
     if effective is None:
         return []
     start = date.fromisoformat(effective)
@@ -251,8 +251,12 @@ def _by_expiry(prose: Prose, effective: str | None) -> list[Term]:
         if not _EXPIRES_ON.search(prose.text[max(first, dated.start - 260) : dated.start]):
             continue
         if (months := _months(start, dated)) > 0:
-            value = plain(months // 12, "year") if months % 12 == 0 else plain(months, "month")
-            return [Term(value, dated.start, dated.end, SCORE_EXPIRY)]
+            value = (
+                duration_text(months // 12, "year")
+                if months % 12 == 0
+                else duration_text(months, "month")
+            )
+            return [TermCandidate(value, dated.start, dated.end, SCORE_EXPIRY)]
     return []
 
 

@@ -1,24 +1,28 @@
-"""The way from a document to values: read it, gather candidates, choose one for each field, and say how sure it is.
+"""From a document to values: analyze its pages, collect candidates, choose one for each field with a confidence.
 
-A confidence is what is left of the score of the best candidate when everything that speaks against it is taken off:
-another value nearly as good, a scanner's noise, a figure that was reckoned and not printed. It is calibrated so that
-80 or more means right in at least 95 of 100 cases; `docs/explanation/contract-confidence.md` has the figures.
+A confidence is the score of the best candidate less what counts against it: another value nearly as good, OCR noise, a
+figure that is computed and not printed. It is calibrated so that 80 or more means correct in at least 95 of 100 cases;
+`docs/explanation/contract-confidence.md` has the figures.
 """
 
 from stateward.core.model import Fields
-from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.offline import (
-    fields,
-    parties,
-    sentences,
-    texts,
+    number_fields,
+    provider_field,
+    sentence_fields,
+    text_fields,
 )
-from stateward.pipelines.contracts.offline.choosing import Choice, choose
+from stateward.pipelines.contracts.offline.choice import FieldChoice, choose
 from stateward.pipelines.contracts.offline.labels import phrases_of, rivals_of
-from stateward.pipelines.contracts.offline.reading import Finders, Reading, read
-from stateward.pipelines.contracts.offline.verticals import detect
-from stateward.pipelines.contracts.providers import book_of
-from stateward.pipelines.contracts.rules import FieldRule, Rules, Vertical
+from stateward.pipelines.contracts.offline.page_analysis import (
+    ContractReading,
+    Finders,
+    analyze,
+)
+from stateward.pipelines.contracts.offline.vertical_detection import detect
+from stateward.pipelines.contracts.providers import provider_index
+from stateward.pipelines.contracts.rules import ContractRules, FieldRule, Vertical
 from stateward.pipelines.kit.documents import TextDocument, locate
 
 VERSION = 1
@@ -29,19 +33,27 @@ class OfflineExtractor:
 
     name = f"rules/{VERSION}"
 
-    def extract(self, document: TextDocument, vertical: Vertical, rules: Rules) -> Extraction:
-        """The values of the fields of `vertical` that stand in the document."""
-        book = book_of(rules)
-        reading = read(document, vertical, Finders(book, phrases_of(vertical), rivals_of(vertical)))
-        held = fields.claimed(reading)
-        found = fields.candidates(reading, vertical, held)
+    def extract(
+        self, document: TextDocument, vertical: Vertical, rules: ContractRules
+    ) -> Extraction:
+        """The values of the fields of `vertical` in the document."""
+        providers = provider_index(rules)
+        reading = analyze(
+            document, vertical, Finders(providers, phrases_of(vertical), rivals_of(vertical))
+        )
+        linked = number_fields.link_values(reading)
+        found = number_fields.candidates(reading, vertical, linked)
         for rule in vertical.fields:
-            found += sentences.candidates(rule, reading)
+            found += sentence_fields.candidates(rule, reading)
             if rule.kind == "provider":
-                found += parties.candidates(rule, reading, book)
+                found += provider_field.candidates(rule, reading, providers)
             elif rule.kind == "text":
-                found += texts.candidates(rule, reading)
-        terms = [each for order in vertical.orders for each in fields.terms(reading, order, held)]
+                found += text_fields.candidates(rule, reading)
+        terms = [
+            each
+            for order in vertical.orders
+            for each in number_fields.terms(reading, order, linked)
+        ]
         choices = choose(vertical, reading, found, terms)
         listed = [
             self._found(document, reading, rule, choices.get(rule.name)) for rule in vertical.fields
@@ -67,13 +79,17 @@ class OfflineExtractor:
         )
 
     def _found(
-        self, document: TextDocument, reading: Reading, rule: FieldRule, choice: Choice | None
-    ) -> Found | None:
+        self,
+        document: TextDocument,
+        reading: ContractReading,
+        rule: FieldRule,
+        choice: FieldChoice | None,
+    ) -> FoundValue | None:
         if choice is None:
             return self._empty(document, reading, rule)
         best = choice.best
-        page = reading.leaves[best.leaf].page
-        return Found(
+        page = reading.pages[best.page]
+        return FoundValue(
             field=rule.name,
             value=best.value,
             raw=" ".join(page.text[best.start : best.end].split()),
@@ -84,28 +100,30 @@ class OfflineExtractor:
             why=choice.why,
         )
 
-    def _empty(self, document: TextDocument, reading: Reading, rule: FieldRule) -> Found | None:
-        """A label that stands alone, where there is nothing else: the field is there and empty."""
-        for leaf in reading.leaves:
-            for mention in leaf.mentions:
+    def _empty(
+        self, document: TextDocument, reading: ContractReading, rule: FieldRule
+    ) -> FoundValue | None:
+        """A label without a value, where nothing else was found: the field is there and empty."""
+        for page in reading.pages:
+            for mention in page.mentions:
                 is_label = any(
                     each.what == rule.name and each.weight == 1 for each in mention.meanings
                 )
-                cell = leaf.cell(mention.start)
-                if not is_label or cell is None or leaf.is_small_print(mention.start):
+                cell = page.cell(mention.start)
+                if not is_label or cell is None or page.is_small_print(mention.start):
                     continue
-                row = leaf.grid.rows[cell.row]
-                rest = leaf.page.text[mention.end : row[-1].end].strip(" :.-_\t|–…*")
-                if not rest and leaf.page.text[cell.start : mention.start].strip() == "":
-                    at = locate(document, leaf.page.number, mention.start, mention.end)
-                    said = leaf.page.text[mention.start : mention.end]
-                    return Found(
+                row = page.grid.rows[cell.row]
+                rest = page.text[mention.end : row[-1].end].strip(" :.-_\t|–…*")
+                if not rest and page.text[cell.start : mention.start].strip() == "":
+                    at = locate(document, page.number, mention.start, mention.end)
+                    label = page.text[mention.start : mention.end]
+                    return FoundValue(
                         field=rule.name, value=None, raw="", confidence=0, source=self.name, place=at,
-                        why=f"nothing behind '{said}'",
+                        why=f"nothing behind '{label}'",
                     )  # fmt: skip
         return None
 
 
-def _kind(vertical: Vertical, found: Found) -> str:
+def _kind(vertical: Vertical, found: FoundValue) -> str:
     rule = vertical.field(found.field)
     return rule.kind if rule else ""

@@ -1,7 +1,7 @@
-"""A page as rows of cells, so that a value can be found beside, beneath or behind its label.
+"""A page as rows of cells, so that a value can be found beside, below or behind its label.
 
-A cell ends at a tab, at a wide blank, at a bar or at a row of dots. Where a document has no boxes, a column of
-characters stands for a place: a table drawn with blanks is a table all the same.
+A cell ends at a tab, at several blanks, at a bar or at a row of dots. Where a document has no boxes, the column of a
+character is its position, so that a table drawn with blanks is a table too.
 """
 
 import re
@@ -21,7 +21,7 @@ CELLS_MAX = 20_000
 _GAP = re.compile(r"\t+| {3,}|\s*\|\s*|\s*\.{4,}\s*|\s*_{3,}\s*|\s*…{2,}\s*")
 
 
-class Cell(NamedTuple):
+class GridCell(NamedTuple):
     """Part of a line between two gaps; offsets count characters of the page."""
 
     row: int
@@ -32,8 +32,8 @@ class Cell(NamedTuple):
     right: float
     top: float
 
-    def overlaps(self, other: "Cell") -> bool:
-        """Whether one stands over the other."""
+    def overlaps(self, other: "GridCell") -> bool:
+        """Whether one is above the other."""
         shared = min(self.right, other.right) - max(self.left, other.left)
         return shared > OVERLAP_MIN * max(
             1.0, min(self.right - self.left, other.right - other.left)
@@ -50,25 +50,25 @@ class Grid:
         self._cells.sort(key=lambda cell: cell.start)
         self._starts = [cell.start for cell in self._cells]
 
-    def cell_at(self, offset: int) -> Cell | None:
-        """The cell in which a character stands."""
+    def cell_at(self, offset: int) -> GridCell | None:
+        """The cell that contains a character."""
         at = bisect_right(self._starts, offset) - 1
         return self._cells[at] if at >= 0 and offset <= self._cells[at].end else None
 
-    def words(self, cell: Cell) -> str:
-        """What a cell says."""
+    def words(self, cell: GridCell) -> str:
+        """The text of a cell."""
         return self.text[cell.start : cell.end]
 
-    def above(self, cell: Cell, *, rows_max: int) -> list[Cell]:
-        """The cells over a cell, nearest first."""
-        found: list[Cell] = []
+    def above(self, cell: GridCell, *, rows_max: int) -> list[GridCell]:
+        """The cells above a cell, nearest first."""
+        found: list[GridCell] = []
         for at in range(cell.row - 1, max(-1, cell.row - 1 - rows_max), -1):
             found.extend(other for other in self.rows[at] if other.overlaps(cell))
         return found
 
-    def beneath(self, cell: Cell, *, rows_max: int) -> list[Cell]:
-        """The cells under a cell, nearest first."""
-        found: list[Cell] = []
+    def below(self, cell: GridCell, *, rows_max: int) -> list[GridCell]:
+        """The cells below a cell, nearest first."""
+        found: list[GridCell] = []
         for row in self.rows[cell.row + 1 : cell.row + 1 + rows_max]:
             found.extend(other for other in row if other.overlaps(cell))
         return found
@@ -78,8 +78,8 @@ class Grid:
         return 0 <= row < len(self.rows) and len(self.rows[row]) == 1
 
 
-def _rows(page: TextPage) -> list[list[Cell]]:
-    rows: list[list[Cell]] = []
+def _rows(page: TextPage) -> list[list[GridCell]]:
+    rows: list[list[GridCell]] = []
     count = 0
     for line in page.lines or split_lines(page.text):
         cells = _cells(page.text, line, len(rows))
@@ -89,8 +89,8 @@ def _rows(page: TextPage) -> list[list[Cell]]:
     return rows
 
 
-def _cells(text: str, line: TextLine, row: int) -> list[Cell]:
-    cells: list[Cell] = []
+def _cells(text: str, line: TextLine, row: int) -> list[GridCell]:
+    cells: list[GridCell] = []
     top = line.box[1] if line.box else row * LINE_HEIGHT
     at = line.start
     is_tabbed = not line.xs and "\t" in text[line.start : line.end]
@@ -102,7 +102,7 @@ def _cells(text: str, line: TextLine, row: int) -> list[Cell]:
             if is_tabbed:
                 column = text.count("\t", line.start, start)
                 left, right = column * TAB_WIDTH, (column + 1) * TAB_WIDTH - 1
-            cells.append(Cell(row, len(cells), start, end, left, right, top))
+            cells.append(GridCell(row, len(cells), start, end, left, right, top))
         at = gap.end() if gap else line.end
     return cells
 

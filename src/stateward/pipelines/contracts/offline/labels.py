@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from stateward.pipelines.contracts.rules import Vertical, all_labels
 from stateward.pipelines.contracts.words import (
-    Hit,
+    PhraseHit,
     Phrases,
-    Token,
+    PhraseToken,
     skeleton,
 )
 
@@ -15,10 +15,10 @@ STRONG, WEAK, DECOY = 1.0, 0.86, 1.0
 SETS_MAX = 16
 WORD_CHARS_MIN = 7
 KNOWN = {"inklusive", "inklusiv", "inclusive"}  # near to words of the other language
-ENDING_CHARS = 2  # `verlängert er` is two words
+ENDING_CHARS = 2  # `verlängert er` is two words, not one that is split
 
 
-class Meaning(NamedTuple):
+class LabelMeaning(NamedTuple):
     """One thing that a label can mean: a field, the time between two fields, or something else."""
 
     what: str  # the field's name; "first>second" for the time between; "!name" for something else
@@ -26,32 +26,32 @@ class Meaning(NamedTuple):
     weight: float
 
 
-class Mention(NamedTuple):
-    """A label in the text of a page."""
+class LabelMention(NamedTuple):
+    """A label where it stands on a page."""
 
     start: int
     end: int
-    meanings: tuple[Meaning, ...]
+    meanings: tuple[LabelMeaning, ...]
     slip: str
 
     @property
     def is_decoy(self) -> bool:
-        """Whether it means something else than a field, whatever stands behind it."""
+        """Whether it labels something that is no field."""
         return all(meaning.what.startswith("!") for meaning in self.meanings)
 
-    def of_kind(self, kind: str) -> tuple[Meaning, ...]:
-        """What it can mean for a value of that kind."""
+    def of_kind(self, kind: str) -> tuple[LabelMeaning, ...]:
+        """Its meanings for values of that kind."""
         return tuple(meaning for meaning in self.meanings if kind in meaning.kinds)
 
 
-def mentions(vertical: Vertical, words: list[Token]) -> list[Mention]:
+def mentions(vertical: Vertical, words: list[PhraseToken]) -> list[LabelMention]:
     """Every label in a text."""
-    hits: list[Hit[tuple[Meaning, ...]]] = _phrases(_key(vertical)).find(words)
-    return [Mention(hit.start, hit.end, hit.what, hit.slip) for hit in hits]
+    hits: list[PhraseHit[tuple[LabelMeaning, ...]]] = _phrases(_key(vertical)).find(words)
+    return [LabelMention(hit.start, hit.end, hit.what, hit.slip) for hit in hits]
 
 
 def phrases_of(vertical: Vertical) -> Phrases[tuple[str, str]]:
-    """Phrases that say the value of a field without a figure: (field, value)."""
+    """Phrases that state the value of a field without a number: (field, value)."""
     return Phrases(
         (label, (field.name, value))
         for field in vertical.fields
@@ -61,27 +61,27 @@ def phrases_of(vertical: Vertical) -> Phrases[tuple[str, str]]:
 
 
 def rivals_of(vertical: Vertical) -> Phrases[str]:
-    """Labels that are too near to a field to tell them apart: the field."""
+    """Labels that are too similar to those of a field to be distinguished, with the field."""
     return Phrases(
         (label, field.name) for field in vertical.fields for label in all_labels(field.rivals)
     )
 
 
-def spoilt_words(vertical: Vertical, text: str, words: list[Token]) -> int:
-    """How many words are words of labels, but for a letter or a blank: a scanner's doing."""
-    spoilt = 0
+def damaged_words(vertical: Vertical, text: str, words: list[PhraseToken]) -> int:
+    """How many words are words of labels with one wrong letter or a blank inside: damage by OCR."""
+    damaged = 0
     for hit in _vocabulary(_key(vertical)).find(words):
         parts = text[hit.start : hit.end].split(" ")
         if len(parts) == 1:
-            spoilt += hit.slip == "slip"
+            damaged += hit.slip == "slip"
         elif all(part.isalpha() for part in parts):
             length = sum(map(len, parts))
-            spoilt += not hit.slip and max(map(len, parts)) < length - ENDING_CHARS
-    return spoilt
+            damaged += not hit.slip and max(map(len, parts)) < length - ENDING_CHARS
+    return damaged
 
 
 class _Key:
-    """A vertical that can be remembered: two with the same labels are equal."""
+    """A vertical as a cache key: verticals with the same labels are equal."""
 
     def __init__(self, vertical: Vertical, stamp: str) -> None:
         self.vertical = vertical
@@ -99,19 +99,19 @@ def _key(vertical: Vertical) -> _Key:
 
 
 @lru_cache(maxsize=SETS_MAX)
-def _phrases(key: _Key) -> Phrases[tuple[Meaning, ...]]:
+def _phrases(key: _Key) -> Phrases[tuple[LabelMeaning, ...]]:
     vertical = key.vertical
-    table: dict[str, tuple[str, list[Meaning]]] = {}
+    table: dict[str, tuple[str, list[LabelMeaning]]] = {}
     for field in vertical.fields:
         for words, weight in ((field.labels, STRONG), (field.weak, WEAK)):
             for label in all_labels(words):
-                _add(table, label, Meaning(field.name, (field.kind,), weight))
+                _add(table, label, LabelMeaning(field.name, (field.kind,), weight))
     for order in vertical.orders:
-        meaning = Meaning(f"{order.first}>{order.second}", ("date", "duration"), STRONG)
+        meaning = LabelMeaning(f"{order.first}>{order.second}", ("date", "duration"), STRONG)
         for label in all_labels(order.labels):
             _add(table, label, meaning)
     for decoy in vertical.decoys:
-        meaning = Meaning(f"!{decoy.name}", tuple(decoy.kinds), DECOY)
+        meaning = LabelMeaning(f"!{decoy.name}", tuple(decoy.kinds), DECOY)
         for label in all_labels(decoy.labels):
             _add(table, label, meaning)
     return Phrases((label, tuple(meanings)) for label, meanings in table.values())
@@ -131,8 +131,10 @@ def _vocabulary(key: _Key) -> Phrases[bool]:
     )
 
 
-def _add(table: dict[str, tuple[str, list[Meaning]]], label: str, meaning: Meaning) -> None:
-    """A label means one thing for each kind of value: what was named first."""
-    _, held = table.setdefault(skeleton(label), (label, []))
-    if not any(set(meaning.kinds) & set(other.kinds) for other in held):
-        held.append(meaning)
+def _add(
+    table: dict[str, tuple[str, list[LabelMeaning]]], label: str, meaning: LabelMeaning
+) -> None:
+    """Add a meaning to a label, unless it already has one for that kind of value."""
+    _, meanings = table.setdefault(skeleton(label), (label, []))
+    if not any(set(meaning.kinds) & set(other.kinds) for other in meanings):
+        meanings.append(meaning)

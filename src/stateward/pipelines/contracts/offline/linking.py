@@ -1,7 +1,7 @@
-"""Which label a value belongs to: the one before it, left of it, over it, or right behind it.
+"""Which label a value belongs to: one before it, left of it, above it, or right behind it.
 
-Every value is claimed by all labels around it, also by labels of other things, and a label nearer to it weakens the
-claim of one further off. A claim is a number from 0 to 1; nothing here knows about single fields.
+Every value is linked to all labels around it, also to labels of things that are no fields; a nearer label weakens the
+link to one further away. The strength of a link is a number from 0 to 1. Nothing here depends on single fields.
 """
 
 import re
@@ -9,17 +9,18 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from stateward.pipelines.contracts.candidates import Spot
-from stateward.pipelines.contracts.offline.grid import Cell, Grid
-from stateward.pipelines.contracts.offline.labels import STRONG, Meaning, Mention
+from stateward.pipelines.contracts.candidates import ValueCandidate
+from stateward.pipelines.contracts.offline.grid import Grid, GridCell
+from stateward.pipelines.contracts.offline.labels import STRONG, LabelMeaning, LabelMention
 
-REACH_CHARS = 220
-BEHIND_CHARS = 60
+# Distances and strengths were set on generated contracts of one maker and checked on those of another.
+REACH_CHARS = 220  # from a label to a value behind it
+BEHIND_CHARS = 60  # from a value to a label behind it
 LABELS_BEFORE_MAX = 4
-HEADER_ROWS_MAX = 14
-LONG_LINE_CHARS = 45
-LABEL_SHARE = 0.7
-OWNED = 0.8
+HEADER_ROWS_MAX = 14  # rows of a table below its header
+LONG_LINE_CHARS = 45  # a longer line is prose
+LABEL_SHARE = 0.7  # of a cell that a label must cover to be the label of a column
+OWNED = 0.8  # a label with a value of that strength right behind it does not also own the value before it
 ALONE = 0.96
 NEXT_CHARS = 12
 RIGHT_BEHIND = 0.12
@@ -28,7 +29,7 @@ SLIPS = {"": 1.0, "slip": 0.96, "compound": 0.95, "modified": 0.93}
 BESIDE, OVER, NEXT_LINE, BEHIND = 0.97, 0.92, 0.9, 0.62
 NOT_NEAREST, NOT_FIRST, OTHER_SENTENCE, TERSE = 0.45, 0.5, 0.3, 0.45
 
-# Words between a label and its value that say nothing of their own.
+# Words between a label and its value that carry no meaning.
 FILLERS = frozenset(
     """beträgt betragen ist sind lautet liegt belaufen beläuft sich auf von vom in höhe zu zum zur ab am an dem der
     den des die das derzeit aktuell momentan wird werden wurde mit ohne einer einem eine ein brutto netto inkl
@@ -41,7 +42,7 @@ FILLERS = frozenset(
     unter durch folgt wie folgender betrag grundsätzlich derzeitige also has been nun dann hierfür dafür dabei
     hier beginnt startet endet läuft starts begins ends runs expires commences noch erst nur only just
     vorbehaltlich schriftlich upon written prior giving given by either party beiden parteien seiten textform
-    in-writing writing schadenfall schadensfall versicherungsfall schaden claim loss event strom gas
+    in-writing writing schadenfall schadensfall versicherungsfall schaden link loss event strom gas
     verbrauchter verbrauchte bezogener what when how gewünschter gewünschte gewünschtes gewählter gewähltes
     selected chosen x""".split()
 )
@@ -59,32 +60,38 @@ _MORE = re.compile(
     r"\s(?:für|for|of|je|pro|per|bei|in|der|des)\s(?:[\w-]+(?:-,|,)?\s?){0,5}", re.IGNORECASE
 )
 _AND = re.compile(r"\s*(?:/|und|and|bis|–|-|,|&|;)\s*", re.IGNORECASE)
-_OWN = re.compile(r"[^\W\d_]{2}[^:\n]*:")  # a label of its own, known or not
+_OWN = re.compile(r"[^\W\d_]{2}[^:\n]*:")  # the cell has its own label, known or not
 _BRACKET = re.compile(r"\([^()]{0,60}\)|\[[^\]]{0,60}\]")
 
 
-class Scene(NamedTuple):
-    """A page with its labels and values, and the rows that are heads of tables."""
+class LabelledPage(NamedTuple):
+    """A page with its labels and values, and the rows that are headers of tables."""
 
     grid: Grid
-    mentions: list[Mention]
-    spots: list[Spot]
-    heads: frozenset[int]
+    mentions: list[LabelMention]
+    candidates: list[ValueCandidate]
+    header_rows: frozenset[int]
 
 
-class Claim(NamedTuple):
-    """A label's claim to a value."""
+class LabelLink(NamedTuple):
+    """The link of a value to a label."""
 
-    meaning: Meaning
-    mention: Mention
+    meaning: LabelMeaning
+    mention: LabelMention
     strength: float
     how: str
 
 
-def scene(grid: Grid, mentions: list[Mention], spots: list[Spot]) -> Scene:
-    """A page, ready for claims. A label right behind a label of something else belongs to that: `EU roaming data`."""
-    kept: list[Mention] = []
-    reaches = [(spot.end, spot.reach) for spot in spots if spot.reach > spot.end]
+def label_page(
+    grid: Grid, mentions: list[LabelMention], candidates: list[ValueCandidate]
+) -> LabelledPage:
+    """A page, ready for linking. A label right behind the label of something else belongs to it: `EU roaming data`."""
+    kept: list[LabelMention] = []
+    reaches = [
+        (candidate.end, candidate.reach)
+        for candidate in candidates
+        if candidate.reach > candidate.end
+    ]
     for mention in mentions:
         last = kept[-1] if kept else None
         if _is_aside(grid, mention, last) or any(a <= mention.start < b for a, b in reaches):
@@ -96,34 +103,36 @@ def scene(grid: Grid, mentions: list[Mention], spots: list[Spot]) -> Scene:
                 *last.meanings,
                 *(each for each in mention.meanings if each.what.startswith("!")),
             }
-            kept[-1] = Mention(last.start, mention.end, tuple(sorted(meanings)), last.slip)
-        elif last and _is_modifier(grid, last, mention, spots):
+            kept[-1] = LabelMention(last.start, mention.end, tuple(sorted(meanings)), last.slip)
+        elif last and _is_modifier(grid, last, mention, candidates):
             kept[-1] = last._replace(end=mention.end, slip=last.slip or "modified")
-            kept.append(_less(mention, last))
+            kept.append(_without_kinds_of(mention, last))
         else:
             kept.append(mention)
-    return Scene(grid, kept, spots, _heads(grid, kept, spots))
+    return LabelledPage(grid, kept, candidates, _header_rows(grid, kept, candidates))
 
 
-def _is_modifier(grid: Grid, last: Mention, mention: Mention, spots: list[Spot]) -> bool:
-    """Whether a label only says more of the one before: `Deckungssumme für Sachschäden`."""
+def _is_modifier(
+    grid: Grid, last: LabelMention, mention: LabelMention, candidates: list[ValueCandidate]
+) -> bool:
+    """Whether a label only qualifies the one before: `Deckungssumme für Sachschäden`."""
     if grid.cell_at(last.start) != grid.cell_at(mention.start) or not mention.is_decoy:
         return False
     between = grid.text[last.end : mention.start]
-    if any(last.end <= each.start < mention.start for each in spots):
+    if any(last.end <= each.start < mention.start for each in candidates):
         return False
     return bool(_MORE.fullmatch(between))
 
 
-def _less(mention: Mention, last: Mention) -> Mention:
-    """A label without what it means for the kinds of the one that it modifies."""
+def _without_kinds_of(mention: LabelMention, last: LabelMention) -> LabelMention:
+    """A label without its meanings for the kinds of the label that it qualifies."""
     kinds = {kind for meaning in last.meanings for kind in meaning.kinds}
     kept = tuple(each for each in mention.meanings if not kinds & set(each.kinds))
     return mention._replace(meanings=kept)
 
 
-def _is_aside(grid: Grid, mention: Mention, last: Mention | None) -> bool:
-    """Whether a label is only a remark on the one before: `Beitrag inkl. Steuer`, `Preis (ohne Bonus)`."""
+def _is_aside(grid: Grid, mention: LabelMention, last: LabelMention | None) -> bool:
+    """Whether a label is only a remark about the one before: `Beitrag inkl. Steuer`, `Preis (ohne Bonus)`."""
     cell = grid.cell_at(mention.start)
     if cell is None:
         return True
@@ -138,8 +147,10 @@ def _is_aside(grid: Grid, mention: Mention, last: Mention | None) -> bool:
     )
 
 
-def _heads(grid: Grid, mentions: list[Mention], spots: list[Spot]) -> frozenset[int]:
-    """Rows of labels over rows of values."""
+def _header_rows(
+    grid: Grid, mentions: list[LabelMention], candidates: list[ValueCandidate]
+) -> frozenset[int]:
+    """Rows of labels above rows of values."""
     labels: dict[int, set[int]] = {}
     values: dict[int, set[int]] = {}
     for mention in mentions:
@@ -148,9 +159,9 @@ def _heads(grid: Grid, mentions: list[Mention], spots: list[Spot]) -> frozenset[
             _BRACKET.sub("", grid.words(cell))
         ):
             labels.setdefault(cell.row, set()).add(cell.column)
-    for spot in spots:
-        cell = grid.cell_at(spot.start)
-        if cell and not spot.is_bare:
+    for candidate in candidates:
+        cell = grid.cell_at(candidate.start)
+        if cell and not candidate.is_bare:
             values.setdefault(cell.row, set()).add(cell.column)
     return frozenset(
         row
@@ -162,63 +173,76 @@ def _heads(grid: Grid, mentions: list[Mention], spots: list[Spot]) -> frozenset[
         and 2 * len(labels.get(row + 1, set())) < len(grid.rows[row])
         and (len(columns) >= 2 or len(grid.rows[row]) >= 3)
         and (len(columns) == len(grid.rows[row]) or values.get(row + 1))
-        and _stands_over(grid, row)
+        and _is_aligned(grid, row)
     )
 
 
-def _stands_over(grid: Grid, row: int) -> bool:
+def _is_aligned(grid: Grid, row: int) -> bool:
     pairs = zip(grid.rows[row], grid.rows[row + 1], strict=True)
     return all(head.overlaps(cell) for head, cell in pairs)
 
 
-def claims(spot: Spot, scene: Scene, *, has_behind: bool = True) -> list[Claim]:
-    """All claims to a value, the strongest first; one for each meaning."""
-    cell = scene.grid.cell_at(spot.start)
+def links(
+    candidate: ValueCandidate, labelled: LabelledPage, *, has_behind: bool = True
+) -> list[LabelLink]:
+    """All links of a value, the strongest first; one for each meaning."""
+    cell = labelled.grid.cell_at(candidate.start)
     if cell is None:
         return []
-    grid, mentions, spots = scene.grid, scene.mentions, scene.spots
-    found = [*_before(spot, cell, grid, mentions, spots)]
-    has_own = bool(_OWN.search(grid.text[cell.start : spot.start]))
-    if cell.row - 1 not in scene.heads and not has_own:
-        found += _left(spot, cell, grid, mentions, spots)
+    grid, mentions, candidates = labelled.grid, labelled.mentions, labelled.candidates
+    found = [*_before(candidate, cell, grid, mentions, candidates)]
+    has_own = bool(_OWN.search(grid.text[cell.start : candidate.start]))
+    if cell.row - 1 not in labelled.header_rows and not has_own:
+        found += _left(candidate, cell, grid, mentions, candidates)
     if not has_own:
-        found += _over(spot, cell, grid, mentions, spots)
+        found += _over(candidate, cell, grid, mentions, candidates)
     if has_behind and not any(each.strength > BEHIND and each.how == "before" for each in found):
-        found += _behind(spot, grid, mentions, spots)
-    best: dict[str, Claim] = {}
-    for claim in found:
-        held = best.get(claim.meaning.what)
-        if held is None or claim.strength > held.strength:
-            best[claim.meaning.what] = claim
-    return sorted(best.values(), key=lambda claim: -claim.strength)
+        found += _behind(candidate, grid, mentions, candidates)
+    best: dict[str, LabelLink] = {}
+    for link in found:
+        linked = best.get(link.meaning.what)
+        if linked is None or link.strength > linked.strength:
+            best[link.meaning.what] = link
+    return sorted(best.values(), key=lambda link: -link.strength)
 
 
-def _claim(
-    spot: Spot, mention: Mention, strength: float, how: str, *, is_alone: bool = False
-) -> Iterator[Claim]:
-    """A claim for each meaning. A weak label that is all there is before the value is nearly a strong one."""
-    for meaning in mention.of_kind(spot.kind):
+def _link(
+    candidate: ValueCandidate,
+    mention: LabelMention,
+    strength: float,
+    how: str,
+    *,
+    is_alone: bool = False,
+) -> Iterator[LabelLink]:
+    """A link for each meaning. A weak label that is all there is before the value is nearly a strong one."""
+    for meaning in mention.of_kind(candidate.kind):
         weight = max(meaning.weight, ALONE) if is_alone else meaning.weight
-        yield Claim(meaning, mention, strength * weight * SLIPS[mention.slip], how)
+        yield LabelLink(meaning, mention, strength * weight * SLIPS[mention.slip], how)
 
 
 def _before(
-    spot: Spot, cell: Cell, grid: Grid, mentions: list[Mention], spots: list[Spot]
-) -> Iterator[Claim]:
+    candidate: ValueCandidate,
+    cell: GridCell,
+    grid: Grid,
+    mentions: list[LabelMention],
+    candidates: list[ValueCandidate],
+) -> Iterator[LabelLink]:
     """Labels before the value in the running text, on its line or on lines before."""
     nearer = 0
     row = [
-        each for each in mentions if cell.start <= each.start < cell.end and each.of_kind(spot.kind)
+        each
+        for each in mentions
+        if cell.start <= each.start < cell.end and each.of_kind(candidate.kind)
     ]
-    if pair := _paired(row, spot, cell, grid, spots):
-        yield from _claim(spot, pair, BESIDE, "before")
+    if pair := _paired(row, candidate, cell, grid, candidates):
+        yield from _link(candidate, pair, BESIDE, "before")
         return
     for mention in reversed(mentions):
-        if mention.end > spot.start or not mention.of_kind(spot.kind):
+        if mention.end > candidate.start or not mention.of_kind(candidate.kind):
             continue
-        if spot.start - mention.end > REACH_CHARS or nearer >= LABELS_BEFORE_MAX:
+        if candidate.start - mention.end > REACH_CHARS or nearer >= LABELS_BEFORE_MAX:
             return
-        gap = grid.text[mention.end : spot.start]
+        gap = grid.text[mention.end : candidate.start]
         if "\t" in gap or "\n\n" in gap or (home := grid.cell_at(mention.start)) is None:
             return
         if home.row == cell.row and home.column != cell.column:
@@ -226,13 +250,13 @@ def _before(
         if home.row != cell.row and not (grid.is_single(home.row) and grid.is_single(cell.row)):
             return
         strength = gap_strength(gap, is_wrapped=_is_wrapped(grid, home, cell))
-        if _between(spots, mention.end, spot, spot.start):
+        if _between(candidates, mention.end, candidate, candidate.start):
             strength *= NOT_FIRST
         if nearer:
             strength *= NOT_NEAREST
         lead = grid.text[home.start : mention.start]
         is_alone = not content_words(lead) and (":" in gap[:3] or home.row != cell.row)
-        yield from _claim(spot, mention, strength, "before", is_alone=is_alone)
+        yield from _link(candidate, mention, strength, "before", is_alone=is_alone)
         nearer += 1
 
 
@@ -256,12 +280,12 @@ def gap_strength(gap: str, *, is_wrapped: bool = True) -> float:
 
 
 def content_words(text: str) -> int:
-    """How many words of a text say something."""
+    """How many words of a text carry meaning."""
     return sum(1 for word in _WORD.findall(text.lower()) if word not in FILLERS)
 
 
-def _is_wrapped(grid: Grid, home: Cell, cell: Cell) -> bool:
-    """Whether the lines from one cell to another read as running prose."""
+def _is_wrapped(grid: Grid, home: GridCell, cell: GridCell) -> bool:
+    """Whether the lines from one cell to another are prose."""
     if home.row == cell.row:
         return True
     return all(
@@ -271,38 +295,48 @@ def _is_wrapped(grid: Grid, home: Cell, cell: Cell) -> bool:
 
 
 def _left(
-    spot: Spot, cell: Cell, grid: Grid, mentions: list[Mention], spots: list[Spot]
-) -> Iterator[Claim]:
+    candidate: ValueCandidate,
+    cell: GridCell,
+    grid: Grid,
+    mentions: list[LabelMention],
+    candidates: list[ValueCandidate],
+) -> Iterator[LabelLink]:
     """Labels in cells to the left, on the same row."""
     strength = BESIDE
-    lead = content_words(grid.text[cell.start : spot.start])
+    lead = content_words(grid.text[cell.start : candidate.start])
     for other in reversed(grid.rows[cell.row][: cell.column]):
         inside = [each for each in mentions if other.start <= each.start < other.end]
-        fitting = [each for each in inside if each.of_kind(spot.kind)]
-        values = [each for each in spots if other.start <= each.start < other.end]
-        has_value = any(_is_like(each, spot) for each in values)
+        fitting = [each for each in inside if each.of_kind(candidate.kind)]
+        values = [each for each in candidates if other.start <= each.start < other.end]
+        has_value = any(_is_like(each, candidate) for each in values)
         if fitting and not has_value:
-            label = _paired(fitting, spot, cell, grid, spots) or fitting[-1]
+            label = _paired(fitting, candidate, cell, grid, candidates) or fitting[-1]
             rest = content_words(_BRACKET.sub(" ", grid.text[label.end : other.end]))
             rest += content_words(grid.text[other.start : label.start])
-            rest = 0 if _paired(fitting, spot, cell, grid, spots) else rest
+            rest = 0 if _paired(fitting, candidate, cell, grid, candidates) else rest
             reach = strength - 0.04 * rest - 0.05 * lead
             is_pair = label in fitting[:-1] or len(fitting) > 1
-            if _between(spots, cell.start - 1, spot, spot.start) and not is_pair:
+            if _between(candidates, cell.start - 1, candidate, candidate.start) and not is_pair:
                 reach *= NOT_FIRST + 0.2
-            yield from _claim(spot, label, reach, "left", is_alone=not rest)
+            yield from _link(candidate, label, reach, "left", is_alone=not rest)
             return
         if not has_value and not values and content_words(grid.words(other)):
-            return  # a label of something that nobody listed
+            return  # a label of something unknown
         strength *= 0.9
 
 
 def _paired(
-    labels: list[Mention], spot: Spot, cell: Cell, grid: Grid, spots: list[Spot]
-) -> Mention | None:
-    """The label of a value where as many labels as values stand in a row: `Beginn / Ende` and two dates."""
+    labels: list[LabelMention],
+    candidate: ValueCandidate,
+    cell: GridCell,
+    grid: Grid,
+    candidates: list[ValueCandidate],
+) -> LabelMention | None:
+    """The label of a value where a row has as many labels as values: `Beginn / Ende` and two dates."""
     values = [
-        each for each in spots if _is_like(each, spot) and cell.start <= each.start < cell.end
+        each
+        for each in candidates
+        if _is_like(each, candidate) and cell.start <= each.start < cell.end
     ]
     if len(labels) < 2 or len(values) != len(labels):
         return None
@@ -310,13 +344,17 @@ def _paired(
     gaps += [grid.text[one.end : other.start] for one, other in pairwise(values)]
     if not all(_AND.fullmatch(gap) for gap in gaps):
         return None
-    return labels[values.index(spot)]
+    return labels[values.index(candidate)]
 
 
 def _over(
-    spot: Spot, cell: Cell, grid: Grid, mentions: list[Mention], spots: list[Spot]
-) -> Iterator[Claim]:
-    """Labels in the head of the column, or in the short line right above. Prose has no head."""
+    candidate: ValueCandidate,
+    cell: GridCell,
+    grid: Grid,
+    mentions: list[LabelMention],
+    candidates: list[ValueCandidate],
+) -> Iterator[LabelLink]:
+    """Labels in the header of the column, or in the short line right above; none for prose."""
     if cell.end - cell.start >= LONG_LINE_CHARS:
         return
     strength = OVER
@@ -326,64 +364,82 @@ def _over(
             return
         last_row = other.row
         inside = [each for each in mentions if other.start <= each.start < other.end]
-        fitting = [each for each in inside if each.of_kind(spot.kind)]
-        values = [each for each in spots if other.start <= each.start < other.end]
-        has_value = any(_is_like(each, spot) for each in values)
+        fitting = [each for each in inside if each.of_kind(candidate.kind)]
+        values = [each for each in candidates if other.start <= each.start < other.end]
+        has_value = any(_is_like(each, candidate) for each in values)
         if fitting and not has_value and len(grid.words(other)) <= LONG_LINE_CHARS:
             rest = content_words(_BRACKET.sub(" ", grid.text[fitting[-1].end : other.end]))
-            lead = content_words(grid.text[cell.start : spot.start])
+            lead = content_words(grid.text[cell.start : candidate.start])
             strength -= 0.06 * (rest + lead)
-            yield from _claim(spot, fitting[-1], strength, "over", is_alone=not rest)
+            yield from _link(candidate, fitting[-1], strength, "over", is_alone=not rest)
             return
         if not has_value:
             return
         strength *= 0.92
 
 
-def _behind(spot: Spot, grid: Grid, mentions: list[Mention], spots: list[Spot]) -> Iterator[Claim]:
+def _behind(
+    candidate: ValueCandidate,
+    grid: Grid,
+    mentions: list[LabelMention],
+    candidates: list[ValueCandidate],
+) -> Iterator[LabelLink]:
     """The first label behind the value, in the same sentence and before any other value."""
-    home = grid.cell_at(spot.start)
+    home = grid.cell_at(candidate.start)
     is_long = home is not None and home.end - home.start >= LONG_LINE_CHARS
     for mention in mentions:
-        if mention.start < spot.end:
+        if mention.start < candidate.end:
             continue
-        gap = grid.text[spot.end : mention.start]
+        gap = grid.text[candidate.end : mention.start]
         if len(gap) > BEHIND_CHARS or ("\n" in gap and not is_long) or _WALL.search(gap):
             return
-        if not mention.of_kind(spot.kind):
+        if not mention.of_kind(candidate.kind):
             continue
-        if any(_is_like(each, spot) and spot.end <= each.start < mention.start for each in spots):
+        if any(
+            _is_like(each, candidate) and candidate.end <= each.start < mention.start
+            for each in candidates
+        ):
             return
-        if _owns_next(spot, mention, grid, mentions, spots):
+        if _owns_next(candidate, mention, grid, mentions, candidates):
             return
         behind = grid.text[mention.end : mention.end + 2]
         is_next = not content_words(gap) and len(gap) <= NEXT_CHARS
         strength = BEHIND + 0.2 - 0.05 * content_words(gap) - (0.3 if ":" in behind else 0)
         strength += RIGHT_BEHIND if is_next and ":" not in behind else 0
-        yield from _claim(spot, mention, max(0.1, strength), "behind")
+        yield from _link(candidate, mention, max(0.1, strength), "behind")
         return
 
 
 def _owns_next(
-    spot: Spot, mention: Mention, grid: Grid, mentions: list[Mention], spots: list[Spot]
+    candidate: ValueCandidate,
+    mention: LabelMention,
+    grid: Grid,
+    mentions: list[LabelMention],
+    candidates: list[ValueCandidate],
 ) -> bool:
-    """Whether a label has a value of the kind right behind itself."""
-    following = [each for each in spots if _is_like(each, spot) and each.start >= mention.end]
+    """Whether a label has a value of that kind right behind it."""
+    following = [
+        each for each in candidates if _is_like(each, candidate) and each.start >= mention.end
+    ]
     if not following:
         return False
     gap = grid.text[mention.end : following[0].start]
     if any(
-        mention.end <= each.start < following[0].start and each.of_kind(spot.kind)
+        mention.end <= each.start < following[0].start and each.of_kind(candidate.kind)
         for each in mentions
     ):
         return False
     return len(gap) < REACH_CHARS and gap_strength(gap) > OWNED and "\t" not in gap
 
 
-def _between(spots: list[Spot], start: int, spot: Spot, end: int) -> bool:
-    """Whether another value of the kind stands between."""
-    return any(_is_like(each, spot) and start <= each.start and each.end <= end for each in spots)
+def _between(
+    candidates: list[ValueCandidate], start: int, candidate: ValueCandidate, end: int
+) -> bool:
+    """Whether another value of that kind is in between."""
+    return any(
+        _is_like(each, candidate) and start <= each.start and each.end <= end for each in candidates
+    )
 
 
-def _is_like(one: Spot, other: Spot) -> bool:
+def _is_like(one: ValueCandidate, other: ValueCandidate) -> bool:
     return one.kind == other.kind and (not one.is_bare or other.is_bare)

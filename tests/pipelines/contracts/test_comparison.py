@@ -11,16 +11,16 @@ from stateward.core.errors import DeclarationError
 from stateward.pipelines.contracts import offers, terms
 from stateward.pipelines.contracts.comparison import (
     Comparison,
-    Value,
+    ContractValue,
     compare,
     consumption_in,
 )
 from stateward.pipelines.contracts.offers import Offer, read_catalogue
 from stateward.pipelines.contracts.switching import (
-    Period,
+    CalendarPeriod,
     earliest_switch,
     period_of,
-    shifted,
+    shift_date,
 )
 from stateward.pipelines.contracts.terms import read_terms
 
@@ -45,7 +45,7 @@ def compared(
     values: dict[str, str], *found: Offer, vertical: str = "energy", **more: object
 ) -> Comparison:
     return compare(
-        {name: Value(text) for name, text in values.items()},
+        {name: ContractValue(text) for name, text in values.items()},
         vertical=vertical,
         terms=terms.shipped()[vertical],
         offers=found,
@@ -114,7 +114,7 @@ def test_a_price_of_a_unit_in_cents_is_understood_and_said() -> None:
 
     assert answer.present is not None
     assert answer.present.units == Decimal("350.00")
-    assert "the price of a unit, 35, is taken as cents: no unit is named" in answer.assumptions
+    assert "the unit price, 35, is taken as cents: no unit is stated" in answer.assumptions
 
 
 def test_a_contract_that_names_no_price_is_compared_without_a_saving() -> None:
@@ -161,8 +161,8 @@ def test_consumption_comes_from_a_label_the_contract_the_instalment_or_an_assump
     assert [each.assumptions[0] for each in said] == [
         "consumption: 2500 kWh a year, as the label says",
         "consumption: 4200 kWh a year, as the contract says",
-        "consumption: 2743 kWh a year, by the instalment and the price of a unit",
-        "consumption: 3500 kWh a year, is assumed: nothing tells it",
+        "consumption: 2743 kWh a year, by the instalment and the unit price",
+        "consumption: 3500 kWh a year, assumed: it is not stated",
     ]
 
 
@@ -199,7 +199,7 @@ def test_a_figure_that_is_not_the_consumption_is_not_taken_for_it(text: str) -> 
     ("changes", "reason"),
     [
         ({"monthly": None}, "the catalogue names no monthly price"),
-        ({"unit_price": None}, "the catalogue names no price of a unit"),
+        ({"unit_price": None}, "the catalogue names no unit price"),
         ({"currency": "GBP"}, "its prices are in GBP, the contract's in EUR"),
         ({"valid_from": date(2026, 12, 1)}, "it is not on offer before 2026-12-01"),
         ({"valid_until": date(2026, 11, 14)}, "it was on offer until 2026-11-14"),
@@ -256,7 +256,7 @@ def test_nothing_but_unlimited_is_as_good_as_unlimited() -> None:
         ({"policy_type": "Kfz-Haftpflicht"}, "its policy type is Kfz-Haftpflicht, not Private Haftpflichtversicherung"),
         ({"coverage_amount": "5000000"}, "less coverage amount: 5000000 instead of 10000000.00"),
         ({"deductible": "151"}, "more deductible: 151 instead of 150.00"),
-        ({"deductible": None}, "the catalogue does not say its deductible"),
+        ({"deductible": None}, "the catalogue does not state its deductible"),
     ],
 )  # fmt: skip
 def test_an_insurance_must_not_cover_less(traits: dict[str, str | None], reason: str) -> None:
@@ -274,9 +274,7 @@ def test_what_the_contract_does_not_say_is_not_held_against_offers() -> None:
     answer = compared(values, an_offer(traits={"data_volume": "1 GB"}), vertical="telco")
 
     assert answer.offers[0].is_comparable
-    assert (
-        "data volume: the contract names none, so offers are not held to it" in answer.assumptions
-    )
+    assert "data volume: the contract states none, so offers may have any" in answer.assumptions
 
 
 def test_a_vertical_that_nobody_compares_says_so() -> None:
@@ -319,12 +317,14 @@ def test_the_first_day_of_another_contract(
     st.dates(min_value=date(1990, 1, 1), max_value=date(2100, 1, 1)),
     st.dates(min_value=date(1990, 1, 1), max_value=date(2100, 1, 1)),
     st.integers(min_value=0, max_value=24),
-    st.sampled_from([None, Period(1, "year"), Period(6, "month")]),
+    st.sampled_from([None, CalendarPeriod(1, "year"), CalendarPeriod(6, "month")]),
 )
 def test_notice_can_still_be_given_for_every_day_that_is_promised(
-    today: date, end: date, months: int, renewal: Period | None
+    today: date, end: date, months: int, renewal: CalendarPeriod | None
 ) -> None:
-    switch = earliest_switch(today=today, end=end, notice=Period(months, "month"), renewal=renewal)
+    switch = earliest_switch(
+        today=today, end=end, notice=CalendarPeriod(months, "month"), renewal=renewal
+    )
 
     assert today <= switch.notice_by
     assert switch.notice_by <= switch.on
@@ -332,31 +332,31 @@ def test_notice_can_still_be_given_for_every_day_that_is_promised(
 
 
 def test_a_month_from_the_31st_is_the_last_day_of_the_next() -> None:
-    assert shifted(date(2027, 1, 31), Period(1, "month")) == date(2027, 2, 28)
-    assert shifted(date(2028, 2, 29), Period(1, "year"), times=-1) == date(2027, 2, 28)
+    assert shift_date(date(2027, 1, 31), CalendarPeriod(1, "month")) == date(2027, 2, 28)
+    assert shift_date(date(2028, 2, 29), CalendarPeriod(1, "year"), times=-1) == date(2027, 2, 28)
 
 
 @pytest.mark.parametrize(
     ("text", "period"),
     [
-        ("3 months", Period(3, "month")),
-        ("6 Wochen zum Monatsende", Period(6, "week")),
-        ("1 Jahr", Period(1, "year")),
-        ("P3M", Period(3, "month")),
-        ("14 days", Period(14, "day")),
+        ("3 months", CalendarPeriod(3, "month")),
+        ("6 Wochen zum Monatsende", CalendarPeriod(6, "week")),
+        ("1 Jahr", CalendarPeriod(1, "year")),
+        ("P3M", CalendarPeriod(3, "month")),
+        ("14 days", CalendarPeriod(14, "day")),
         ("bald", None),
         ("99999 years", None),
         ("3 Mondphasen", None),
     ],
 )
-def test_a_length_of_time_is_read(text: str, period: Period | None) -> None:
+def test_a_length_of_time_is_read(text: str, period: CalendarPeriod | None) -> None:
     assert period_of(text) == period
 
 
 def test_an_assumed_notice_is_said() -> None:
     answer = compared(ENERGY, an_offer())
 
-    assert "notice: 1 month is assumed: the contract names none" in answer.assumptions
+    assert "notice: 1 month is assumed: the contract states none" in answer.assumptions
 
 
 # The catalogue and the terms
@@ -388,11 +388,11 @@ def test_a_catalogue_may_be_json_or_csv_with_any_mark() -> None:
     [
         ("vertical,offer,provider,name\nenergy,a,A,\n", "c:2: name: name is missing; every offer has one"),
         ("vertical,offer,provider,name,monthly\nenergy,a,A,B,free\n",
-         "c:2: monthly: 'free' is no amount; write it like 12.50, or leave it empty"),
+         "c:2: monthly: 'free' is not an amount; write it like 12.50, or leave it empty"),
         ("vertical,offer,provider,name,monthly\nenergy,a,A,B,-1\n",
-         "c:2: monthly: '-1' is no amount; write it like 12.50, or leave it empty"),
+         "c:2: monthly: '-1' is not an amount; write it like 12.50, or leave it empty"),
         ("vertical,offer,provider,name,valid_until\nenergy,a,A,B,31.12.\n",
-         "c:2: valid_until: '31.12.' is no day; write it like 2026-12-31, or leave it empty"),
+         "c:2: valid_until: '31.12.' is not a date; write it like 2026-12-31, or leave it empty"),
         ("vertical,offer,provider,name\nenergy,a,A,B\nenergy,a,A,C\n",
          "c:3: offer: there are two offers 'a' of energy"),
         ("vertical,offer,provider,name\nenergy,a,A,B,C\n", "c:2: more cells than columns: ['C']"),
@@ -413,7 +413,7 @@ def test_terms_of_a_new_vertical_are_a_few_lines() -> None:
     offer = an_offer(vertical="gym", unit_price=None, traits={"visits": "8"})
 
     answer = compare(
-        {"fee": Value("25"), "visits": Value("4")},
+        {"fee": ContractValue("25"), "visits": ContractValue("4")},
         vertical="gym", terms=gym, offers=[offer], today=TODAY,
     )  # fmt: skip
 
@@ -423,9 +423,9 @@ def test_terms_of_a_new_vertical_are_a_few_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("{notice: soon}", "t: verticals.gym.notice: 'soon' is no length of time; write it like '3 months'"),
-        ("{unit_price: p}", "t: verticals.gym.unit_price: a price of a unit needs a consumption"),
-        ("{base_assumed: much}", "t: verticals.gym.base_assumed: 'much' is no amount; write it like '3500'"),
+        ("{notice: soon}", "t: verticals.gym.notice: 'soon' is not a length of time; write it like '3 months'"),
+        ("{unit_price: p}", "t: verticals.gym.unit_price: a unit price needs a consumption"),
+        ("{base_assumed: much}", "t: verticals.gym.base_assumed: 'much' is not an amount; write it like '3500'"),
     ],
 )  # fmt: skip
 def test_wrong_terms_are_refused(text: str, fault: str) -> None:

@@ -1,24 +1,24 @@
-"""Candidates for the provider: a known name, or a company that a label or the letterhead names.
+"""Candidates for the provider: a known name, or a company named by a label or in the letterhead.
 
-Several companies stand in a contract: the previous supplier, the network operator, the broker, the bank. A name that
-such a label claims is not the provider; one that nobody claims is, the nearer to the head of the first page the more.
+A contract names several companies: the previous supplier, the network operator, the broker, the bank. A name with such
+a label is not the provider; one without is, the more likely the nearer to the top of the first page.
 """
 
 import re
 from collections.abc import Iterator
 
-from stateward.pipelines.contracts.candidates import Spot
-from stateward.pipelines.contracts.offline.fields import TERMS, Candidate
-from stateward.pipelines.contracts.offline.linking import claims
-from stateward.pipelines.contracts.offline.reading import Leaf, Reading
-from stateward.pipelines.contracts.offline.texts import is_label, tidy
-from stateward.pipelines.contracts.providers import COMPANY, Book
+from stateward.pipelines.contracts.candidates import ValueCandidate
+from stateward.pipelines.contracts.offline.linking import links
+from stateward.pipelines.contracts.offline.number_fields import TERMS, FieldCandidate
+from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
+from stateward.pipelines.contracts.offline.text_fields import is_label, tidy
+from stateward.pipelines.contracts.providers import COMPANY, ProviderIndex
 from stateward.pipelines.contracts.rules import FieldRule
 
 HEAD_ROWS = 8
 NAME_SHARE = 0.3  # of its cell: a name in a letterhead stands alone
 BETWEEN_CHARS = 60
-OTHERWISE = 0.12  # what is left of a name that another label claims
+OTHERWISE = 0.12  # score of a name that has the label of another role
 HEAD, BETWEEN, CLOSING, ANYWHERE, UNKNOWN_HEAD = 0.84, 0.92, 0.7, 0.45, 0.62
 LETTERHEAD = "in the letterhead"
 NAME_CHARS_MAX = 80
@@ -48,12 +48,14 @@ _BROKER = re.compile(
 )
 
 
-def candidates(rule: FieldRule, reading: Reading, book: Book) -> list[Candidate]:
-    """Every candidate for the provider; known ones gain by every place in which they are named."""
+def candidates(
+    rule: FieldRule, reading: ContractReading, providers: ProviderIndex
+) -> list[FieldCandidate]:
+    """Every candidate for the provider; each further mention raises the score."""
     found = [
         candidate
-        for at, leaf in enumerate(reading.leaves)
-        for candidate in _on_page(rule, leaf, at, book)
+        for at, page in enumerate(reading.pages)
+        for candidate in _on_page(rule, page, at, providers)
     ]
     counts: dict[str, int] = {}
     for each in found:
@@ -67,37 +69,41 @@ def candidates(rule: FieldRule, reading: Reading, book: Book) -> list[Candidate]
     ]
 
 
-def _on_page(rule: FieldRule, leaf: Leaf, at: int, book: Book) -> Iterator[Candidate]:
+def _on_page(
+    rule: FieldRule, page: AnalyzedPage, at: int, providers: ProviderIndex
+) -> Iterator[FieldCandidate]:
     taken: list[tuple[int, int]] = []
-    for hit in leaf.names:
+    for hit in page.names:
         taken.append((hit.start, hit.end))
-        score, why = _score(rule, leaf, at, hit.start, hit.end)
+        score, why = _score(rule, page, at, hit.start, hit.end)
         score -= 0.04 if hit.slip else 0
-        yield Candidate(rule.name, hit.what, 1.0, at, hit.start, hit.end, score, why)
-    for start, end in _companies(rule, leaf):
+        yield FieldCandidate(rule.name, hit.what, 1.0, at, hit.start, hit.end, score, why)
+    for start, end in _companies(rule, page):
         if any(start < last and first < end for first, last in taken):
             continue
-        name = tidy(leaf.page.text[start:end])
-        known = book.named(name)
-        score, why = _score(rule, leaf, at, start, end)
+        name = tidy(page.text[start:end])
+        known = providers.match(name)
+        score, why = _score(rule, page, at, start, end)
         if not known and score < OTHERWISE:
             continue
         near = known[1] / 100 if known else 1.0
         if not known and why == LETTERHEAD:
             near = OTHERWISE if _INTERMEDIARY.search(name) else UNKNOWN_HEAD / HEAD
         value = known[0] if known else name
-        yield Candidate(rule.name, value, 1.0 if known else 0.0, at, start, end, score * near, why)
+        yield FieldCandidate(
+            rule.name, value, 1.0 if known else 0.0, at, start, end, score * near, why
+        )
 
 
-def _companies(rule: FieldRule, leaf: Leaf) -> Iterator[tuple[int, int]]:
-    """Names with a legal form, and whatever stands behind a label of the provider."""
-    text = leaf.page.text
+def _companies(rule: FieldRule, page: AnalyzedPage) -> Iterator[tuple[int, int]]:
+    """Names with a legal form, and whatever is behind a label of the provider."""
+    text = page.text
     for found in COMPANY.finditer(text):
         yield found.start("name"), found.end("name")
-    for mention in leaf.mentions:
+    for mention in page.mentions:
         if not any(meaning.what == rule.name for meaning in mention.meanings):
             continue
-        cell = leaf.cell(mention.start)
+        cell = page.cell(mention.start)
         if cell is None or text[max(0, mention.start - 1)] in '("„“':
             continue
         if (
@@ -106,18 +112,18 @@ def _companies(rule: FieldRule, leaf: Leaf) -> Iterator[tuple[int, int]]:
         ):
             start = text.index(":", mention.end) + 1
             if text[start : cell.end].strip():
-                yield from _trimmed(text, start, cell.end)
+                yield from _without_address(text, start, cell.end)
                 continue
         if text[mention.end : cell.end].strip(" :()") == "":
-            row = leaf.grid.rows[cell.row]
-            beneath = leaf.grid.beneath(cell, rows_max=1)
-            has_right = cell.column + 1 < len(row) and cell.row not in leaf.scene.heads
+            row = page.grid.rows[cell.row]
+            beneath = page.grid.below(cell, rows_max=1)
+            has_right = cell.column + 1 < len(row) and cell.row not in page.labelled.header_rows
             target = row[cell.column + 1] if has_right else next(iter(beneath), None)
-            if target and not is_label(leaf, target):
-                yield from _trimmed(text, target.start, target.end)
+            if target and not is_label(page, target):
+                yield from _without_address(text, target.start, target.end)
 
 
-def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _without_address(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """A name up to its address: the first comma or the like."""
     lead = _ARTICLE.match(text, start, end)
     start = lead.end() if lead else start
@@ -127,10 +133,10 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _is_called(rule: FieldRule, leaf: Leaf, end: int) -> bool:
-    """Whether brackets or quotes behind a name say that it is the provider: `X AG, Y-Straße 1 ("Supplier")`."""
-    text = leaf.page.text
-    for mention in leaf.mentions:
+def _is_called(rule: FieldRule, page: AnalyzedPage, end: int) -> bool:
+    """Whether brackets or quotes behind a name call it the provider: `X AG, Y-Straße 1 ("Supplier")`."""
+    text = page.text
+    for mention in page.mentions:
         gap = text[end : mention.start]
         if mention.start < end or len(gap) > CALLED_CHARS:
             continue
@@ -139,27 +145,27 @@ def _is_called(rule: FieldRule, leaf: Leaf, end: int) -> bool:
     return False
 
 
-def _score(rule: FieldRule, leaf: Leaf, at: int, start: int, end: int) -> tuple[float, str]:
-    """How likely the company named here is the provider, and why."""
-    spot = Spot(start=start, end=end, kind="provider", value="")
-    found = claims(spot, leaf.scene._replace(spots=[]), has_behind=False)
+def _score(rule: FieldRule, page: AnalyzedPage, at: int, start: int, end: int) -> tuple[float, str]:
+    """How likely the company at this place is the provider, and why."""
+    candidate = ValueCandidate(start=start, end=end, kind="provider", value="")
+    found = links(candidate, page.labelled._replace(candidates=[]), has_behind=False)
     best = found[0] if found else None
-    mine = next((claim for claim in found if claim.meaning.what == rule.name), None)
-    label = leaf.page.text[best.mention.start : best.mention.end] if best else ""
+    mine = next((link for link in found if link.meaning.what == rule.name), None)
+    label = page.text[best.mention.start : best.mention.end] if best else ""
     if best and best is not mine and best.strength > 0.55:
         return OTHERWISE * 0.9, f"it is {label!r}"
     if mine and mine is best and mine.strength > 0.6:
-        factor = TERMS if leaf.is_small_print(start) else 1.0
+        factor = TERMS if page.is_small_print(start) else 1.0
         return mine.strength * factor, f"behind {label!r}"
-    text = leaf.page.text
-    if _is_called(rule, leaf, end):
+    text = page.text
+    if _is_called(rule, page, end):
         return CALLED, "called so in brackets"
     before = text[max(0, start - BETWEEN_CHARS) : start]
     if _BROKER.search(before.rpartition("\n")[2][-40:]):
         return OTHERWISE * 0.9, "another party"
     if _BETWEEN.search(before) and "\n\n" not in before:
         return BETWEEN, "a party of the contract"
-    cell = leaf.cell(start)
+    cell = page.cell(start)
     is_short = cell is not None and (
         (end - start) >= NAME_SHARE * (cell.end - cell.start) or start - cell.start <= 1
     )
@@ -168,4 +174,4 @@ def _score(rule: FieldRule, leaf: Leaf, at: int, start: int, end: int) -> tuple[
     if _CLOSING.search(text[max(0, start - 80) : end + 60]):
         return CLOSING, "in the closing"
     ahead = 0.05 if at == 0 and not COMPANY.search(text[:start]) else 0.0
-    return (ANYWHERE + ahead) * (TERMS if leaf.is_small_print(start) else 1.0), "named in the text"
+    return (ANYWHERE + ahead) * (TERMS if page.is_small_print(start) else 1.0), "named in the text"

@@ -1,11 +1,11 @@
-"""Which kind of contract a document is, by the words it uses."""
+"""The vertical of a document, by the words it uses."""
 
 import math
 import re
 from functools import lru_cache
 
-from stateward.pipelines.contracts.providers import book_of
-from stateward.pipelines.contracts.rules import Rules, Vertical, all_labels
+from stateward.pipelines.contracts.providers import provider_index
+from stateward.pipelines.contracts.rules import ContractRules, Vertical, all_labels
 from stateward.pipelines.contracts.words import Phrases, tokens
 from stateward.pipelines.kit.documents import TextDocument
 
@@ -16,8 +16,8 @@ SURE_RATIO = 2.0
 SURE_MIN = 5.0
 
 
-def detect(document: TextDocument, rules: Rules) -> tuple[str, bool]:
-    """The vertical that a document is most like ("" if none), and whether that is beyond doubt."""
+def detect(document: TextDocument, rules: ContractRules) -> tuple[str, bool]:
+    """The most likely vertical of a document ("" if none), and whether it is certain."""
     scores = sorted(((score, slug) for slug, score in weigh(document, rules).items()), reverse=True)
     if not scores or scores[0][0] <= 0:
         return "", False
@@ -25,11 +25,11 @@ def detect(document: TextDocument, rules: Rules) -> tuple[str, bool]:
     return scores[0][1], scores[0][0] >= SURE_MIN and scores[0][0] >= SURE_RATIO * second
 
 
-def weigh(document: TextDocument, rules: Rules) -> dict[str, float]:
-    """How much a document speaks for each vertical that has signs."""
+def weigh(document: TextDocument, rules: ContractRules) -> dict[str, float]:
+    """The score of each vertical that has signs."""
     text = document.text[:CHARS_MAX]
     words = tokens(text)
-    named = {hit.what for hit in book_of(rules).mentions(text, words)}
+    named = {hit.what for hit in provider_index(rules).mentions(text, words)}
     scores: dict[str, float] = {}
     for slug, vertical in rules.verticals.items():
         if not vertical.signs:
@@ -48,7 +48,7 @@ def weigh(document: TextDocument, rules: Rules) -> dict[str, float]:
 
 
 def _units(vertical: Vertical, text: str) -> int:
-    """How often the units of a vertical's fields are printed: kWh, GB."""
+    """How often the units of the fields of a vertical are printed: kWh, GB."""
     units: set[str] = {str(field.per) for field in vertical.fields if field.per == "kWh"}
     units |= {field.unit for field in vertical.fields if field.kind == "quantity"}
     return sum(min(4, len(re.findall(rf"\b{re.escape(unit)}\b", text))) for unit in units - {""})

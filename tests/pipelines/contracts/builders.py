@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from stateward.pipelines.contracts.model import ModelExtractor, ModelOptions, Shelf
+from stateward.pipelines.contracts.model import JobServices, ModelExtractor, ModelOptions
 from stateward.pipelines.contracts.prompts import prompts_of
-from stateward.pipelines.contracts.rules import Rules, rules_of
+from stateward.pipelines.contracts.rules import ContractRules, rules_of
 from stateward.pipelines.kit.documents import TextDocument
 from stateward.pipelines.kit.reader import text_document
 
@@ -34,7 +34,7 @@ providers:
 """
 
 
-def the_rules() -> Rules:
+def the_rules() -> ContractRules:
     return rules_of({"gym.yaml": VERTICAL, "providers.yaml": PROVIDERS})
 
 
@@ -70,8 +70,8 @@ class SavedValues:
         self.lines.append((message, facts))
 
     @property
-    def shelf(self) -> Shelf:
-        return Shelf(
+    def services(self) -> JobServices:
+        return JobServices(
             keep=self.kept.setdefault,  # type: ignore[arg-type]
             kept=self.kept.get,
             log=self.log,
@@ -84,6 +84,6 @@ def an_extractor(url: str, drawer: SavedValues, **changes: object) -> ModelExtra
     return ModelExtractor(
         ModelOptions(**options),  # type: ignore[arg-type]
         prompts_of({}),
-        shelf=drawer.shelf,
+        services=drawer.services,
         provider="Muscle House",
     )

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.pipelines.contracts.ensemble import fuse
-from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.contracts.ensemble import combine
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.kit.documents import TextPlace
-from tests.pipelines.contracts.building import the_rules
+from tests.pipelines.contracts.builders import the_rules
 
 RULES = the_rules()
 GYM = RULES.vertical("gym")
 HERE = TextPlace(page=1, start=0, end=4)
 
 
-def a_found(value: str | None, field: str = "monthly_fee", **changes: object) -> Found:
+def a_found(value: str | None, field: str = "monthly_fee", **changes: object) -> FoundValue:
     given = {
         "field": field,
         "value": value,
@@ -23,20 +23,20 @@ def a_found(value: str | None, field: str = "monthly_fee", **changes: object) ->
         "source": "rules/1",
         "place": HERE,
     }
-    return Found(**(given | changes))  # type: ignore[arg-type]  # fmt: skip
+    return FoundValue(**(given | changes))  # type: ignore[arg-type]  # fmt: skip
 
 
-def fused(ours: list[Found], theirs: list[Found]) -> Extraction:
+def fused(ours: list[FoundValue], theirs: list[FoundValue]) -> Extraction:
     by_rules = Extraction(
         vertical="gym", provider="Muscle House", found=ours, extractor="rules/1", about={"vertical_seen": "gym"}
     )  # fmt: skip
     by_model = Extraction(
         vertical="insurance", provider="Evil", found=theirs, extractor="model/1", about={"model": "m"}
     )  # fmt: skip
-    return fuse(by_rules, by_model, GYM, RULES)
+    return combine(by_rules, by_model, GYM, RULES)
 
 
-def model(value: str, field: str = "monthly_fee", **changes: object) -> Found:
+def model(value: str, field: str = "monthly_fee", **changes: object) -> FoundValue:
     return a_found(value, field, **({"confidence": 70, "source": "model/x"} | changes))
 
 
@@ -56,7 +56,7 @@ def model(value: str, field: str = "monthly_fee", **changes: object) -> Found:
     ],
 )
 def test_agreement_is_the_score(
-    ours: list[Found], theirs: list[Found], score: int, source: str
+    ours: list[FoundValue], theirs: list[FoundValue], score: int, source: str
 ) -> None:
     (found,) = fused(ours, theirs).found
 
@@ -112,7 +112,7 @@ readings = st.lists(
 
 @given(readings, readings)
 def test_nothing_goes_past_a_person_unless_both_say_it_and_it_stands_there(
-    ours: list[Found], theirs: list[Found]
+    ours: list[FoundValue], theirs: list[FoundValue]
 ) -> None:
     for found in fused(ours, theirs).found:
         if found.confidence >= 80:

@@ -1,26 +1,26 @@
-"""A document as the rules see it: cells, values, labels and names on every page, and where the small print begins."""
+"""What the rules find on every page: cells, values, labels and names, and where the small print starts."""
 
 import re
 from typing import NamedTuple
 
-from stateward.pipelines.contracts.candidates import Spot, mended, spots
-from stateward.pipelines.contracts.offline.grid import Cell, Grid
-from stateward.pipelines.contracts.offline.labels import Mention, mentions, spoilt_words
-from stateward.pipelines.contracts.offline.linking import Scene, scene
-from stateward.pipelines.contracts.providers import Book
+from stateward.pipelines.contracts.candidates import ValueCandidate, find_candidates, repair_digits
+from stateward.pipelines.contracts.offline.grid import Grid, GridCell
+from stateward.pipelines.contracts.offline.labels import LabelMention, damaged_words, mentions
+from stateward.pipelines.contracts.offline.linking import LabelledPage, label_page
+from stateward.pipelines.contracts.providers import ProviderIndex
 from stateward.pipelines.contracts.rules import Vertical
 from stateward.pipelines.contracts.words import (
-    Hit,
+    PhraseHit,
     Phrases,
-    Token,
+    PhraseToken,
     tokens,
 )
-from stateward.pipelines.kit.documents import TextDocument, TextPage
+from stateward.pipelines.kit.documents import TextDocument
 
 PAGES_MAX = 60
 CHARS_MAX = 200_000
 HEADING_CHARS_MAX = 90
-TITLE_ROWS = 3  # of a document: a title may speak of terms and mean all of it
+TITLE_ROWS = 3  # of a document: a title may name its terms and mean the whole document
 
 _TERMS = re.compile(
     r"^\s*(?:\W{0,3}|[IVX]+\.\s|\d+\.?\s)?(?:auszug aus (?:den|unseren) |unsere |die |es gelten |"
@@ -41,99 +41,101 @@ _COMMA = re.compile(r"\d,\d{1,2}(?!\d)")
 _POINT = re.compile(r"(?<![\d.])\d+\.\d{1,2}(?![\d.])")
 _SLASHED = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(?:19|20)?\d\d(?!\d)")
 _MIXED = re.compile(r"\b[^\W\d_]+[01568|][^\W\d_]+\b|(?:\b[^\W\d_]\s){3,}|\b[^\W\d_]{2,}[01|]\b")
-_TORN = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
+_SPLIT = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
-class Leaf(NamedTuple):
-    """One page, read."""
+class AnalyzedPage(NamedTuple):
+    """One page with everything that was found on it."""
 
-    page: TextPage
-    scene: Scene
-    names: list[Hit[str]]
-    phrases: list[Hit[tuple[str, str]]]
-    rivals: list[Hit[str]]
-    words: list[Token]
-    terms_from: int  # the small print begins here
+    number: int
+    text: str
+    labelled: LabelledPage
+    names: list[PhraseHit[str]]
+    phrases: list[PhraseHit[tuple[str, str]]]
+    rivals: list[PhraseHit[str]]
+    words: list[PhraseToken]
+    terms_from: int  # offset where the small print starts
 
     @property
     def grid(self) -> Grid:
         """Its cells."""
-        return self.scene.grid
+        return self.labelled.grid
 
     @property
-    def spots(self) -> list[Spot]:
+    def candidates(self) -> list[ValueCandidate]:
         """Its values."""
-        return self.scene.spots
+        return self.labelled.candidates
 
     @property
-    def mentions(self) -> list[Mention]:
+    def mentions(self) -> list[LabelMention]:
         """Its labels."""
-        return self.scene.mentions
+        return self.labelled.mentions
 
     def is_small_print(self, offset: int) -> bool:
-        """Whether a character stands in the general terms."""
+        """Whether a character is in the general terms."""
         return offset >= self.terms_from
 
     def cell_text(self, offset: int) -> str:
-        """What the cell around a character says."""
+        """The text of the cell around a character."""
         cell = self.grid.cell_at(offset)
         return self.grid.words(cell) if cell else ""
 
-    def cell(self, offset: int) -> Cell | None:
+    def cell(self, offset: int) -> GridCell | None:
         """The cell around a character."""
         return self.grid.cell_at(offset)
 
 
-class Reading(NamedTuple):
-    """All pages, and what holds for the whole."""
+class ContractReading(NamedTuple):
+    """All pages, and what holds for the whole document."""
 
-    leaves: list[Leaf]
+    pages: list[AnalyzedPage]
     language: str
-    noise: float  # share of words that look as if a scanner had spoilt them
+    noise: float  # share of words that OCR seems to have damaged
 
 
 class Finders(NamedTuple):
-    """What is looked for besides labels."""
+    """What is searched for besides labels."""
 
-    book: Book
+    providers: ProviderIndex
     phrases: Phrases[tuple[str, str]]
     rivals: Phrases[str]
 
 
-def read(document: TextDocument, vertical: Vertical, finders: Finders) -> Reading:
-    """The whole document."""
+def analyze(document: TextDocument, vertical: Vertical, finders: Finders) -> ContractReading:
+    """Find values, labels and names on the first pages of a document."""
     whole = document.text[:CHARS_MAX]
     language = "de" if len(_GERMAN.findall(whole)) >= len(_ENGLISH.findall(whole)) else "en"
     decimal = _decimal(whole, language)
     order, is_sure = _order(whole)
-    leaves: list[Leaf] = []
+    pages: list[AnalyzedPage] = []
     is_in_terms = False
     for page in document.pages[:PAGES_MAX]:
         grid = Grid(page)
         words = tokens(page.text)
-        begin = 0 if is_in_terms else _terms_from(grid, rows_min=0 if leaves else TITLE_ROWS)
+        begin = 0 if is_in_terms else _terms_from(grid, rows_min=0 if pages else TITLE_ROWS)
         is_in_terms = begin < len(page.text)
-        leaf = Leaf(
-            page=page,
-            scene=scene(
+        analyzed = AnalyzedPage(
+            number=page.number,
+            text=page.text,
+            labelled=label_page(
                 grid,
                 mentions(vertical, words),
-                spots(page.text, decimal=decimal, order=order, is_order_sure=is_sure),
+                find_candidates(page.text, decimal=decimal, order=order, is_order_sure=is_sure),
             ),
-            names=finders.book.mentions(page.text, words),
+            names=finders.providers.mentions(page.text, words),
             phrases=finders.phrases.find(words),
             rivals=finders.rivals.find(words),
             words=words,
             terms_from=begin,
         )
-        leaves.append(leaf)
-    spoilt = sum(spoilt_words(vertical, leaf.page.text, leaf.words) for leaf in leaves)
-    return Reading(leaves, language, _noise(whole, leaves, spoilt))
+        pages.append(analyzed)
+    damaged = sum(damaged_words(vertical, page.text, page.words) for page in pages)
+    return ContractReading(pages, language, _noise(whole, pages, damaged))
 
 
 def _terms_from(grid: Grid, *, rows_min: int) -> int:
-    """Where a heading says that general terms follow; the end of the page if none does."""
+    """The offset of a heading of general terms; the end of the page if there is none."""
     for row in grid.rows:
         words = grid.text[row[0].start : row[-1].end]
         is_heading = len(words) <= HEADING_CHARS_MAX and not words.rstrip().endswith((".", ","))
@@ -150,17 +152,19 @@ def _decimal(text: str, language: str) -> str:
 
 
 def _order(text: str) -> tuple[str, bool]:
-    """Day first, unless a date with strokes can only be read month first; and whether any date tells."""
-    pairs = [(int(first), int(second)) for first, second in _SLASHED.findall(mended(text))]
+    """The order of dates with slashes, and whether they show it: day first, unless more are valid only month first."""
+    pairs = [(int(first), int(second)) for first, second in _SLASHED.findall(repair_digits(text))]
     month_first = sum(1 for first, second in pairs if second > 12 >= first)
     day_first = sum(1 for first, second in pairs if first > 12 >= second)
     return ("mdy" if month_first > day_first else "dmy"), bool(month_first) != bool(day_first)
 
 
-def _noise(text: str, leaves: list[Leaf], spoilt: int) -> float:
-    """The share of words that a scanner spoilt: mixed with digits, torn apart, or mended when they were read."""
+def _noise(text: str, pages: list[AnalyzedPage], damaged: int) -> float:
+    """The share of words that OCR damaged: mixed with digits, split, or repaired when they were read."""
     words = len(_WORDS.findall(text)) or 1
-    spoilt += len(_MIXED.findall(text)) + len(_TORN.findall(text))
-    for leaf in leaves:
-        spoilt += sum(spot.is_mended and not spot.is_bare for spot in leaf.spots)
-    return spoilt / words
+    damaged += len(_MIXED.findall(text)) + len(_SPLIT.findall(text))
+    for page in pages:
+        damaged += sum(
+            candidate.is_repaired and not candidate.is_bare for candidate in page.candidates
+        )
+    return damaged / words

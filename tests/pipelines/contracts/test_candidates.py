@@ -2,11 +2,11 @@
 
 import pytest
 
-from stateward.pipelines.contracts.candidates import Spot, spots
+from stateward.pipelines.contracts.candidates import ValueCandidate, find_candidates
 
 
-def only(text: str, kind: str, **manner: str) -> Spot:
-    found = [spot for spot in spots(text, **manner) if spot.kind == kind]  # type: ignore[arg-type]
+def only(text: str, kind: str, **manner: str) -> ValueCandidate:
+    found = [candidate for candidate in find_candidates(text, **manner) if candidate.kind == kind]  # type: ignore[arg-type]
     assert len(found) == 1, found
     return found[0]
 
@@ -33,7 +33,7 @@ def test_a_date_is_read_as_people_print_it(text: str, value: str) -> None:
 
 @pytest.mark.parametrize("text", ["31.02.2025", "13/13/2025", "1.1", "3.5.1", "Version 2.10.0.1"])
 def test_what_is_no_date_is_none(text: str) -> None:
-    assert not [spot for spot in spots(text) if spot.kind == "date"]
+    assert not [candidate for candidate in find_candidates(text) if candidate.kind == "date"]
 
 
 def test_a_date_with_strokes_is_open_until_another_one_tells_the_order() -> None:
@@ -66,16 +66,16 @@ def test_a_date_with_strokes_is_open_until_another_one_tells_the_order() -> None
 def test_an_amount_has_its_currency_and_what_it_is_for(
     text: str, value: str, unit: str, per: str
 ) -> None:
-    found = next(spot for spot in spots(text) if spot.kind == "money")
+    found = next(candidate for candidate in find_candidates(text) if candidate.kind == "money")
 
     assert (found.value, found.unit, found.per) == (value, unit, per)
 
 
 def test_an_adjective_of_the_next_noun_says_nothing_of_the_amount_before() -> None:
     first, second = (
-        spot
-        for spot in spots("Grundpreis 49,95 €, der einmalige Preis 39,95 €")
-        if spot.kind == "money"
+        candidate
+        for candidate in find_candidates("Grundpreis 49,95 €, der einmalige Preis 39,95 €")
+        if candidate.kind == "money"
     )
 
     assert (first.per, second.value) == ("", "39.95")
@@ -88,7 +88,9 @@ def test_net_and_gross_are_told_apart_and_a_network_is_neither() -> None:
 
 
 def test_no_amount_runs_from_one_cell_into_the_next() -> None:
-    values = [spot.value for spot in spots("EUR 288.88\t€0.2445/kWh", decimal=".")]
+    values = [
+        candidate.value for candidate in find_candidates("EUR 288.88\t€0.2445/kWh", decimal=".")
+    ]
 
     assert values == ["288.88", "0.2445"]
 
@@ -132,14 +134,14 @@ def test_a_volume_of_data_has_its_unit(text: str, value: str) -> None:
 
 @pytest.mark.parametrize("text", ["5G", "unlimited minutes", "300 Mbit/s", "1 GB/s"])
 def test_what_is_no_volume_of_data_is_none(text: str) -> None:
-    assert not [spot for spot in spots(text) if spot.kind == "quantity"]
+    assert not [candidate for candidate in find_candidates(text) if candidate.kind == "quantity"]
 
 
 @pytest.mark.parametrize("text", ["3 2,45 ct/kWh", "1 5.03.2025", "1 2 Monate", "5 0 GB"])
 def test_a_figure_that_may_be_torn_apart_is_doubtful(text: str) -> None:
-    found = [spot for spot in spots(text) if not spot.is_bare]
+    found = [candidate for candidate in find_candidates(text) if not candidate.is_bare]
 
-    assert all(spot.is_ambiguous for spot in found)
+    assert all(candidate.is_ambiguous for candidate in found)
 
 
 def test_a_letter_of_a_name_is_no_digit_of_the_volume_behind_it() -> None:
@@ -147,6 +149,10 @@ def test_a_letter_of_a_name_is_no_digit_of_the_volume_behind_it() -> None:
 
 
 def test_an_ordinal_after_a_year_makes_no_date() -> None:
-    values = [spot.value for spot in spots("am 15.04.2025.\n3.2 It ends") if spot.kind == "date"]
+    values = [
+        candidate.value
+        for candidate in find_candidates("am 15.04.2025.\n3.2 It ends")
+        if candidate.kind == "date"
+    ]
 
     assert values == ["2025-04-15"]

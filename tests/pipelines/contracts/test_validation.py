@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateward.pipelines.contracts.extraction import Extraction, Found
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.rules import rules_of, shipped, shipped_texts
-from stateward.pipelines.contracts.validation import Verdict, judge, judge_values
+from stateward.pipelines.contracts.validation import (
+    ValidationResult,
+    validate_extraction,
+    validate_values,
+)
 
 RULES = shipped()
 VALUES = {
@@ -26,7 +30,9 @@ def an_extraction(
     values: Mapping[str, str | None] = VALUES, *, seen: str = "energy", score: int = 95
 ) -> Extraction:
     found = [
-        Found(field=name, value=value, raw="", confidence=score if value else 0, source="rules/1")
+        FoundValue(
+            field=name, value=value, raw="", confidence=score if value else 0, source="rules/1"
+        )
         for name, value in values.items()
     ]
     return Extraction(
@@ -35,11 +41,11 @@ def an_extraction(
     )  # fmt: skip
 
 
-def verdict_on(**changes: str | None) -> Verdict:
-    return judge(an_extraction(VALUES | changes), RULES)
+def verdict_on(**changes: str | None) -> ValidationResult:
+    return validate_extraction(an_extraction(VALUES | changes), RULES)
 
 
-def codes(verdict: Verdict) -> list[str]:
+def codes(verdict: ValidationResult) -> list[str]:
     return [problem.code for problem in verdict.problems]
 
 
@@ -49,10 +55,10 @@ def without(*names: str) -> dict[str, str | None]:
 
 def test_a_whole_contract_is_accepted_with_the_score_of_its_weakest_field() -> None:
     extraction = an_extraction()
-    weak = Found(field="kwh_price", value="0.3245", raw="", confidence=81, source="rules/1")
+    weak = FoundValue(field="kwh_price", value="0.3245", raw="", confidence=81, source="rules/1")
     kept = [each for each in extraction.found if each.field != "kwh_price"]
 
-    verdict = judge(
+    verdict = validate_extraction(
         Extraction(vertical="energy", provider="Vattenfall", found=[*kept, weak], extractor="x"),
         RULES,
     )
@@ -61,13 +67,13 @@ def test_a_whole_contract_is_accepted_with_the_score_of_its_weakest_field() -> N
 
 
 def test_one_point_below_the_threshold_goes_to_a_person() -> None:
-    verdict = judge(an_extraction(score=79), RULES)
+    verdict = validate_extraction(an_extraction(score=79), RULES)
 
     assert (verdict.final_confidence, verdict.valid, verdict.accepted) == (79, True, False)
 
 
 def test_a_missing_field_costs_fifteen_and_an_empty_one_ten() -> None:
-    missing = judge(an_extraction(without("tariff_name")), RULES)
+    missing = validate_extraction(an_extraction(without("tariff_name")), RULES)
     empty = verdict_on(tariff_name=None)
 
     assert (missing.final_confidence, codes(missing), missing.valid) == (80, ["MISSING"], False)
@@ -75,7 +81,7 @@ def test_a_missing_field_costs_fifteen_and_an_empty_one_ten() -> None:
 
 
 def test_a_score_of_eighty_does_not_save_what_is_not_valid() -> None:
-    verdict = judge(an_extraction(without("tariff_name")), RULES)
+    verdict = validate_extraction(an_extraction(without("tariff_name")), RULES)
 
     assert verdict.final_confidence >= verdict.threshold
     assert not verdict.accepted
@@ -94,8 +100,10 @@ def test_a_value_that_is_none_of_its_kind_is_told() -> None:
 
 def test_a_wrong_vertical_costs_thirty_once() -> None:
     by_provider = verdict_on(provider="Allianz")
-    by_text = judge(an_extraction(seen="telco"), RULES)
-    by_both = judge(an_extraction(VALUES | {"provider": "Allianz"}, seen="insurance"), RULES)
+    by_text = validate_extraction(an_extraction(seen="telco"), RULES)
+    by_both = validate_extraction(
+        an_extraction(VALUES | {"provider": "Allianz"}, seen="insurance"), RULES
+    )
 
     for verdict in (by_provider, by_text, by_both):
         assert (verdict.final_confidence, codes(verdict)) == (65, ["WRONG_VERTICAL"])
@@ -121,7 +129,7 @@ def test_a_notice_longer_than_the_term_is_not_valid() -> None:
 
 
 def test_nothing_found_scores_nothing() -> None:
-    verdict = judge(an_extraction({}), RULES)
+    verdict = validate_extraction(an_extraction({}), RULES)
 
     assert (verdict.final_confidence, len(verdict.problems)) == (0, 7)
 
@@ -135,7 +143,7 @@ providers:
       energy: {threshold: 70, penalties: {out_of_range: 2}, ranges: {monthly_rate: {max: 50}}}
 """
     rules = rules_of({**shipped_texts(), "own.yaml": own})
-    verdict = judge(an_extraction(), rules)
+    verdict = validate_extraction(an_extraction(), rules)
 
     assert (verdict.final_confidence, verdict.threshold, verdict.valid) == (93, 70, False)
 
@@ -143,29 +151,31 @@ providers:
 def test_the_surest_of_several_values_counts_and_an_empty_one_does_not() -> None:
     extraction = an_extraction()
     others = [
-        Found(field="kwh_price", value="9.99", raw="", confidence=20, source="x"),
-        Found(field="kwh_price", value=None, raw="", confidence=99, source="x"),
+        FoundValue(field="kwh_price", value="9.99", raw="", confidence=20, source="x"),
+        FoundValue(field="kwh_price", value=None, raw="", confidence=99, source="x"),
     ]
     found = [*others, *extraction.found]
 
-    verdict = judge(Extraction(vertical="energy", provider=None, found=found, extractor="x"), RULES)
+    verdict = validate_extraction(
+        Extraction(vertical="energy", provider=None, found=found, extractor="x"), RULES
+    )
 
     assert (verdict.final_confidence, verdict.problems) == (95, [])
 
 
 def test_the_values_of_a_person_are_held_to_the_same_rules() -> None:
     energy = RULES.vertical("energy")
-    good = judge_values(
+    good = validate_values(
         {**VALUES, "kwh_price": "32,45 ct/kWh", "contract_start": "1. März 2025"}, energy, RULES
     )
-    bad = judge_values({**VALUES, "kwh_price": "cheap"}, energy, RULES)
+    bad = validate_values({**VALUES, "kwh_price": "cheap"}, energy, RULES)
 
     assert (good.valid, good.final_confidence) == (True, 100)
     assert (bad.valid, codes(bad)) == (False, ["UNREADABLE"])
 
 
 def test_a_person_may_name_a_provider_whom_nobody_listed() -> None:
-    verdict = judge_values(
+    verdict = validate_values(
         VALUES | {"provider": "Windhof Strom GmbH"}, RULES.vertical("energy"), RULES
     )
 
@@ -182,7 +192,7 @@ def test_a_person_may_name_a_provider_whom_nobody_listed() -> None:
 def test_whatever_is_given_the_score_stays_within_bounds_and_never_rises(
     values: dict[str, str | None], score: int
 ) -> None:
-    verdict = judge(an_extraction(values, score=score), RULES)
+    verdict = validate_extraction(an_extraction(values, score=score), RULES)
 
     assert 0 <= verdict.final_confidence <= verdict.base <= 100
     assert verdict.accepted == (verdict.valid and verdict.final_confidence >= verdict.threshold)
@@ -199,12 +209,14 @@ def test_the_penalties_are_those_of_the_seed(name: str) -> None:
 
 def test_one_party_that_is_not_sure_keeps_the_contract_for_a_person() -> None:
     found = [
-        Found(field="party", value="Acme Inc.", raw="", confidence=95, source="rules/1"),
-        Found(field="party", value="Somebody", raw="", confidence=60, source="rules/1"),
-        Found(field="governing_law", value="Delaware", raw="", confidence=95, source="rules/1"),
+        FoundValue(field="party", value="Acme Inc.", raw="", confidence=95, source="rules/1"),
+        FoundValue(field="party", value="Somebody", raw="", confidence=60, source="rules/1"),
+        FoundValue(
+            field="governing_law", value="Delaware", raw="", confidence=95, source="rules/1"
+        ),
     ]
 
-    verdict = judge(
+    verdict = validate_extraction(
         Extraction(vertical="general", provider=None, found=found, extractor="x"), RULES
     )
 

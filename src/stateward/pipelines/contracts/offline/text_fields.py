@@ -1,18 +1,18 @@
-"""Candidates for the fields that are names: of a tariff, a plan, a kind of insurance.
+"""Candidates for fields with names: of a tariff, a plan, a kind of insurance.
 
-A name stands behind its label (after a colon, in the next cell, on the next line), in quotes in the same sentence, or
-as a run of words with capitals. Some fields have words of their own (`Hausratversicherung`) that need no label.
+A name is behind its label (after a colon, in the next cell, on the next line), in quotes in the same sentence, or a
+sequence of capitalised words. Some fields have their own words (`Hausratversicherung`) that need no label.
 """
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from stateward.pipelines.contracts.offline.fields import TERMS, Candidate
-from stateward.pipelines.contracts.offline.grid import Cell
-from stateward.pipelines.contracts.offline.labels import STRONG, Mention
+from stateward.pipelines.contracts.offline.grid import GridCell
+from stateward.pipelines.contracts.offline.labels import STRONG, LabelMention
 from stateward.pipelines.contracts.offline.linking import LONG_LINE_CHARS, SLIPS, content_words
-from stateward.pipelines.contracts.offline.reading import Leaf, Reading
+from stateward.pipelines.contracts.offline.number_fields import TERMS, FieldCandidate
+from stateward.pipelines.contracts.offline.page_analysis import AnalyzedPage, ContractReading
 from stateward.pipelines.contracts.rules import FieldRule, all_labels
 from stateward.pipelines.contracts.words import Phrases, skeleton, tokens
 
@@ -57,29 +57,29 @@ _STOP_WORDS = frozenset(
 )
 
 
-def candidates(rule: FieldRule, reading: Reading) -> list[Candidate]:
-    """Every candidate for a field that is a name."""
-    found: list[Candidate] = []
-    for at, leaf in enumerate(reading.leaves):
-        for mention in leaf.mentions:
+def candidates(rule: FieldRule, reading: ContractReading) -> list[FieldCandidate]:
+    """Every candidate for a field with a name."""
+    found: list[FieldCandidate] = []
+    for at, page in enumerate(reading.pages):
+        for mention in page.mentions:
             meaning = next((each for each in mention.meanings if each.what == rule.name), None)
             if meaning and mention.slip != "compound":
                 weight = meaning.weight * SLIPS[mention.slip]
-                weight *= TERMS if leaf.is_small_print(mention.start) else 1.0
+                weight *= TERMS if page.is_small_print(mention.start) else 1.0
                 is_weak = meaning.weight < STRONG
-                for start, end, strength, why in _behind(leaf, mention, rule, is_weak=is_weak):
-                    found.extend(_candidate(rule, leaf, (at, start, end), (strength * weight, why)))
-        found.extend(_own(rule, leaf, at))
-        found.extend(_quoted_title(rule, leaf, at))
-    return _supported(found)
+                for start, end, strength, why in _behind(page, mention, rule, is_weak=is_weak):
+                    found.extend(_candidate(rule, page, (at, start, end), (strength * weight, why)))
+        found.extend(_own(rule, page, at))
+        found.extend(_quoted_title(rule, page, at))
+    return _with_repetitions(found)
 
 
 def _behind(
-    leaf: Leaf, mention: Mention, rule: FieldRule, *, is_weak: bool
+    page: AnalyzedPage, mention: LabelMention, rule: FieldRule, *, is_weak: bool
 ) -> Iterator[tuple[int, int, float, str]]:
-    """Where a name may stand that belongs to a label: offsets, strength and why. A weak label needs quotes."""
-    text = leaf.page.text
-    cell = leaf.cell(mention.start)
+    """Where the name for a label may be: offsets, strength and reason. A weak label needs quotes."""
+    text = page.text
+    cell = page.cell(mention.start)
     if cell is None:
         return
     label = " ".join(text[mention.start : mention.end].split())
@@ -88,7 +88,7 @@ def _behind(
     if colon:
         yield (
             colon.end(),
-            _end_of_value(leaf, colon.end(), cell),
+            _end_of_value(page, colon.end(), cell),
             (WEAK_COLON if is_weak else COLON) - 0.05 * lead,
             f"behind '{label}'",
         )
@@ -96,7 +96,7 @@ def _behind(
     rest = text[mention.end : cell.end].strip(" :*()[]")
     is_alone = not rest or _is_bracket(rest)
     if is_alone and not is_weak and lead <= 1 and cell.end - cell.start < LONG_LINE_CHARS:
-        yield from _around(leaf, cell, label)
+        yield from _around(page, cell, label)
         return
     quoted = _QUOTED.search(text, mention.end, min(len(text), mention.end + 90))
     if (
@@ -110,7 +110,7 @@ def _behind(
     edge = min(len(text), cell.end + NAME_CHARS_MAX) if is_wrapped else cell.end
     skip = _LEAD.match(text, mention.end, edge)
     begin = skip.end() if skip else mention.end
-    brand = next((hit for hit in leaf.names if hit.start == begin), None)
+    brand = next((hit for hit in page.names if hit.start == begin), None)
     run = _RUN.match(text, begin, edge) or (brand and _BRAND.match(text, begin, edge))
     if run and not rule.words and not is_weak:
         yield run.start("name"), run.end("name"), RUN, f"{NAME_BEHIND} '{label}'"
@@ -120,31 +120,33 @@ def _is_bracket(text: str) -> bool:
     return text.startswith("(") and text.endswith(")")
 
 
-def _around(leaf: Leaf, cell: Cell, label: str) -> Iterator[tuple[int, int, float, str]]:
-    """The cell beside a label that stands alone, or else the one beneath it."""
-    row = leaf.grid.rows[cell.row]
-    is_head = cell.row in leaf.scene.heads
+def _around(
+    page: AnalyzedPage, cell: GridCell, label: str
+) -> Iterator[tuple[int, int, float, str]]:
+    """The cell beside a label that is alone in its cell, else the one below it."""
+    row = page.grid.rows[cell.row]
+    is_head = cell.row in page.labelled.header_rows
     if not is_head and cell.column + 1 < len(row):
         right = row[cell.column + 1]
-        if not is_label(leaf, right):
+        if not is_label(page, right):
             yield right.start, right.end, BESIDE, f"beside '{label}'"
             return
-    for below in leaf.grid.beneath(cell, rows_max=1):
+    for below in page.grid.below(cell, rows_max=1):
         strength = OVER if len(row) > 1 else NEXT_LINE
-        if not is_label(leaf, below):
+        if not is_label(page, below):
             yield (
                 below.start,
-                _end_of_value(leaf, below.start, below),
+                _end_of_value(page, below.start, below),
                 strength,
                 f"beneath '{label}'",
             )
             return
 
 
-def is_label(leaf: Leaf, cell: Cell) -> bool:
+def is_label(page: AnalyzedPage, cell: GridCell) -> bool:
     """Whether a cell is a label itself, or begins with one that has a colon."""
-    text = leaf.page.text
-    for mention in leaf.mentions:
+    text = page.text
+    for mention in page.mentions:
         if cell.start <= mention.start < cell.end and mention.slip != "compound":
             covers = (mention.end - mention.start) >= 0.75 * (cell.end - cell.start)
             if covers or text[mention.end : mention.end + 2].lstrip().startswith(":"):
@@ -152,22 +154,19 @@ def is_label(leaf: Leaf, cell: Cell) -> bool:
     return text[cell.end - 1] == ":"
 
 
-def _end_of_value(leaf: Leaf, start: int, cell: Cell) -> int:
+def _end_of_value(page: AnalyzedPage, start: int, cell: GridCell) -> int:
     """The end of a value in a cell: before the next label that has a colon."""
-    for mention in leaf.mentions:
-        if (
-            start < mention.start < cell.end
-            and leaf.page.text[mention.end : mention.end + 1] == ":"
-        ):
+    for mention in page.mentions:
+        if start < mention.start < cell.end and page.text[mention.end : mention.end + 1] == ":":
             return mention.start
     return cell.end
 
 
 def _candidate(
-    rule: FieldRule, leaf: Leaf, at: tuple[int, int, int], judged: tuple[float, str]
-) -> Iterator[Candidate]:
-    page, start, end = at
-    text = leaf.page.text[start:end]
+    rule: FieldRule, page: AnalyzedPage, at: tuple[int, int, int], judged: tuple[float, str]
+) -> Iterator[FieldCandidate]:
+    index, start, end = at
+    text = page.text[start:end]
     text = _CHOSEN.sub("", text) if (ticked := _CHOSEN.match(text)) else text
     start += len(ticked[0]) if ticked else 0
     cut = _CUT.search(text)
@@ -175,86 +174,86 @@ def _candidate(
         text = text[: cut.start()]
     name = tidy(_ASIDE.sub("", text))
     score, why = judged
-    if not _is_name(name, leaf) or _is_figure(leaf, start, start + len(text)):
+    if not _is_name(name, page) or _is_figure(page, start, start + len(text)):
         return
     own = _own_words(rule)
     if rule.words and own.whole(name) is None:
         inner = next(iter(own.find(tokens(name))), None)
         score *= 0.97 if inner else 0.9 if _COVER.search(name) else 0.7
-    yield Candidate(rule.name, name, 0.0, page, start, start + len(text), score, why)
+    yield FieldCandidate(rule.name, name, 0.0, index, start, start + len(text), score, why)
 
 
 def tidy(text: str) -> str:
-    """A name as it is kept: blanks closed up, quotes and loose signs off its ends."""
+    """A name with single blanks, and without quotes and punctuation at its ends."""
     return " ".join(text.split()).strip(" \"'„“”‚‘’»«.,;:-–*").removesuffix(" (").strip()
 
 
-def _is_name(name: str, leaf: Leaf) -> bool:
+def _is_name(name: str, page: AnalyzedPage) -> bool:
     words = name.split()
     if not 2 <= len(name) <= NAME_CHARS_MAX or not 1 <= len(words) <= NAME_WORDS_MAX:
         return False
     if not any(letter.isalpha() for letter in name) or words[0].lower() in _STOP_WORDS:
         return False
-    bones = skeleton(name)
+    key = skeleton(name)
     return not any(
-        skeleton(leaf.page.text[each.start : each.end]) == bones
+        skeleton(page.text[each.start : each.end]) == key
         and not each.meanings[0].what.startswith("policy")
-        for each in leaf.mentions
+        for each in page.mentions
     )
 
 
-def _is_figure(leaf: Leaf, start: int, end: int) -> bool:
-    """Whether a date or an amount makes up a good part of a text."""
+def _is_figure(page: AnalyzedPage, start: int, end: int) -> bool:
+    """Whether dates and amounts cover much of a text."""
     covered = sum(
         each.end - each.start
-        for each in leaf.spots
+        for each in page.candidates
         if start <= each.start < end and not each.is_bare and each.kind != "quantity"
     )
     return covered > 0.4 * (end - start)
 
 
-def _own(rule: FieldRule, leaf: Leaf, at: int) -> Iterator[Candidate]:
-    """Words that the field has of itself; in a title they are nearly as good as behind a label."""
+def _own(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[FieldCandidate]:
+    """Words that the field has in the rules; in a title they are nearly as good as behind a label."""
     if not rule.words:
         return
-    for hit in _own_words(rule).find(leaf.words):
+    for hit in _own_words(rule).find(page.words):
         if hit.slip == "compound":
             continue
-        cell = leaf.cell(hit.start)
+        cell = page.cell(hit.start)
         if cell is None:
             continue
         is_title = (
             at == 0
             and cell.row < TITLE_ROWS
-            and len(leaf.grid.words(cell)) <= TITLE_CHARS_MAX
-            and leaf.page.text[cell.end - 1] not in ".,"
+            and len(page.grid.words(cell)) <= TITLE_CHARS_MAX
+            and page.text[cell.end - 1] not in ".,"
         )
         score = OWN_TITLE if is_title else OWN_WORD
-        score *= TERMS if leaf.is_small_print(hit.start) else 1.0
-        name = tidy(leaf.page.text[hit.start : hit.end])
+        score *= TERMS if page.is_small_print(hit.start) else 1.0
+        name = tidy(page.text[hit.start : hit.end])
         score *= 1.0 if _WHOLE.search(name) else 0.75
         why = "in the title" if is_title else "by its name"
-        yield Candidate(rule.name, name, 0.0, at, hit.start, hit.end, score, why)
+        yield FieldCandidate(rule.name, name, 0.0, at, hit.start, hit.end, score, why)
 
 
-def _quoted_title(rule: FieldRule, leaf: Leaf, at: int) -> Iterator[Candidate]:
-    """A name in quotes in a title, where the field has no words of its own; a person should see it."""
+def _quoted_title(rule: FieldRule, page: AnalyzedPage, at: int) -> Iterator[FieldCandidate]:
+    """A name in quotes in a title, where the field has no words of its own; not enough without a review."""
     if at or rule.words:
         return
-    for row in leaf.grid.rows[:TITLE_ROWS]:
-        words = leaf.grid.words(row[0])
+    for row in page.grid.rows[:TITLE_ROWS]:
+        words = page.grid.words(row[0])
         quoted = _QUOTED.search(words) if len(words) <= TITLE_CHARS_MAX else None
         if quoted and not words.endswith((".", ",")):
             start = row[0].start + quoted.start("name")
             place = (at, start, row[0].start + quoted.end("name"))
-            yield from _candidate(rule, leaf, place, (QUOTED_TITLE, "in quotes in the title"))
+            yield from _candidate(rule, page, place, (QUOTED_TITLE, "in quotes in the title"))
 
 
-def _supported(found: list[Candidate]) -> list[Candidate]:
-    """A name that stands in several places is surer."""
+def _with_repetitions(found: list[FieldCandidate]) -> list[FieldCandidate]:
+    """Raise the score of names that occur several times."""
     places: dict[str, set[tuple[int, int]]] = {}
     for each in found:
-        places.setdefault(skeleton(each.value), set()).add((each.leaf, each.start))
+        places.setdefault(skeleton(each.value), set()).add((each.page, each.start))
     return [
         each._replace(
             score=min(1.0, each.score + 0.03 * min(3, len(places[skeleton(each.value)]) - 1))

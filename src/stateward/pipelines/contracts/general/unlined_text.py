@@ -1,18 +1,18 @@
-"""EmailQueue and signatures whose lines are lost: a text that was filed without its line breaks runs on to the end.
+"""Letters and signatures in a text without line breaks.
 
-What stands on lines of its own in a letter is then known only by what comes before and after it: an addressee follows
-the date, a company stands between `Very truly yours` and `By:`.
+What is on separate lines in a letter is then recognised only by what is before and after it: an addressee follows the
+date, a company is between `Very truly yours` and `By:`.
 """
 
 import re
 from collections.abc import Iterator
 
-from stateward.pipelines.contracts.general.names import Name, name_at
+from stateward.pipelines.contracts.general.names import PartyName, name_at
 from stateward.pipelines.contracts.general.prose import Prose
 
 HEAD_CHARS = 4000
 TAIL_CHARS = 4000
-BEFORE_BY = 90  # characters in which the name of a company before `By:` begins
+BEFORE_BY = 90  # characters before `By:` in which the name of a company starts
 
 _GREETING = re.compile(
     r"\b(?:Ladies\s+(?:and|&)\s+Gentlemen|Gentlemen|Dear\s+(?:[A-Z][\w.]{0,30}\s{1,3}){0,3}[A-Z][\w.]{0,30})\s*[:,]"
@@ -26,12 +26,12 @@ _START = re.compile(r"(?:^|(?<=[\s(]))(?=[A-Z0-9])")
 
 
 def greeting_at(prose: Prose) -> int | None:
-    """Where a letter greets its reader, in the middle of a line."""
+    """The offset of the greeting of a letter, in the middle of the text."""
     found = _GREETING.search(prose.text, 0, HEAD_CHARS)
     return found.start() if found else None
 
 
-def addressed(prose: Prose, greeting: int) -> Iterator[Name]:
+def unlined_addressee(prose: Prose, greeting: int) -> Iterator[PartyName]:
     """The name behind the last date before the greeting."""
     dated = [each for each in prose.dates if each.end < greeting]
     name = name_at(prose.text, dated[-1].end) if dated else None
@@ -39,7 +39,7 @@ def addressed(prose: Prose, greeting: int) -> Iterator[Name]:
         yield name
 
 
-def running_signers(prose: Prose) -> Iterator[Name]:
+def unlined_signers(prose: Prose) -> Iterator[PartyName]:
     """Companies behind a closing and before `By:`."""
     text = prose.text
     start = max(0, len(text) - TAIL_CHARS)
