@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import stateward.pipelines.statements  # noqa: F401 - registers the runners
+import stateward.pipelines.statements.runners  # noqa: F401 - registers them
 from stateward.core.model import Json
 from stateward.pipelines.statements.model import StatementReading
 from stateward.pipelines.statements.readers import read_statement

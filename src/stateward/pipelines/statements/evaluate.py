@@ -242,7 +242,7 @@ def _truth(path: Path) -> Truth | None:
 
 
 def _run(stage: str, job: Job, now: Callable[[], Micros]) -> Result:
-    import stateward.pipelines.statements  # noqa: F401 - registers the runners
+    import stateward.pipelines.statements.runners  # noqa: F401 - registers them
 
     return run_runner(
         registered()[f"upload.{stage}"], job, limits=LIMITS, sleep=lambda _: None, now=now
