@@ -1,7 +1,7 @@
-"""What goes over HTTP, in both directions: the documents of requests and answers, as `api` and `client` share them.
+"""The JSON documents of the HTTP API: what the server answers, the client decodes and commands print; and requests.
 
-A field that is not due yet is absent, not null (`UNSET`): which ones those are is the machine's business. Times are
-RFC 3339 in UTC. Nothing here knows how a document is made or sent.
+Names are snake_case, times are RFC 3339 in UTC. A field that does not apply is absent, not null (`UNSET`). How an
+answer is made from the engine's values is in `app.views`.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -21,7 +21,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Reason: TypeAlias = (
     Annotated[
         str,
-        Meta(max_length=REASON_CHARS_MAX, description="Why; kept in the history with who asked."),
+        Meta(max_length=REASON_CHARS_MAX, description="Why; stored in the history with who asked."),
     ]
     | None
 )
@@ -100,7 +100,7 @@ class Record(Document, frozen=True, kw_only=True):
 
 
 class RecordOpened(Document, frozen=True, kw_only=True):
-    """The record of a document that was sent to any machine."""
+    """The record of a document that was submitted; `is_duplicate`: it existed before."""
 
     record: Record
     is_duplicate: bool
@@ -114,7 +114,7 @@ class RecordPage(Document, frozen=True, kw_only=True):
 
 
 class Transition(Document, frozen=True, kw_only=True):
-    """One change of status, as the history keeps it."""
+    """One change of status, as the history has it."""
 
     seq: Count
     record_id: str
@@ -221,7 +221,7 @@ class Errors(Document, frozen=True, kw_only=True):
 
 
 class Ask(Request, frozen=True, kw_only=True):
-    """Why something is asked for."""
+    """A request of a person, with its reason."""
 
     reason: Reason = None
 
@@ -244,9 +244,7 @@ class BatchRequest(Request, frozen=True, kw_only=True):
         Priority | None, Meta(description="The new priority, where that is the action.")
     ] = None
     query: (
-        Annotated[
-            str, Meta(max_length=8000, description="In the one grammar of queries; never empty.")
-        ]
+        Annotated[str, Meta(max_length=8000, description="In the query grammar; never empty.")]
         | None
     ) = None
     ids: Annotated[
@@ -348,7 +346,7 @@ class Machines(Document, frozen=True, kw_only=True):
 
 
 class Pause(Document, frozen=True, kw_only=True):
-    """A stage that is not handed out for now; stage null is the whole machine."""
+    """A stage that is not dispatched for now; stage null is the whole machine."""
 
     machine: str
     stage: str | None
@@ -386,7 +384,7 @@ class Health(Document, frozen=True, kw_only=True):
 
 
 class ReadyCheck(Document, frozen=True, kw_only=True):
-    """One thing that must be well before the service can do its work."""
+    """One condition of a service that can do its work."""
 
     name: str
     is_well: bool
@@ -400,7 +398,7 @@ class Readiness(Document, frozen=True, kw_only=True):
     checks: list[ReadyCheck]
 
 
-# Reviews, and workflows that are driven from outside. These documents are written as their clients write: camelCase.
+# Reviews
 
 
 CorrectedValue: TypeAlias = (
@@ -416,7 +414,7 @@ Corrected: TypeAlias = Annotated[
     ),
 ]
 Notes: TypeAlias = (
-    Annotated[str, Meta(max_length=REASON_CHARS_MAX, description="Kept in the history.")] | None
+    Annotated[str, Meta(max_length=REASON_CHARS_MAX, description="Stored in the history.")] | None
 )
 
 
@@ -435,8 +433,8 @@ class ReviewRequest(Request, frozen=True, kw_only=True):
     notes: Notes = None
 
 
-class ReviewClaim(Document, frozen=True, kw_only=True, rename="camel"):
-    """Who has taken a review up, and until when."""
+class ReviewClaim(Document, frozen=True, kw_only=True):
+    """Who has claimed a review, and until when."""
 
     by: str
     is_mine: bool
@@ -444,7 +442,7 @@ class ReviewClaim(Document, frozen=True, kw_only=True, rename="camel"):
     until: Time
 
 
-class ReviewDecision(Document, frozen=True, kw_only=True, rename="camel"):
+class ReviewDecision(Document, frozen=True, kw_only=True):
     """How a review was decided."""
 
     action: str
@@ -454,11 +452,10 @@ class ReviewDecision(Document, frozen=True, kw_only=True, rename="camel"):
     notes: str | None
 
 
-class ReviewTask(Document, frozen=True, kw_only=True, rename="camel"):
+class ReviewTask(Document, frozen=True, kw_only=True):
     """A question to a person: one record that waits, or waited, for a decision."""
 
-    review_task_id: Annotated[str, Meta(description="The id of its record.")]
-    workflow_id: str
+    record_id: str
     machine: str
     status: str
     version: Count
@@ -474,8 +471,7 @@ class ReviewTask(Document, frozen=True, kw_only=True, rename="camel"):
     facts: Annotated[
         dict[str, str | None],
         Meta(
-            description="What its pipeline says that a reviewer should know of it. Each stands under its own name, in "
-            "camelCase, beside this too.",
+            description="What its pipeline wants a reviewer to know about it.",
         ),
     ] = msgspec.field(default_factory=dict)
     confidence: Annotated[
@@ -486,7 +482,7 @@ class ReviewTask(Document, frozen=True, kw_only=True, rename="camel"):
     replaces: str | None
 
 
-class ReviewDetail(ReviewTask, frozen=True, kw_only=True, rename="camel"):
+class ReviewDetail(ReviewTask, frozen=True, kw_only=True):
     """A task with what is to be looked at: the values that were found, and what the checks say of them."""
 
     submitted_by: str
@@ -494,7 +490,7 @@ class ReviewDetail(ReviewTask, frozen=True, kw_only=True, rename="camel"):
     problems: list[Fields]
 
 
-class ReviewPage(Document, frozen=True, kw_only=True, rename="camel"):
+class ReviewPage(Document, frozen=True, kw_only=True):
     """Some tasks that wait, the nearest deadline first; `next` leads on, or is null."""
 
     items: list[ReviewTask]

@@ -258,8 +258,8 @@ def test_a_contract_is_driven_step_by_step(tmp_path: Path) -> None:
         taken = client.ingest(b"a contract", vertical="energy", name="a.pdf")
         asked = client.step(taken.workflow_id, "extract")
         (task,) = client.pending_reviews()
-        claimed = client.claim_review(task.review_task_id)
-        freed = client.unclaim_review(task.review_task_id)
+        claimed = client.claim_review(task.record_id)
+        freed = client.unclaim_review(task.record_id)
         decided = client.review_workflow(taken.workflow_id, "approve", reviewer="Ada")
         ended = client.step(taken.workflow_id, "compare")
 

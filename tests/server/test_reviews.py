@@ -17,17 +17,19 @@ def test_what_waits_is_listed_and_can_be_looked_at(reviewed: ApiClient) -> None:
     page = reviewed.get("/reviews/pending", params={"limit": 1}).json()
     rest = reviewed.get("/reviews/pending", params={"limit": 1, "cursor": page["next"]}).json()
 
-    assert [page["items"][0]["reviewTaskId"], rest["items"][0]["reviewTaskId"]] == [
+    assert [page["items"][0]["record_id"], rest["items"][0]["record_id"]] == [
         first.id, second.id,
     ]  # fmt: skip
     assert rest["next"] is None
     task = page["items"][0]
     assert (task["actions"], task["claim"]) == (["approve", "correct", "reject"], None)
-    assert (task["finalConfidence"], task["vertical"], task["filename"]) == (40, "energy", "a.pdf")
+    assert (task["confidence"], task["filename"]) == (40, "a.pdf")
+    assert (task["finalConfidence"], task["vertical"]) == (40, "energy")
+    assert task["reviewTaskId"] == task["workflowId"] == task["record_id"]
     answer = reviewed.get(f"/reviews/{first.id}")
     detail = answer.json()
     assert (detail["fields"], detail["problems"]) == (FOUND, PROBLEMS)
-    assert (detail["submittedBy"], answer.headers["etag"]) == ("person:ann", f'"{first.version}"')
+    assert (detail["submitted_by"], answer.headers["etag"]) == ("person:ann", f'"{first.version}"')
 
 
 def test_a_task_that_was_taken_up_is_refused_to_others_with_who_and_until_when(
@@ -41,13 +43,13 @@ def test_a_task_that_was_taken_up_is_refused_to_others_with_who_and_until_when(
     refused = bob.post(f"/reviews/{record.id}/claim")
     also = bob.post(f"/records/{record.id}/review", json={"action": "approve"})
 
-    assert taken.json()["claim"]["isMine"] is True
+    assert taken.json()["claim"]["is_mine"] is True
     assert [refused.status_code, problem(refused), problem(also)] == [
         409, "review-taken", "review-taken",
     ]  # fmt: skip
     assert refused.json()["by"].startswith("person:ada@")
     assert refused.json()["until"] == taken.json()["claim"]["until"]
-    assert bob.get(f"/reviews/{record.id}").json()["claim"]["isMine"] is False
+    assert bob.get(f"/reviews/{record.id}").json()["claim"]["is_mine"] is False
     assert ada.post(f"/reviews/{record.id}/release").json()["claim"] is None
     assert bob.post(f"/records/{record.id}/review", json={"action": "approve"}).is_success
 
@@ -131,7 +133,7 @@ def test_roles_say_who_may_look_and_who_may_decide(api: ApiClient) -> None:
     reviewer = api.with_key(name="rita", role="reviewer")
     elsewhere = api.with_key(name="nina", role="reviewer", pipelines=["upload"])
 
-    assert viewer.get("/reviews/pending").json()["items"][0]["reviewTaskId"] == record.id
+    assert viewer.get("/reviews/pending").json()["items"][0]["record_id"] == record.id
     assert problem(viewer.post(f"/reviews/{record.id}/claim")) == "forbidden"
     assert elsewhere.get("/reviews/pending").json()["items"] == []
     assert problem(elsewhere.post(f"/reviews/{record.id}/claim")) == "not-found"

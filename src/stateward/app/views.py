@@ -159,8 +159,7 @@ def review_view(reviews: Reviews, store: Store, task: Task, *, actor: str) -> sc
 def _task_parts(task: Task, actor: str) -> dict[str, Any]:
     record, claim, decided = task.record, task.claim, task.decided
     return {
-        "review_task_id": record.id,
-        "workflow_id": record.id,
+        "record_id": record.id,
         "machine": record.machine,
         "status": record.status,
         "version": record.version,

@@ -343,7 +343,7 @@ def _is_value(value: object) -> bool:
 def _row(task: "ReviewTask") -> "Fields":
     claim, decision = task.claim, task.decision
     return {
-        "id": task.review_task_id,
+        "id": task.record_id,
         "machine": task.machine,
         "status": task.status,
         "version": task.version,
@@ -410,7 +410,7 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
         if text := _said(each):
             write(f"{each.get('field')}: {text}")
     if task.decision is None:
-        context.say(f"decide it: stateward review approve, correct or reject {task.review_task_id}")
+        context.say(f"decide it: stateward review approve, correct or reject {task.record_id}")
 
 
 def _said(problem: "Fields") -> str:

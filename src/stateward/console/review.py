@@ -74,7 +74,7 @@ async def queue(request: Asked) -> Response[bytes]:
     """The queue, and the first one without a claim."""
     tasks = await _queue(request)
     first = next((each for each in tasks if each.claim is None or each.claim.is_mine), None)
-    return await _page(request, tasks, None if first is None else first.review_task_id)
+    return await _page(request, tasks, None if first is None else first.record_id)
 
 
 @get("/review/{record_id:str}", opt={"right": "read"})

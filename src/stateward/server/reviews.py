@@ -185,11 +185,17 @@ async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) 
 
 
 def _document(app: App, task: schemas.ReviewTask) -> dict[str, Any]:
-    """A task with its facts under their own names too: an external driver reads them there."""
-    confidence = app.plugins.record_view(task.machine).confidence
-    named = {**task.facts, **({confidence: task.confidence} if confidence else {})}
+    """A task, also under its former camelCase names, and with its facts under names of their own.
+
+    External drivers read those facts in camelCase; the other camelCase names go with the next version.
+    """
     plain: dict[str, Any] = msgspec.to_builtins(task)
-    return {**plain, **{_camel(name): each for name, each in named.items()}}
+    named = {"review_task_id": task.record_id, "workflow_id": task.record_id, **plain, **task.facts}
+    if confidence := app.plugins.record_view(task.machine).confidence:
+        named[confidence] = task.confidence
+    if task.claim is not None:
+        plain["claim"]["isMine"] = task.claim.is_mine
+    return {_camel(name): each for name, each in named.items()} | plain
 
 
 def _camel(name: str) -> str:
