@@ -12,6 +12,7 @@ import yaml
 from stateward.cli.machines import yaml_text
 from stateward.core.errors import InvalidRequest
 from stateward.definition.openflow import inline_scripts, to_openflow
+from stateward.pipelines.contracts import PLUGIN
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
 from tests.windmill.player import program
@@ -48,7 +49,7 @@ def faults(validator: Path, file: Path) -> list[Any]:
 @pytest.mark.timeout(400)
 def test_windmills_own_validator_takes_the_flow(validator: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole.yaml"
-    whole.write_text(yaml_text(inline_scripts(*to_openflow(CONTRACT))), "utf-8")
+    whole.write_text(yaml_text(inline_scripts(*to_openflow(CONTRACT, *PLUGIN.flows))), "utf-8")
     broken = tmp_path / "broken.yaml"
     broken.write_text(
         whole.read_text("utf-8").replace("type: branchone", "type: branchsome"), "utf-8"
@@ -60,7 +61,7 @@ def test_windmills_own_validator_takes_the_flow(validator: Path, tmp_path: Path)
 
 
 def test_what_ships_is_what_the_machine_says() -> None:
-    flow, scripts = to_openflow(CONTRACT)
+    flow, scripts = to_openflow(CONTRACT, *PLUGIN.flows)
 
     shipped = {path.name: path.read_text("utf-8") for path in SHIPPED.iterdir()}
     told = "run: stateward machine graph contract --format openflow --out deploy/windmill/contract.flow"
@@ -86,4 +87,4 @@ def test_the_steps_their_retries_and_the_question_are_those_of_the_machine() -> 
 
 def test_a_machine_without_gates_cannot_be_sequenced_from_outside() -> None:
     with pytest.raises(InvalidRequest, match="upload has no external stages"):
-        to_openflow(UPLOAD)
+        to_openflow(UPLOAD, None)

@@ -52,7 +52,7 @@ def _acting(function: Function) -> Function:
     "retry",
     cls=Command,
     examples=[
-        "stateward retry UL_01h2k3 --reason 'the bank mended its export'",
+        "stateward retry UL_01h2k3 --reason 'the sender mended the export'",
         "stateward retry --query 'status:error error:PDF_*' --dry-run",
         "stateward retry --query 'status:error error:PDF_*' --yes",
     ],
@@ -72,7 +72,7 @@ def retry(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argume
     cls=Command,
     examples=[
         "stateward cancel UL_01h2k3 --reason 'sent by mistake'",
-        "stateward cancel --query 'is:waiting source:bank_csv' --dry-run",
+        "stateward cancel --query 'is:waiting source:scan' --dry-run",
     ],
 )
 @_acting
@@ -90,7 +90,7 @@ def cancel(context: CliContext, **how: Any) -> Exit:  # noqa: ANN401 - the argum
     cls=Command,
     examples=[
         "stateward set-priority UL_01h2k3 --to 9 --reason 'a customer waits'",
-        "stateward set-priority --query 'is:waiting source:bank_csv' --to batch_import --dry-run",
+        "stateward set-priority --query 'is:waiting source:scan' --to batch_import --dry-run",
     ],
 )
 @click.option(
@@ -226,8 +226,8 @@ def _by_status(bulk: "Bulk") -> str:
     "pause",
     cls=Command,
     examples=[
-        "stateward pause upload --stage parse --reason 'the parser is being mended'",
-        "stateward pause upload",
+        "stateward pause invoices --stage parse --reason 'the parser is being mended'",
+        "stateward pause invoices",
     ],
 )
 @click.argument("machine")
@@ -252,7 +252,7 @@ def pause(context: CliContext, *, machine: str, stage: str, reason: str | None) 
 @click.command(
     "resume",
     cls=Command,
-    examples=["stateward resume upload --stage parse", "stateward resume upload"],
+    examples=["stateward resume invoices --stage parse", "stateward resume invoices"],
 )
 @click.argument("machine")
 @click.option(

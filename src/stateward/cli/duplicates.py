@@ -21,7 +21,7 @@ SHOWN_MAX = 50
     is_listing=True,
     examples=[
         "stateward duplicates",
-        "stateward duplicates 'machine:upload created>=2026-01-01' --jsonl",
+        "stateward duplicates 'machine:invoices created>=2026-01-01' --jsonl",
     ],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
@@ -29,7 +29,7 @@ SHOWN_MAX = 50
 def duplicates(context: CliContext, words: tuple[str, ...]) -> None:
     """Show items that stand in more than one record.
 
-    They are found by their ids, which say what an item is: overlapping statements share transactions, and `stateward
+    They are found by their ids, which say what an item is: overlapping documents share rows, and `stateward
     items --unique` writes each of them once. Without a QUERY all records are looked at.
     """
     with context.app() as app:

@@ -28,7 +28,7 @@ def key() -> None:
     "create",
     examples=[
         "stateward key create anna --role operator",
-        "stateward key create shop --role submitter --pipeline upload --days 90 --rate 600",
+        "stateward key create shop --role submitter --pipeline invoices --days 90 --rate 600",
     ],
 )
 @click.argument("name")

@@ -7,6 +7,7 @@ import click
 
 from stateward.cli.context import CliContext, Group, pass_context
 from stateward.cli.exit_codes import Exit
+from stateward.cli.extensions import installed_plugins
 from stateward.cli.output import (
     plural,
     write,
@@ -23,7 +24,7 @@ OPENFLOW = "openflow"
 
 
 @click.group(
-    "machine", cls=Group, examples=["stateward machine list", "stateward machine graph upload"]
+    "machine", cls=Group, examples=["stateward machine list", "stateward machine graph invoices"]
 )
 def machine() -> None:
     """Look at machines, draw them, check declarations."""
@@ -68,7 +69,7 @@ def _stage_names(each: "Machine") -> str:
 
 
 @machine.command(
-    "show", examples=["stateward machine show upload", "stateward machine show contract --json"]
+    "show", examples=["stateward machine show invoices", "stateward machine show invoices --json"]
 )
 @click.argument("name")
 @pass_context
@@ -154,9 +155,9 @@ def _check_one(
 @machine.command(
     "graph",
     examples=[
-        "stateward machine graph upload",
-        "stateward machine graph contract --format svg --out contract.svg",
-        "stateward machine graph contract --format openflow",
+        "stateward machine graph invoices",
+        "stateward machine graph invoices --format svg --out invoices.svg",
+        "stateward machine graph invoices --format openflow",
     ],
 )
 @click.argument("name")
@@ -205,7 +206,9 @@ def _flow(own: "Machine", out: Path | None) -> str:
     """The flow as one document; in a folder, as Windmill's own tool lays it out, its scripts are files."""
     from stateward.definition.openflow import FLOW_FILE, inline_scripts, to_openflow
 
-    flow, scripts = to_openflow(own)
+    declared = [each for plugin in installed_plugins() for each in plugin.flows]
+    calls_at = next((each for each in declared if each.machine == own.name), None)
+    flow, scripts = to_openflow(own, calls_at)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in {FLOW_FILE: yaml_text(flow), **scripts}.items():

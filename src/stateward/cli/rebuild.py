@@ -13,7 +13,7 @@ from stateward.cli.output import plural
     is_listing=True,
     examples=[
         "stateward rebuild UL_01h2k3",
-        "stateward rebuild --query 'machine:upload status:normalized'",
+        "stateward rebuild --query 'machine:invoices status:completed'",
     ],
 )
 @click.argument("ids", metavar="[ID]...", nargs=-1)

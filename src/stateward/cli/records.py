@@ -33,7 +33,7 @@ QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the 
 
 \b
   status:error,parsing     in one of these statuses
-  machine:upload           of this machine
+  machine:invoices         of this machine
   stage:parse              waiting for or in this stage
   is:waiting               or running, suspended, failed, ended, skipped, overdue
   error:PDF_*              with this error code; * stands for any end
@@ -41,7 +41,7 @@ QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the 
   age>2h  idle<10m         since it was created, since its last change (s m h d w)
   created>=2026-01-31      a day, or a moment such as 2026-01-31T10:00:00Z
   priority>5  retries>2    numbers
-  source:bank_csv          the label source_type
+  source:scan              the label source_type
   meta.client:42           any other label
   id:UL_01*  worker:NAME  artifact:SHA256
   report                   the start of an id, or a part of a file name
@@ -125,7 +125,7 @@ class _Listing(Command):
     examples=[
         "stateward list",
         "stateward list 'status:error error:PDF_* age>2h'",
-        "stateward list --status error --machine upload --limit 10 --jsonl",
+        "stateward list --status error --machine invoices --limit 10 --jsonl",
     ],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
@@ -465,7 +465,7 @@ def errors(context: CliContext) -> None:
     "counts",
     cls=_Listing,
     is_listing=True,
-    examples=["stateward counts", "stateward counts 'machine:upload age<1d' --json"],
+    examples=["stateward counts", "stateward counts 'machine:invoices age<1d' --json"],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @pass_context

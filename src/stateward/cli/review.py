@@ -155,7 +155,7 @@ def reject(context: CliContext, *, record_id: str, notes: str) -> None:
     "correct",
     renamed=NOTES_FLAG,
     examples=[
-        "stateward review correct CW_01h2k3 --set monthly_rate=56.90 --set contract_end=2027-02-28",
+        "stateward review correct CW_01h2k3 --set monthly_rate=56.90 --set valid_until=2027-02-28",
         "stateward review correct CW_01h2k3 --none deductible --reason 'there is none'",
         "stateward review correct CW_01h2k3 --values corrected.json",
     ],

@@ -35,7 +35,7 @@ STATES = ("pending", "delivered", "dead")
     "webhook",
     cls=Group,
     examples=[
-        "stateward webhook add https://example.com/hook --event upload.normalized",
+        "stateward webhook add https://example.com/hook --event invoices.completed",
         "stateward webhook dead",
     ],
 )
@@ -46,8 +46,8 @@ def webhook() -> None:
 @webhook.command(
     "add",
     examples=[
-        "stateward webhook add https://example.com/hook --event upload.normalized --event upload.error",
-        "stateward webhook add https://example.com/hook --event 'upload.*' --content cloudevents",
+        "stateward webhook add https://example.com/hook --event invoices.completed --event invoices.failed",
+        "stateward webhook add https://example.com/hook --event 'invoices.*' --content cloudevents",
     ],
 )
 @click.argument("url", metavar="URL")

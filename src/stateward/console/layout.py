@@ -146,6 +146,8 @@ def environment() -> Environment:
         "plain": plain_actor,
         "words": lambda name: str(name).replace("_", " "),
         "shown": shown,
+        "cell": lambda row, column: column.text(row),
+        "json": lambda value: msgspec.json.encode(value).decode(),
         "quoted": quoted,
         "path": lambda text: quote(str(text), safe=""),
     }
@@ -305,8 +307,6 @@ def shown(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, dict) and "page" in value and "line" in value:
-        return f"page {value['page']}, line {value['line']}"
     if isinstance(value, dict | list):
         return msgspec.json.encode(value).decode()
     return str(value)

@@ -37,6 +37,7 @@ from stateward.core.model import (
 from stateward.core.view import Explanation
 from stateward.definition.display import columns_of, csv_lines
 from stateward.definition.draw import to_svg
+from stateward.definition.plugin import Export, resolve
 from stateward.monitoring.dashboard import AttemptSummary
 from stateward.server import operations
 from stateward.server.auth import (
@@ -295,16 +296,18 @@ async def items(
             list(islice(app.items(record_id, name), place, place + ITEM_ROWS + 1)) if name else []
         )
         view = app.plugins.item_view(found, name)
+        places = [None if view is None else view.place(row) for row in rows[:ITEM_ROWS]]
         return {
             "record": found,
             "stage": name,
             "stages": _made(app.registry.of(found), found),
             "rows": rows[:ITEM_ROWS],
             "columns": columns_of(view, rows[:ITEM_ROWS]),
-            "view": view,
+            "places": places if any(each and each.text for each in places) else [],
             "place": place,
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
             "about": app.records.about(record_id, name) if name else {},
+            "forms": ["csv", "json", *_exports(app, found, name)],
         }
 
     return fragment(request, "items.html", await service_of(request).broad.ask(look_))
@@ -323,26 +326,36 @@ async def export(
 ) -> Response[Any]:
     """All rows as a file; in CSV no cell is a formula."""
     caller = caller_of(request)
-    if form not in ("csv", "json"):
-        raise UnknownName("format", clean_text(form, chars_max=20), ("csv", "json"))
 
-    def make(app: App) -> tuple[str, bytes]:
+    def make(app: App) -> tuple[str, str, bytes]:
         found = seen(app, caller, record_id)
         name = _stage(app.registry.of(found), found, stage)
         rows = app.items(record_id, name) if name else iter(())
-        view = app.plugins.item_view(found, name)
-        lines = csv_lines(rows, view) if form == "csv" else ()
-        body = "".join(lines).encode("utf-8-sig") if lines else msgspec.json.encode(list(rows))
-        return f"{found.id}-{name or 'items'}.{form}", body
+        further = _exports(app, found, name)
+        file = f"{found.id}-{name or 'items'}.{form}"
+        if form == "csv":
+            lines = csv_lines(rows, app.plugins.item_view(found, name))
+            return file, "text/csv", "".join(lines).encode("utf-8-sig")
+        if form == "json":
+            return file, "application/json", msgspec.json.encode(list(rows))
+        if form not in further:
+            raise UnknownName("format", clean_text(form, chars_max=20), ("csv", "json", *further))
+        export = further[form]
+        return file, export.media_type, "".join(resolve(export.lines)(rows)).encode()
 
-    name, body = await service_of(request).broad.ask(make)
+    name, media_type, body = await service_of(request).broad.ask(make)
     headers = {
         **HEADERS,
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
-    media_type = "text/csv" if form == "csv" else "application/json"
     return Response(content=body, media_type=media_type, headers=headers)
+
+
+def _exports(app: App, record: Record, stage: str) -> dict[str, Export]:
+    """The further formats that the pipeline offers for the items of a stage."""
+    of = (record.machine, stage)
+    return {each.name: each for each in app.plugins.exports() if (each.machine, each.stage) == of}
 
 
 @get("/records/{record_id:str}/log/{version:int}", opt={"right": "read"})

@@ -1,6 +1,6 @@
 """The query language of the console, the API and the command line: a line of text becomes a frozen `Query`.
 
-    status:error,parsing  -source:bank_csv  error:PDF_*  age>2h  meta.client=42  "annual report"
+    status:error,parsing  -source:scan  error:PDF_*  age>2h  meta.client=42  "annual report"
 
 All terms must match. Values after a comma, and the same key written again, widen a term (any of them matches); a
 leading `-` or `not:` negates it. A word without a key is the beginning of an id, or a part of the label `filename`.

@@ -82,9 +82,15 @@ def loaded(name: str) -> list[LoadedPlugin]:
         return [LoadedPlugin(plugin=_bare(machine), origin=name)]
     module = _file_module(path) if path.suffix == ".py" else _module(name)
     return [
-        LoadedPlugin(plugin=plugin, origin=name, imports=plugin.runners or (name,))
+        LoadedPlugin(plugin=plugin, origin=name, imports=_imports(plugin, module, name))
         for plugin in _offered(module, module.__name__)
     ]
+
+
+def _imports(plugin: Plugin, module: ModuleType, name: str) -> tuple[str, ...]:
+    """What registers the runners; a module that was loaded from a file is imported by its file elsewhere too."""
+    names = plugin.runners or (name,)
+    return tuple(name if each == module.__name__ else each for each in names)
 
 
 @lru_cache(maxsize=256)

@@ -49,6 +49,22 @@ class Column(msgspec.Struct, frozen=True):
         """Numbers stand right, everything else left, unless the column says otherwise."""
         return self.align or ("right" if self.format in _RIGHT else "left")
 
+    def text(self, item: Mapping[str, Json]) -> str:
+        """The value for people, in the format of the column."""
+        value = self.value(item)
+        match self.format, value:
+            case _, None:
+                return ""
+            case "percent", _:
+                return f"{value} %"
+            case "flag", bool():
+                return "yes" if value else "no"
+            case "list", list():
+                return ", ".join(map(str, value))
+            case _, dict() | list():
+                return msgspec.json.encode(value).decode()
+        return str(value)
+
     def value(self, item: Mapping[str, Json]) -> Json:
         """The value of an item in this column; None where it has none."""
         found: Json = dict(item)
@@ -57,7 +73,7 @@ class Column(msgspec.Struct, frozen=True):
         return found
 
 
-class Where(msgspec.Struct, frozen=True, kw_only=True):
+class Where(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A place in the document: a page and a box on it, a row or line, or a range of characters.
 
     `page`, `line` and `row` count from 1. `box` is (left, top, right, bottom) in points from the top left corner of the

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from stateward.core.errors import InvalidRequest
 from stateward.core.machine import Machine, Review, Stage
 from stateward.core.model import Fields, Json
+from stateward.definition.plugin import Flow
 
 FLOW_FILE = "flow.yaml"
 FIRST, GATE, ASK = "ingest", "gate", "ask"
@@ -55,29 +56,29 @@ def is_retryable(status: int, said: str) -> bool:
 
 '''
 INGEST_MAIN = """\
-def main(server: str, key: str, document: str, vertical: str, filename: str) -> dict:
-    body = {"pdfBase64": document, "verticalSlug": vertical, "filename": filename}
-    given = {name: value for name, value in body.items() if value}
-    return call(server, key, "/workflows/ingest", given)
+def main(server: str, key: str, document: str{parameters}) -> dict:
+    body = {{"{document_key}": document{entries}}}
+    given = {{name: value for name, value in body.items() if value}}
+    return call(server, key, "{path}/ingest", given)
 """
 STEP_MAIN = """\
 def main(server: str, key: str, workflow: str) -> dict:
-    return call(server, key, f"/workflows/{{workflow}}/{step}", {{}})
+    return call(server, key, f"{path}/{{workflow}}/{step}", {{}})
 """
 REVIEW_MAIN = '''\
 def main(server: str, key: str, workflow: str, resume: dict | None) -> dict:
-    return call(server, key, f"/workflows/{workflow}/review", decision(resume or {}))
+    return call(server, key, f"{path}/{{workflow}}/review", decision(resume or {{}}))
 
 
 def decision(resume: dict) -> dict:
     """The answer of the form, or what happened instead: the deadline passed, or "disapprove" was pressed."""
-    error = resume.get("error") or {}
+    error = resume.get("error") or {{}}
     if error.get("name") == "SuspendedTimedOut":
-        return {"action": "timeout"}
+        return {{"action": "timeout"}}
     if error:
-        return {"action": "reject", "notes": error.get("message") or "disapproved"}
-    said = {name: resume.get(name) for name in ("action", "correctedData", "notes")}
-    return {name: value for name, value in said.items() if value}
+        return {{"action": "reject", "notes": error.get("message") or "disapproved"}}
+    said = {{name: resume.get(name) for name in ("action", "correctedData", "notes")}}
+    return {{name: value for name, value in said.items() if value}}
 '''
 ASK_SCRIPT = """\
 # Shows what a person decides on, and the addresses at which the flow can be resumed.
@@ -90,32 +91,39 @@ def main(extracted: dict) -> dict:
 """
 
 
-def to_openflow(machine: Machine) -> tuple[Fields, dict[str, str]]:
-    """The flow, whose steps name their scripts by file, and the text of each of these files."""
+def to_openflow(machine: Machine, calls_at: Flow | None) -> tuple[Fields, dict[str, str]]:
+    """The flow, whose steps name their scripts by file, and the text of each of these files.
+
+    `calls_at` is what its pipeline declares of the calls: their path, and what is sent with a document.
+    """
     calls = [stage for stage in machine.stages if stage.is_external]
     if not calls:
         raise InvalidRequest(
             f"{machine.name} has no external stages, so there is nothing for a flow to call; "
             "mark the stages that an external driver starts with `external: true`"
         )
-    scripts = {_file(FIRST): _call_script(machine, calls[0]) + INGEST_MAIN}
-    modules: list[Json] = [_first(machine)]
+    if calls_at is None:
+        raise InvalidRequest(f"the pipeline of {machine.name} declares no calls for a flow")
+    scripts = {_file(FIRST): _call_script(machine, calls[0]) + _ingest_script(calls_at)}
+    modules: list[Json] = [_first(machine, calls_at)]
     for place, stage in enumerate(calls[1:], start=1):
         is_last = place == len(calls) - 1
         review = _review_before(machine, stage)
         if review is not None:
             modules.append(_gate(calls[place - 1], review))
             scripts[_file(ASK)] = ASK_SCRIPT
-            scripts[_file(review.name)] = _call_script(machine, stage) + REVIEW_MAIN
+            scripts[_file(review.name)] = _call_script(machine, stage) + REVIEW_MAIN.format(
+                path=calls_at.path
+            )
         modules.append(_step(machine, stage, has_gate=review is not None, is_last=is_last))
         scripts[_file(stage.name)] = _call_script(machine, stage) + STEP_MAIN.format(
-            step=stage.name
+            path=calls_at.path, step=stage.name
         )
     flow: Fields = {
         "summary": f"Stateward: {machine.name}",
         "description": machine.doc,
         "value": {"modules": modules},
-        "schema": _inputs(),
+        "schema": _inputs(calls_at),
     }
     return flow, scripts
 
@@ -159,9 +167,19 @@ CONNECTION = {"server": "flow_input.server", "key": "flow_input.key"}
 CALLED = {**CONNECTION, "workflow": f"results.{FIRST}.workflowId"}
 
 
-def _first(machine: Machine) -> Fields:
+def _ingest_script(calls_at: Flow) -> str:
+    return INGEST_MAIN.format(
+        path=calls_at.path,
+        document_key=calls_at.document_key,
+        parameters="".join(f", {each.name}: str" for each in calls_at.inputs),
+        entries="".join(f', "{each.key}": {each.name}' for each in calls_at.inputs),
+    )
+
+
+def _first(machine: Machine, calls_at: Flow) -> Fields:
     """The submission is not retried: whoever sends the document sees at once that it failed."""
-    given = {name: f"flow_input.{name}" for name in ("document", "vertical", "filename")}
+    names = ("document", *(each.name for each in calls_at.inputs))
+    given = {name: f"flow_input.{name}" for name in names}
     return {
         "id": FIRST,
         "summary": f"Submit the document and run {machine.stages[0].name}",
@@ -272,13 +290,12 @@ def _form() -> Fields:
     }
 
 
-def _inputs() -> Fields:
+def _inputs(calls_at: Flow) -> Fields:
     texts = {
         "server": "The address of Stateward",
         "key": "An API key of it; empty where it needs none",
         "document": "The document in base64",
-        "vertical": "What kind of contract it is; empty to find out",
-        "filename": "The name of the document",
+        **{each.name: each.doc for each in calls_at.inputs},
     }
     properties: Fields = {
         name: {"type": "string", "description": sentence, "default": ""}

@@ -108,7 +108,7 @@ def export(store: Store, folder: Path, *, progress: Progress = lambda *_: None) 
 
 
 def transition_line(t: Transition) -> Fields:
-    """A transition as the export contract has it."""
+    """A transition in the form of the export."""
     return {
         "record_id": t.record_id,
         "machine": t.machine,
@@ -132,7 +132,7 @@ def transition_line(t: Transition) -> Fields:
 
 
 def record_line(r: Record) -> Fields:
-    """A record as the export contract has it: every field, times as RFC 3339."""
+    """A record in the form of the export: every field, times as RFC 3339."""
     line: Fields = msgspec.to_builtins(r)
     line["record_id"] = line.pop("id")
     for field in ("created_at", "entered_at", "due_at", "last_retry_at"):

@@ -1,7 +1,7 @@
 """Queries for the console: counts, queues, causes of errors, recent activity and search, at bounded cost.
 
 The cost does not grow with the history. Counts are derived from the counters and the transitions after them, read in
-one statement, so that they are exact without counting records; every other query follows an index and returns a page.
+one SQL statement, so that they are exact without counting records; every other query follows an index, by pages.
 Nothing is written.
 """
 

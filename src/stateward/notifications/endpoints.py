@@ -139,7 +139,7 @@ class Endpoints:
         key_of(secret)
         if not events or len(events) > EVENTS_MAX:
             raise InvalidRequest(
-                f"name 1 to {EVENTS_MAX} events, such as upload.normalized or upload.*"
+                f"name 1 to {EVENTS_MAX} events, such as invoices.completed or invoices.*"
             )
         with self._database.transaction():
             # The notifier locks the same row while it reads transitions, so that it cannot pass `since` before

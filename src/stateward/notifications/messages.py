@@ -40,7 +40,7 @@ class StatusChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def type(self) -> str:
-        """What receivers subscribe to: `upload.normalized`."""
+        """What receivers subscribe to: `invoices.completed`."""
         return f"{self.machine}.{self.target}"
 
     @property
@@ -56,7 +56,7 @@ class StatusChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_subscribed(events: tuple[str, ...], machine: str, status: str) -> bool:
-    """Whether a list like `upload.normalized`, `upload.*` or `*` includes this status."""
+    """Whether a list like `invoices.completed`, `invoices.*` or `*` includes this status."""
     return not {f"{machine}.{status}", f"{machine}.*", "*"}.isdisjoint(events)
 
 

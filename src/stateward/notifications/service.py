@@ -90,7 +90,7 @@ class NotificationService:
         )
 
     def _event(self, text: str) -> str:
-        """`upload.normalized`, `upload.*` or `*`; a bare status where only one machine has it."""
+        """`invoices.completed`, `invoices.*` or `*`; a bare status where only one machine has it."""
         machine, dot, status = text.partition(".")
         if text == "*" or (dot and machine in self._statuses and status == "*"):
             return text

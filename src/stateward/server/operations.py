@@ -55,7 +55,7 @@ LOOK_PAUSE_S = (
     0.03  # changes come in bursts: one look after a burst instead of one after each change
 )
 CHUNKS_AT_ONCE = 4
-UPLOADED = "upload"
+UPLOADED = "upload"  # the name of the log that says how a document came in, whatever its machine
 WAIT = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)(?:s)?")
 
 View = Callable[[App, Record], Any]

@@ -2,7 +2,7 @@
 
 A metric is declared here with its kind, labels and help; tests compare the reference page, the Grafana dashboard and
 the alert rules with this list. Names carry base units (`_seconds`) and counters end in `_total`. `{machine}` in a name
-stands for the name of a machine: the machine `upload` has `upload_processing_duration_seconds`.
+stands for the name of a machine: the machine `invoices` has `invoices_processing_duration_seconds`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -104,9 +104,10 @@ class Rig:
 
     # What people do
 
-    def open(self, machine: str = "upload", **parts: object) -> Record:
-        """A new record."""
-        opening = Submission(machine=machine, actor=f"{PERSON}test", **parts)  # type: ignore[arg-type]
+    def open(self, machine: str | None = None, **parts: object) -> Record:
+        """A new record, of the first machine unless another is named."""
+        name = machine or next(iter(self.registry.newest))
+        opening = Submission(machine=name, actor=f"{PERSON}test", **parts)  # type: ignore[arg-type]
         return self.coordinator.submit([opening])[0].record
 
     def ask(

@@ -1,6 +1,6 @@
 """The author's kit: what a runner is written with, and how one attempt at it is run and judged.
 
-    @runner("upload.parse")
+    @runner("invoices.parse")
     def parse(job: Job) -> Iterator[Fields]:
         for number, line in enumerate(job.text().splitlines(), start=1):
             yield {"line": number, "text": line}

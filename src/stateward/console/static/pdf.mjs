@@ -51,6 +51,8 @@ export async function show(element, { marks = [] } = {}) {
     const sheet = document.createElement("div");
     sheet.className = "sheet";
     sheet.dataset.page = String(number);
+    sheet.dataset.width = String(width);
+    sheet.dataset.height = String(height);
     sheet.style.maxWidth = "900px";
     sheet.style.aspectRatio = `${width} / ${height}`;
     const canvas = document.createElement("canvas");
