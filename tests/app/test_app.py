@@ -18,6 +18,7 @@ from stateward.core.errors import (
 from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
 from tests.app.conftest import Maker
+from tests.waiting import WAIT_S_MAX
 
 STATEMENT = b"date;amount;text\n2026-01-02;-12,50;Coffee\n2026-01-03;-3,00; Bread  roll\n"
 
@@ -223,7 +224,7 @@ def test_waiting_for_a_record_ends_when_it_rests(app: App) -> None:
     assert app.records.wait(record.id, timeout_s=0.05).status == "queued_for_parse"
     app.run_until_idle()
 
-    assert app.records.wait(record.id, timeout_s=5).status == "normalized"
+    assert app.records.wait(record.id, timeout_s=WAIT_S_MAX).status == "normalized"
 
 
 def test_an_export_is_complete_and_checks_out_by_hand(app: App, tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """A database that goes away: processes that stay wait for it, say so once, and go on where they were."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -16,8 +15,7 @@ from stateward.core.errors import StoreUnreachable
 from stateward.engine.node import Node
 from stateward.settings import Settings
 from tests.faults.scene import INLINE
-
-PATIENCE_S = 40.0
+from tests.waiting import WAIT_S_MAX, wait_until
 
 
 @contextmanager
@@ -43,15 +41,8 @@ def running(node: Node) -> Iterator[list[BaseException]]:
     thread.start()
     yield failures
     node.stop()
-    thread.join(PATIENCE_S)
+    thread.join(WAIT_S_MAX)
     assert not thread.is_alive()
-
-
-def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -70,13 +61,13 @@ def test_a_killed_database_is_waited_for(settings: Settings, postgres_cluster: C
     ):
         with app.node() as node, running(node) as failures:
             first = other.submit(b"one", machine="two_steps").record
-            until(lambda: other.record(first.id).status == "done")
+            wait_until(lambda: other.record(first.id).status == "done")
 
             postgres_cluster.kill()
-            until(lambda: "cannot go on" in words.getvalue())
+            wait_until(lambda: "cannot go on" in words.getvalue())
             postgres_cluster.start()
             second = other.submit(b"two", machine="two_steps").record
-            until(lambda: other.record(second.id).status == "done")
+            wait_until(lambda: other.record(second.id).status == "done")
 
         assert failures == []
         said = words.getvalue()
@@ -95,7 +86,7 @@ def test_who_is_asked_to_stop_does_not_wait_for_the_database(
     with App(settings, machines=[INLINE]) as app, heard() as words:
         with app.node() as node, running(node) as failures:
             postgres_cluster.kill()
-            until(lambda: "cannot go on" in words.getvalue())
+            wait_until(lambda: "cannot go on" in words.getvalue())
 
         assert [type(error) for error in failures] == [StoreUnreachable]
 

@@ -2,8 +2,7 @@
 
 import errno
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -21,8 +20,7 @@ from stateward.app import App
 from stateward.core.errors import StoreBroken, StoreFull
 from stateward.engine.node import Node
 from tests.faults.scene import an_app, assert_recovered
-
-PATIENCE_S = 20.0
+from tests.waiting import WAIT_S_MAX, wait_until
 
 
 class Running:
@@ -45,7 +43,7 @@ class Running:
         self.join()
 
     def join(self) -> None:
-        self._thread.join(PATIENCE_S)
+        self._thread.join(WAIT_S_MAX)
         assert not self._thread.is_alive(), "it never ended"
 
 
@@ -55,13 +53,6 @@ def heard() -> Iterator[StringIO]:
     telemetry.set_up(level="warning", stream=stream)
     yield stream
     telemetry.set_up(level="warning")
-
-
-def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
 
 
 def is_done(app: App) -> bool:
@@ -77,9 +68,9 @@ def test_a_full_disk_is_waited_for_and_nothing_is_lost(tmp_path: Path, nth: int)
             disk.counts.clear()
             disk.fault = DiskFault(operation="write", nth=nth, errno=errno.ENOSPC, is_lasting=True)
             running = Running(node)
-            until(lambda: disk.failures > 3)
+            wait_until(lambda: disk.failures > 3)
             disk.heal()
-            until(lambda: is_done(app))
+            wait_until(lambda: is_done(app))
             running.stop()
 
     assert running.failure is None
@@ -126,7 +117,7 @@ def test_who_is_asked_to_stop_does_not_wait_for_a_full_disk(tmp_path: Path) -> N
             disk.counts.clear()
             disk.fault = DiskFault(operation="write", nth=1, errno=errno.ENOSPC, is_lasting=True)
             running = Running(node)
-            until(lambda: disk.failures > 1)
+            wait_until(lambda: disk.failures > 1)
             running.stop()
 
     assert isinstance(running.failure, StoreFull)

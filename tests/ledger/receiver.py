@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from typing import NamedTuple
 
 
@@ -45,7 +46,7 @@ def receiving(*answers: int, drip_s: float = 0.0) -> Iterator[Receiver]:
         def do_POST(self) -> None:
             status = receiver.take(self)
             if receiver.drip_s:
-                for byte in b"HTTP/1.1 200 " + b"x" * 1000:
+                for byte in chain(b"HTTP/1.1 200 ", repeat(ord("x"))):
                     try:
                         self.wfile.write(bytes([byte]))
                     except OSError:

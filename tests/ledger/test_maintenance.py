@@ -3,7 +3,7 @@
 import os
 import time
 import zoneinfo
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of
 from pathlib import Path
@@ -26,6 +26,7 @@ from stateward.ledger import (
 from stateward.ledger.schedule import time_of_day, zone_named
 from tests.ledger.builders import DAY_S, Clock, QuickDisk
 from tests.ledger.receiver import receiving
+from tests.waiting import wait_until
 
 ZONES = ("Europe/Berlin", "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC")
 YEAR_2025 = 1_735_689_600
@@ -45,14 +46,6 @@ def local_zone() -> Iterator[None]:
 
 def open_ledger(folder: Path, clock: Clock, keeping: MaintenanceOptions | None = None) -> Ledger:
     return Ledger.open(folder, clock=clock, disk=QuickDisk(), maintenance=keeping)
-
-
-def until(is_so: Callable[[], object], *, seconds: float = 10.0) -> None:
-    """Wait for a thread."""
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
 
 
 # When
@@ -180,7 +173,7 @@ def test_a_night_that_nobody_saw_is_made_up_for(tmp_path: Path) -> None:
     clock.tick(DAY_S * 1.5)
 
     with open_ledger(tmp_path / "l", clock, MaintenanceOptions(zone=UTC)) as ledger:
-        until(ledger.snapshots)
+        wait_until(ledger.snapshots)
     with open_ledger(tmp_path / "l", clock) as ledger:
         ledger.record("doc:2", PENDING)
         keeper = MaintenanceThread(ledger, MaintenanceOptions(zone=UTC), clock=clock)
@@ -203,8 +196,8 @@ def test_a_ledger_that_is_open_for_days_is_kept_beside_its_writer(tmp_path: Path
                 for number in range(20):
                     ledger.record(f"doc:{night}:{number}", PENDING)
                 clock.tick(DAY_S)
-                until((tmp_path / "l" / "handover" / f"{night + 1:08d}.txt").exists)
-            until(lambda: len(set(receiver.bodies)) == 3)
+                wait_until((tmp_path / "l" / "handover" / f"{night + 1:08d}.txt").exists)
+            wait_until(lambda: len(set(receiver.bodies)) == 3)
 
         assert ledger.path.exists()
     assert [path.name for path in (tmp_path / "l").glob("checkpoint-*.txt")] != []

@@ -1,7 +1,6 @@
 """The service's own history in a ledger: all of it, in order, once, and never in the way of the service."""
 
 import errno
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from stateward.ledger import Ledger, generate_key, parse_verifier, verify
 from stateward.settings import Settings
 from tests.ledger.builders import Clock, QuickDisk
 from tests.ledger.receiver import receiving
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -260,10 +260,7 @@ def test_a_coordinator_hands_signed_checkpoints_of_its_mirror_over(tmp_path: Pat
             submit(app, 2)
             app.run_until_idle()
             with app.node(is_worker=False) as node:
-                end = time.monotonic() + 20
-                while not receiver.posts and time.monotonic() < end:
-                    node.turn()
-                    time.sleep(0.01)
+                wait_until(lambda: (node.turn(), receiver.posts)[1])
 
     (post,) = receiver.posts
     assert parse_verifier(public).has_signed(post.body)

@@ -2,13 +2,14 @@
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
 from standardwebhooks.webhooks import Webhook as Verifier
+
+from tests.waiting import WAIT_S_MAX
 
 
 class Post(NamedTuple):
@@ -29,7 +30,8 @@ class Answer(NamedTuple):
     status: int = 204
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    wait_s: float = 0.0
+    held: threading.Event | None = None
+    """Not said before this is set."""
 
 
 class Receiver:
@@ -74,7 +76,8 @@ def receiving(
                 return  # who posted was killed while it sent: nothing was received
             receiver.posts.append(Post(self.path, headers, body))
             answer = receiver.answer()
-            time.sleep(answer.wait_s)
+            if answer.held is not None:
+                answer.held.wait(WAIT_S_MAX)
             self.send_response(answer.status)
             for name, value in answer.headers:
                 self.send_header(name, value)

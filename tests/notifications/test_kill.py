@@ -3,10 +3,10 @@
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -15,12 +15,13 @@ from stateward.engine.coordinator import Submission
 from stateward.settings import Settings
 from tests.cli.shell import arguments
 from tests.notifications.receivers import Answer, receiving
+from tests.waiting import WAIT_S_MAX, wait_until
 
 RECORDS = 120
 SETTINGS = """
 data: {data}
 store: {{url: '{url}'}}
-notifications: {{webhook_allow: [127.0.0.1], webhook_timeout_seconds: 1, webhook_backoff_seconds: [0, 1, 1, 1, 1]}}
+notifications: {{webhook_allow: [127.0.0.1], webhook_timeout_seconds: 60, webhook_backoff_seconds: [0, 0, 0, 0, 0]}}
 """
 
 
@@ -40,13 +41,6 @@ def running(config: Path, *roles: str) -> Iterator[list[subprocess.Popen[str]]]:
             process.wait()
 
 
-def until(is_true: Callable[[], bool], *, within_s: float = 45.0) -> None:
-    deadline = time.monotonic() + within_s
-    while not is_true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
-
-
 @pytest.mark.service
 @pytest.mark.slow
 def test_a_killed_notifier_loses_nothing_and_invents_nothing(
@@ -54,7 +48,9 @@ def test_a_killed_notifier_loses_nothing_and_invents_nothing(
 ) -> None:
     config = tmp_path / "own.yaml"
     config.write_text(SETTINGS.format(data=tmp_path / "data", url=postgres_url))
-    script = [500 if n % 5 == 0 else Answer(204, wait_s=0.02) for n in range(60)]
+    # After twenty posts the answers are held back, so that the kill comes while some are under way.
+    is_killed = Event()
+    script = [500 if n % 5 == 0 else 204 for n in range(20)] + [Answer(204, held=is_killed)] * 20
     with (
         App(Settings.load(config, environ={})) as app,
         receiving(*script) as receiver,
@@ -64,10 +60,12 @@ def test_a_killed_notifier_loses_nothing_and_invents_nothing(
         expected = {f"msg_{each.record.id}_0" for each in app.coordinator.submit(openings)}
 
         with running(config, "notifier") as (first,):
-            until(lambda: len(receiver.posts) > 20)
+            wait_until(lambda: len(receiver.posts) > 20)
             first.send_signal(signal.SIGKILL)
+            first.wait()
+        is_killed.set()
         with running(config, "notifier", "notifier"):
-            until(
+            wait_until(
                 lambda: len(app.notifications.deliveries(state="delivered", limit=1000)) == RECORDS
             )
 
@@ -93,10 +91,10 @@ def test_every_role_in_a_process_of_its_own_brings_a_document_to_a_receiver(
         )
         record = app.submit(b"Date,Description,Amount\n2026-01-02,Coffee,-3.50\n").record
 
-        until(lambda: bool(receiver.posts))
+        wait_until(lambda: bool(receiver.posts))
         for process in processes:
             process.send_signal(signal.SIGTERM)
-        codes = [process.wait(20) for process in processes]
+        codes = [process.wait(WAIT_S_MAX) for process in processes]
 
     assert receiver.ids == [f"msg_{record.id}_4"]
     assert receiver.verified(webhook.secret) == 1

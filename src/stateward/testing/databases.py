@@ -29,7 +29,7 @@ from stateward.storage.database import (
     Wakeup,
 )
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 QUIET_S = 0.15
 BATCH = 10_000
 

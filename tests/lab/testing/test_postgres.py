@@ -4,7 +4,6 @@ import os
 import pwd
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psycopg
@@ -21,6 +20,7 @@ from lab.postgres import (
     guard,
 )
 from stateward.core.errors import StoreUnreachable
+from tests.waiting import wait_until
 
 
 def test_each_test_gets_a_database_of_its_own(postgres_dsn: str, postgres_server: Server) -> None:
@@ -174,10 +174,7 @@ def test_programs_that_cannot_be_run_are_passed_over(
 
 
 def wait_until_gone(path: Path) -> None:
-    deadline = time.monotonic() + 20
-    while path.exists():
-        assert time.monotonic() < deadline, f"{path} is still there"
-        time.sleep(0.05)
+    wait_until(lambda: not path.exists())
 
 
 def is_gone(pid: int) -> bool:

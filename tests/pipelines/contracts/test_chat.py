@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -155,7 +154,6 @@ def test_a_redirect_does_not_carry_the_key_elsewhere() -> None:
 
 @pytest.mark.parametrize("silent", [stalls, drips])
 def test_an_endpoint_that_does_not_come_to_an_end_is_left(silent: Reply) -> None:
-    began = time.monotonic()
     with (
         serving(silent) as endpoint,
         pytest.raises(StageFailure, match="did not answer within 1 s") as failed,
@@ -163,7 +161,6 @@ def test_an_endpoint_that_does_not_come_to_an_end_is_left(silent: Reply) -> None
         Waits().ask(endpoint.url, timeout_s=1.0, retries=0)
 
     assert failed.value.code == "MODEL_UNAVAILABLE"
-    assert time.monotonic() - began < 20
 
 
 def test_nobody_at_the_address_is_a_failure_that_may_pass() -> None:
