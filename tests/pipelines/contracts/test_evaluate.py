@@ -13,13 +13,13 @@ from stateward.cli import cli
 from stateward.core.errors import InvalidRequest
 from stateward.pipelines.contracts.evaluate import (
     Evaluation,
-    Score,
     evaluate,
     is_same,
 )
 from stateward.pipelines.contracts.extraction import FoundValue
 from stateward.pipelines.contracts.ground_truth import truth_of, truths_in
 from stateward.pipelines.contracts.rules import FieldRule, shipped
+from stateward.pipelines.kit.evaluation import FieldScore
 
 NDA = (
     "This Agreement is made as of August 3, 2004 by and between Acme Widgets, Inc., a Delaware"
@@ -99,7 +99,7 @@ def test_a_contract_that_cannot_be_read_is_wrong_and_not_accepted(tmp_path: Path
 def test_values_are_counted_by_their_confidence() -> None:
     sure = FoundValue(field="term", value="2 years", raw="", confidence=95, source="x")
     unsure = FoundValue(field="term", value="3 years", raw="", confidence=62, source="x")
-    score = Score()
+    score = FieldScore()
 
     score.count(1, [sure], [sure])
     score.count(1, [unsure], [])

@@ -26,70 +26,12 @@ from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import ContractRules, FieldRule, Vertical
 from stateward.pipelines.contracts.validation import validate_extraction
 from stateward.pipelines.kit.documents import TextDocument
+from stateward.pipelines.kit.evaluation import FieldScore
 from stateward.pipelines.kit.reader import read_document
 
-BANDS = (0, 50, 60, 70, 80, 90)  # where a band of confidence begins
-SURE = 80
 _HONORIFIC = re.compile(r"^(?:Mr|Mrs|Ms|Dr|Prof)\.?\s+", re.IGNORECASE)
 
 Extract = Callable[[TextDocument, Vertical, ContractRules], Extraction]
-
-
-class Band(msgspec.Struct):
-    """Values of about one confidence."""
-
-    found: int = 0
-    right: int = 0
-
-
-class Score(msgspec.Struct):
-    """One field, or several added up."""
-
-    true: int = 0  # values that there are
-    found: int = 0
-    right: int = 0
-    bands: dict[int, Band] = msgspec.field(default_factory=lambda: {at: Band() for at in BANDS})
-
-    @property
-    def precision(self) -> float:
-        """The share of what was found that is right."""
-        return self.right / self.found if self.found else 1.0
-
-    @property
-    def recall(self) -> float:
-        """The share of what there is that was found."""
-        return self.right / self.true if self.true else 1.0
-
-    @property
-    def f1(self) -> float:
-        """Both in one."""
-        total = self.true + self.found
-        return 2 * self.right / total if total else 1.0
-
-    @property
-    def sure(self) -> Band:
-        """The values that a machine would accept by themselves."""
-        kept = [band for at, band in self.bands.items() if at >= SURE]
-        return Band(sum(band.found for band in kept), sum(band.right for band in kept))
-
-    def count(self, true: int, found: Sequence[FoundValue], right: Sequence[FoundValue]) -> None:
-        """Count one contract in."""
-        self.true += true
-        self.found += len(found)
-        self.right += len(right)
-        for one in found:
-            band = self.bands[max(at for at in BANDS if at <= one.confidence)]
-            band.found += 1
-            band.right += one in right
-
-    def add(self, other: "Score") -> None:
-        """Count another score in."""
-        self.true += other.true
-        self.found += other.found
-        self.right += other.right
-        for at, band in other.bands.items():
-            self.bands[at].found += band.found
-            self.bands[at].right += band.right
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,13 +60,13 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     """A whole folder."""
 
     judged: list[Judged]
-    fields: dict[str, dict[str, Score]]  # by vertical
+    fields: dict[str, dict[str, FieldScore]]  # by vertical
     no_truth: list[str]
     unknown_fields: list[str]
 
-    def total(self) -> Score:
+    def total(self) -> FieldScore:
         """Every field of every vertical."""
-        score = Score()
+        score = FieldScore()
         for fields in self.fields.values():
             for each in fields.values():
                 score.add(each)
@@ -236,7 +178,7 @@ def _count(
         true = truth.fields.get(field.name, [])
         mine = _of(field, found)
         right = matched(field, true, mine, rules)
-        scores.setdefault(field.name, Score()).count(len(true), mine, right)
+        scores.setdefault(field.name, FieldScore()).count(len(true), mine, right)
         if len(right) < max(len(true), len(mine)):
             misses.append(
                 Miss(

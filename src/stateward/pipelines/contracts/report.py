@@ -7,8 +7,9 @@ import msgspec
 from stateward.core.errors import InvalidRequest
 from stateward.definition.plugin import EvaluationReport, EvaluationRequest, Table
 from stateward.pipelines.contracts.decisions import measure_decisions, read_decisions
-from stateward.pipelines.contracts.evaluate import Evaluation, Judged, Score, evaluate
+from stateward.pipelines.contracts.evaluate import Evaluation, Judged, evaluate
 from stateward.pipelines.contracts.rules import load
+from stateward.pipelines.kit.evaluation import FieldScore
 
 SHOWN_MAX = 40
 FIELD_COLUMNS = (
@@ -93,7 +94,7 @@ def _document(result: Evaluation) -> dict[str, object]:
     }
 
 
-def _score_document(score: Score) -> dict[str, object]:
+def _score_document(score: FieldScore) -> dict[str, object]:
     return {
         "true": score.true,
         "found": score.found,
@@ -108,7 +109,7 @@ def _score_document(score: Score) -> dict[str, object]:
     }
 
 
-def _field_row(name: str, score: Score) -> tuple[object, ...]:
+def _field_row(name: str, score: FieldScore) -> tuple[object, ...]:
     sure = score.sure
     share = f"{sure.right} ({sure.right / sure.found:.1%})" if sure.found else ""
     return (
@@ -124,7 +125,7 @@ def _field_row(name: str, score: Score) -> tuple[object, ...]:
     )
 
 
-def _band_row(name: str, score: Score) -> tuple[object, ...]:
+def _band_row(name: str, score: FieldScore) -> tuple[object, ...]:
     bands = score.bands.values()
     return (name, *(f"{each.right}/{each.found}" if each.found else "" for each in bands))
 

@@ -5,7 +5,7 @@
 - `delimited`, `spreadsheets`: rows of cells from CSV, TSV, XLSX, XLS and ODS
 - `archives`, `xml`: zip and XML from strangers, opened only within limits
 - `dates`, `money`: printed dates and amounts as exact values
-- `ground_truth`, `evaluation`: how well a pipeline reads documents whose content is known
+- `evaluation`: how well a field is read, by ground truth
 - `failures`: the codes with which all of these refuse a file
 
 A pipeline may import the kit, `workers.sdk`, `definition` and `core`; the kit knows no pipeline. Parsers are imported
