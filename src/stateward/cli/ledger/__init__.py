@@ -1,7 +1,6 @@
-"""`stateward ledger`: ask a ledger directory. Needs no database and no settings.
+"""`stateward ledger`: query a ledger directory. Needs no database and no settings.
 
-Writing stands in `write`, what keeps a ledger sound and small in `maintenance`, nights and checkpoints in
-`checkpoints`, old ledgers in `migrate`. All are doors of `stateward.ledger` and know nothing.
+The other commands are in `write`, `verify`, `maintenance` (files), `checkpoints` (and daily maintenance) and `migrate`.
 """
 
 from collections.abc import Iterator
@@ -34,7 +33,7 @@ UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     renamed={"validate": "verify --replay", "keep": "maintain"},
 )
 def ledger() -> None:
-    """Keep, ask, check and mend a ledger of documents."""
+    """Write, query, verify and maintain a ledger of documents."""
 
 
 def duration(text: str) -> timedelta:
@@ -59,9 +58,9 @@ def duration(text: str) -> timedelta:
 @click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
 @pass_context
 def state(context: CliContext, ledger_path: Path, doc_ids: tuple[str, ...]) -> None:
-    """Say where documents are; without names, all of them.
+    """Print the states of documents; without ids, of all.
 
-    A file is one that `ledger export` wrote: nothing is said of a damaged one but what is wrong with it.
+    A file is one that `ledger export` wrote; a damaged one is refused with its damage.
     """
     found = _states(context, ledger_path, doc_ids)
     if context.json:
@@ -296,7 +295,7 @@ def stuck(
 @click.argument("sql", metavar="SQL")
 @pass_context
 def query(context: CliContext, ledger_path: Path, sql: str) -> None:
-    """Ask anything in SQL, with DuckDB.
+    """Query the log in SQL, with DuckDB.
 
     The table `ledger` holds every line of the log, live and archived, with the fields of the reference page, and
     `happened_at`, the timestamp as a time. Needs the extra `query`: pip install 'stateward[query]'.

@@ -44,7 +44,7 @@ def init(context: CliContext, ledger_path: Path) -> None:
 @ledger_argument
 @click.argument("doc_id", required=False)
 @click.argument("state", required=False)
-@click.option("--adapter", default="", help="Who moves it.")
+@click.option("--adapter", default="", help="The program that changes the state.")
 @click.option("--actor", help="Who asked for it; a person is person:NAME.")
 @click.option("--error-type", help="What kind of error it was.")
 @click.option("--error-message", help="What went wrong, in a sentence.")
