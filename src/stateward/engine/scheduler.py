@@ -1,8 +1,8 @@
 """Time as a source of events: timeouts, retries, review deadlines.
 
 Each record has at most one `due_at`. When it has come, the scheduler reports what it means, under an id made
-of record and version, so that ten clocks ringing at once count once. Before a timeout is reported the attempt's
-completion mark is looked up: an event that was lost on the way is found again. It never changes a record.
+of record and version, so that ten schedulers count once. Before a timeout is reported, the result of the attempt is
+looked up: an event that was lost on the way is found again. It never changes a record.
 """
 
 from collections.abc import Callable

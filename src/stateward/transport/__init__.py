@@ -1,4 +1,4 @@
-"""Work out, events in. What they say means nothing here: the bus carries, keeps and wakes.
+"""Work out to workers, events in to coordinators. The transport stores and delivers them; it never interprets them.
 
 Work is assigned by the coordinator to a worker by name, in the same transaction as the transition that
 asks for it; the worker reads what is its own, and removes it in the same transaction as its output. So a
@@ -22,7 +22,7 @@ from stateward.storage.database import (
     Table,
 )
 
-UNASSIGNED = ""  # whose worker was lost
+UNASSIGNED = ""  # its worker was lost
 RETURNED = "-"  # whose worker had not begun with it, and took it for too long to wait
 NO_WORKER = (UNASSIGNED, RETURNED)
 WORKERS_MAX = 10_000
@@ -119,7 +119,7 @@ class Bus:
         return [replace(_decode_work(str(body)), worker=str(worker)) for worker, body in found]
 
     def return_unstarted(self, work: Sequence[Work]) -> None:
-        """Let somebody else do what this worker has not begun with; no delivery is counted for it."""
+        """Let another worker do what this one has not started; it does not count as a lost delivery."""
         for each in work:
             self._database.run(
                 "UPDATE work SET worker = '-'"
@@ -177,7 +177,7 @@ class Bus:
         self._database.notify([TOPIC_EVENTS])
 
     def next_events(self, *, limit: int) -> list[InboxEvent]:
-        """The oldest events that nobody else is handling, inside a unit."""
+        """The oldest events that no other coordinator is handling, inside a transaction."""
         found = self._database.rows(
             f"SELECT seq, body FROM events ORDER BY seq LIMIT :limit{self._database.skip_locked}",
             limit=limit,
@@ -185,7 +185,7 @@ class Bus:
         return [_reported(int(seq or 0), str(body)) for seq, body in found]
 
     def settle(self, seqs: Sequence[int]) -> None:
-        """Forget events that were handled, in the unit that handled them."""
+        """Delete events that were handled, in the transaction that handled them."""
         self._database.delete(EVENTS, [(seq,) for seq in seqs], by=("seq",))
         point(Point.EVENTS_SETTLED)
 
@@ -204,7 +204,7 @@ class Bus:
             self._database.insert(WORKERS, [_worker_row(worker)])
 
     def request_work(self) -> None:
-        """Tell the coordinators that a worker has room."""
+        """Notify the coordinators that a worker has free slots."""
         self._database.notify([TOPIC_READY])
 
     def remove_worker(self, worker: str) -> None:
@@ -214,7 +214,7 @@ class Bus:
         self._database.notify([TOPIC_READY])
 
     def workers(self) -> list[WorkerInfo]:
-        """Everybody who announced themselves and did not leave."""
+        """Every worker that has sent a heartbeat and was not removed."""
         found = self._database.rows(
             f"SELECT {', '.join(WORKERS.columns)} FROM workers ORDER BY id LIMIT {WORKERS_MAX}"
         )
