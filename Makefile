@@ -51,6 +51,10 @@ run: setup ## show Stateward at work on sample documents; at a terminal, then se
 test: lint ## run the quick checks, then every test; ARGS="tests/storage -k late" picks some
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
+.PHONY: test-long
+test-long: setup-dev ## run the tests that are too long for `make test`: more seeds, every machine, every store
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m long $(ARGS)
+
 .PHONY: coverage
 coverage: lint ## run every test and see that they reach all of the code, which takes half as long again
 	@rm -f .coverage .coverage.*

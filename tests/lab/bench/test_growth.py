@@ -32,7 +32,9 @@ SIZE = 3 * ORIGINALS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgres", marks=[pytest.mark.service, pytest.mark.long])]
+)
 def test_a_history_is_one_that_the_product_goes_on_with(
     store: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -57,6 +59,7 @@ def test_a_history_is_one_that_the_product_goes_on_with(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_everything_that_grows_is_measured() -> None:
     plan = Growth(
         stores=("sqlite",),

@@ -19,6 +19,7 @@ from lab.postgres import Cluster
 
 @pytest.mark.chaos
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_a_stopped_worker_loses_its_work_and_writes_nothing_when_it_wakes() -> None:
     outcome = run_round("stop-worker", SQLITE, seed=11, cluster=None)

@@ -16,7 +16,10 @@ CHUNKS = 4
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("first", range(0, CHUNK * CHUNKS, CHUNK))
+@pytest.mark.parametrize(
+    "first",
+    [0, *(pytest.param(CHUNK * n, marks=pytest.mark.long) for n in range(1, CHUNKS))],
+)
 def test_no_history_breaks_a_law(first: int) -> None:
     done = run("--seeds", str(CHUNK), "--from", str(first), "--json")
 

@@ -22,7 +22,12 @@ from tests.lab.simulation.command import run
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("machine", "least"), [("upload", 270), ("contract", 600), ("literature", 950)]
+    ("machine", "least"),
+    [
+        ("upload", 270),
+        pytest.param("contract", 600, marks=pytest.mark.long),
+        pytest.param("literature", 950, marks=pytest.mark.long),
+    ],
 )
 def test_every_transition_survives_a_crash_at_every_point_on_its_way(
     machine: str, least: int
