@@ -1,0 +1,27 @@
+"""No package outside `pipelines` names a domain: what a pipeline brings, it declares."""
+
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "src" / "stateward"
+SUFFIXES = {".py", ".yaml", ".html", ".js", ".mjs", ".css"}
+DOMAINS = re.compile(r"contract|statement|\bbank|machine:upload", re.IGNORECASE)
+# Statements of SQL: in the packages that run them, and where a line says so.
+SQL = re.compile(r"SQL|prepared|statementcachesize", re.IGNORECASE)
+SQL_PLACES = ("storage/", "transport/", "testing/databases.py")
+
+
+def test_only_pipelines_name_a_domain() -> None:
+    offenders = [
+        f"{place}:{number}: {line.strip()[:100]}"
+        for file in sorted(PACKAGE.rglob("*"))
+        if file.suffix in SUFFIXES
+        and not (place := file.relative_to(PACKAGE).as_posix()).startswith(
+            ("pipelines/", *SQL_PLACES)
+        )
+        and "/vendor/" not in place
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), start=1)
+        if DOMAINS.search(line) and not SQL.search(line) and "_OURS = " not in line
+    ]
+
+    assert offenders == []
