@@ -289,6 +289,8 @@ def test_known_names_pass() -> None:
     query = parsed("status:error -machine:contract stage:parse worker:anyone")
 
     check_names(query, kinds=KINDS, stages=["parse"])
+    with pytest.raises(InvalidRequest, match="there is no stage 'parse'"):
+        check_names(query, kinds=KINDS, stages=["extract"])
 
 
 @pytest.mark.parametrize(

@@ -232,9 +232,14 @@ def test_a_writer_that_was_killed_leaves_no_lock_behind(folder: Path) -> None:
     script = (
         "import os, sys\nfrom stateward.ledger import Ledger\nLedger.open(sys.argv[1])\nos._exit(9)"
     )
-    subprocess.run([sys.executable, "-c", script, str(folder)], check=False)
+    killed = subprocess.run([sys.executable, "-c", script, str(folder)], check=False)
 
-    a_ledger(folder).close()
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:2", PENDING)
+
+        assert killed.returncode == 9
+        assert ledger.notes == ()
+        assert ledger.state("doc:2") == PENDING
 
 
 def test_who_holds_the_lock_is_said_even_if_the_file_is_rubbish(folder: Path) -> None:

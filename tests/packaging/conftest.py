@@ -14,6 +14,13 @@ ROOT = Path(__file__).parents[2]
 PIP = next((ROOT / "tools" / "bootstrap").glob("pip-*.whl")) / "pip"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All in one process, so that the environment is made once."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.xdist_group("packaging"))
+
+
 class Environment:
     """A Python environment of its own, in which packages are installed as a user does it."""
 

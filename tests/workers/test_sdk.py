@@ -249,8 +249,15 @@ def test_each_line_is_one_line_for_every_reader() -> None:
     assert lines(completed(function))[0]["message"] == "a\nb\u2028c\u2029d\x85e\x1cf"
 
 
-def test_a_job_made_by_hand_can_log() -> None:
-    a_job().log("nobody reads it")
+def test_the_log_of_a_job_made_by_hand_is_discarded() -> None:
+    book, job = LogBook(bytes_max=1000, now=lambda: NOW), a_job()
+
+    job.log("before it runs")
+    job._log = book
+    job.log("while it runs", rows=3)
+
+    assert "before it runs" not in book.text()
+    assert '"while it runs"' in book.text()
 
 
 def test_the_old_names_of_saved_values_still_work_and_name_the_new_ones() -> None:
