@@ -250,7 +250,7 @@ def test_each_line_is_one_line_for_every_reader() -> None:
 
 
 def test_the_log_of_a_job_made_by_hand_is_discarded() -> None:
-    book, job = LogBook(bytes_max=1000, now=lambda: NOW), a_job()
+    book, job = AttemptLog(bytes_max=1000, now=lambda: NOW), a_job()
 
     job.log("before it runs")
     job._log = book
