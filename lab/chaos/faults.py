@@ -62,7 +62,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     app: App
     submitter: Submitter
     submit: Callable[[Document], tuple[str, str]]
-    dice: Random
+    rng: Random
     lease_s: float
     data: Path
     links: dict[str, Link]
@@ -75,7 +75,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     def pick(self, role: str) -> Member:
         """One of those that have a role."""
-        return self.dice.choice(self.fleet.of(role))
+        return self.rng.choice(self.fleet.of(role))
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +115,7 @@ def kill_worker(scene: Scene) -> Damage:
 def _kill(scene: Scene, victim: Member) -> Damage:
     at = now()
     victim.kill()
-    time.sleep(scene.dice.uniform(0.0, 1.5))
+    time.sleep(scene.rng.uniform(0.0, 1.5))
     victim.start()
     return Damage(at=at, since=at, bound_s=scene.bound_s, what=f"kill -9 {victim.name}")
 
@@ -136,7 +136,7 @@ def kill_postgres(scene: Scene) -> Damage:
     assert scene.cluster is not None
     at = now()
     scene.cluster.kill()
-    time.sleep(scene.dice.uniform(0.0, 2.0))
+    time.sleep(scene.rng.uniform(0.0, 2.0))
     scene.cluster.start()
     since = now()  # until then it reads its own log again, and nobody else can do anything
     away_s = (since - at) / 1_000_000
@@ -151,7 +151,7 @@ def kill_postgres(scene: Scene) -> Damage:
 def kill_up(scene: Scene) -> Damage:
     """The only process there is, 2 s into a step of 5 s; it is started again at once."""
     (victim,) = scene.fleet.members
-    record_id, _ = scene.submit(Document(name=f"long-{scene.dice.random()}", work_s=STEP_S))
+    record_id, _ = scene.submit(Document(name=f"long-{scene.rng.random()}", work_s=STEP_S))
     until(
         lambda: scene.app.record(record_id).status == "working",
         s_max=STEP_S,
@@ -172,14 +172,14 @@ def stop_coordinator(scene: Scene) -> Damage:
     """One of two coordinators, for longer than a lease."""
     victim = scene.pick("coordinator")
     at = _stop_outside_lock(scene, victim)
-    time.sleep(scene.lease_s + scene.dice.uniform(1.0, 3.0))
+    time.sleep(scene.lease_s + scene.rng.uniform(1.0, 3.0))
     victim.wake()
     return Damage(at=at, since=at, bound_s=scene.bound_s, what=f"SIGSTOP {victim.name}")
 
 
 def stop_worker(scene: Scene) -> Damage:
     """A worker with work in its hands, until another has got that work, or has done it; then it wakes."""
-    record_id, _ = scene.submit(Document(name=f"held-{scene.dice.random()}", work_s=HELD_S))
+    record_id, _ = scene.submit(Document(name=f"held-{scene.rng.random()}", work_s=HELD_S))
     until(
         lambda: scene.app.record(record_id).status == "working",
         s_max=30.0,
@@ -193,7 +193,7 @@ def stop_worker(scene: Scene) -> Damage:
     if record_id not in {work.record_id for work in held}:
         raise TimeoutError(f"{victim.name} was done before it was stopped")
     is_early = (
-        scene.dice.random() < 0.5
+        scene.rng.random() < 0.5
     )  # it wakes while the other still works, with its own result in hand
     is_over = _is_taken if is_early else _is_done
     until(
@@ -276,13 +276,13 @@ def cut(scene: Scene) -> Damage:
 
 def resets(scene: Scene) -> Damage:
     """Every so many packets tear a connection down."""
-    odds = scene.dice.uniform(0.01, 0.1)
+    odds = scene.rng.uniform(0.01, 0.1)
     return _disturbed(scene, Behaviour(reset_odds=odds), f"{odds:.0%} resets", is_reset=False)
 
 
 def latency(scene: Scene) -> Damage:
     """Every packet takes 50 ms to 1 s each way, an answer thus 100 ms to 2 s."""
-    most = scene.dice.choice((0.1, 0.3, 1.0))
+    most = scene.rng.choice((0.1, 0.3, 1.0))
     slow = Behaviour(latency_s=(0.05, most))
     return _disturbed(scene, slow, f"up to {2 * most:g} s for an answer", is_reset=False)
 
@@ -290,20 +290,20 @@ def latency(scene: Scene) -> Damage:
 def blackhole(scene: Scene) -> Damage:
     """Nothing comes through, and nobody is told; in the end it does after all, or is reset."""
     return _disturbed(
-        scene, Behaviour(is_holding=True), "black hole", is_reset=scene.dice.random() < 0.5
+        scene, Behaviour(is_holding=True), "black hole", is_reset=scene.rng.random() < 0.5
     )
 
 
 def _disturbed(scene: Scene, behaviour: Behaviour, what: str, *, is_reset: bool) -> Damage:
     """All links, or those of some, behave badly for a while."""
     names = sorted(scene.links)
-    victims = names if scene.dice.random() < 0.5 else scene.dice.sample(names, k=len(names) // 2)
+    victims = names if scene.rng.random() < 0.5 else scene.rng.sample(names, k=len(names) // 2)
     at = now()
     for name in victims:
         scene.links[name].behave(behaviour)
         if is_reset:
             scene.links[name].reset()
-    time.sleep(scene.dice.uniform(1.0, scene.lease_s + 2.0))
+    time.sleep(scene.rng.uniform(1.0, scene.lease_s + 2.0))
     for name in victims:
         if is_reset:
             scene.links[name].reset()
@@ -320,7 +320,7 @@ def disk_full(scene: Scene) -> Damage:
     ballast = scene.data / "ballast"
     _fill(ballast)
     is_refused = until_refused(scene)
-    time.sleep(scene.dice.uniform(1.0, 3.0))
+    time.sleep(scene.rng.uniform(1.0, 3.0))
     _fill(ballast)  # what was freed meanwhile
     time.sleep(0.5)
     since = now()
@@ -401,12 +401,12 @@ def clock_backward(scene: Scene) -> Damage:
 
 def _jump(scene: Scene, offset: str) -> Damage:
     members = scene.fleet.members
-    victims = members if scene.dice.random() < 0.4 else scene.dice.sample(members, k=2)
+    victims = members if scene.rng.random() < 0.4 else scene.rng.sample(members, k=2)
     at = now()
     for victim in victims:
         victim.set_clock(offset)
     time.sleep(scene.lease_s + 1.0)
-    is_set_right = scene.dice.random() < 0.5
+    is_set_right = scene.rng.random() < 0.5
     for victim in victims:
         if is_set_right:
             victim.set_clock("+0")

@@ -124,11 +124,11 @@ Submit = Callable[[Document], tuple[str, str]]
 class Submitter:
     """A thread that submits documents at a steady pace and remembers what it was told."""
 
-    def __init__(self, submit: Submit, *, dice: Random, per_s: float) -> None:
+    def __init__(self, submit: Submit, *, rng: Random, per_s: float) -> None:
         self.acknowledged: list[Acknowledged] = []
         self.refused: list[str] = []
         self._submit = submit
-        self._dice = dice
+        self._rng = rng
         self._pause_s = 1.0 / per_s
         self._is_stopping = Event()
         self._thread = Thread(target=self._run, name="submitter", daemon=True)
@@ -154,7 +154,7 @@ class Submitter:
             number = 0
             while not self._is_stopping.is_set():
                 number += 1
-                self._insist(a_document(self._dice, number))
+                self._insist(a_document(self._rng, number))
                 self._is_stopping.wait(self._pause_s)
         except BaseException as error:  # noqa: BLE001 - told to whoever stops it
             self._failure = error
@@ -176,11 +176,11 @@ class Submitter:
         raise TimeoutError(f"refused {REFUSALS_MAX} times: {self.refused[-1]}")
 
 
-def a_document(dice: Random, number: int) -> Document:
+def a_document(rng: Random, number: int) -> Document:
     """One of many: most take a moment, some longer, some fail at first, some for good, a few must be patient."""
-    salt = f"{number}-{dice.getrandbits(64):016x}"
+    salt = f"{number}-{rng.getrandbits(64):016x}"
     if number % 8 == 0:
         return Document(name=salt, machine="patience")
-    failures = dice.choices((0, 1, 2, 3), weights=(80, 10, 5, 5))[0]
-    work_s = dice.choices((0.01, 0.1, 0.6), weights=(60, 30, 10))[0]
-    return Document(name=salt, items=dice.randint(1, ITEMS_MAX), work_s=work_s, failures=failures)
+    failures = rng.choices((0, 1, 2, 3), weights=(80, 10, 5, 5))[0]
+    work_s = rng.choices((0.01, 0.1, 0.6), weights=(60, 30, 10))[0]
+    return Document(name=salt, items=rng.randint(1, ITEMS_MAX), work_s=work_s, failures=failures)

@@ -41,12 +41,12 @@ WELL = Behaviour()
 class Link:
     """One port, and what comes through it."""
 
-    def __init__(self, switchboard: "Switchboard", target: Path, dice: Random) -> None:
+    def __init__(self, switchboard: "Switchboard", target: Path, rng: Random) -> None:
         self.behaviour = WELL
         self.port = 0
         self._switchboard = switchboard
         self._target = target
-        self._dice = dice
+        self._rng = rng
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
@@ -93,7 +93,7 @@ class Link:
         with suppress(ConnectionError, OSError):
             while piece := await reader.read(PIECE_BYTES):
                 await self._linger()
-                if self._dice.random() < self.behaviour.reset_odds:
+                if self._rng.random() < self.behaviour.reset_odds:
                     self._reset()
                     return
                 writer.write(piece)
@@ -103,7 +103,7 @@ class Link:
 
     async def _linger(self) -> None:
         if self.behaviour.latency_s is not None:
-            await asyncio.sleep(self._dice.uniform(*self.behaviour.latency_s))
+            await asyncio.sleep(self._rng.uniform(*self.behaviour.latency_s))
         while self.behaviour.is_holding:  # noqa: ASYNC110 - told from another thread
             await asyncio.sleep(HOLD_STEP_S)
 
@@ -117,9 +117,9 @@ class Link:
 class Switchboard:
     """All links to one database."""
 
-    def __init__(self, target: Path, *, dice: Random) -> None:
+    def __init__(self, target: Path, *, rng: Random) -> None:
         self._target = target
-        self._dice = dice
+        self._rng = rng
         self._links: list[Link] = []
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="switchboard", daemon=True)
@@ -138,7 +138,7 @@ class Switchboard:
 
     def link(self) -> Link:
         """A new link, open."""
-        link = Link(self, self._target, self._dice)
+        link = Link(self, self._target, self._rng)
         self._wait_for(link.open())
         self._links.append(link)
         return link

@@ -138,9 +138,9 @@ def _play(outcome: Outcome, folder: Path, cluster: Cluster | None, stack: ExitSt
         store=outcome.store,
         fleet=_fleet(fault, place, database, links),
         app=app,
-        submitter=Submitter(submit, dice=Random(outcome.seed + 1), per_s=SUBMITS_PER_S),
+        submitter=Submitter(submit, rng=Random(outcome.seed + 1), per_s=SUBMITS_PER_S),
         submit=submit,
-        dice=Random(outcome.seed),
+        rng=Random(outcome.seed),
         lease_s=place.lease_s,
         data=place.data,
         links=links,
@@ -181,7 +181,7 @@ def _links(fault: Fault, database: _Database, *, seed: int, stack: ExitStack) ->
     if not fault.is_linked or database.cluster is None:
         return {}
     socket = database.cluster.folder / ".s.PGSQL.5432"
-    board = stack.enter_context(Switchboard(socket, dice=Random(seed)))
+    board = stack.enter_context(Switchboard(socket, rng=Random(seed)))
     return {name: board.link() for name in _names(fault)}
 
 
@@ -208,7 +208,7 @@ def _suffer(scene: Scene, fault: Fault) -> Damage:
     if fault.is_single:
         return fault.act(scene)
     scene.submitter.start()
-    time.sleep(BEFORE_S + scene.dice.random())
+    time.sleep(BEFORE_S + scene.rng.random())
     damage = fault.act(scene)
     time.sleep(AFTER_S)
     scene.submitter.stop(timeout_s=SUBMIT_S_MAX)

@@ -52,7 +52,7 @@ def _kill_worker(world: World) -> bool:
 def _kill(world: World, victims: list[Process]) -> bool:
     if not victims:
         return False
-    victim = world.dice.choice(victims)
+    victim = world.rng.choice(victims)
     world.note(f"{victim.alias} is killed")
     victim.die()
     world.hurry()
@@ -74,7 +74,7 @@ def _stop_worker(world: World) -> bool:
     found = _loaded(world)
     if not found:
         return False
-    zombie = world.dice.choice(found)
+    zombie = world.rng.choice(found)
     if not world.act(zombie, "does its work", zombie.prepare):
         return False
     zombie.is_stopped = True
@@ -107,7 +107,7 @@ def _mark_first(world: World) -> bool:
     able = [each for each in world.processes if each.is_worker and not each.is_split]
     if not able:
         return False
-    process = world.dice.choice(able)
+    process = world.rng.choice(able)
     process.die()
     process.is_split = True
     world.is_fenced = False
@@ -149,7 +149,7 @@ def _lost(world: World) -> bool:
     inbox = world.inbox()
     if not inbox:
         return False
-    seq, body = world.dice.choice(inbox)
+    seq, body = world.rng.choice(inbox)
     world.take_out(seq)
     _told_lost(world, body)
     world.note(f"lost: {body}")
@@ -167,7 +167,7 @@ def _doubled(world: World) -> bool:
     bodies = [body for _, body in world.inbox()] or world.bodies
     if not bodies:
         return False
-    body = world.dice.choice(bodies)
+    body = world.rng.choice(bodies)
     world.put_in(body)
     world.note(f"once more: {body}")
     return True
@@ -177,7 +177,7 @@ def _delayed(world: World) -> bool:
     inbox = world.inbox()
     if not inbox:
         return False
-    seq, body = world.dice.choice(inbox)
+    seq, body = world.rng.choice(inbox)
     world.take_out(seq)
     world.note(f"held back: {body}")
     world.later(_steps(world), lambda: world.put_back(body))
@@ -197,7 +197,7 @@ def _reordered(world: World) -> bool:
 
 
 def _garbled(world: World) -> bool:
-    body = world.dice.choice(GARBLED)
+    body = world.rng.choice(GARBLED)
     world.put_back(body)
     world.witness.garbled.append(body)
     world.note(f"arrives: {body}")
@@ -208,7 +208,7 @@ def _forged(world: World) -> bool:
     known = sorted(world.witness.status)
     if not known:
         return False
-    event = _lie(world, world.dice.choice(known))
+    event = _lie(world, world.rng.choice(known))
     world.witness.events.append(event_line(event, is_forged=True))
     world.put_back(_encode(event).decode())
     world.note(f"forged: {event.type} of version {event.version} by {event.actor}")
@@ -217,11 +217,11 @@ def _forged(world: World) -> bool:
 
 def _lie(world: World, record_id: str) -> Event:
     """Something that must not count: each line is one kind of lie."""
-    dice, machine = world.dice, world.around.machine
+    rng, machine = world.rng, world.around.machine
     status, version = world.witness.status[record_id], world.witness.version[record_id]
     stage = machine.stage_of(status) or machine.stages[0]
     done = f"{stage.name}.completed"
-    type_, spoken, actor, about = dice.choice(
+    type_, spoken, actor, about = rng.choice(
         (
             (done, version - 1, f"{RUNNER}forger", record_id),
             (done, version + 1, f"{RUNNER}forger", record_id),
@@ -256,7 +256,7 @@ def _back(world: World) -> bool:
 
 def _set_wrong(world: World, seconds: float) -> bool:
     running = [*world.running(), world.frontend]
-    process = world.dice.choice(running)
+    process = world.rng.choice(running)
     process.offset += round(seconds * SECOND)
     world.jumped_s += 2 * abs(seconds)
     world.note(f"the clock of {process.alias} jumps by {seconds:+g} s")
@@ -273,7 +273,7 @@ def _set_right(world: World, process: Process) -> None:
 
 def _skewed(world: World) -> bool:
     for process in world.processes:
-        process.offset = round(world.dice.uniform(-SKEW_S, SKEW_S) * SECOND)
+        process.offset = round(world.rng.uniform(-SKEW_S, SKEW_S) * SECOND)
     world.jumped_s += 4 * SKEW_S
     world.note("the clocks differ")
     return True
@@ -292,8 +292,8 @@ def _wake_lost(world: World) -> bool:
 def _submitted_twice(world: World) -> bool:
     if not world.submitted:
         return False
-    name = world.dice.choice(world.submitted)
-    world.submit([name] * world.dice.choice((1, 2)))
+    name = world.rng.choice(world.submitted)
+    world.submit([name] * world.rng.choice((1, 2)))
     return True
 
 
@@ -301,9 +301,9 @@ def _asked_late(world: World) -> bool:
     old = [each for each in sorted(world.witness.version) if world.witness.version[each] > 0]
     if not old:
         return False
-    record_id = world.dice.choice(old)
-    seen = world.dice.randrange(world.witness.version[record_id])
-    type_ = world.dice.choice(sorted(world.around.machine.event_types))
+    record_id = world.rng.choice(old)
+    seen = world.rng.randrange(world.witness.version[record_id])
+    type_ = world.rng.choice(sorted(world.around.machine.event_types))
     world.ask(record_id, type_, version=seen)
     return True
 
@@ -317,14 +317,14 @@ def _cancelled(world: World) -> bool:
     ]
     if not able:
         return False
-    record_id = world.dice.choice(able)
+    record_id = world.rng.choice(able)
     world.ask(record_id, CANCEL_REQUESTED, version=world.witness.version[record_id])
     return True
 
 
 def _paused(world: World) -> bool:
     stages = ["", *world.around.machine.stage]
-    stage = world.dice.choice(stages)
+    stage = world.rng.choice(stages)
     world.pause(stage)
     world.later(_steps(world), lambda: world.resume(stage))
     return True
@@ -339,24 +339,24 @@ def _sequenced(world: World) -> bool:
     ]
     if not able:
         return False
-    event = _flow_event(world, world.dice.choice(able))
+    event = _flow_event(world, world.rng.choice(able))
     world.hear(event)
-    if world.dice.random() < 0.5:  # a flow asks again when it did not understand the answer
+    if world.rng.random() < 0.5:  # a flow asks again when it did not understand the answer
         world.later(_steps(world), lambda: world.hear(event))
     return True
 
 
 def _flow_event(world: World, record_id: str) -> Event:
-    dice, version = world.dice, world.witness.version[record_id]
+    rng, version = world.rng, world.witness.version[record_id]
     stage = world.machine.stage_running_in[world.witness.status[record_id]]
-    what = dice.choice(("completed", "completed", "failed"))
+    what = rng.choice(("completed", "completed", "failed"))
     type_ = f"{stage.name}.{what}"
     own_id = f"flow-{world.steps}"
     return Event(
-        id=dice.choice((event_id(record_id, makes=version + 1, type_=type_), own_id)),
+        id=rng.choice((event_id(record_id, makes=version + 1, type_=type_), own_id)),
         type=type_,
         record_id=record_id,
-        version=dice.choice((version, None)),
+        version=rng.choice((version, None)),
         at=world.now,
         actor=f"{SEQUENCER}flow",
         count=1,
@@ -366,7 +366,7 @@ def _flow_event(world: World, record_id: str) -> Event:
 
 
 def _steps(world: World) -> int:
-    return world.dice.randint(*AWAY_STEPS)
+    return world.rng.randint(*AWAY_STEPS)
 
 
 _FAULTS: dict[Fault, Callable[[World], bool]] = {

@@ -1,6 +1,6 @@
 """Every transition of the three machines, cut at every crash point that lies on its way.
 
-A record is led to where the transition begins, one hop at a time and without dice. A dry run writes down which points
+A record is led to where the transition begins, one hop at a time, never at random. A dry run writes down which points
 the transition passes; then it is run once for each of them, and cut there. Whoever was killed comes back, the world
 heals, and the checker reads the export, as after any other history. What a stage completes is also run the hard way:
 its first worker is lost, and its event arrives twice and in bad company.
@@ -124,7 +124,7 @@ def cut(pair: Pair, arena: Arena) -> Verdict:
 
 
 class Lead:
-    """Leads one record along a route: a coordinator, a worker and a frontend, and no dice."""
+    """Leads one record along a route: a coordinator, a worker and a frontend, and no randomness."""
 
     def __init__(self, way: Way, arena: Arena, *, seed: int = 0) -> None:
         self._hop = way.hop

@@ -2,7 +2,7 @@
 
 The aims are a covering list of every triple. Seed k aims at the k-th triple of that list in a fixed, shuffled order,
 so that any run of seeds spreads evenly over it, a long one covers all of it, and a seed means the same for ever,
-whatever ran before. All other choices are dice thrown from the seed.
+whatever ran before. All other choices are drawn from a generator with that seed.
 """
 
 import random
@@ -81,19 +81,19 @@ def plan_of(seed: int) -> Plan:
     """The plan of a seed: always the same."""
     aims = covering_list()
     aim = aims[seed % len(aims)]
-    dice = random.Random(seed)
-    shape = _shape(aim, dice)
+    rng = random.Random(seed)
+    shape = _shape(aim, rng)
     return Plan(
         seed=seed,
         aim=aim,
         shape=shape,
-        records=dice.choice((2, 2, 2, 2, 3, 3, 4, 6)),
-        coordinators=dice.choice((1, 2)),
-        workers=dice.choice((1, 2, 2, 3)),
-        is_together=dice.random() < 0.2 and _is_seen_together(aim, shape),
-        is_local=dice.random() < 0.7,
-        slots=dice.choice((1, 2, 2)),
-        nth=dice.choice((1, 1, 1, 2)),
+        records=rng.choice((2, 2, 2, 2, 3, 3, 4, 6)),
+        coordinators=rng.choice((1, 2)),
+        workers=rng.choice((1, 2, 2, 3)),
+        is_together=rng.random() < 0.2 and _is_seen_together(aim, shape),
+        is_local=rng.random() < 0.7,
+        slots=rng.choice((1, 2, 2)),
+        nth=rng.choice((1, 1, 1, 2)),
     )
 
 
@@ -103,14 +103,14 @@ def _is_seen_together(aim: Aim, shape: Shape) -> bool:
     return shape.machine.kind[aim.state] != "ready" and not is_on_the_way
 
 
-def _shape(aim: Aim, dice: random.Random) -> Shape:
+def _shape(aim: Aim, rng: random.Random) -> Shape:
     """A shape in which records can get to the state: without retries nothing waits for one."""
     able = [
         shape
         for shape in BY_MACHINE[aim.machine]
         if shape.machine.kind[aim.state] != "failed" or shape.machine.retry.max_retries
     ]
-    return dice.choice(able)
+    return rng.choice(able)
 
 
 @lru_cache(maxsize=1)

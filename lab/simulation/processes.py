@@ -2,7 +2,7 @@
 
 Every process has objects of its own (store, bus, outputs, coordinator, scheduler, worker) on one database in memory.
 A crash is an exception that nothing catches on its way: the open unit is undone, as it is for a killed process, and
-the process's objects are thrown away. Nothing here reads a clock or rolls dice that the seed did not give it.
+the process's objects are thrown away. Nothing here reads a real clock or an unseeded generator.
 """
 
 from collections.abc import Callable, Iterable, Sequence

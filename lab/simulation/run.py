@@ -146,7 +146,7 @@ class Life:
         self._met_at: int | None = None
         self._idle = 0
         self._is_in_parts = (
-            world.machine.kind[self._aim.state] == "ready" or world.dice.random() < 0.5
+            world.machine.kind[self._aim.state] == "ready" or world.rng.random() < 0.5
         )
 
     def live(self) -> None:
@@ -163,7 +163,7 @@ class Life:
                 self._submit()
             elif not self._strike():
                 self._step()
-            world.around.pass_s(world.dice.choice(STEP_S))
+            world.around.pass_s(world.rng.choice(STEP_S))
 
     def _is_loaded(self) -> bool:
         """Whether one record is under way, so that the other can go to where the fault strikes."""
@@ -216,11 +216,11 @@ class Life:
             world.arm(aim.point, self._plan.nth)
             return True
         if world.armed is None:
-            world.arm(world.dice.choice(list(Point)))
-        elif self._met_at is None and world.dice.random() < 0.3:
+            world.arm(world.rng.choice(list(Point)))
+        elif self._met_at is None and world.rng.random() < 0.3:
             return self._provoke(world.armed)
-        if world.dice.random() < AMBIENT:
-            return self._inject(world.dice.choice(list(Fault)))
+        if world.rng.random() < AMBIENT:
+            return self._inject(world.rng.choice(list(Fault)))
         return False
 
     def _prime(self) -> bool:
@@ -231,7 +231,7 @@ class Life:
             if status != self._aim.state:
                 continue
             known = sorted(type_ for state, type_ in rules if state == status)
-            type_ = world.dice.choice(known or ["retry.requested"])
+            type_ = world.rng.choice(known or ["retry.requested"])
             world.ask(record_id, type_, version=world.witness.version[record_id], is_passed_on=True)
         return True
 
@@ -243,7 +243,7 @@ class Life:
             world.is_hopeless = True
             return False
         faults = PROVOKED.get(point)
-        if faults is None or not self._inject(world.dice.choice(faults)):
+        if faults is None or not self._inject(world.rng.choice(faults)):
             return False
         if Fault.KILL_WORKER in faults and not world.around.is_local:
             world.outlast_lease()
@@ -297,19 +297,19 @@ class Life:
         ]
         if self._is_submit_time():
             choices.append(self._submit)
-        if world.dice.random() < 0.1:
+        if world.rng.random() < 0.1:
             choices.append(self._whim)
         is_early = due_at is not None and due_at > world.now
         if not choices or (is_early and world.is_time_wanted()):
             self._leap_to_due()
         else:
-            world.dice.choice(choices)()
+            world.rng.choice(choices)()
 
     def _is_submit_time(self) -> bool:
         """Some documents come at any time; the last ones are kept for after the fault."""
         if self._struck_at is not None:
             return bool(self._names)
-        return len(self._names) > 1 and self._world.dice.random() < 0.1
+        return len(self._names) > 1 and self._world.rng.random() < 0.1
 
     def _run(self, process: Process, due_at: Micros | None) -> None:
         world = self._world
@@ -379,12 +379,12 @@ class Life:
     def _whim(self) -> None:
         """Somebody looks, or asks for something that the machine knows."""
         world = self._world
-        if world.dice.random() < 0.5 or not world.witness.status:
+        if world.rng.random() < 0.5 or not world.witness.status:
             world.look()
             return
-        record_id = world.dice.choice(sorted(world.witness.status))
-        type_ = world.dice.choice(sorted(world.machine.event_types))
-        version = world.dice.choice((world.witness.version[record_id], None))
+        record_id = world.rng.choice(sorted(world.witness.status))
+        type_ = world.rng.choice(sorted(world.machine.event_types))
+        version = world.rng.choice((world.witness.version[record_id], None))
         world.hear(
             Event(
                 id=f"whim-{world.steps}",
@@ -392,7 +392,7 @@ class Life:
                 record_id=record_id,
                 version=version,
                 at=world.now,
-                actor=world.dice.choice((f"{PERSON}bob", f"{SEQUENCER}flow")),
+                actor=world.rng.choice((f"{PERSON}bob", f"{SEQUENCER}flow")),
                 count=0,
             )
         )

@@ -1,8 +1,8 @@
 """One history under way: who is there, what they do next, and what they were told.
 
 The world keeps time and order: every act of a process runs under `act`, which turns a crash into the end of that
-process; what shall happen some steps later waits in a list. What becomes of work is thrown with the seed's dice, or
-follows the route that a record is guided along. It decides nothing that the engine decides.
+process; what shall happen some steps later waits in a list. What becomes of work is drawn from the seed's generator,
+or follows the route that a record is guided along. It decides nothing that the engine decides.
 """
 
 import random
@@ -75,11 +75,11 @@ _encode = msgspec.json.encode
 
 
 class World:
-    """The actors of one history, and the dice."""
+    """The actors of one history, and its random generator."""
 
     def __init__(self, plan: Plan, arena: Arena) -> None:
         self.plan = plan
-        self.dice = random.Random(plan.seed)
+        self.rng = random.Random(plan.seed)
         self.witness = Witness()
         self.around = WaitContext(
             database=arena.cleared(),
@@ -351,7 +351,7 @@ class World:
         if not self.frontend.is_up:
             return
         what = f"hears {event.type} of {event.record_id} version {event.version}"
-        if self.dice.random() < 0.3 if is_passed_on is None else is_passed_on:
+        if self.rng.random() < 0.3 if is_passed_on is None else is_passed_on:
             self.act(
                 self.frontend,
                 f"{what}, and passes it on",
@@ -378,7 +378,7 @@ class World:
         """Somebody reads the history of a record, and will remember it."""
         known = sorted(self.witness.status)
         if known and self.frontend.is_up:
-            for each in self.frontend.store.history(self.dice.choice(known)):
+            for each in self.frontend.store.history(self.rng.choice(known)):
                 self.witness.moves.append(
                     {
                         "record_id": each.record_id,
@@ -444,15 +444,15 @@ class World:
         return self._completed(stage, SURE if is_sure else UNSURE[0], count=1)
 
     def _thrown(self, stage: Stage) -> Result | None:
-        roll = self.dice.random()
+        roll = self.rng.random()
         if self.is_hopeless:
             return Failed(code="HOPELESS", message="as provoked", is_retryable=False)
         if roll < 0.12:
             return None
         if roll < 0.27:
             return Failed(code="BROKEN", message="as thrown", is_retryable=roll < 0.22)
-        facts = SURE if roll < 0.75 else self.dice.choice(UNSURE)
-        return self._completed(stage, facts, count=0 if roll > 0.95 else self.dice.choice((1, 2)))
+        facts = SURE if roll < 0.75 else self.rng.choice(UNSURE)
+        return self._completed(stage, facts, count=0 if roll > 0.95 else self.rng.choice((1, 2)))
 
     def _completed(self, stage: Stage, facts: Fields, *, count: int) -> Result:
         has_choice = len(stage.outcomes["done"]) > 1

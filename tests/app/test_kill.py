@@ -49,7 +49,7 @@ def test_killed_processes_lose_and_double_nothing(
         f"data: {tmp_path}/data\nstore: {{url: '{store_url}'}}\n"
         "worker: {heartbeat_seconds: 0.5, lease_seconds: 2, deliveries_max: 50}\n"
     )
-    dice = random.Random(7)
+    rng = random.Random(7)
     with App(Settings.load(config, environ={})) as app, processes(config, roles) as running:
         acknowledged = []
         for number in range(RECORDS):
@@ -59,7 +59,7 @@ def test_killed_processes_lose_and_double_nothing(
                 ).record.id
             )
             if number % (RECORDS // KILLS) == 0:
-                place = dice.randrange(len(roles))
+                place = rng.randrange(len(roles))
                 running[place].send_signal(signal.SIGKILL)
                 running[place].wait()
                 running[place] = _start(config, roles[place])

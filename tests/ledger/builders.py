@@ -42,26 +42,26 @@ def a_ledger(path: Path, *, clock: Clock | None = None, disk: Disk | None = None
     return Ledger.open(path, clock=clock or Clock(), disk=disk or QuickDisk())
 
 
-def walk(dice: random.Random, doc_id: str, states: dict[str, str]) -> LedgerState | None:
+def walk(rng: random.Random, doc_id: str, states: dict[str, str]) -> LedgerState | None:
     """A state that the document may go to by itself; None when its way has ended."""
     if doc_id not in states:
         return LedgerState.PENDING
     now = states[doc_id]
     if LITERATURE.kind[now] in ("terminal", "failed"):
         return None
-    return LedgerState(dice.choice(LITERATURE.allowed_from(now)))
+    return LedgerState(rng.choice(LITERATURE.allowed_from(now)))
 
 
 def moves(
-    dice: random.Random, documents: int, states: dict[str, str]
+    rng: random.Random, documents: int, states: dict[str, str]
 ) -> Iterator[tuple[str, LedgerState]]:
     """Endless legal moves; `states` is kept up to date by the caller."""
     while True:
-        doc_id = f"doc:{dice.randrange(documents)}"
-        state = walk(dice, doc_id, states)
+        doc_id = f"doc:{rng.randrange(documents)}"
+        state = walk(rng, doc_id, states)
         if state is not None:
             yield doc_id, state
-        elif all(walk(dice, f"doc:{each}", states) is None for each in range(documents)):
+        elif all(walk(rng, f"doc:{each}", states) is None for each in range(documents)):
             return
 
 

@@ -36,16 +36,16 @@ class LedgerModel(RuleBasedStateMachine):
 
     @rule(size=st.integers(1, 9), seed=st.integers(0, 10_000))
     def record(self, size: int, seed: int) -> None:
-        dice = random.Random(seed)
+        rng = random.Random(seed)
         batch = []
         for _ in range(size):
-            doc_id = dice.choice(DOCUMENTS)
-            state = walk(dice, doc_id, self.states)
+            doc_id = rng.choice(DOCUMENTS)
+            state = walk(rng, doc_id, self.states)
             if state is not None:
                 batch.append((doc_id, state, "pubmed", {"seed": seed}))
                 self._moved(doc_id, state)
         self.ledger.record_many(batch)
-        self.clock.tick(dice.random() * 100)
+        self.clock.tick(rng.random() * 100)
 
     def _moved(self, doc_id: str, state: LedgerState) -> None:
         self.states[doc_id] = str(state)

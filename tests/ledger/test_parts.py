@@ -150,10 +150,10 @@ def a_snapshot(path: Path, documents: dict[bytes, bytes]) -> Snapshot:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 400), st.sampled_from([1, 60, 5000]))
 def test_a_snapshot_finds_what_is_there_and_nothing_else(seed: int, count: int, size: int) -> None:
-    dice = random.Random(seed)
-    keys = [b'"%b"' % base64.b64encode(dice.randbytes(dice.randrange(1, 9))) for _ in range(count)]
+    rng = random.Random(seed)
+    keys = [b'"%b"' % base64.b64encode(rng.randbytes(rng.randrange(1, 9))) for _ in range(count)]
     documents = {
-        key: b'{"state":"pending","x":"%b"}' % (b"y" * dice.randrange(size)) for key in keys
+        key: b'{"state":"pending","x":"%b"}' % (b"y" * rng.randrange(size)) for key in keys
     }
     path = Path(f"/dev/shm/snapshot-{seed}-{count}.json")
     try:

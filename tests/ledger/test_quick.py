@@ -38,22 +38,22 @@ def known(ledger: Ledger) -> object:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_group_says_what_its_moves_say_one_by_one(tmp_path: Path, seed: int) -> None:
-    dice, clock, states = random.Random(seed), Clock(), dict[str, str]()
+    rng, clock, states = random.Random(seed), Clock(), dict[str, str]()
     with (
         a_ledger(tmp_path / "many", clock=clock) as many,
         a_ledger(tmp_path / "one", clock=clock) as one,
     ):
         for _ in range(8):
             group = []
-            for doc_id, state in moves(dice, 12, states):
+            for doc_id, state in moves(rng, 12, states):
                 states[doc_id] = state
-                group.append((doc_id, state, dice.choice(["pubmed", "arχiv"])))
+                group.append((doc_id, state, rng.choice(["pubmed", "arχiv"])))
                 if len(group) == 20:
                     break
             many.record_many(group)
             for each in group:
                 one.record_many([each])
-            clock.tick(dice.random())
+            clock.tick(rng.random())
 
         assert texts(many) == texts(one)
         assert known(many) == known(one)

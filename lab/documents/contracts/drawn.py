@@ -46,13 +46,13 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
 
 def draw(seed: int, *, maker: str = "usual", vertical: str = "", language: str = "") -> Contract:
     """The contract of a seed; the same seed gives the same bytes."""
-    dice = random.Random(f"{maker} {seed}")
-    about = facts(dice, vertical=vertical, language=language)
-    blocks, truth = MAKERS[maker](dice, about)
-    form = dice.choice(["pdf", "pdf", "pdf", "docx", "txt"])
-    is_noisy = dice.random() < NOISY_SHARE
+    rng = random.Random(f"{maker} {seed}")
+    about = facts(rng, vertical=vertical, language=language)
+    blocks, truth = MAKERS[maker](rng, about)
+    form = rng.choice(["pdf", "pdf", "pdf", "docx", "txt"])
+    is_noisy = rng.random() < NOISY_SHARE
     if is_noisy:
-        blocks = _spoilt(dice, blocks)
+        blocks = _spoilt(rng, blocks)
     return Contract(
         name=f"{maker}-{about.vertical}-{about.language}-{seed:05}.{form}",
         data=WRITERS[form](blocks),
@@ -80,12 +80,12 @@ def write_folder(folder: Path, *, count: int, seed: int = 1, maker: str = "usual
     return path
 
 
-def _spoilt(dice: random.Random, blocks: list[Block]) -> list[Block]:
+def _spoilt(rng: random.Random, blocks: list[Block]) -> list[Block]:
     """Every text of a document, noisy."""
-    share = dice.choice([0.03, 0.06, 0.1])
+    share = rng.choice([0.03, 0.06, 0.1])
 
     def spoil(text: str) -> str:
-        return noisy(dice, text, share=share)
+        return noisy(rng, text, share=share)
 
     made: list[Block] = []
     for block in blocks:

@@ -72,25 +72,25 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     consumption: int
 
 
-def facts(dice: random.Random, *, vertical: str = "", language: str = "") -> Facts:
+def facts(rng: random.Random, *, vertical: str = "", language: str = "") -> Facts:
     """A contract, drawn."""
-    vertical = vertical or dice.choice(["energy", "telco", "insurance"])
-    language = language or dice.choice(["de", "de", "en"])
-    is_known = dice.random() > 0.08
-    name, printed = dice.choice(PROVIDERS[vertical])
+    vertical = vertical or rng.choice(["energy", "telco", "insurance"])
+    language = language or rng.choice(["de", "de", "en"])
+    is_known = rng.random() > 0.08
+    name, printed = rng.choice(PROVIDERS[vertical])
     if not is_known:
-        printed = dice.choice(STRANGERS[vertical])
+        printed = rng.choice(STRANGERS[vertical])
         name = printed
-    if is_known and dice.random() < 0.3:
+    if is_known and rng.random() < 0.3:
         printed = name
-    months = dice.choice([12, 12, 24, 24, 24, 36, 6, 18])
+    months = rng.choice([12, 12, 24, 24, 24, 36, 6, 18])
     start = date(
-        dice.randint(2021, 2026),
-        dice.randint(1, 12),
-        dice.choice([1, 1, 1, 15, dice.randint(1, 28)]),
+        rng.randint(2021, 2026),
+        rng.randint(1, 12),
+        rng.choice([1, 1, 1, 15, rng.randint(1, 28)]),
     )
     rate = _cents(
-        dice, *{"energy": (3500, 29900), "telco": (799, 8999), "insurance": (390, 24900)}[vertical]
+        rng, *{"energy": (3500, 29900), "telco": (799, 8999), "insurance": (390, 24900)}[vertical]
     )
     fields = {
         "provider": name,
@@ -99,19 +99,19 @@ def facts(dice: random.Random, *, vertical: str = "", language: str = "") -> Fac
     }
     if vertical == "insurance":
         fields |= {
-            "policy_type": dice.choice(POLICIES[language]),
+            "policy_type": rng.choice(POLICIES[language]),
             "monthly_premium": rate,
-            "coverage_amount": f"{dice.choice([5000, 25000, 50000, 65000, 100000, 250000, 500000, 1000000, 3000000, 5000000, 10000000, 50000000])}.00",
-            "deductible": f"{dice.choice([0, 100, 150, 250, 300, 500, 1000])}.00",
+            "coverage_amount": f"{rng.choice([5000, 25000, 50000, 65000, 100000, 250000, 500000, 1000000, 3000000, 5000000, 10000000, 50000000])}.00",
+            "deductible": f"{rng.choice([0, 100, 150, 250, 300, 500, 1000])}.00",
         }
     else:
-        fields |= {"monthly_rate": rate, "cancellation_period": dice.choice(PERIODS)}
+        fields |= {"monthly_rate": rate, "cancellation_period": rng.choice(PERIODS)}
         if vertical == "energy":
-            fields["tariff_name"] = dice.choice(NAMES["energy"])
-            fields["kwh_price"] = str(Decimal(dice.randint(1890, 4999)) / 10000)
+            fields["tariff_name"] = rng.choice(NAMES["energy"])
+            fields["kwh_price"] = str(Decimal(rng.randint(1890, 4999)) / 10000)
         else:
-            fields["plan_name"] = dice.choice(NAMES["telco"])
-            fields["data_volume"] = dice.choice(
+            fields["plan_name"] = rng.choice(NAMES["telco"])
+            fields["data_volume"] = rng.choice(
                 [
                     "3 GB",
                     "5 GB",
@@ -125,18 +125,18 @@ def facts(dice: random.Random, *, vertical: str = "", language: str = "") -> Fac
                     "unlimited",
                 ]
             )
-    other = dice.choice([each for each in PROVIDERS[vertical] if each[0] != name])[1]
-    signed = start - timedelta(days=dice.randint(14, 90))
+    other = rng.choice([each for each in PROVIDERS[vertical] if each[0] != name])[1]
+    signed = start - timedelta(days=rng.randint(14, 90))
     value = Decimal(rate)
     return Facts(
         vertical=vertical, language=language, fields=fields, printed_provider=printed, is_known=is_known, term_months=months,
-        other_provider=other, old_rate=str(value + Decimal(dice.randint(150, 990)) / 100), bonus=f"{dice.choice([25, 50, 75, 100, 150])}.00",
-        fee=_cents(dice, 1999, 5999), base_price=_cents(dice, 690, 1990), net=str((value / Decimal("1.19")).quantize(Decimal("0.01"))),
-        yearly=str(value * 12), renewal_months=dice.choice([1, 12]), signed=signed.isoformat(),
-        printed=(signed + timedelta(days=dice.randint(1, 9))).isoformat(), customer=dice.choice(["Erika Muster", "Jonas Weber", "Ayse Yilmaz", "Peter Smith", "Clara Hoffmann"]),
-        number=str(dice.randint(10**8, 10**9)), consumption=dice.choice([1500, 2500, 3500, 4200, 18000]),
+        other_provider=other, old_rate=str(value + Decimal(rng.randint(150, 990)) / 100), bonus=f"{rng.choice([25, 50, 75, 100, 150])}.00",
+        fee=_cents(rng, 1999, 5999), base_price=_cents(rng, 690, 1990), net=str((value / Decimal("1.19")).quantize(Decimal("0.01"))),
+        yearly=str(value * 12), renewal_months=rng.choice([1, 12]), signed=signed.isoformat(),
+        printed=(signed + timedelta(days=rng.randint(1, 9))).isoformat(), customer=rng.choice(["Erika Muster", "Jonas Weber", "Ayse Yilmaz", "Peter Smith", "Clara Hoffmann"]),
+        number=str(rng.randint(10**8, 10**9)), consumption=rng.choice([1500, 2500, 3500, 4200, 18000]),
     )  # fmt: skip
 
 
-def _cents(dice: random.Random, low: int, high: int) -> str:
-    return str(Decimal(dice.randint(low, high)) / 100)
+def _cents(rng: random.Random, low: int, high: int) -> str:
+    return str(Decimal(rng.randint(low, high)) / 100)

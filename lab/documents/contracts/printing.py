@@ -21,13 +21,13 @@ UNITS = {
 class Printer:
     """One manner of printing: chosen once, held to for the whole contract."""
 
-    def __init__(self, dice: random.Random, language: str) -> None:
-        self.dice = dice
+    def __init__(self, rng: random.Random, language: str) -> None:
+        self.rng = rng
         self.language = language
-        self.dates = dice.randrange(6)
-        self.money = dice.randrange(4)
-        self.has_cents_price = dice.random() < 0.8
-        self.has_word_counts = dice.random() < 0.25
+        self.dates = rng.randrange(6)
+        self.money = rng.randrange(4)
+        self.has_cents_price = rng.random() < 0.8
+        self.has_word_counts = rng.random() < 0.25
 
     def date(self, iso: str) -> str:
         """A date."""
@@ -66,15 +66,15 @@ class Printer:
     def sum(self, value: str) -> str:
         """A large amount: in full, or in millions."""
         number = Decimal(value)
-        if number >= 1_000_000 and self.dice.random() < 0.5:
+        if number >= 1_000_000 and self.rng.random() < 0.5:
             millions = number / 1_000_000
             count = f"{millions.normalize():f}"
             if self.language == "de":
-                return f"{count.replace('.', ',')} " + self.dice.choice(
+                return f"{count.replace('.', ',')} " + self.rng.choice(
                     ["Mio. €", "Millionen Euro", "Mio. EUR"]
                 )
-            return self.dice.choice([f"EUR {count} million", f"€{count}m", f"EUR {count}m"])
-        return self.amount(value, is_short=self.dice.random() < 0.6)
+            return self.rng.choice([f"EUR {count} million", f"€{count}m", f"EUR {count}m"])
+        return self.amount(value, is_short=self.rng.random() < 0.6)
 
     def price(self, value: str) -> str:
         """A price of a kWh."""
@@ -82,14 +82,14 @@ class Printer:
         if self.has_cents_price:
             cents = self.figure(number * 100)
             if self.language == "de":
-                return f"{cents} " + self.dice.choice(
+                return f"{cents} " + self.rng.choice(
                     ["ct/kWh", "Cent/kWh", "ct je kWh", "Cent pro Kilowattstunde", "Ct/kWh"]
                 )
-            return f"{cents} " + self.dice.choice(["ct/kWh", "cents per kWh", "ct per kWh"])
+            return f"{cents} " + self.rng.choice(["ct/kWh", "cents per kWh", "ct per kWh"])
         figure = self.figure(number, places=4)
         if self.language == "de":
-            return f"{figure} " + self.dice.choice(["€/kWh", "EUR/kWh", "Euro je kWh"])
-        return self.dice.choice([f"EUR {figure} per kWh", f"€{figure}/kWh", f"{figure} EUR/kWh"])
+            return f"{figure} " + self.rng.choice(["€/kWh", "EUR/kWh", "Euro je kWh"])
+        return self.rng.choice([f"EUR {figure} per kWh", f"€{figure}/kWh", f"{figure} EUR/kWh"])
 
     def period(self, value: str, *, is_dative: bool = False) -> str:
         """A period of time."""
@@ -118,5 +118,5 @@ class Printer:
                 "de": ["unbegrenzt", "unlimitiert", "Unlimited"],
                 "en": ["unlimited", "Unlimited"],
             }
-            return self.dice.choice(words[self.language])
-        return self.dice.choice([value, value, value.replace(" ", "")])
+            return self.rng.choice(words[self.language])
+        return self.rng.choice([value, value, value.replace(" ", "")])

@@ -25,13 +25,13 @@ Made = tuple[list[Block], dict[str, str]]
 Template = Callable[[random.Random, Facts, Printer], list[Block]]
 
 
-def blocks(dice: random.Random, facts: Facts) -> Made:
+def blocks(rng: random.Random, facts: Facts) -> Made:
     """A contract in blocks, and what is true of it."""
-    printer = Printer(dice, facts.language)
-    template = dice.choice(TEMPLATES[facts.vertical, facts.language])
-    made = template(dice, facts, printer)
-    if dice.random() < 0.5:
-        made += _small_print(dice, facts)
+    printer = Printer(rng, facts.language)
+    template = rng.choice(TEMPLATES[facts.vertical, facts.language])
+    made = template(rng, facts, printer)
+    if rng.random() < 0.5:
+        made += _small_print(rng, facts)
     return made, dict(facts.fields)
 
 
@@ -39,7 +39,7 @@ def _price_net(facts: Facts) -> str:
     return str((Decimal(facts.fields["kwh_price"]) / Decimal("1.19")).quantize(Decimal("0.0001")))
 
 
-def _confirmation_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _confirmation_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """An order confirmation of an energy supplier, with a table of net and gross prices."""
     fields, day, money = facts.fields, printer.date, printer.amount
     price = Decimal(fields["kwh_price"]) * 100
@@ -49,23 +49,23 @@ def _confirmation_de(dice: random.Random, facts: Facts, printer: Printer) -> lis
         Lines([facts.printed_provider, "Kundenservice · Postfach 60 12 34 · 20354 Hamburg", "Telefon 0800 123 45 67"]),
         Lines([facts.customer, "Am Markt 5", "20095 Hamburg"]),
         Lines([f"Hamburg, {day(facts.printed)}"]),
-        Heading(dice.choice(["Bestätigung Ihres Stromvertrags", "Ihre Vertragsbestätigung", "Willkommen! Ihr Energieliefervertrag"])),
+        Heading(rng.choice(["Bestätigung Ihres Stromvertrags", "Ihre Vertragsbestätigung", "Willkommen! Ihr Energieliefervertrag"])),
         Prose(f"Guten Tag, wir freuen uns über Ihren Auftrag vom {day(facts.signed)}. Den Wechsel von {facts.other_provider} übernehmen wir gern für Sie."),
         Heading("Ihre Vertragsdaten im Überblick"),
         Pairs([
             ("Vertragskonto", facts.number),
-            (dice.choice(["Ihr Produkt", "Vereinbartes Produkt", "Stromprodukt"]), fields["tariff_name"]),
-            (dice.choice(["Belieferungsbeginn", "Start der Belieferung", "Vertragslaufzeit ab"]), day(fields["contract_start"])),
-            (dice.choice(["Erstlaufzeit bis", "Vertragslaufzeit bis", "Mindestlaufzeit bis zum"]), day(fields["contract_end"])),
-            (dice.choice(["Kündigungsfrist", "Ordentliche Kündigung", "Kündigungsfrist vor Ablauf"]), period),
+            (rng.choice(["Ihr Produkt", "Vereinbartes Produkt", "Stromprodukt"]), fields["tariff_name"]),
+            (rng.choice(["Belieferungsbeginn", "Start der Belieferung", "Vertragslaufzeit ab"]), day(fields["contract_start"])),
+            (rng.choice(["Erstlaufzeit bis", "Vertragslaufzeit bis", "Mindestlaufzeit bis zum"]), day(fields["contract_end"])),
+            (rng.choice(["Kündigungsfrist", "Ordentliche Kündigung", "Kündigungsfrist vor Ablauf"]), period),
             ("Angenommener Jahresverbrauch", f"{printer.figure(Decimal(facts.consumption), places=0)} kWh"),
-        ], dice.choice(["gap", "colon"])),
+        ], rng.choice(["gap", "colon"])),
         Heading("Ihre Preise"),
         Table([
             ["", "netto", "brutto"],
             ["Arbeitspreis in ct/kWh", printer.figure(net), printer.figure(price)],
         ]),
-        Prose(dice.choice([
+        Prose(rng.choice([
             f"Ihr monatlicher Abschlag beträgt {money(fields['monthly_rate'])}. Wir buchen ihn jeweils zum 1. eines Monats ab, erstmals am {day(fields['contract_start'])}.",
             f"Als Abschlag haben wir {money(fields['monthly_rate'])} pro Monat für Sie festgelegt.",
         ])),
@@ -74,7 +74,7 @@ def _confirmation_de(dice: random.Random, facts: Facts, printer: Printer) -> lis
     ]  # fmt: skip
 
 
-def _welcome_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _welcome_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """A welcome letter in prose."""
     fields, day, money = facts.fields, printer.date, printer.amount
     period = printer.period(fields["cancellation_period"], is_dative=True)
@@ -92,7 +92,7 @@ def _welcome_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Blo
     ]  # fmt: skip
 
 
-def _sheet_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _sheet_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """A product information sheet with numbered items."""
     fields, day, money = facts.fields, printer.date, printer.amount
     return [
@@ -104,36 +104,36 @@ def _sheet_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block
             f"4. Abschlagszahlung: {money(fields['monthly_rate'])} monatlich, fällig zum 15.",
             f"5. Vertragsdauer: {day(fields['contract_start'])} bis {day(fields['contract_end'])}",
             f"6. Kündigung: mit einer Frist von {printer.period(fields['cancellation_period'], is_dative=True)} zum Ende der Vertragsdauer",
-            "7. Verlängerung: auf unbestimmte Zeit, dann monatlich mit einer Frist von einem Monat kündbar" if dice.random() < 0.3 else "7. Netzbetreiber: Verteilnetz Mitte GmbH",
+            "7. Verlängerung: auf unbestimmte Zeit, dann monatlich mit einer Frist von einem Monat kündbar" if rng.random() < 0.3 else "7. Netzbetreiber: Verteilnetz Mitte GmbH",
             f"8. Einmalige Kosten: {money(facts.fee)} für die Zählersetzung",
         ]),
         Lines([f"Erstellt am {day(facts.printed)}"]),
     ]  # fmt: skip
 
 
-def _plan_en(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _plan_en(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """An English plan of an energy supplier."""
     fields, day, money = facts.fields, printer.date, printer.amount
     return [
         Lines([facts.printed_provider, "Customer Care, PO Box 77"]),
         Lines([facts.customer, "3 Garden Way", "50667 Cologne"]),
         Lines([f"Date: {day(facts.printed)}"]),
-        Heading(dice.choice(["Your new energy plan", "Welcome to your energy contract"])),
+        Heading(rng.choice(["Your new energy plan", "Welcome to your energy contract"])),
         Prose(f"Dear {facts.customer}, thank you for your order of {day(facts.signed)}. We will take care of the switch from {facts.other_provider}."),
         Table([
             ["Energy plan", fields["tariff_name"]],
-            [dice.choice(["Supply start date", "Contract commencement", "Your contract begins"]), day(fields["contract_start"])],
-            [dice.choice(["Fixed until", "Fixed term ends on", "Contract expires"]), day(fields["contract_end"])],
-            [dice.choice(["Unit rate (incl. VAT)", "Electricity unit price", "Price for each kWh"]), printer.price(fields["kwh_price"])],
-            [dice.choice(["Your monthly instalment", "Monthly direct debit", "Regular monthly payment"]), money(fields["monthly_rate"])],
-            [dice.choice(["Notice to terminate", "Notice required", "Cancellation notice"]), printer.period(fields["cancellation_period"])],
+            [rng.choice(["Supply start date", "Contract commencement", "Your contract begins"]), day(fields["contract_start"])],
+            [rng.choice(["Fixed until", "Fixed term ends on", "Contract expires"]), day(fields["contract_end"])],
+            [rng.choice(["Unit rate (incl. VAT)", "Electricity unit price", "Price for each kWh"]), printer.price(fields["kwh_price"])],
+            [rng.choice(["Your monthly instalment", "Monthly direct debit", "Regular monthly payment"]), money(fields["monthly_rate"])],
+            [rng.choice(["Notice to terminate", "Notice required", "Cancellation notice"]), printer.period(fields["cancellation_period"])],
             ["Sign-up bonus", money(facts.bonus)],
         ]),
         Lines(["Kind regards", f"The {facts.printed_provider} team"]),
     ]  # fmt: skip
 
 
-def _agreement_en(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _agreement_en(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """An English agreement in clauses."""
     fields, day, money = facts.fields, printer.date, printer.amount
     last = {
@@ -152,7 +152,7 @@ def _agreement_en(dice: random.Random, facts: Facts, printer: Printer) -> list[B
     ]  # fmt: skip
 
 
-def _summary_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _summary_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """The contract summary that German telecommunications law asks for."""
     fields, day, money = facts.fields, printer.date, printer.amount
     period = printer.period(fields["cancellation_period"], is_dative=True)
@@ -168,7 +168,7 @@ def _summary_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Blo
         Heading("Preis"),
         Table([
             ["Leistung", "Preis"],
-            [dice.choice(["Monatlicher Grundpreis", "Monatlich wiederkehrender Preis", "Mtl. Paketpreis"]), money(fields["monthly_rate"])],
+            [rng.choice(["Monatlicher Grundpreis", "Monatlich wiederkehrender Preis", "Mtl. Paketpreis"]), money(fields["monthly_rate"])],
             ["Einmaliger Bereitstellungspreis", money(facts.fee)],
         ]),
         Heading("Laufzeit, Verlängerung und Kündigung"),
@@ -177,7 +177,7 @@ def _summary_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Blo
     ]  # fmt: skip
 
 
-def _order_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _order_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """An order confirmation with a table of items."""
     fields, day = facts.fields, printer.date
     return [
@@ -198,11 +198,11 @@ def _order_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block
             ("Vertragsbeginn", day(fields["contract_start"])),
             ("Vertragsbindung bis", day(fields["contract_end"])),
             ("Kündbar mit einer Frist von", printer.period(fields["cancellation_period"], is_dative=True)),
-        ], dice.choice(["gap", "colon", "dots"])),
+        ], rng.choice(["gap", "colon", "dots"])),
     ]  # fmt: skip
 
 
-def _mail_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _mail_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """A short mail in prose."""
     fields, day, money = facts.fields, printer.date, printer.amount
     volume = (
@@ -220,7 +220,7 @@ def _mail_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]
     ]  # fmt: skip
 
 
-def _key_facts_en(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _key_facts_en(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """Key contract information of an English mobile provider."""
     fields, day, money = facts.fields, printer.date, printer.amount
     return [
@@ -228,20 +228,20 @@ def _key_facts_en(dice: random.Random, facts: Facts, printer: Printer) -> list[B
         Heading("Contract summary"),
         Pairs([
             ("Service", "Pay monthly mobile"),
-            (dice.choice(["Your price plan", "Mobile plan", "Chosen package"]), fields["plan_name"]),
-            (dice.choice(["Mobile data", "Data included per month", "Inclusive data"]), printer.volume(fields["data_volume"])),
+            (rng.choice(["Your price plan", "Mobile plan", "Chosen package"]), fields["plan_name"]),
+            (rng.choice(["Mobile data", "Data included per month", "Inclusive data"]), printer.volume(fields["data_volume"])),
             ("Minutes and texts", "Unlimited minutes"),
-            (dice.choice(["Recurring monthly price", "Plan charge per month", "Monthly subscription"]), money(fields["monthly_rate"])),
+            (rng.choice(["Recurring monthly price", "Plan charge per month", "Monthly subscription"]), money(fields["monthly_rate"])),
             ("Upfront cost", money(facts.fee)),
-            (dice.choice(["Service begins", "Contract starts", "Agreement start"]), day(fields["contract_start"])),
-            (dice.choice(["Minimum term ends", "Contract ends", "Agreement expires on"]), day(fields["contract_end"])),
-            (dice.choice(["Notice you must give", "Notice period to cancel", "Cancellation terms"]), printer.period(fields["cancellation_period"])),
-        ], dice.choice(["gap", "under", "colon"])),
+            (rng.choice(["Service begins", "Contract starts", "Agreement start"]), day(fields["contract_start"])),
+            (rng.choice(["Minimum term ends", "Contract ends", "Agreement expires on"]), day(fields["contract_end"])),
+            (rng.choice(["Notice you must give", "Notice period to cancel", "Cancellation terms"]), printer.period(fields["cancellation_period"])),
+        ], rng.choice(["gap", "under", "colon"])),
         Lines([f"Generated on {day(facts.printed)}"]),
     ]  # fmt: skip
 
 
-def _certificate_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _certificate_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """A German certificate of insurance."""
     fields, day, money = facts.fields, printer.date, printer.amount
     excess = (
@@ -252,22 +252,22 @@ def _certificate_de(dice: random.Random, facts: Facts, printer: Printer) -> list
     rows = [
         ("Versicherungsnehmer", facts.customer),
         ("Versicherungsschein-Nr.", facts.number),
-        (dice.choice(["Versicherter Vertrag", "Versicherungszweig", "Produktlinie"]), fields["policy_type"]),
-        (dice.choice(["Beginn des Vertrags", "Versicherungsbeginn", "Beginn"]), f"{day(fields['contract_start'])}, 0 Uhr"),
-        (dice.choice(["Ablauf des Vertrags", "Versicherungsablauf", "Ablauf"]), f"{day(fields['contract_end'])}, 24 Uhr"),
-        (dice.choice(["Versicherungssumme pauschal", "Deckungssumme für Personen-, Sach- und Vermögensschäden", "Vereinbarte Versicherungssumme"]), printer.sum(fields["coverage_amount"])),
-        (dice.choice(["Beitrag gemäß Zahlungsweise", "Zu zahlender Beitrag", "Beitrag inkl. Versicherungsteuer"]), f"{money(fields['monthly_premium'])} monatlich"),
+        (rng.choice(["Versicherter Vertrag", "Versicherungszweig", "Produktlinie"]), fields["policy_type"]),
+        (rng.choice(["Beginn des Vertrags", "Versicherungsbeginn", "Beginn"]), f"{day(fields['contract_start'])}, 0 Uhr"),
+        (rng.choice(["Ablauf des Vertrags", "Versicherungsablauf", "Ablauf"]), f"{day(fields['contract_end'])}, 24 Uhr"),
+        (rng.choice(["Versicherungssumme pauschal", "Deckungssumme für Personen-, Sach- und Vermögensschäden", "Vereinbarte Versicherungssumme"]), printer.sum(fields["coverage_amount"])),
+        (rng.choice(["Beitrag gemäß Zahlungsweise", "Zu zahlender Beitrag", "Beitrag inkl. Versicherungsteuer"]), f"{money(fields['monthly_premium'])} monatlich"),
     ]  # fmt: skip
     return [
         Lines([facts.printed_provider, "Direktion, 80802 München"]),
         Heading(f"Versicherungsschein zur {fields['policy_type']}"),
-        Pairs(rows, dice.choice(["gap", "colon", "dots"])),
+        Pairs(rows, rng.choice(["gap", "colon", "dots"])),
         Prose(f"Der Vertrag gilt {excess} als vereinbart. Ihr Antrag vom {day(facts.signed)} liegt diesem Schein zugrunde."),
         Lines([f"München, {day(facts.printed)}", "Der Vorstand"]),
     ]  # fmt: skip
 
 
-def _policy_letter_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _policy_letter_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """A letter of an insurer in prose."""
     fields, day, money = facts.fields, printer.date, printer.amount
     return [
@@ -283,7 +283,7 @@ def _policy_letter_de(dice: random.Random, facts: Facts, printer: Printer) -> li
     ]  # fmt: skip
 
 
-def _overview_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _overview_de(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """An overview in tables with heads."""
     fields, day, money = facts.fields, printer.date, printer.amount
     return [
@@ -301,12 +301,12 @@ def _overview_de(dice: random.Random, facts: Facts, printer: Printer) -> list[Bl
     ]  # fmt: skip
 
 
-def _schedule_en(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _schedule_en(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """An English policy schedule."""
     fields, day, money = facts.fields, printer.date, printer.amount
     excess = (
         "Nil"
-        if fields["deductible"] == "0.00" and dice.random() < 0.5
+        if fields["deductible"] == "0.00" and rng.random() < 0.5
         else money(fields["deductible"], is_short=True)
     )
     return [
@@ -314,19 +314,19 @@ def _schedule_en(dice: random.Random, facts: Facts, printer: Printer) -> list[Bl
         Pairs([
             ("Insured", facts.customer),
             ("Policy no.", facts.number),
-            (dice.choice(["Insurer", "Underwriter", "Insurance carrier"]), facts.printed_provider),
-            (dice.choice(["Class of business", "Cover type", "Insurance product"]), fields["policy_type"]),
-            (dice.choice(["Period of insurance", "Policy period", "Period of cover"]), f"{day(fields['contract_start'])} to {day(fields['contract_end'])}"),
-            (dice.choice(["Total sum insured", "Limit of liability", "Maximum cover"]), printer.sum(fields["coverage_amount"])),
-            (dice.choice(["Excess per claim", "Compulsory excess", "Deductible (each loss)"]), excess),
-            (dice.choice(["Premium payable monthly", "Monthly instalment", "Premium per month incl. tax"]), money(fields["monthly_premium"])),
+            (rng.choice(["Insurer", "Underwriter", "Insurance carrier"]), facts.printed_provider),
+            (rng.choice(["Class of business", "Cover type", "Insurance product"]), fields["policy_type"]),
+            (rng.choice(["Period of insurance", "Policy period", "Period of cover"]), f"{day(fields['contract_start'])} to {day(fields['contract_end'])}"),
+            (rng.choice(["Total sum insured", "Limit of liability", "Maximum cover"]), printer.sum(fields["coverage_amount"])),
+            (rng.choice(["Excess per claim", "Compulsory excess", "Deductible (each loss)"]), excess),
+            (rng.choice(["Premium payable monthly", "Monthly instalment", "Premium per month incl. tax"]), money(fields["monthly_premium"])),
             ("Intermediary", "Brown & Partners Ltd"),
-        ], dice.choice(["gap", "colon", "under"])),
+        ], rng.choice(["gap", "colon", "under"])),
         Lines([f"Issued on {day(facts.printed)}"]),
     ]  # fmt: skip
 
 
-def _cover_note_en(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _cover_note_en(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     """An English letter of cover in prose."""
     fields, day, money = facts.fields, printer.date, printer.amount
     return [
@@ -342,18 +342,18 @@ def _cover_note_en(dice: random.Random, facts: Facts, printer: Printer) -> list[
     ]  # fmt: skip
 
 
-def _small_print(dice: random.Random, facts: Facts) -> list[Block]:
+def _small_print(rng: random.Random, facts: Facts) -> list[Block]:
     if facts.language == "de":
         return [
             Break(),
-            Heading(dice.choice(["Auszug aus den Allgemeinen Bedingungen", "Allgemeine Versicherungsbedingungen (AVB)" if facts.vertical == "insurance" else "Unsere Allgemeinen Geschäftsbedingungen (AGB)"])),
+            Heading(rng.choice(["Auszug aus den Allgemeinen Bedingungen", "Allgemeine Versicherungsbedingungen (AVB)" if facts.vertical == "insurance" else "Unsere Allgemeinen Geschäftsbedingungen (AGB)"])),
             Prose("1.1 Der Vertrag kommt mit unserer Bestätigung zustande. 1.2 Für Rücklastschriften berechnen wir 4,50 €. 1.3 Mitteilungen gehen drei Tage nach Absendung als zu. "
                   "2.1 Eine Preisanpassung kündigen wir einen Monat vorher an. 2.2 Das Recht zur außerordentlichen Kündigung bleibt unberührt; es besteht zwei Wochen ab Kenntnis. "
                   "3. Zuständige Schlichtungsstelle ist die Schlichtungsstelle Energie e.V., Berlin. Fassung vom 01.07.2022."),
         ]  # fmt: skip
     return [
         Break(),
-        Heading(dice.choice(["General conditions", "Terms & Conditions"])),
+        Heading(rng.choice(["General conditions", "Terms & Conditions"])),
         Prose("1.1 The contract is concluded with our confirmation. 1.2 Returned debits cost EUR 4.50. 1.3 Notices are deemed received three days after dispatch. "
               "2.1 Price adjustments are announced one month in advance. 2.2 The right of extraordinary termination within two weeks of knowledge remains unaffected. Edition of 1 July 2022."),
     ]  # fmt: skip

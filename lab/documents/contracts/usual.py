@@ -93,15 +93,15 @@ TERMS = {
 }  # fmt: skip
 
 
-def blocks(dice: random.Random, facts: Facts) -> tuple[list[Block], dict[str, str]]:
+def blocks(rng: random.Random, facts: Facts) -> tuple[list[Block], dict[str, str]]:
     """A contract in blocks, and what is true of it (a field that is not printed is not in the truth)."""
-    printer = Printer(dice, facts.language)
+    printer = Printer(rng, facts.language)
     truth = dict(facts.fields)
-    if dice.random() < 0.06:
-        truth.pop(dice.choice(sorted(set(truth) - {"provider", "contract_start"})))
-    maker = dice.choice([_form, _form, _table, _letter, _letter, _columns, _prose, _under])
-    made = maker(dice, facts, printer, truth)
-    if dice.random() < 0.6:
+    if rng.random() < 0.06:
+        truth.pop(rng.choice(sorted(set(truth) - {"provider", "contract_start"})))
+    maker = rng.choice([_form, _form, _table, _letter, _letter, _columns, _prose, _under])
+    made = maker(rng, facts, printer, truth)
+    if rng.random() < 0.6:
         renewal = printer.period(
             f"{facts.renewal_months} months" if facts.renewal_months > 1 else "1 month"
         )
@@ -110,27 +110,27 @@ def blocks(dice: random.Random, facts: Facts) -> tuple[list[Block], dict[str, st
             "en": ["General Terms and Conditions", "Terms and Conditions"],
         }
         made += [
-            *([Break()] if dice.random() < 0.7 else []),
-            Heading(dice.choice(heading[facts.language])),
+            *([Break()] if rng.random() < 0.7 else []),
+            Heading(rng.choice(heading[facts.language])),
         ]
         made += [Prose(text.format(renewal=renewal)) for text in TERMS[facts.language]]
     return made, truth
 
 
 def pairs(
-    dice: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
+    rng: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
 ) -> list[tuple[str, str]]:
     """Labels and printed values of all fields that are true, in their order, with other things among them."""
     found = [
         (
-            dice.choice(LABELS[facts.language][ROLES.get((facts.vertical, name), name)]),
+            rng.choice(LABELS[facts.language][ROLES.get((facts.vertical, name), name)]),
             printed(facts, printer, name, truth[name]),
         )
         for name in ORDER[facts.vertical]
         if name in truth
     ]
-    for other in others(dice, facts, printer):
-        found.insert(dice.randint(1, len(found)), other)
+    for other in others(rng, facts, printer):
+        found.insert(rng.randint(1, len(found)), other)
     return found
 
 
@@ -143,7 +143,7 @@ def printed(facts: Facts, printer: Printer, name: str, value: str) -> str:
         case "contract_start" | "contract_end":
             return printer.date(value)
         case "monthly_rate" | "monthly_premium":
-            tail = printer.dice.choice(
+            tail = printer.rng.choice(
                 ["", "", " / Monat", " monatlich", " (brutto)"]
                 if is_german
                 else ["", "", " per month", " monthly", " incl. VAT"]
@@ -152,7 +152,7 @@ def printed(facts: Facts, printer: Printer, name: str, value: str) -> str:
         case "kwh_price":
             return printer.price(value)
         case "cancellation_period":
-            tail = printer.dice.choice(
+            tail = printer.rng.choice(
                 ["", "", " zum Vertragsende", " zum Monatsende"]
                 if is_german
                 else ["", "", " to the end of the term"]
@@ -162,15 +162,15 @@ def printed(facts: Facts, printer: Printer, name: str, value: str) -> str:
             return printer.volume(value)
         case "coverage_amount":
             return printer.sum(value)
-        case "deductible" if value == "0.00" and printer.dice.random() < 0.5:
+        case "deductible" if value == "0.00" and printer.rng.random() < 0.5:
             return "keine" if is_german else "none"
         case "deductible":
-            return printer.amount(value, is_short=printer.dice.random() < 0.6)
+            return printer.amount(value, is_short=printer.rng.random() < 0.6)
         case _:
             return value
 
 
-def others(dice: random.Random, facts: Facts, printer: Printer) -> list[tuple[str, str]]:
+def others(rng: random.Random, facts: Facts, printer: Printer) -> list[tuple[str, str]]:
     """Labels and values of other things."""
     money, day = printer.amount, printer.date
     if facts.language == "de":
@@ -199,12 +199,12 @@ def others(dice: random.Random, facts: Facts, printer: Printer) -> list[tuple[st
             "insurance": [("Previous insurer", facts.other_provider), ("Annual premium", money(facts.yearly)), ("Broker", "Smith Brokers Ltd"),
                           ("Policy number", facts.number), ("Term", printer.period(f"{facts.term_months} months"))],
         }  # fmt: skip
-    return dice.sample(found, dice.randint(1, 3)) + dice.sample(
-        special[facts.vertical], dice.randint(1, 3)
+    return rng.sample(found, rng.randint(1, 3)) + rng.sample(
+        special[facts.vertical], rng.randint(1, 3)
     )
 
 
-def _head(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
+def _head(rng: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     address = [
         "Lindenallee 12, 10115 Berlin"
         if facts.language == "de"
@@ -212,7 +212,7 @@ def _head(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     ]
     greeting = [facts.customer, "Gartenweg 3", "50667 Köln"]
     made: list[Block] = [Lines([facts.printed_provider, *address]), Lines(greeting)]
-    if dice.random() < 0.7:
+    if rng.random() < 0.7:
         made.append(
             Lines(
                 [
@@ -224,52 +224,50 @@ def _head(dice: random.Random, facts: Facts, printer: Printer) -> list[Block]:
     return made
 
 
-def _title(dice: random.Random, facts: Facts) -> Heading:
-    return Heading(dice.choice(TITLES[facts.language][facts.vertical]))
+def _title(rng: random.Random, facts: Facts) -> Heading:
+    return Heading(rng.choice(TITLES[facts.language][facts.vertical]))
 
 
-def _form(
-    dice: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
-) -> list[Block]:
-    manner = dice.choice(["colon", "gap", "gap", "dots"])
-    head = _head(dice, facts, printer) if dice.random() < 0.5 else []
-    return [*head, _title(dice, facts), Pairs(pairs(dice, facts, printer, truth), manner)]
+def _form(rng: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]) -> list[Block]:
+    manner = rng.choice(["colon", "gap", "gap", "dots"])
+    head = _head(rng, facts, printer) if rng.random() < 0.5 else []
+    return [*head, _title(rng, facts), Pairs(pairs(rng, facts, printer, truth), manner)]
 
 
 def _under(
-    dice: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
+    rng: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
 ) -> list[Block]:
-    return [_title(dice, facts), Pairs(pairs(dice, facts, printer, truth), "under")]
+    return [_title(rng, facts), Pairs(pairs(rng, facts, printer, truth), "under")]
 
 
 def _columns(
-    dice: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
+    rng: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
 ) -> list[Block]:
-    found = pairs(dice, facts, printer, truth)
+    found = pairs(rng, facts, printer, truth)
     middle = (len(found) + 1) // 2
     return [
-        *_head(dice, facts, printer),
-        _title(dice, facts),
+        *_head(rng, facts, printer),
+        _title(rng, facts),
         Columns(found[:middle], found[middle:]),
     ]
 
 
 def _table(
-    dice: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
+    rng: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
 ) -> list[Block]:
-    found = pairs(dice, facts, printer, truth)
+    found = pairs(rng, facts, printer, truth)
     head = ["Angabe", "Wert"] if facts.language == "de" else ["Item", "Value"]
-    if dice.random() < 0.5:
-        return [_title(dice, facts), Table([head, *([label, value] for label, value in found)])]
+    if rng.random() < 0.5:
+        return [_title(rng, facts), Table([head, *([label, value] for label, value in found)])]
     parts = [found[at : at + 3] for at in range(0, len(found), 3)]
     tables: list[Block] = [
         Table([[label for label, _ in part], [value for _, value in part]]) for part in parts
     ]
-    return [*_head(dice, facts, printer), _title(dice, facts), *tables]
+    return [*_head(rng, facts, printer), _title(rng, facts), *tables]
 
 
 def _letter(
-    dice: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
+    rng: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
 ) -> list[Block]:
     closing = (
         ["Mit freundlichen Grüßen", facts.printed_provider]
@@ -282,19 +280,19 @@ def _letter(
         else "Dear customer, thank you for choosing us. Please find the details of your contract below."
     )
     found = [
-        pair for pair in pairs(dice, facts, printer, truth) if pair[1] != facts.printed_provider
+        pair for pair in pairs(rng, facts, printer, truth) if pair[1] != facts.printed_provider
     ]
     return [
-        *_head(dice, facts, printer),
-        _title(dice, facts),
+        *_head(rng, facts, printer),
+        _title(rng, facts),
         Prose(opening),
-        Pairs(found, dice.choice(["colon", "gap"])),
+        Pairs(found, rng.choice(["colon", "gap"])),
         Lines(closing),
     ]
 
 
 def _prose(
-    dice: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
+    rng: random.Random, facts: Facts, printer: Printer, truth: dict[str, str]
 ) -> list[Block]:
     text = [_SENTENCES[facts.language][name] for name in ORDER[facts.vertical] if name in truth]
     values = {name: printed(facts, printer, name, truth[name]) for name in truth}
@@ -302,10 +300,10 @@ def _prose(
         values["cancellation_period"] = printer.period(truth["cancellation_period"], is_dative=True)
     if "deductible" in truth:
         values["deductible"] = printer.amount(truth["deductible"])
-    sentences = " ".join(dice.choice(each).format(**values) for each in text)
+    sentences = " ".join(rng.choice(each).format(**values) for each in text)
     extra = {"de": f"Einmalig fallen {printer.amount(facts.fee)} Bearbeitungsgebühr an. Der Vertrag wurde am {printer.date(facts.signed)} unterzeichnet.",
              "en": f"A one-off setup fee of {printer.amount(facts.fee)} applies. The contract was signed on {printer.date(facts.signed)}."}  # fmt: skip
-    return [_title(dice, facts), Prose(f"{sentences} {extra[facts.language]}")]
+    return [_title(rng, facts), Prose(f"{sentences} {extra[facts.language]}")]
 
 
 _SENTENCES = {

@@ -1,4 +1,4 @@
-"""What a bank chose: the looks of a statement, drawn from dice, and without what no bank would print together."""
+"""What a bank chose: the looks of a statement, drawn at random, and without what no bank would print together."""
 
 import random
 
@@ -89,30 +89,30 @@ class Choice(msgspec.Struct, kw_only=True):
     has_star: bool = False  # a footnote mark behind some amounts
 
 
-def choose(dice: random.Random, forced: dict[str, object]) -> Choice:
-    is_card = bool(forced.get("is_card", dice.random() < 0.2))
+def choose(rng: random.Random, forced: dict[str, object]) -> Choice:
+    is_card = bool(forced.get("is_card", rng.random() < 0.2))
     if "tongue" in forced and not TONGUES[str(forced["tongue"])].card:
         is_card = False  # nobody could know that it is a card
     names = [name for name, tongue in TONGUES.items() if tongue.card or not is_card]
-    tongue = str(forced.get("tongue") or dice.choice(names))
+    tongue = str(forced.get("tongue") or rng.choice(names))
     habits = TONGUES[tongue]
-    kind = "titles" if tongue == "en_US" and dice.random() < 0.35 else "table"
-    if kind == "titles" and dice.random() < 0.5:
+    kind = "titles" if tongue == "en_US" and rng.random() < 0.35 else "table"
+    if kind == "titles" and rng.random() < 0.5:
         kind = "checks"
-    sign = dice.choice(CARD_SIGNS if is_card else SIGNS)
-    balance = "none" if is_card and dice.random() < 0.8 else dice.choice(BALANCES)
+    sign = rng.choice(CARD_SIGNS if is_card else SIGNS)
+    balance = "none" if is_card and rng.random() < 0.8 else rng.choice(BALANCES)
     if sign == "unsigned":
         balance = "running"
     values: dict[str, object] = {
         "tongue": tongue,
         "sign": sign,
         "balance": balance,
-        "number": dice.choice(habits.numbers.split()),
-        "date": dice.choice(habits.dates.split()),
+        "number": rng.choice(habits.numbers.split()),
+        "date": rng.choice(habits.dates.split()),
         "is_card": is_card,
         "kind": kind,
-        **{name: dice.choice(among) for name, among in AMONG.items()},
-        **{name: dice.random() < chance for name, chance in CHANCES.items()},
+        **{name: rng.choice(among) for name, among in AMONG.items()},
+        **{name: rng.random() < chance for name, chance in CHANCES.items()},
     }
     values.update(forced)
     return _possible(msgspec.convert(values, Choice))

@@ -33,40 +33,38 @@ class Account(msgspec.Struct):
     moves: list[Move]
 
 
-def period_of(dice: random.Random, choice: Choice) -> tuple[date, date]:
-    year = dice.choice((2023, 2024, 2025))
+def period_of(rng: random.Random, choice: Choice) -> tuple[date, date]:
+    year = rng.choice((2023, 2024, 2025))
     if choice.is_over_new_year:
-        return date(year, 12, dice.choice((1, 10, 15))), date(
-            year + 1, 1, dice.choice((14, 20, 31))
-        )
-    month = dice.randint(1, 12)
+        return date(year, 12, rng.choice((1, 10, 15))), date(year + 1, 1, rng.choice((14, 20, 31)))
+    month = rng.randint(1, 12)
     start = date(year, month, 1)
     end = (start + timedelta(days=32)).replace(day=1) - timedelta(days=1)
     return start, end
 
 
-def account_of(dice: random.Random, choice: Choice, start: date, end: date, number: int) -> Account:
+def account_of(rng: random.Random, choice: Choice, start: date, end: date, number: int) -> Account:
     decimals = places(choice.number)
     unit = Decimal(1).scaleb(-decimals)
     scale = 100 if decimals == 0 else 1
-    opening = _money(dice, 900_000, unit) * scale
+    opening = _money(rng, 900_000, unit) * scale
     if choice.is_card:
         opening = -abs(opening) / 10
         opening = opening.quantize(unit)
-    elif dice.random() < 0.15:
+    elif rng.random() < 0.15:
         opening = -opening
     days = sorted(
-        start + timedelta(days=dice.randint(0, (end - start).days)) for _ in range(choice.rows)
+        start + timedelta(days=rng.randint(0, (end - start).days)) for _ in range(choice.rows)
     )
     moves: list[Move] = []
-    checks = dice.randint(1001, 4000)
+    checks = rng.randint(1001, 4000)
     for day in days:
-        move = _move(dice, choice, day, unit, scale)
-        if choice.kind == "checks" and move.amount < 0 and dice.random() < 0.5:
-            checks += dice.randint(1, 3)
+        move = _move(rng, choice, day, unit, scale)
+        if choice.kind == "checks" and move.amount < 0 and rng.random() < 0.5:
+            checks += rng.randint(1, 3)
             move.check, move.lines = str(checks), [str(checks)]
         moves.append(move)
-        if dice.random() < 0.06 and len(moves) < choice.rows:
+        if rng.random() < 0.06 and len(moves) < choice.rows:
             moves.append(msgspec.structs.replace(move, lines=list(move.lines)))  # a twin
     moves = moves[: choice.rows]
     balance = opening
@@ -75,30 +73,30 @@ def account_of(dice: random.Random, choice: Choice, start: date, end: date, numb
         move.balance = balance
         is_last = at + 1 == len(moves) or moves[at + 1].day != move.day
         move.shown_balance = choice.balance == "running" or (choice.balance == "daily" and is_last)
-    digits = "".join(dice.choice("0123456789") for _ in range(9))
+    digits = "".join(rng.choice("0123456789") for _ in range(9))
     name = ("Current Account", "Savings Account", "Deposit Account")[number % 3]
     return Account(
-        f"{digits[:3]}-{digits[3:9]}-{number}{dice.randint(10, 99)}", name, opening, balance, moves
+        f"{digits[:3]}-{digits[3:9]}-{number}{rng.randint(10, 99)}", name, opening, balance, moves
     )
 
 
-def _move(dice: random.Random, choice: Choice, day: date, unit: Decimal, scale: int) -> Move:
-    is_in = dice.random() < (0.2 if choice.is_card else 0.3)
-    amount = _money(dice, dice.choice((5_000, 25_000, 25_000, 400_000)), unit) * scale
+def _move(rng: random.Random, choice: Choice, day: date, unit: Decimal, scale: int) -> Move:
+    is_in = rng.random() < (0.2 if choice.is_card else 0.3)
+    amount = _money(rng, rng.choice((5_000, 25_000, 25_000, 400_000)), unit) * scale
     amount = max(amount, unit)
-    lines = [dice.choice(PAYERS if is_in else SHOPS)]
+    lines = [rng.choice(PAYERS if is_in else SHOPS)]
     tails = {
         "none": 0,
-        "some": dice.choice((0, 0, 1, 2)),
-        "many": dice.choice((1, 2, 3)),
-        "middle": dice.choice((0, 2)),
+        "some": rng.choice((0, 0, 1, 2)),
+        "many": rng.choice((1, 2, 3)),
+        "middle": rng.choice((0, 2)),
     }[choice.wrap]
-    lines += [dice.choice(TAILS) for _ in range(tails)]
+    lines += [rng.choice(TAILS) for _ in range(tails)]
     return Move(day, amount if is_in else -amount, lines)
 
 
-def _money(dice: random.Random, most: int, unit: Decimal) -> Decimal:
-    return (Decimal(dice.randint(1, most)) / 100).quantize(unit)
+def _money(rng: random.Random, most: int, unit: Decimal) -> Decimal:
+    return (Decimal(rng.randint(1, most)) / 100).quantize(unit)
 
 
 def truth_of(

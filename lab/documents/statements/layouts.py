@@ -30,13 +30,13 @@ class Statement(msgspec.Struct):
 
 def draw(seed: int, **forced: object) -> Statement:
     """The statement of a seed; what is forced is as asked, all else as the seed has it."""
-    dice = random.Random(seed)
-    choice = choose(dice, forced)
+    rng = random.Random(seed)
+    choice = choose(rng, forced)
     tongue = TONGUES[choice.tongue]
-    currency = dice.choice(tongue.currencies.split())
-    start, end = period_of(dice, choice)
-    accounts = [account_of(dice, choice, start, end, number) for number in range(choice.accounts)]
-    press = Press(dice, choice, tongue, currency, (start, end))
+    currency = rng.choice(tongue.currencies.split())
+    start, end = period_of(rng, choice)
+    accounts = [account_of(rng, choice, start, end, number) for number in range(choice.accounts)]
+    press = Press(rng, choice, tongue, currency, (start, end))
     pdf = press.print(accounts)
     truth = truth_of(seed, choice, accounts, currency, (start, end))
     return Statement(f"{choice.tongue}_{choice.sign}_{seed}", pdf, truth, choice)

@@ -36,20 +36,20 @@ class Sheet:
 
     def __init__(
         self,
-        dice: random.Random,
+        rng: random.Random,
         choice: Choice,
         tongue: Tongue,
         currency: str,
         period: tuple[date, date],
     ) -> None:
-        self._dice, self._choice, self._tongue = dice, choice, tongue
+        self._rng, self._choice, self._tongue = rng, choice, tongue
         self._currency, self._period = currency, period
         self._months = tongue.months.split()
         size = LETTER if choice.tongue == "en_US" else A4
         self._paper = Paper(size, is_doubled=choice.is_doubled, is_turned=choice.is_turned)
         self._y = 0.0
-        self._pitch = choice.size * dice.choice((1.25, 1.4, 1.5))
-        self._gap = dice.choice((0.0, 0.0, 3.0, 6.0)) if choice.wrap != "middle" else 7.0
+        self._pitch = choice.size * rng.choice((1.25, 1.4, 1.5))
+        self._gap = rng.choice((0.0, 0.0, 3.0, 6.0)) if choice.wrap != "middle" else 7.0
         self._columns: list[tuple[str, float, str]] = []  # role, place, "l" or "r"
         self._account: Account | None = None
         self._is_first = True

@@ -61,13 +61,13 @@ def story(
     start: date = date(2026, 1, 1),
 ) -> Story:
     """A story drawn from a seed: moves in order of days over a month, with a pair of twins."""
-    dice = random.Random(seed)
-    days = sorted(dice.randrange(31) for _ in range(moves))
+    rng = random.Random(seed)
+    days = sorted(rng.randrange(31) for _ in range(moves))
     told = [
         Move(
             start + timedelta(days=day),
-            Decimal(dice.randrange(-250_000, 200_000)) / 100,
-            dice.choice(SHOPS),
+            Decimal(rng.randrange(-250_000, 200_000)) / 100,
+            rng.choice(SHOPS),
         )
         for day in days
     ]
@@ -77,7 +77,7 @@ def story(
     return Story(
         account=account,
         currency=currency,
-        opening=Decimal(dice.randrange(0, 500_000)) / 100,
+        opening=Decimal(rng.randrange(0, 500_000)) / 100,
         moves=tuple(told),
         start=start,
         end=start + timedelta(days=30),

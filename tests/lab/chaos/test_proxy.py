@@ -46,7 +46,7 @@ def echo(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def link(echo: Path) -> Iterator[Link]:
-    with Switchboard(echo, dice=Random(1)) as board:
+    with Switchboard(echo, rng=Random(1)) as board:
         yield board.link()
 
 
@@ -106,7 +106,7 @@ def test_a_black_hole_says_nothing_until_it_is_closed(link: Link) -> None:
 
 
 def test_a_link_without_a_server_behind_it_hangs_up(tmp_path: Path) -> None:
-    with Switchboard(tmp_path / "nobody", dice=Random(1)) as board:
+    with Switchboard(tmp_path / "nobody", rng=Random(1)) as board:
         link = board.link()
 
         with pytest.raises(ConnectionResetError), connect(link) as connection:

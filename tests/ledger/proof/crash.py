@@ -39,7 +39,7 @@ class Workload:
     def __init__(self, folder: Path, *, seed: int, days: int, without: str) -> None:
         self.folder = folder
         self.disk = RecordingDisk(without)
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
         self.clock = Clock()
         self.states: dict[str, str] = {}
         self.after: list[dict[str, str]] = [{}]
@@ -51,7 +51,7 @@ class Workload:
         return Ledger.open(self.folder, clock=self.clock, disk=self.disk, snapshots_kept=2)
 
     def _group(self, ledger: Ledger, size: int) -> None:
-        source = moves(self.dice, DOCUMENTS, self.states)
+        source = moves(self.rng, DOCUMENTS, self.states)
         batch: list[tuple[str, LedgerState, str]] = []
         for _ in range(size):
             move = next(source, None)
@@ -71,11 +71,11 @@ class Workload:
         self.started = len(self.disk.trace)
         for day in range(days):
             for _ in range(5):
-                self._group(ledger, self.dice.choice([1, 1, 2, 5, 17]))
+                self._group(ledger, self.rng.choice([1, 1, 2, 5, 17]))
             ledger.rotate()
             self._group(ledger, 3)
             ledger.compact()
-            self._group(ledger, self.dice.choice([1, 9]))
+            self._group(ledger, self.rng.choice([1, 9]))
             if day % 3 == 1:
                 self._roll_back(ledger)
             if day % 2 == 1:
@@ -115,7 +115,7 @@ def explore(
             platter.apply(op)
             if place < work.started or place % every or op[0] == "issued":
                 continue
-            for files in platter.after_cut(work.dice):
+            for files in platter.after_cut(work.rng):
                 report.states += 1
                 fault = _looked_at(scratch / "cut", files, work, acked, issued, report)
                 if fault is not None:

@@ -44,7 +44,7 @@ class Report(msgspec.Struct, kw_only=True):
 
 def build(folder: Path, *, seed: int = 3) -> None:
     """A small ledger with one of everything: archive, packed files, two snapshots, sealed and active deltas."""
-    dice, states, clock = random.Random(seed), dict[str, str](), Clock()
+    rng, states, clock = random.Random(seed), dict[str, str](), Clock()
     with (
         patch("stateward.ledger.writer.INDEX_EVERY_LINES", 6),
         Ledger.open(folder, clock=clock, disk=QuickDisk(), snapshots_kept=2) as ledger,
@@ -52,11 +52,11 @@ def build(folder: Path, *, seed: int = 3) -> None:
         ledger.record_many([(each, LedgerState.PENDING, "odd") for each in ODD_IDS])
         for day in range(4):
             for size in (1, 4, 2):
-                source = moves(dice, DOCUMENTS, states)
+                source = moves(rng, DOCUMENTS, states)
                 batch = []
                 for _, (doc_id, state) in zip(range(size), source, strict=False):
                     states[doc_id] = str(state)
-                    batch.append((doc_id, state, "pubmed", {"pages": dice.randrange(99)}))
+                    batch.append((doc_id, state, "pubmed", {"pages": rng.randrange(99)}))
                 ledger.record_many(batch)
                 clock.tick()
             if day < 3:

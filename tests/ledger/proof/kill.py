@@ -35,10 +35,10 @@ class Report(msgspec.Struct, kw_only=True):
 
 
 def explore(scratch: Path, *, kills: int = 8, seed: int = 1, groups_max: int = 300) -> Report:
-    """Kill the writer after as many groups as the dice say, and a moment more, again and again."""
+    """Kill the writer after a random number of groups and a random moment more, again and again."""
     folder, acks = scratch / "ledger", scratch / "acks"
     Ledger.open(folder).close()
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     report = Report()
     reader = Ledger.open(folder, read_only=True)
     seen = 0
@@ -56,9 +56,9 @@ def explore(scratch: Path, *, kills: int = 8, seed: int = 1, groups_max: int = 3
             stdout=subprocess.DEVNULL,
         )
         try:
-            groups = dice.randrange(1, groups_max + 1)
+            groups = rng.randrange(1, groups_max + 1)
             seen = _watch(reader, acks, seen, groups=groups, report=report)
-            time.sleep(dice.random() * MOMENT_S)
+            time.sleep(rng.random() * MOMENT_S)
         finally:
             os.kill(child.pid, signal.SIGKILL)
             child.wait()
@@ -98,14 +98,14 @@ def _check(folder: Path, acks: Path, report: Report) -> None:
 
 def write(folder: Path, acks: Path, seed: int) -> None:
     """What the child does until it is killed."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     with Ledger.open(folder, snapshots_kept=2) as ledger, acks.open("ab", buffering=0) as told:
         states = {each.doc_id: str(each.state) for each in ledger.documents()}
-        source = busy(dice, states, seed)
+        source = busy(rng, states, seed)
         turn = 0
         while True:
             turn += 1
-            size = dice.choice([1, 1, 3, 40])
+            size = rng.choice([1, 1, 3, 40])
             ledger.record_many((*next(source), "pubmed") for _ in range(size))
             told.write(b"%019d\n" % ledger.last_seq)
             if turn % 40 == 0:
@@ -115,18 +115,18 @@ def write(folder: Path, acks: Path, seed: int) -> None:
 
 
 def busy(
-    dice: random.Random, states: dict[str, str], seed: int
+    rng: random.Random, states: dict[str, str], seed: int
 ) -> Iterator[tuple[str, LedgerState]]:
     """Endless legal moves: of documents on their way, and of new ones."""
-    moving = [doc_id for doc_id in states if walk(dice, doc_id, states) is not None]
+    moving = [doc_id for doc_id in states if walk(rng, doc_id, states) is not None]
     count = 0
     while True:
-        if not moving or dice.random() < 0.2:
+        if not moving or rng.random() < 0.2:
             count += 1
             moving.append(f"doc:{seed}:{count}")
-        place = dice.randrange(len(moving))
+        place = rng.randrange(len(moving))
         doc_id = moving[place]
-        state = walk(dice, doc_id, states)
+        state = walk(rng, doc_id, states)
         if state is None:
             moving[place] = moving[-1]
             moving.pop()

@@ -126,39 +126,39 @@ class Platter:
                     _rename(self.names, each)
                 self.perhaps = []
 
-    def after_cut(self, dice: random.Random) -> Iterator[dict[str, bytes]]:
+    def after_cut(self, rng: random.Random) -> Iterator[dict[str, bytes]]:
         """Directories that a cut at this moment could leave: every one of the names, some of the bytes."""
         count = len(self.perhaps)
         choices = {tuple(range(upto)) for upto in range(count + 1)}
         for _ in range(2 if count else 0):
-            choices.add(tuple(sorted(dice.sample(range(count), dice.randrange(count + 1)))))
+            choices.add(tuple(sorted(rng.sample(range(count), rng.randrange(count + 1)))))
         for chosen in sorted(choices):
             names = dict(self.names)
             for place in chosen:
                 _rename(names, self.perhaps[place])
-            forms = {name: self._forms(file, dice) for name, file in names.items()}
+            forms = {name: self._forms(file, rng) for name, file in names.items()}
             for turn in range(max((len(each) for each in forms.values()), default=1)):
                 yield {name: each[turn % len(each)] for name, each in forms.items()}
 
-    def _forms(self, file: int, dice: random.Random) -> list[bytes]:
+    def _forms(self, file: int, rng: random.Random) -> list[bytes]:
         sure, seen = self.sure[file], self.seen[file]
         if sure == seen:
             return [seen]
         forms = [seen, sure]
         more = len(seen) - len(sure)
         if more > 0 and seen.startswith(sure):
-            cuts = {1, more - 1, more // 2, dice.randrange(more), dice.randrange(more)}
+            cuts = {1, more - 1, more // 2, rng.randrange(more), rng.randrange(more)}
             forms += [seen[: len(sure) + cut] for cut in sorted(cuts) if 0 < cut < more]
             forms.append(sure + b"\0" * more)
-            forms += [_some_sectors(sure, seen, dice) for _ in range(2)]
+            forms += [_some_sectors(sure, seen, rng) for _ in range(2)]
         return forms
 
 
-def _some_sectors(sure: bytes, seen: bytes, dice: random.Random) -> bytes:
+def _some_sectors(sure: bytes, seen: bytes, rng: random.Random) -> bytes:
     mixed = bytearray(sure + b"\0" * (len(seen) - len(sure)))
     for sector in range(len(sure) // SECTOR, len(seen) // SECTOR + 1):
         low, high = max(len(sure), sector * SECTOR), min(len(seen), (sector + 1) * SECTOR)
-        if dice.random() < 0.5 and low < high:
+        if rng.random() < 0.5 and low < high:
             mixed[low:high] = seen[low:high]
     return bytes(mixed)
 

@@ -112,14 +112,14 @@ def test_a_flipped_bit_never_gives_fewer_rows_in_silence(tmp_path: Path) -> None
 
 
 def test_noise_in_a_file_never_crashes_the_reader(tmp_path: Path) -> None:
-    dice = random.Random(5)
+    rng = random.Random(5)
     whole = a_statement().pdf
     path = tmp_path / "noise.pdf"
 
     for _ in range(40):
         noisy = bytearray(whole)
-        for _ in range(dice.randint(1, 200)):
-            noisy[dice.randrange(len(noisy))] = dice.randrange(256)
+        for _ in range(rng.randint(1, 200)):
+            noisy[rng.randrange(len(noisy))] = rng.randrange(256)
         path.write_bytes(noisy)
         assert _outcome(path) in CODES | {"read"}
 
