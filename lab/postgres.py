@@ -4,7 +4,7 @@
 wheel (its programs only, never its Python), else an installed PostgreSQL. The server lives in one
 folder under /tmp, answers on a unix socket in that folder and nowhere else, and runs as an
 unprivileged account when the caller is root, because PostgreSQL refuses root. Its data lie in
-memory if there is room, where a database is copied in 13 ms; on a disk it took 150.
+memory if there is space, where a database is copied in 13 ms; on a disk it took 150.
 
 Nothing of it outlives its owner: leaving the `with` block removes it, and a guard process does so
 should the owner be killed. It must never hold anything worth keeping (it does not sync to disk),
@@ -98,7 +98,7 @@ class Server:
         return name
 
     def drop_database(self, name: str) -> None:
-        """Drop it at once, whoever is still connected."""
+        """Drop it at once, even if clients are still connected."""
         self._execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)"), Identifier(name))
 
     def _execute(self, statement: SQL, *names: Identifier) -> None:
@@ -172,7 +172,7 @@ class Cluster(Server):
     def _initialise(self, *, is_durable: bool) -> None:
         programs = find_programs(self.folder, self._account)
         (self.folder / "programs").symlink_to(programs)
-        if not is_durable and _has_room_in_memory():
+        if not is_durable and _has_space_in_memory():
             self._data.symlink_to(_new_folder(MEMORY))
         options = ["-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
         self._run("initdb", "-D", str(self._data), "-U", "postgres", *options)
@@ -317,7 +317,7 @@ def _new_folder(place: Path) -> Path:
     return folder
 
 
-def _has_room_in_memory() -> bool:
+def _has_space_in_memory() -> bool:
     is_open = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
     return is_open and shutil.disk_usage(MEMORY).free >= MEMORY_FREE_BYTES_MIN
 

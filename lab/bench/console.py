@@ -3,7 +3,7 @@
     python -m lab.bench.console docs/explanation/console-speed.md --records 1000000
 
 The history is that of `fill`, a fiftieth of it failed. The time is that of whole answers over loopback, one after the
-other: the service and its server share the machine with whoever asks.
+other: the service and its server share the machine with the client.
 """
 
 import argparse
@@ -45,7 +45,7 @@ UPDATE stateward.records SET status = 'broken', failed_from = 'first_running', e
 FROM (SELECT id AS of, row_number() OVER (ORDER BY id) AS n FROM stateward.records) AS numbered
 WHERE id = of AND n % {FAILED_EACH} = 0
 """
-TALLY = """
+COUNT = """
 INSERT INTO stateward.counters (metric, labels, bucket, count, total)
 SELECT 'transitions', json_build_array(machine, coalesce(source, ''), target)::text, 0, count(*), 0
 FROM stateward.transitions GROUP BY machine, source, target
@@ -126,7 +126,7 @@ def serving(job: Job) -> Iterator[str]:
 
 
 def prepared(job: Job) -> str:
-    """Let some records fail, tally the log, and give one record a long history; its id."""
+    """Let some records fail, count the log's transitions, and give one record a long history; its id."""
     with psycopg.connect(job.url, autocommit=True) as connection:
         connection.execute("SET synchronous_commit = off")
         connection.execute(FAIL)
@@ -136,7 +136,7 @@ def prepared(job: Job) -> str:
         record_id = str(found[0][0])
         for statement in LENGTHEN.split(";"):
             connection.execute(statement, {"id": record_id})
-        for statement in TALLY.split(";"):
+        for statement in COUNT.split(";"):
             connection.execute(statement)
         connection.execute("VACUUM (ANALYZE)")
         return record_id

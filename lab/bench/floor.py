@@ -83,14 +83,14 @@ class Floor:
         under_way, self._under_way = self._under_way, []
         for stage, records in under_way:
             self._finish(stage, records, now)
-        room = self._batch - sum(len(records) for _, records in self._under_way)
-        waiting = self._writer.queue("first", room) if room else []
+        capacity = self._batch - sum(len(records) for _, records in self._under_way)
+        waiting = self._writer.queue("first", capacity) if capacity else []
         if waiting:
             self._hand_out("first", self._move([START["first"]], waiting, now))
         self._writer.end(self._count, self._head, self._digest)
 
     def _finish(self, stage: Name, records: list[Live], now: Micros) -> None:
-        """Write what a stage made; whoever goes on at once is written once for both steps."""
+        """Write what a stage made; a record that goes on at once is written once for both steps."""
         step, writer = COMPLETE[stage], self._writer
         attempt = step.version - 1
         writer.finish(

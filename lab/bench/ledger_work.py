@@ -65,7 +65,7 @@ def mixed(documents: int, rounds: int) -> list[Move]:
 
 
 def in_order(documents: int) -> list[Move]:
-    """The whole way of some documents that nobody has seen before, one step a round, one after the other."""
+    """The whole way of some documents that are new to the ledger, one step a round, one after the other."""
     return [(doc_id(number), state, ADAPTER) for state in WAY for number in range(documents)]
 
 

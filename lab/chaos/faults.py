@@ -138,7 +138,7 @@ def kill_postgres(scene: Scene) -> Damage:
     scene.cluster.kill()
     time.sleep(scene.rng.uniform(0.0, 2.0))
     scene.cluster.start()
-    since = now()  # until then it reads its own log again, and nobody else can do anything
+    since = now()  # until then it reads its own log again, and no process can do anything
     away_s = (since - at) / 1_000_000
     return Damage(
         at=at,
@@ -227,12 +227,12 @@ def _assigned(scene: Scene, worker: str) -> list[Work]:
 
 
 def _is_done(scene: Scene, work: Work) -> bool:
-    """Whether somebody has finished an attempt."""
+    """Whether an attempt was finished."""
     return scene.app.record(work.record_id).version > work.version
 
 
 def _is_taken(scene: Scene, work: Work) -> bool:
-    """Whether an attempt is with somebody else."""
+    """Whether an attempt is with another worker, or finished."""
     holder = scene.app.record(work.record_id).worker
     return holder != work.worker or _is_done(scene, work)
 
@@ -288,7 +288,7 @@ def latency(scene: Scene) -> Damage:
 
 
 def blackhole(scene: Scene) -> Damage:
-    """Nothing comes through, and nobody is told; in the end it does after all, or is reset."""
+    """Nothing comes through, and neither side is told; in the end it does after all, or is reset."""
     return _disturbed(
         scene, Behaviour(is_holding=True), "black hole", is_reset=scene.rng.random() < 0.5
     )
@@ -330,14 +330,14 @@ def disk_full(scene: Scene) -> Damage:
 
 
 def until_refused(scene: Scene) -> bool:
-    """Wait until somebody was told that the disk is full."""
+    """Wait until a submit was told that the disk is full."""
     with suppress(TimeoutError):
         until(lambda: bool(scene.submitter.refused), s_max=10.0, what="a refusal")
     return bool(scene.submitter.refused)
 
 
 def _fill(path: Path) -> None:
-    """Write until there is no room, in ever smaller pieces."""
+    """Write until there is no space, in ever smaller pieces."""
     piece = BALLAST_PIECE
     with path.open("ab", buffering=0) as file:
         while piece:

@@ -2,7 +2,7 @@
 
 With libfaketime preloaded the C library already lies; its version 0.9.10 breaks the sleep of Python, which is put
 right here. Without it, Python's own wall clock is made to read the offset from the file that $CHAOS_CLOCK_FILE names.
-Clocks that nobody can set (monotonic, boot time) are left alone, as they are when somebody sets the time.
+Clocks that cannot be set (monotonic, boot time) are left alone, as they are when the time is set.
 """
 
 import os

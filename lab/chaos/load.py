@@ -156,7 +156,7 @@ class Submitter:
                 number += 1
                 self._insist(a_document(self._rng, number))
                 self._is_stopping.wait(self._pause_s)
-        except BaseException as error:  # noqa: BLE001 - told to whoever stops it
+        except BaseException as error:  # noqa: BLE001 - told to the caller that stops it
             self._failure = error
 
     def _insist(self, document: Document) -> None:

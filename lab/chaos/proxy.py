@@ -75,9 +75,7 @@ class Link:
             return
         try:
             there, back = await asyncio.open_unix_connection(str(self._target))
-        except (
-            OSError
-        ):  # the server is down: whoever connects hears what it would hear from the server
+        except OSError:  # the server is down: a client hears what it would hear from the server
             _abort(writer)
             return
         ends = {writer, back}

@@ -3,7 +3,7 @@
 It reads what `stateward export history` writes (transitions, records, dispositions, dead letters, anchor), a machine
 as plain JSON, and what outsiders saw (acknowledged submits and requests, events sent, work handed out). It shares
 no code with the engine, on purpose: hashes are computed here with `json` and `hashlib` alone, graphs are looked up
-in plain lists. It must never import another room of Stateward.
+in plain lists. It must never import a package of Stateward.
 
     history, faults = read_export(Path("export"), machines=[machine_json])
     for violation in [*faults, *check(history)]:

@@ -63,7 +63,7 @@ class Seen(msgspec.Struct, kw_only=True):
 
     # Submits that were answered: record_id, machine, dedupe.
     acks: list[Line] = []
-    # Transitions that somebody was told of: record_id, version, to, hash or None.
+    # Transitions that a caller was told of: record_id, version, to, hash or None.
     moves: list[Line] = []
     # Sent, once for each time: id, type, version, is_accepted, is_lost, is_forged, is_retryable, and is_blind,
     # an overrun that the clock told of although the completion mark was there.
@@ -82,7 +82,7 @@ class Seen(msgspec.Struct, kw_only=True):
     in_force: dict[str, int] = {}  # machine, and the version that takes over from older ones
     ageing_s: float | None = None  # what a point of priority is worth, where dispatch was strict
     now: str | None = None
-    slack_s: float = 0.0  # how long nobody may have looked at a clock, and how far clocks jumped
+    slack_s: float = 0.0  # how long clocks may have gone unread, and how far they jumped
     is_healed: bool = False
     is_fenced: bool = True  # a worker that lost its work cannot write (not so on an outside bus)
 

@@ -166,7 +166,7 @@ def s6(case: Case) -> Iterator[Finding]:
 
 
 def _automatic(entries: Sequence[Line]) -> Iterator[tuple[Line, Line]]:
-    """Retries that nobody asked for, each with the failure before it."""
+    """Retries that no person asked for, each with the failure before it."""
     for before, entry in pairwise(entries):
         if entry["trigger"] == "retry.due" and before["trigger"] != "retry.requested":
             yield before, entry
@@ -178,7 +178,7 @@ def _is_retry(entry: Line, graph: Graph) -> bool:
 
 def s7(case: Case) -> Iterator[Finding]:
     for entries in case.by_record.values():
-        # A retry that was due before somebody lowered the number still comes.
+        # A retry that was due before the number was lowered still comes.
         most = max(case.retries(entries[-1]), default=None)
         automatic = [entry for _, entry in _automatic(entries)]
         if most is not None and len(automatic) > most:

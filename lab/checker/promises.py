@@ -197,7 +197,7 @@ def _is_settled(case: Case, record: Line, graph: Graph) -> bool:
 
 
 def _rests(case: Case, record: Line) -> bool:
-    """A stage found nothing, and says so; or the record is held until somebody outside asks for its stage."""
+    """A stage found nothing, and says so; or the record is held until its external driver asks for its stage."""
     if record["rest"] == "held":
         return bool(record["labels"].get("sequencing") == "outside")
     moved = [e for e in case.by_record[record["record_id"]] if e["trigger"] != UPGRADED]

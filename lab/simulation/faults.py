@@ -260,7 +260,7 @@ def _set_wrong(world: World, seconds: float) -> bool:
     process.offset += round(seconds * SECOND)
     world.jumped_s += 2 * abs(seconds)
     world.note(f"the clock of {process.alias} jumps by {seconds:+g} s")
-    if process.is_coordinator:  # somebody else may have to judge what it tells
+    if process.is_coordinator:  # another coordinator may have to judge what it tells
         world.act(process, "ticks", process.scheduler.tick)
     world.later(_steps(world), lambda: _set_right(world, process))
     return True

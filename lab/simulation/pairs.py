@@ -1,7 +1,7 @@
 """Every transition of the three machines, cut at every crash point that lies on its way.
 
 A record is led to where the transition begins, one hop at a time, never at random. A dry run writes down which points
-the transition passes; then it is run once for each of them, and cut there. Whoever was killed comes back, the world
+the transition passes; then it is run once for each of them, and cut there. What was killed comes back, the world
 heals, and the checker reads the export, as after any other history. What a stage completes is also run the hard way:
 its first worker is lost, and its event arrives twice and in bad company.
 """
@@ -245,7 +245,7 @@ class Lead:
         self._act(self._coordinator, "handles", self._coordinator.coordinator.handle_reported)
 
     def _restart_with(self, machine: Machine) -> None:
-        """Somebody lowers the number of retries, or brings a newer version, while a record waits."""
+        """The number of retries is lowered, or a newer version comes, while a record waits."""
         world = self.world
         world.around.machine = machine
         world.used.append(machine)

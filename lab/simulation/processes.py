@@ -98,7 +98,7 @@ class Witness:
         self._moved: list[Transition] = []
 
     def reported(self, events: Iterable[Event], *, is_blind: Callable[[Event], bool]) -> None:
-        """Somebody puts events into the inbox."""
+        """Events are put into the inbox."""
         self._events += [event_line(event, is_blind=is_blind(event)) for event in events]
 
     def sent(self, work: Iterable[Work], at: Micros) -> None:
@@ -157,7 +157,7 @@ def event_line(
 
 
 class WitnessedBus(Bus):
-    """The bus, with somebody who writes down what goes over it."""
+    """The bus, with a witness that writes down what goes over it."""
 
     def __init__(self, database: Database, witness: Witness, clock: Callable[[], Micros]) -> None:
         super().__init__(database)
@@ -186,7 +186,7 @@ class WitnessedBus(Bus):
 
 
 class Silent(Log):
-    """A log that nobody reads."""
+    """A log that is not written."""
 
     def _write(self, level: str, event: str, facts: dict[str, object]) -> None:
         pass
@@ -276,7 +276,7 @@ class SimulatedWorker(Worker):
 class SplitWorker(SimulatedWorker):
     """A worker on an outside bus: its mark is durable first, and only later is the event on its way.
 
-    Nobody can tell it in time that the work was given to another. The first mark of an attempt wins, and the
+    No process can tell it in time that the work was given to another. The first mark of an attempt wins, and the
     event tells of that one.
     """
 

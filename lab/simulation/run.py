@@ -325,7 +325,7 @@ class Life:
             self._run_part(process, due_at)
 
     def _is_far(self) -> bool:
-        """Whether a record has a long way to where the fault strikes: then nobody dawdles."""
+        """Whether a record has a long way to where the fault strikes: then no process dawdles."""
         return self._struck_at is None and any(
             len(route) > 2 and self._world.wanted(record_id)
             for record_id, route in self._world.routes.items()
@@ -377,7 +377,7 @@ class Life:
         self._world.ask(record_id, type_, version=self._world.witness.version[record_id])
 
     def _whim(self) -> None:
-        """Somebody looks, or asks for something that the machine knows."""
+        """A client looks, or asks for something that the machine knows."""
         world = self._world
         if world.rng.random() < 0.5 or not world.witness.status:
             world.look()
@@ -485,10 +485,10 @@ def _pass_time(world: World) -> bool:
 
 
 def _look_for_strays(world: World) -> None:
-    """What runs must be with somebody, or its mark must be there: nobody may wait for a timeout in vain.
+    """What runs must be with a worker, or its mark must be there: no record may wait for a timeout in vain.
 
     A stage without a state of its own for waiting has records in its running state that wait to be handed out, or
-    are held until somebody outside asks for it.
+    are held until an external driver asks for it.
     """
     database = world.around.database
     waiting = {str(id_) for (id_,) in database.rows(WAITING)}

@@ -187,7 +187,7 @@ class World:
                 raise Crash(point)
 
     def arm(self, point: Point, nth: int = 1) -> None:
-        """Whoever comes to this point for the n-th time from now on is killed there."""
+        """The process that comes to this point for the n-th time from now on is killed there."""
         self.armed, self.countdown = point, nth
 
     def act(self, process: Process, what: str, do: Callable[[], T]) -> T | None:
@@ -241,19 +241,19 @@ class World:
                 self.act(process, "beats", process.settle)
 
     def hurry(self) -> None:
-        """Have coordinators look for lost workers within a second, as they do when nobody counts turns."""
+        """Have coordinators look for lost workers within a second, as they do when turns are not counted."""
         for process in self.processes:
             process.recover_at = min(process.recover_at, self.now + SECOND)
 
     def outlast_lease(self) -> None:
-        """Let so much time pass, with everybody at work, that whoever is silent is given up."""
+        """Let so much time pass, with every process at work, that a silent worker is given up."""
         for _ in range(round(LEASE_S / HEARTBEAT_S) + 2):
             self.leap(HEARTBEAT_S)
             for process in self.coordinators()[:1]:
                 self.act(process, "recovers", process.recover)
 
     def looked(self) -> None:
-        """Somebody looks at the clock: how long nobody did bounds how late a timeout may be."""
+        """A process looks at the clock: how long none did bounds how late a timeout may be."""
         self.unseen = max(self.unseen, self.now - self.looked_at)
         self.looked_at = self.now
 
@@ -309,7 +309,7 @@ class World:
                 self.drive(each.record.id)
 
     def drive(self, record_id: str, *, left: int = DRIVES_MAX) -> None:
-        """Whoever sequences a record from outside asks for its next step, now and again."""
+        """The external driver of a record asks for its next step, now and again."""
         stage = self.machine.stage_entered_at.get(self.witness.status.get(record_id, ""))
         if stage is not None and stage.is_external:
             version = self.witness.version[record_id]
@@ -318,7 +318,7 @@ class World:
             self.later(DRIVE_STEPS, lambda: self.drive(record_id, left=left - 1))
 
     def opening(self, name: str) -> Submission:
-        """A request for a record of a document; its priority is in its name, and who sequences it."""
+        """A request for a record of a document; its priority is in its name, and whether it has an external driver."""
         priority = 1 + sum(name.encode()) % 10
         is_externally_driven = self.machine.has_external_stages and name[-1:] in OUTSIDE_ENDS
         return Submission(
@@ -375,7 +375,7 @@ class World:
                 )
 
     def look(self) -> None:
-        """Somebody reads the history of a record, and will remember it."""
+        """A client reads the history of a record; the witness remembers it."""
         known = sorted(self.witness.status)
         if known and self.frontend.is_up:
             for each in self.frontend.store.history(self.rng.choice(known)):

@@ -37,7 +37,7 @@ PAYING = declare(
 
 @runner("paying.ask")
 def ask(job: Job) -> dict[str, Any]:
-    """Ask the seller whose port the document names; whoever dies afterwards has still paid only once."""
+    """Ask the seller whose port the document names; a worker that dies afterwards has still paid once."""
     answer = job.load("answer")
     if answer is None:
         with socket.create_connection(("127.0.0.1", int(job.text()))) as seller:

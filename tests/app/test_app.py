@@ -192,7 +192,7 @@ def test_explain_knows_a_pause_of_the_whole_machine_and_a_lost_worker(app: App) 
         assert app.records.explain(record.id).code == "worker_lost"
 
 
-def test_settings_for_a_machine_nobody_declares_are_refused(make_app: Maker) -> None:
+def test_settings_for_a_machine_that_is_not_declared_are_refused(make_app: Maker) -> None:
     with pytest.raises(DeclarationError, match="there is no machine 'invoice'"):
         make_app("invoice_record: {retry: false}\n")
 

@@ -11,7 +11,7 @@ HOUR = 3600 * SECOND
 
 
 class World:
-    """Time that passes, and a wall clock that somebody may set."""
+    """Time that passes, and a wall clock that can be set."""
 
     def __init__(self) -> None:
         self.passed: Micros = 7 * HOUR

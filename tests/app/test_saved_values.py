@@ -51,7 +51,7 @@ def test_what_was_paid_for_is_not_asked_for_again_by_the_attempt_after_a_kill(
     inside.landlock_abi() < inside.ABI_NETWORK and os.uname().machine not in inside.CALLS,
     reason="this kernel confines no network",
 )
-def test_a_runner_that_has_nobody_to_ask_may_not_connect_either(make_app: Maker) -> None:
+def test_a_runner_that_is_declared_offline_may_not_connect_either(make_app: Maker) -> None:
     class Offline(Plugins):
         offline_runners = ("paying.ask",)
 

@@ -39,7 +39,7 @@ DOCUMENTS = {
 
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three documents that were worked off; nobody writes to them."""
+    """Three documents that were worked off; no test writes to them."""
     place = tmp_path_factory.mktemp("demo")
     shell = Shell(place / "data")
     for name, data in DOCUMENTS.items():

@@ -212,7 +212,7 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
     def fill(path: str) -> list[str]:
         if path == "ledger query":
             pytest.importorskip("duckdb")
-        if "{webhook}" in CALLS[path]:  # nobody is told there: it is not a public address
+        if "{webhook}" in CALLS[path]:  # nothing is sent there: it is not a public address
             made = demo.json("webhook", "add", "https://localhost/hook", "--event", "*")
             names["webhook"] = made["id"]
         if "{review}" in CALLS[path] or "{held}" in CALLS[path]:
@@ -225,7 +225,7 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
 
 
 def contracts_in(demo: Shell) -> dict[str, str]:
-    """A contract that waits for a person, and one that waits for whoever drives it."""
+    """A contract that waits for a person, and one that waits for its external driver."""
     with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
         held = Submission(machine="contract", actor="person:ann", labels={SEQUENCING: OUTSIDE})
         return {"review": waiting(app).id, "held": app.submissions.create([held])[0].record.id}

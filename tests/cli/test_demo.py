@@ -10,7 +10,7 @@ from tests.cli.shell import Shell, run
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What it says to somebody who runs it in an empty folder."""
+    """What it says to a person who runs it in an empty folder."""
     folder = tmp_path_factory.mktemp("demo")
     done = run("demo", cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -61,7 +61,7 @@ def test_an_export_tells_people_how_many_lines(demo: Shell, tmp_path: Path) -> N
     assert "written to" in done.stderr
 
 
-def test_a_doctor_finds_that_nobody_works(demo: Shell) -> None:
+def test_a_doctor_finds_that_no_worker_runs(demo: Shell) -> None:
     done, answer = demo("doctor"), demo("doctor", "--json")
 
     assert (done.exit_code, answer.exit_code) == (Exit.FOUND_PROBLEMS, Exit.FOUND_PROBLEMS)

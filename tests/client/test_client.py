@@ -128,8 +128,8 @@ def test_a_key_is_shown_but_never_said(api: ApiClient) -> None:
     with Client(api.url, key=key) as client:
         assert list(client.records()) == []
         assert key not in repr(client)
-    with Client(api.url) as nobody, pytest.raises(ApiProblem) as refused:
-        nobody.machines()
+    with Client(api.url) as anonymous, pytest.raises(ApiProblem) as refused:
+        anonymous.machines()
     assert refused.value.kind == "unauthenticated"
 
 

@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """A service that nobody made a key for, and that mirrors its history to a ledger."""
+    """A service without keys, which mirrors its history to a ledger."""
     folder = tmp_path_factory.mktemp("console")
 
     def settle(settings: Settings) -> Settings:

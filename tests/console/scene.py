@@ -111,7 +111,7 @@ def statement(number: int) -> bytes:
 
 
 def contract_blocks(rate: str, *, provider: str = "Stadtwerke Musterhausen AG") -> list[Block]:
-    """A contract for power with a provider that nobody listed, so that a person has to look at it."""
+    """A contract for power with a provider that is not listed, so that a person has to look at it."""
     return [
         Lines([provider, "Am Markt 1, 01234 Musterhausen"]),
         Lines(["Erika Muster", "Lindenweg 12", "10115 Berlin"]),

@@ -80,7 +80,7 @@ def test_what_others_do_comes_by_itself(scene: Scene, page: Page) -> None:
     expect(row.locator(".code")).to_have_text("UNKNOWN_FORMAT")
 
 
-def test_a_page_that_nobody_looks_at_rests(scene: Scene, page: Page) -> None:
+def test_a_page_that_is_hidden_rests(scene: Scene, page: Page) -> None:
     page.goto(scene.page())
     expect(page.locator("#fresh")).to_have_attribute("data-state", "live")
     hide = """(isHidden) => {

@@ -168,7 +168,7 @@ def test_without_keys_a_page_of_another_site_changes_nothing(scene: Scene) -> No
     assert (with_origin.status_code, without_token.status_code) == (403, 403)
 
 
-def test_after_a_login_nobody_is_sent_elsewhere(locked: Scene) -> None:
+def test_a_login_never_redirects_to_another_site(locked: Scene) -> None:
     _, text = locked.app.admin.new_key("careful", role="viewer")
 
     answer = httpx2.post(
@@ -178,7 +178,7 @@ def test_after_a_login_nobody_is_sent_elsewhere(locked: Scene) -> None:
     assert answer.headers["location"] == "/console"
 
 
-def test_nobody_tries_keys_all_day(tmp_path: Path) -> None:
+def test_attempts_to_guess_keys_are_limited(tmp_path: Path) -> None:
     settings = settings_at(tmp_path)
     with Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server:
         address = f"{server.url}/console/login"

@@ -127,7 +127,7 @@ def test_rejecting_wants_a_reason(service: Scene, page: Page) -> None:
     assert service.app.records.history(record_id)[-1].metadata["reason"] == "water is no energy"
 
 
-def test_whoever_leaves_the_page_has_decided(service: Scene, page: Page) -> None:
+def test_a_decision_counts_when_the_page_is_left(service: Scene, page: Page) -> None:
     (record_id,) = waiting(service, "leaving.txt")
     page.goto(service.page("/review"))
     expect(page.locator("#work")).to_have_attribute("data-claimed", record_id)

@@ -217,12 +217,12 @@ def test_a_paper_goes_through_all_its_steps() -> None:
     ],
 )
 def test_a_paper_can_be_moved_by_name(status: str, type_: str, to: str) -> None:
-    by_person, by_sequencer = a_paper(status), a_paper(status)
+    by_person, by_driver = a_paper(status), a_paper(status)
 
     by_person.asks(type_)
-    by_sequencer.asks(type_, by="sequencer:windmill")
+    by_driver.asks(type_, by="sequencer:windmill")
 
-    assert by_person.status == by_sequencer.status == to
+    assert by_person.status == by_driver.status == to
     assert refusal(a_paper(status).happens(type_)) == "not_allowed"
 
 
@@ -239,7 +239,7 @@ def test_an_imported_paper_is_adopted_or_skipped(type_: str, to: str, waiting: s
     assert (decision.change.record.status, decision.change.record.waiting) == (to, waiting)
 
 
-def test_a_suspended_state_without_a_review_asks_nobody_and_has_no_deadline() -> None:
+def test_a_suspended_state_without_a_review_asks_no_person_and_has_no_deadline() -> None:
     machine = a_machine(
         states={
             "new": "ready",

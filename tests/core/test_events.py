@@ -102,7 +102,9 @@ def test_a_runner_that_says_nothing_more_has_still_failed() -> None:
 
 @pytest.mark.parametrize("type_", ["parse.completed", "parse.failed"])
 @pytest.mark.parametrize("actor", ["runner:w1", "sequencer:windmill", "coordinator"])
-def test_runners_sequencers_and_the_coordinator_report_on_a_stage(type_: str, actor: str) -> None:
+def test_runners_external_drivers_and_the_coordinator_report_on_a_stage(
+    type_: str, actor: str
+) -> None:
     assert isinstance(an_upload("parsing").happens(type_, actor=actor), Applied)
 
 

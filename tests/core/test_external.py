@@ -1,4 +1,4 @@
-"""A record that is sequenced from outside: it is held at each gate until somebody asks for the stage behind it."""
+"""A record with an external driver: it is held at each gate until the stage behind it is asked for."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def awaiting_review() -> Story:
     return story
 
 
-def test_a_contract_that_is_sequenced_from_outside_is_held_before_its_first_step() -> None:
+def test_a_contract_with_an_external_driver_is_held_before_its_first_step() -> None:
     story = outside()
 
     assert (story.status, story.record.rest, story.record.waiting) == ("pending", HELD, None)
@@ -152,11 +152,11 @@ def test_what_runs_by_itself_need_not_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("actor", ["runner:w1", "clock", "coordinator"])
-def test_only_people_and_sequencers_ask_for_a_step(actor: str) -> None:
+def test_only_people_and_external_drivers_ask_for_a_step(actor: str) -> None:
     assert refusal(asks_for(outside(), "parse", by=actor)) == "not_allowed"
 
 
-def test_a_failure_waits_for_whoever_sequences_and_a_retry_runs_at_once() -> None:
+def test_a_failure_waits_for_the_external_driver_and_a_retry_runs_at_once() -> None:
     story = outside()
     asks_for(story, "parse")
     story.tries_in_vain()
@@ -182,7 +182,7 @@ def test_used_up_retries_end_it_as_they_do_otherwise() -> None:
     assert (story.status, story.told) == ("rejected", ["exhausted"])
 
 
-def test_a_sequencer_may_end_a_review_that_nobody_answered_in_the_time_it_gave() -> None:
+def test_an_external_driver_may_end_a_review_that_was_not_answered_in_the_time_it_gave() -> None:
     story = awaiting_review()
 
     story.asks("review.timed_out", by=WINDMILL)
@@ -191,11 +191,11 @@ def test_a_sequencer_may_end_a_review_that_nobody_answered_in_the_time_it_gave()
 
 
 @pytest.mark.parametrize("actor", [ADA, "runner:w1", "coordinator"])
-def test_nobody_else_ends_it_before_its_deadline(actor: str) -> None:
+def test_no_other_actor_ends_it_before_its_deadline(actor: str) -> None:
     assert refusal(awaiting_review().asks("review.timed_out", by=actor)) == "not_allowed"
 
 
-def test_a_sequencer_has_no_say_in_the_time_of_a_contract_that_is_not_its_own() -> None:
+def test_an_external_driver_has_no_say_in_the_time_of_a_contract_that_is_not_its_own() -> None:
     story = a_contract("review_required")
 
     assert refusal(story.asks("review.timed_out", by=WINDMILL)) == "not_allowed"
@@ -234,7 +234,7 @@ def test_why_it_is_held_is_explained() -> None:
     assert rest_reason(story.record) == HELD
 
 
-def test_a_failure_that_waits_for_its_sequencer_says_so() -> None:
+def test_a_failure_that_waits_for_its_external_driver_says_so() -> None:
     story = outside()
     asks_for(story, "parse")
     story.tries_in_vain()

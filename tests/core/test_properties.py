@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order, and whoever says so: what must hold of every record does.
+"""Whatever happens, in whatever order, and whichever actor says so: what must hold of every record does.
 
 A walk hears a list of steps: events that make sense and events that make none, from those who may
 send them and from those who may not, right, late, early and twice, while the clock goes on and back.
@@ -277,9 +277,7 @@ def test_whatever_happens_the_record_stays_sound(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(headstart=st.integers(0, 14), walk=st.lists(steps, min_size=5, max_size=STEPS_MAX))
-def test_whoever_drives_from_outside_cannot_make_it_unsound(
-    headstart: int, walk: list[Step]
-) -> None:
+def test_an_external_driver_cannot_make_it_unsound(headstart: int, walk: list[Step]) -> None:
     walked = Walk(MACHINES["contract"], sequencing=OUTSIDE)
 
     for step in [Go()] * headstart + walk:

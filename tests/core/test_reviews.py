@@ -32,7 +32,7 @@ def test_an_answer_moves_the_record_on(answer: str, to: str) -> None:
     assert story.told == []
 
 
-def test_after_validated_nobody_can_tell_who_validated_it_except_from_the_log() -> None:
+def test_after_validated_only_the_log_tells_who_validated_it() -> None:
     by_rule, by_person = a_contract("validated"), a_contract("review_required")
     by_person.asks("review.approved")
 
@@ -44,7 +44,7 @@ def test_after_validated_nobody_can_tell_who_validated_it_except_from_the_log() 
     assert "review_required" not in by_rule.path
 
 
-def test_a_sequencer_may_bring_the_answer_of_a_person() -> None:
+def test_an_external_driver_may_bring_the_answer_of_a_person() -> None:
     story = a_contract("review_required")
 
     story.asks("review.approved", by="sequencer:windmill")
@@ -53,7 +53,7 @@ def test_a_sequencer_may_bring_the_answer_of_a_person() -> None:
 
 
 @pytest.mark.parametrize("actor", ["runner:w1", "clock", "coordinator", "", "persona:x"])
-def test_nobody_else_may_answer_a_review(actor: str) -> None:
+def test_no_other_actor_may_answer_a_review(actor: str) -> None:
     story = a_contract("review_required")
 
     decision = story.asks("review.approved", by=actor)
@@ -74,7 +74,7 @@ def test_a_second_answer_to_the_same_question_is_refused() -> None:
     assert story.status == "validated"
 
 
-def test_nobody_answers_for_a_day_and_it_times_out() -> None:
+def test_a_review_without_an_answer_for_a_day_times_out() -> None:
     story = a_contract("review_required")
     deadline = story.record.due_at
 

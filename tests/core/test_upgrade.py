@@ -116,7 +116,7 @@ def test_what_was_cancelled_is_not_started_again_by_an_upgrade() -> None:
     assert (carried.status, carried.failed_from, carried.due_at) == ("faulty", "fresh", None)
 
 
-def test_an_upgrade_tells_nobody_twice() -> None:
+def test_an_upgrade_sends_no_notification_twice() -> None:
     story = Story(V1.tuned(retry=Retry(max_retries=0)))
     story.tries_in_vain()
     assert story.told == ["exhausted"]

@@ -100,7 +100,7 @@ def test_a_fact_that_looks_like_an_error_spoils_no_line() -> None:
 # Why it is where it is: waiting
 
 
-def test_a_waiting_record_is_about_to_start_when_there_is_room() -> None:
+def test_a_waiting_record_is_about_to_start_when_there_is_capacity() -> None:
     why = explained(an_upload(), workers_able=1, workers_free=1)
 
     assert why == Explanation(
@@ -149,7 +149,7 @@ def test_a_record_behind_others_says_how_many() -> None:
     )
 
 
-def test_a_record_that_nobody_dispatches_says_so() -> None:
+def test_a_record_without_a_coordinator_says_so() -> None:
     why = explained(an_upload(), workers_able=1, workers_free=1, is_coordinated=False)
 
     assert why.code == "no_coordinator"

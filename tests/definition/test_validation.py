@@ -358,7 +358,7 @@ def test_a_machine_without_an_end_is_refused() -> None:
     assert "states: no state is terminal: records would never end" in sentences
 
 
-def test_a_ring_of_stages_that_nobody_stops_is_refused() -> None:
+def test_a_ring_of_stages_that_nothing_stops_is_refused() -> None:
     again = [{"to": "read", "when": {"is_true": "is_done"}}, {"to": "new"}]
 
     assert sentences_of(stages=a_stage(outcomes={"done": again})) == [

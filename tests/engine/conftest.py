@@ -38,5 +38,5 @@ def open_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Op
 
 @pytest.fixture
 def rig(open_database: Opener) -> Rig:
-    """An engine with the three machines that ship, and nobody working yet."""
+    """An engine with the three machines that ship, and no worker yet."""
     return Rig(open_database(), [UPLOAD, CONTRACT, LITERATURE])

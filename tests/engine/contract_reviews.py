@@ -91,7 +91,7 @@ class ReviewEngine:
             self.rig.bus.report([result_event(mark)])
 
     def decides(self, record: Record, action: str, *, by: str = ADA, **parts: Any) -> Record:  # noqa: ANN401
-        """Somebody answers."""
+        """A person answers, or the external driver for one."""
         return self.reviews.decide(
             DecisionRequest(record_id=record.id, action=action, actor=by, **parts)
         )

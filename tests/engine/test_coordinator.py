@@ -51,7 +51,7 @@ def test_two_of_the_same_bytes_in_one_call_make_one_record(rig: Rig) -> None:
     assert (one.is_duplicate, other.is_duplicate) == (False, True)
 
 
-def test_nobody_working_means_nothing_is_dispatched(rig: Rig) -> None:
+def test_without_a_worker_nothing_is_dispatched(rig: Rig) -> None:
     record = rig.open()
 
     rig.settle()
@@ -60,7 +60,7 @@ def test_nobody_working_means_nothing_is_dispatched(rig: Rig) -> None:
     assert rig.now(record).waiting == "parse"
 
 
-def test_a_worker_gets_no_more_than_it_has_room_for(rig: Rig) -> None:
+def test_a_worker_gets_no_more_than_its_capacity(rig: Rig) -> None:
     rig.worker(slots=2)
     records = [rig.open() for _ in range(5)]
 

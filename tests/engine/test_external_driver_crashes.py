@@ -43,7 +43,7 @@ class Cut:
 
 
 def drive(path: Path) -> Record:
-    """Whoever sequences, a coordinator and a worker, from wherever things stand, to the end."""
+    """The external driver, a coordinator and a worker, from wherever things stand, to the end."""
     database = SqliteDatabase(path, is_durable=False)
     try:
         engine = ReviewEngine(database)

@@ -30,7 +30,7 @@ def engine() -> Iterator[ReviewEngine]:
     database.close()
 
 
-def a_desk(**how: object) -> ReviewEngine:
+def a_review_engine(**how: object) -> ReviewEngine:
     return ReviewEngine(SqliteDatabase(MEMORY), **how)
 
 
@@ -51,7 +51,7 @@ def test_what_waits_is_listed_with_the_nearest_deadline_first(engine: ReviewEngi
     assert after_first.record.id == second.id
 
 
-def test_only_the_machines_that_somebody_may_see_are_listed(engine: ReviewEngine) -> None:
+def test_only_the_machines_that_the_caller_may_see_are_listed(engine: ReviewEngine) -> None:
     record = engine.contract()
 
     assert engine.reviews.pending(machines=("upload",)) == []
@@ -255,7 +255,7 @@ def test_corrected_values_belong_to_a_correction(
 def test_who_submitted_may_accept_only_where_the_rule_says_so(
     rule: str, has_keys: bool, is_allowed: bool
 ) -> None:
-    engine = a_desk(self_approval=rule, has_keys=lambda: has_keys)
+    engine = a_review_engine(self_approval=rule, has_keys=lambda: has_keys)
     record = engine.contract()
 
     if is_allowed:
@@ -269,15 +269,17 @@ def test_who_submitted_may_accept_only_where_the_rule_says_so(
     )
 
 
-def test_nobody_accepts_their_own_by_acting_as_a_sequencer() -> None:
-    engine = a_desk(self_approval="refuse")
+def test_no_person_accepts_their_own_by_acting_as_an_external_driver() -> None:
+    engine = a_review_engine(self_approval="refuse")
     record = engine.contract()
 
     with pytest.raises(ReviewRefused):
         engine.decides(record, "approve", by=SUBMITTER.replace("person:", "sequencer:"))
 
 
-def test_a_sequencer_brings_the_answer_of_a_person_whose_name_is_kept(engine: ReviewEngine) -> None:
+def test_an_external_driver_brings_the_answer_of_a_person_whose_name_is_kept(
+    engine: ReviewEngine,
+) -> None:
     record = engine.contract(is_externally_driven=True)
 
     engine.decides(record, "approve", by=WINDMILL, reviewer="Ada")
@@ -289,7 +291,7 @@ def test_a_sequencer_brings_the_answer_of_a_person_whose_name_is_kept(engine: Re
 # Time
 
 
-def test_nobody_ends_a_review_before_its_deadline_but_its_sequencer(engine: ReviewEngine) -> None:
+def test_only_its_external_driver_ends_a_review_before_its_deadline(engine: ReviewEngine) -> None:
     ours, theirs = engine.contract(), engine.contract(is_externally_driven=True)
 
     for record, by in ((ours, ADA), (ours, WINDMILL), (theirs, ADA)):
@@ -314,7 +316,7 @@ def test_the_deadline_fires_once_also_after_a_long_absence(engine: ReviewEngine)
         engine.decides(record, "approve")
 
 
-def test_whoever_asks_after_the_deadline_hears_that_it_is_over(engine: ReviewEngine) -> None:
+def test_a_request_after_the_deadline_is_told_that_it_is_over(engine: ReviewEngine) -> None:
     record = engine.contract()
     engine.rig.clock.pass_s(DAY_S + 1)
 
@@ -337,12 +339,12 @@ def test_of_many_answers_at_once_exactly_one_counts(
         databases = [PostgresDatabase(url) for _ in range(4)]
     else:
         databases = [SqliteDatabase(tmp_path / "reviews.db") for _ in range(4)]  # type: ignore[misc]
-    desks = [ReviewEngine(each) for each in databases]
-    record = desks[0].contract()
+    engines = [ReviewEngine(each) for each in databases]
+    record = engines[0].contract()
 
     def answer(number: int) -> str:
         try:
-            desks[number].decides(record, "approve", by=f"person:p{number}")
+            engines[number].decides(record, "approve", by=f"person:p{number}")
         except StatewardError as error:
             return type(error).__name__
         return "counts"
@@ -351,7 +353,7 @@ def test_of_many_answers_at_once_exactly_one_counts(
         answers = sorted(pool.map(answer, range(4)))
 
     assert answers == ["ReviewTaken"] * 3 + ["counts"]
-    triggers = [each.trigger for each in desks[0].rig.store.history(record.id)]
+    triggers = [each.trigger for each in engines[0].rig.store.history(record.id)]
     assert triggers.count("review.approved") == 1
     for each in databases:
         each.close()

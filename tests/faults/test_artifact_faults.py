@@ -65,7 +65,7 @@ def test_a_document_that_cannot_be_kept_is_refused_and_can_be_submitted_again(
 
 
 @pytest.mark.parametrize("nth", [2, 3])
-def test_a_name_that_may_not_be_on_the_disk_is_synced_by_whoever_relies_on_it(
+def test_a_name_that_may_not_be_on_the_disk_is_synced_by_the_caller_that_relies_on_it(
     tmp_path: Path, nth: int
 ) -> None:
     with (

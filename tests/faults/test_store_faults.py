@@ -18,7 +18,7 @@ from lab.disk import (
 from stateward.core.errors import StoreBroken, StoreFull
 from tests.faults.scene import Attempt, an_app, assert_recovered
 
-# An error that meets nobody in Python (SQLite tidies up by itself) is told as a warning.
+# An error that no Python code can catch (SQLite tidies up by itself) is told as a warning.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 IS_EVERY = os.environ.get("DISK_FAULTS") == "every"
@@ -87,7 +87,7 @@ def operations(data: Path, operation: Operation) -> int:
 
 
 def assert_told(attempt: Attempt, *, is_full: bool) -> None:
-    """Whoever was refused got one sentence that says what is wrong and what to do."""
+    """A caller that was refused got one sentence that says what is wrong and what to do."""
     for refusal in attempt.refusals:
         assert isinstance(refusal, StoreBroken) is not is_full
         assert "stateward.db" in str(refusal)

@@ -30,7 +30,7 @@ from tests.cli.shell import Shell
 from tests.ledger.builders import START, Clock, QuickDisk, a_ledger
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
-NOBODY = 65_534
+UNPRIVILEGED_ID = 65_534
 
 
 @pytest.fixture
@@ -67,15 +67,15 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def as_nobody(work: Callable[[], object]) -> str:
-    """What happens to somebody who is not root: the answer, or the error with its sentence."""
+def as_unprivileged(work: Callable[[], object]) -> str:
+    """What happens to a process that is not root: the answer, or the error with its sentence."""
     if os.geteuid() != 0:
         return told(work)
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:  # pragma: no cover - another process
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(UNPRIVILEGED_ID, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
+        os.setresuid(UNPRIVILEGED_ID, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
         os.write(writer, told(work).encode())
         os._exit(0)
     os.close(writer)
@@ -143,10 +143,10 @@ def test_without_permission_one_is_told_so_and_may_still_read(open_place: Path) 
         with Ledger.open(folder, read_only=True) as ledger:
             return ledger.state("doc:1")
 
-    refused = as_nobody(lambda: Ledger.open(folder))
-    answer = as_nobody(read)
+    refused = as_unprivileged(lambda: Ledger.open(folder))
+    answer = as_unprivileged(read)
     folder.chmod(0o000)
-    closed = as_nobody(lambda: Ledger.open(folder, read_only=True))
+    closed = as_unprivileged(lambda: Ledger.open(folder, read_only=True))
     folder.chmod(0o755)
 
     assert refused == f"LedgerError: {folder} cannot be opened: Permission denied"
@@ -173,7 +173,7 @@ def test_a_read_only_disk_can_be_read_and_says_why_it_cannot_be_written(folder: 
 
 
 class FullDisk(QuickDisk):
-    """Half of a write arrives, then there is no room."""
+    """Half of a write arrives, then there is no space."""
 
     is_full = False
 
@@ -204,10 +204,10 @@ def test_a_full_disk_stops_the_writer_and_costs_nothing_that_was_acknowledged(fo
 
 
 def test_a_command_on_a_full_disk_ends_with_seven(shell: Shell, folder: Path) -> None:
-    def no_room(*_: object) -> None:
+    def no_space(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with patch.object(Disk, "write", no_room):
+    with patch.object(Disk, "write", no_space):
         done = shell("ledger", "append", str(folder), "doc:2", "pending")
         compacted = shell("ledger", "compact", str(folder))
 
@@ -217,7 +217,7 @@ def test_a_command_on_a_full_disk_ends_with_seven(shell: Shell, folder: Path) ->
     assert shell.json("ledger", "state", str(folder)) == {"doc:1": "pending"}
 
 
-def test_a_lock_that_a_dead_process_left_is_nobodys(folder: Path) -> None:
+def test_a_lock_that_a_dead_process_left_has_no_owner(folder: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     (folder / "LOCK").write_text(json.dumps({"pid": dead.pid, "host": "here", "started": START}))

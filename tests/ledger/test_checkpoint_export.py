@@ -104,7 +104,7 @@ def test_what_is_not_taken_waits_and_is_tried_again_later_each_time(
     assert len({each.headers["webhook-id"] for each in receiver.posts[:3]}) == 1
 
 
-def test_nobody_there_is_a_failure_too_and_force_does_not_wait(tmp_path: Path) -> None:
+def test_a_missing_receiver_is_a_failure_too_and_force_does_not_wait(tmp_path: Path) -> None:
     (made,) = checkpoints(tmp_path / "l", 1)
     with receiving() as receiver:
         url = receiver.url

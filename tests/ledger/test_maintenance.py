@@ -166,7 +166,7 @@ def test_the_night_can_be_at_another_time_of_another_place(tmp_path: Path) -> No
     assert (len(before), len(after)) == (0, 1)
 
 
-def test_a_night_that_nobody_saw_is_made_up_for(tmp_path: Path) -> None:
+def test_a_night_without_a_running_process_is_made_up_for(tmp_path: Path) -> None:
     clock = Clock()
     with open_ledger(tmp_path / "l", clock) as ledger:
         ledger.record("doc:1", PENDING)

@@ -78,7 +78,7 @@ def test_a_mirror_goes_on_where_it_stopped(app: App, tmp_path: Path) -> None:
 
 
 class FullDisk(QuickDisk):
-    """No room, until there is."""
+    """No space, until there is."""
 
     def __init__(self) -> None:
         self.is_full = False

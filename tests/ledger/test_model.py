@@ -77,7 +77,7 @@ class LedgerModel(RuleBasedStateMachine):
 
     @rule(torn=st.binary(max_size=40))
     def crash(self, torn: bytes) -> None:
-        """The process dies in the middle of a line; nobody was told that it was there."""
+        """The process dies in the middle of a line; no caller was told that it was there."""
         self.ledger.close()
         active = self.ledger._view.active.path
         with active.open("ab") as file:

@@ -175,7 +175,7 @@ def test_a_name_without_an_address_is_a_failure_that_may_pass() -> None:
         ("other", "https://example.com:8080/", False),
     ],
 )
-def test_an_allowance_is_for_who_is_named_and_nobody_else(
+def test_an_allowance_is_for_the_named_host_and_no_other(
     listed: str, url: str, *, is_allowed: bool
 ) -> None:
     allowed, target = AllowedHosts((listed,)), parse_url(url)

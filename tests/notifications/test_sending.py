@@ -136,7 +136,7 @@ def test_a_body_without_end_is_read_up_to_a_limit() -> None:
     assert sum(sent) * 65_536 < 100 * RESPONSE_BYTES_MAX
 
 
-def test_nobody_there_is_a_failure() -> None:
+def test_an_address_without_a_server_is_a_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 

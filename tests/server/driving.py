@@ -1,4 +1,4 @@
-"""Driving workflows over HTTP, as an external sequencer does."""
+"""Driving workflows over HTTP, as an external driver does."""
 
 from base64 import b64encode
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def driven(folder: Path, url: str | None = None) -> Iterator[tuple[ApiClient, Pl
 
 
 class Driver:
-    """Whoever sequences one contract from outside."""
+    """The external driver of one contract."""
 
     def __init__(self, api: ApiClient, name: str) -> None:
         self.api = api

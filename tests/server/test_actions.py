@@ -315,7 +315,7 @@ def test_a_bulk_action_can_be_aborted(api: ApiClient) -> None:
     ids = [api.sent(statement(number)) for number in range(3)]
     with (
         api.app.database.transaction()
-    ):  # nobody carries this one out, so that it can be met in the middle
+    ):  # begun and not carried out, so that it can be met in the middle
         batch = bulk.begin(
             api.app,
             "cancel",

@@ -1,4 +1,4 @@
-"""The whole service is killed while somebody drives a contract: the same calls again bring it to its end, once."""
+"""The whole service is killed while a client drives a contract: the same calls again bring it to its end, once."""
 
 import os
 import re

@@ -58,7 +58,7 @@ def test_no_answer_is_undocumented_and_none_is_a_fault(
 ) -> None:
     answer = case.call(base_url=asked.url)
 
-    # Nobody works here: a step of a workflow is not done in time, and that is 503.
+    # No worker runs here: a step of a workflow is not done in time, and that is 503.
     is_unwell = case.operation.path == "/readyz" or case.operation.path.startswith("/workflows")
     assert answer.status_code < 500 or (is_unwell and answer.status_code == 503)
     case.validate_response(

@@ -118,7 +118,7 @@ def test_the_same_decision_under_one_key_is_given_the_same_answer(shared: ApiCli
     assert again.headers["idempotency-replayed"] == "true"
 
 
-def test_what_waits_for_nobody_is_not_decided(shared: ApiClient) -> None:
+def test_what_waits_for_no_review_is_not_decided(shared: ApiClient) -> None:
     upload = shared.sent()
 
     assert problem(shared.get(f"/reviews/{upload}")) == "not-found"
@@ -140,7 +140,7 @@ def test_roles_say_who_may_look_and_who_may_decide(api: ApiClient) -> None:
     assert reviewer.post(f"/reviews/{record.id}/claim").is_success
 
 
-def test_with_keys_nobody_accepts_what_they_submitted(api: ApiClient) -> None:
+def test_with_keys_no_person_accepts_what_they_submitted(api: ApiClient) -> None:
     key, text = api.app.admin.new_key("olga", role="operator")
     own = ApiClient(api.url, api.app, text)
     record = waiting(api.app, actor=f"person:{key.name}@{key.id}")

@@ -1,4 +1,4 @@
-"""The schema is migrated once, by whoever comes first, or not at all."""
+"""The schema is migrated once, by the first process that comes, or not at all."""
 
 from contextlib import closing
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Metrics: what Prometheus reads is what the log says, whoever is asked and however often."""
+"""Metrics: what Prometheus reads is what the log says, whichever process is asked and however often."""
 
 import shutil
 import subprocess

@@ -85,6 +85,6 @@ def test_the_steps_their_retries_and_the_question_are_those_of_the_machine() -> 
     ]  # fmt: skip
 
 
-def test_a_machine_without_gates_cannot_be_sequenced_from_outside() -> None:
+def test_a_machine_without_gates_cannot_have_an_external_driver() -> None:
     with pytest.raises(InvalidRequest, match="upload has no external stages"):
         to_openflow(UPLOAD, None)

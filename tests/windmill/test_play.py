@@ -65,7 +65,7 @@ class Flow:
         return str(self.player.results["ingest"]["workflowId"])
 
 
-def test_a_contract_that_is_sure_needs_nobody(service: tuple[ApiClient, Workers]) -> None:
+def test_a_contract_that_is_sure_needs_no_person(service: tuple[ApiClient, Workers]) -> None:
     flow = Flow(service, "sure")
 
     results = flow.play()
@@ -97,7 +97,7 @@ def test_a_person_approves_and_the_flow_goes_on(service: tuple[ApiClient, Worker
     ],
     ids=["rejected in the form", "disapproved", "timed out", "silence"],
 )
-def test_what_nobody_accepts_is_not_compared(
+def test_what_no_person_accepts_is_not_compared(
     service: tuple[ApiClient, Workers], said: dict[str, Any] | None, status: str
 ) -> None:
     flow = Flow(service, f"{status} {said}", said=said, validate=[DOUBTFUL])

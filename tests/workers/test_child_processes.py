@@ -66,7 +66,7 @@ def test_a_process_that_flees_from_one_pid_to_the_next_is_caught(slot: ChildSlot
     assert slot.spawned[0].is_dead
 
 
-def test_dead_processes_that_nobody_buried_do_no_harm(slot: ChildSlot) -> None:
+def test_dead_processes_that_were_not_reaped_do_no_harm(slot: ChildSlot) -> None:
     slot.completes("bad.zombies")
 
     assert len(slot.spawned) == 1

@@ -39,7 +39,7 @@ def test_a_pipeline_that_cannot_be_loaded_fails_jobs_and_says_why(
     assert len(slot.spawned) == 1
 
 
-def test_a_name_that_nobody_registered_is_told_with_those_that_are(slot: ChildSlot) -> None:
+def test_a_name_that_is_not_registered_is_told_with_those_that_are(slot: ChildSlot) -> None:
     result = slot.fails("upload.parse")
 
     assert "there are: bad." in result.message

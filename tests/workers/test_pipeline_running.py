@@ -108,7 +108,7 @@ def test_an_app_with_a_wrong_pipeline_is_not_made(tmp_path: Path) -> None:
         ("after=split, timeout_s=", "SyntaxError"),
     ],
 )
-def test_whoever_loads_a_file_is_told_the_line_of_the_mistake(
+def test_the_loader_of_a_file_is_told_the_line_of_the_mistake(
     tmp_path: Path, wrong: str, reason: str
 ) -> None:
     file = tmp_path / "misspelt_words.py"

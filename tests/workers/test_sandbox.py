@@ -123,7 +123,7 @@ def test_printed_garbage_becomes_log_lines(slot: ChildSlot) -> None:
     assert "\\ud800 printed" in said(result, "output")
 
 
-def test_a_flood_of_output_is_cut_and_leaves_room_for_the_log(slot: ChildSlot) -> None:
+def test_a_flood_of_output_is_cut_and_leaves_space_for_the_log(slot: ChildSlot) -> None:
     result = slot.completes("bad.flood")
 
     assert said(result, "info") == ["said after the flood"]

@@ -1,4 +1,4 @@
-"""Pieces in memory or in a file: nobody can tell."""
+"""Pieces in memory or in a file: the reader cannot tell."""
 
 from pathlib import Path
 

@@ -81,7 +81,7 @@ class _Press:
             case Break():
                 self._page()
             case Heading(text):
-                self._room(2 * STEP)
+                self._ensure_space(2 * STEP)
                 self.y += STEP * 0.6
                 self._line([(LEFT, text)], size=12)
             case Lines(lines):
@@ -135,12 +135,12 @@ class _Press:
             self._line(cells, size=8)
 
     def _line(self, cells: list[tuple[float, str]], *, size: float = 9) -> None:
-        self._room(STEP)
+        self._ensure_space(STEP)
         for x, text in cells:
             self.paper.text(x, self.y, text, size=size)
         self.y += STEP
 
-    def _room(self, height: float) -> None:
+    def _ensure_space(self, height: float) -> None:
         if self.y + height > BOTTOM:
             self._page()
 
@@ -148,10 +148,10 @@ class _Press:
         self.paper.page()
         self.y = TOP
 
-    def _broken(self, text: str, room: float) -> list[str]:
+    def _broken(self, text: str, width_max: float) -> list[str]:
         lines, line = [], ""
         for word in text.split(" "):
-            if line and width(f"{line} {word}", 9) > room:
+            if line and width(f"{line} {word}", 9) > width_max:
                 lines.append(line)
                 line = word
             else:

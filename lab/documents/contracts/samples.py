@@ -2,7 +2,7 @@
 
     python -m lab.documents.contracts.samples src/stateward/pipelines/contracts/samples
 
-writes them anew. Nobody in them is real, but for the names of providers that the rules know.
+writes them anew. No person or company in them is real, but for the providers that the rules know.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """The second maker: contracts after real order confirmations, contract summaries, price sheets and certificates.
 
 It shares no label and no layout with the usual maker on purpose. The extractor's rules are not tuned on its
-sentences one by one: it stands for contracts that nobody has seen.
+sentences one by one: it stands for contracts that were never seen.
 """
 
 import random

@@ -92,7 +92,7 @@ class Choice(msgspec.Struct, kw_only=True):
 def choose(rng: random.Random, forced: dict[str, object]) -> Choice:
     is_card = bool(forced.get("is_card", rng.random() < 0.2))
     if "tongue" in forced and not TONGUES[str(forced["tongue"])].card:
-        is_card = False  # nobody could know that it is a card
+        is_card = False  # a reader could not know that it is a card
     names = [name for name, tongue in TONGUES.items() if tongue.card or not is_card]
     tongue = str(forced.get("tongue") or rng.choice(names))
     habits = TONGUES[tongue]
@@ -119,7 +119,7 @@ def choose(rng: random.Random, forced: dict[str, object]) -> Choice:
 
 
 def _possible(choice: Choice) -> Choice:
-    """Without what no bank would print together, or what nobody could read."""
+    """Without what no bank would print together, or what no reader could read."""
     choice = msgspec.structs.replace(choice)
     for limit in (_whole_sense, _table_sense, _page_sense):
         limit(choice)

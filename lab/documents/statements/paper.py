@@ -1,7 +1,7 @@
 """PDF written by hand: text at places, and nothing else. Enough for statements, and for files that are meant to break.
 
 Latin text is set in Helvetica, whose widths are known to every reader. Other scripts use a font that is named but not
-embedded, with a map from its glyphs to letters: nobody could print it well, but its text and its places are exact.
+embedded, with a map from its glyphs to letters: it could not be printed well, but its text and its places are exact.
 """
 
 import math

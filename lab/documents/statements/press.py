@@ -28,7 +28,7 @@ class Press(Sheet):
         for at, account in enumerate(accounts):
             self._account = account
             if len(accounts) > 1:
-                self._room(8)
+                self._ensure_space(8)
                 self._y += 14
                 number = (
                     f"  {self._tongue.account} {account.number}" if self._choice.has_numbers else ""
@@ -101,7 +101,7 @@ class Press(Sheet):
     def _table(self, account: Account) -> None:
         choice = self._choice
         self._lay_out()
-        self._room(6)
+        self._ensure_space(6)
         self._heads()
         self._is_first = True
         if choice.summary in ("table", "both"):
@@ -268,7 +268,7 @@ class Press(Sheet):
         size = self._choice.size
         is_checks = title == "Checks Paid"
         across = 3 if is_checks and len(moves) > 2 else 1
-        self._room(6)
+        self._ensure_space(6)
         self._y += 14
         self._say(40, title, bold=1)
         self._y += self._pitch
@@ -335,7 +335,7 @@ class Press(Sheet):
         choice = self._choice
         if not choice.tail or not account.moves or choice.names != "known":
             return
-        self._room(10)
+        self._ensure_space(10)
         self._y += 14
         self._say(
             40, "Daily Ending Balance" if choice.tail == "daily" else "Pending transactions", bold=1
@@ -365,7 +365,7 @@ class Press(Sheet):
                 )
 
     def _notes(self) -> None:
-        self._room(5)
+        self._ensure_space(5)
         self._y += 16
         self._say(
             40,

@@ -149,7 +149,7 @@ class Sheet:
         full = FULL.get(style, style)
         return dated(day, full, self._months)
 
-    def _room(self, lines: int) -> None:
+    def _ensure_space(self, lines: int) -> None:
         if self._y + lines * self._pitch > self._paper.size[1] - 110:
             self._new_page()
 

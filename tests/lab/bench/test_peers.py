@@ -121,7 +121,7 @@ def test_dbos_runs_a_workflow_for_every_record(mode: str, tmp_path: Path) -> Non
     assert ("in flight" in found.note) == (mode == "burst")
 
 
-def test_what_nobody_waits_for_is_not_counted() -> None:
+def test_what_is_not_waited_for_is_not_counted() -> None:
     waits = Waits()
     waits.expect(["a"])
 

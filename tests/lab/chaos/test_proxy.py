@@ -84,7 +84,7 @@ def test_a_link_that_is_reset_tears_its_connections_down(link: Link) -> None:
             connection.recv(100)
 
 
-def test_a_link_that_refuses_takes_nobody(link: Link) -> None:
+def test_a_link_that_refuses_takes_no_connection(link: Link) -> None:
     link.behave(Behaviour(is_refusing=True))
 
     with pytest.raises(ConnectionResetError), connect(link) as connection:

@@ -127,7 +127,7 @@ def lost_workers_keep_their_work(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Coordinator, "recover", lambda _: [])
 
 
-def lost_work_goes_to_nobody(patch: pytest.MonkeyPatch) -> None:
+def lost_work_goes_to_no_worker(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Bus, "orphaned_work", lambda *_, **__: [])
 
 
@@ -176,7 +176,7 @@ DEFECTS = [
     Defect(effects_are_forgotten, {"W4"}),
     Defect(the_last_comes_first, {"P1"}),
     Defect(lost_workers_keep_their_work, {"V1"}, Fault.KILL_WORKER),
-    Defect(lost_work_goes_to_nobody, {"V1"}, Fault.KILL_WORKER),
+    Defect(lost_work_goes_to_no_worker, {"V1"}, Fault.KILL_WORKER),
     Defect(items_are_lost, {"O1"}),
     Defect(fields_are_not_disclosed, {"D1"}),
     Defect(the_anchor_is_not_kept, {"H3", "H4", "V1"}),

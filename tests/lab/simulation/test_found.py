@@ -61,7 +61,7 @@ def test_an_id_that_only_looks_like_ours_is_no_duplicate(rig: Rig) -> None:
     assert isinstance(decision, Applied)
 
 
-def test_what_was_cancelled_in_the_same_turn_keeps_nobody_out_of_the_queue(rig: Rig) -> None:
+def test_what_was_cancelled_in_the_same_turn_keeps_no_record_out_of_the_queue(rig: Rig) -> None:
     """Law P1: a place in the queue that the batch itself had emptied hid the next in line."""
     rig.worker(slots=10)
     rig.store.pause(_pause())

@@ -39,7 +39,7 @@ def test_every_point_has_a_sentence_of_its_own() -> None:
     assert all("," in each for each in sentences), "what is there, and what is not"
 
 
-def test_nothing_happens_at_a_point_unless_somebody_asks_for_it() -> None:
+def test_nothing_happens_at_a_point_unless_a_hook_is_installed() -> None:
     passed: list[Point] = []
     point(Point.COMMIT_BEFORE)
 

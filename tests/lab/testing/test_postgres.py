@@ -178,7 +178,7 @@ def wait_until_gone(path: Path) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether the process has ended; one that nobody has buried yet counts as ended."""
+    """Whether the process has ended; one that was not reaped yet counts as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:

@@ -79,11 +79,11 @@ class SavedValues:
         )
 
 
-def an_extractor(url: str, drawer: SavedValues, **changes: object) -> ModelExtractor:
+def an_extractor(url: str, saved: SavedValues, **changes: object) -> ModelExtractor:
     options = {"base_url": url, "name": "stub", "key": "sk-secret", "retries": 0} | changes
     return ModelExtractor(
         ModelOptions(**options),  # type: ignore[arg-type]
         prompts_of({}),
-        services=drawer.services,
+        services=saved.services,
         provider="Muscle House",
     )

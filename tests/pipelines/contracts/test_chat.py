@@ -163,10 +163,10 @@ def test_an_endpoint_that_does_not_come_to_an_end_is_left(silent: Reply) -> None
     assert failed.value.code == "MODEL_UNAVAILABLE"
 
 
-def test_nobody_at_the_address_is_a_failure_that_may_pass() -> None:
+def test_an_address_without_a_server_is_a_failure_that_may_pass() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]  # bound, and nobody listens
+        port = held.getsockname()[1]  # bound, and not listening
 
         with pytest.raises(StageFailure, match="ConnectionRefusedError") as failed:
             Waits().ask(f"http://127.0.0.1:{port}/v1", retries=1)

@@ -277,7 +277,7 @@ def test_what_the_contract_does_not_say_is_not_held_against_offers() -> None:
     assert "data volume: the contract states none, so offers may have any" in answer.assumptions
 
 
-def test_a_vertical_that_nobody_compares_says_so() -> None:
+def test_a_vertical_that_is_not_compared_says_so() -> None:
     answer = compare({}, vertical="general", terms=None, offers=(), today=TODAY)
 
     assert answer.answer == "no_offers"

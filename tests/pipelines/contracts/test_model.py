@@ -31,11 +31,11 @@ GYM = RULES.vertical("gym")
 
 
 def extract(
-    *script: Reply, drawer: SavedValues | None = None, text: str = CONTRACT, **changes: object
+    *script: Reply, saved: SavedValues | None = None, text: str = CONTRACT, **changes: object
 ) -> tuple[Extraction, list[dict[str, Any]]]:
     """The extraction, and the requests that were made for it."""
     with serving(*script) as endpoint:
-        asking = an_extractor(endpoint.url, drawer or SavedValues(), **changes)
+        asking = an_extractor(endpoint.url, saved or SavedValues(), **changes)
         return asking.extract(the_document(text), GYM, RULES), endpoint.requests
 
 
@@ -92,13 +92,13 @@ def test_an_endpoint_that_knows_no_schema_is_told_it_in_words(way: str, form: ob
 
 
 def test_a_document_that_is_too_long_is_cut_and_that_is_said() -> None:
-    drawer = SavedValues()
+    saved = SavedValues()
 
-    extraction, (request,) = extract(says(an_answer()), drawer=drawer, document_chars_max=60)
+    extraction, (request,) = extract(says(an_answer()), saved=saved, document_chars_max=60)
 
     assert "01.03.2026" not in request["messages"][2]["content"]
     assert extraction.about["is_cut"] is True
-    assert drawer.lines[0][1]["level"] == "warning"
+    assert saved.lines[0][1]["level"] == "warning"
 
 
 # What is believed
@@ -138,11 +138,11 @@ def test_what_made_it_is_recorded() -> None:
 
 
 def test_tokens_and_cost_stand_in_the_log_and_the_key_does_not() -> None:
-    drawer = SavedValues()
+    saved = SavedValues()
 
-    extract(says(an_answer()), drawer=drawer, price_input="2.5", price_output="10")
+    extract(says(an_answer()), saved=saved, price_input="2.5", price_output="10")
 
-    ((message, facts),) = drawer.lines
+    ((message, facts),) = saved.lines
     assert message == "the model answered"
     assert facts == {
         "model": "stub-1",
@@ -150,7 +150,7 @@ def test_tokens_and_cost_stand_in_the_log_and_the_key_does_not() -> None:
         "output_tokens": 80,
         "cost": "0.003800",
     }
-    assert "sk-secret" not in f"{drawer.lines} {drawer.kept}"
+    assert "sk-secret" not in f"{saved.lines} {saved.kept}"
 
 
 @pytest.mark.parametrize(
@@ -290,22 +290,22 @@ def test_what_endpoints_leave_out_or_write_otherwise_is_no_nonsense(
 
 
 def test_an_answer_is_kept_before_it_is_used_and_never_asked_for_again() -> None:
-    drawer = SavedValues()
+    saved = SavedValues()
 
-    first, requests = extract(says(an_answer()), drawer=drawer)
-    again, more = extract(says(an_answer()), drawer=drawer)
+    first, requests = extract(says(an_answer()), saved=saved)
+    again, more = extract(says(an_answer()), saved=saved)
 
     assert (len(requests), len(more)) == (1, 0)
     assert again == first  # tokens and cost too: they were paid once, for this
-    assert drawer.lines[-1][0] == "a saved answer is used again"
+    assert saved.lines[-1][0] == "a saved answer is used again"
 
 
 def test_a_retry_after_nonsense_asks_anew_and_pays_for_what_is_new() -> None:
-    drawer = SavedValues()
+    saved = SavedValues()
     with pytest.raises(StageFailure):
-        extract(says("no"), drawer=drawer)
+        extract(says("no"), saved=saved)
 
-    extraction, requests = extract(says(an_answer()), drawer=drawer)
+    extraction, requests = extract(says(an_answer()), saved=saved)
 
     assert len(requests) == 1
     assert values(extraction)["plan_name"] == "Gold"
@@ -316,19 +316,19 @@ def test_a_retry_after_nonsense_asks_anew_and_pays_for_what_is_new() -> None:
     "changes", [{"name": "other"}, {"temperature": 1.0}, {"document_chars_max": 50}]
 )
 def test_another_request_is_another_answer(changes: dict[str, Any]) -> None:
-    drawer = SavedValues()
-    extract(says(an_answer()), drawer=drawer)
+    saved = SavedValues()
+    extract(says(an_answer()), saved=saved)
 
-    _, requests = extract(says(an_answer()), drawer=drawer, **changes)
+    _, requests = extract(says(an_answer()), saved=saved, **changes)
 
     assert len(requests) == 1
 
 
 def test_a_refused_key_is_kept_nowhere_and_ends_it() -> None:
-    drawer = SavedValues()
+    saved = SavedValues()
 
     with pytest.raises(FatalFailure) as failed:
-        extract(refuses(401, "bad key"), drawer=drawer)
+        extract(refuses(401, "bad key"), saved=saved)
 
     assert failed.value.code == "MODEL_KEY_REFUSED"
-    assert drawer.kept == {}
+    assert saved.kept == {}

@@ -56,7 +56,7 @@ def test_what_is_sure_in_a_written_contract_is_right(case: dict[str, str]) -> No
     assert case["hard"] or len(faults) <= 1
 
 
-def test_nearly_all_fields_of_the_written_contracts_are_right_and_many_need_nobody() -> None:
+def test_nearly_all_fields_of_the_written_contracts_are_right_and_many_need_no_person() -> None:
     fields = mistakes = accepted = 0
     plain = [case for case in WRITTEN if not case["hard"]]
     for case in plain:

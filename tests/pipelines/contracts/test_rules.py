@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stateward.core.errors import DeclarationError, UnknownName
-from stateward.pipelines.contracts import rules as room
+from stateward.pipelines.contracts import rules as rules_module
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import (
     expand_label,
@@ -231,6 +231,6 @@ def test_an_unknown_vertical_is_refused_with_those_that_exist() -> None:
 
 
 def test_a_range_is_said_in_words() -> None:
-    assert str(room.ValueRange(min=1, max=2)) == "1 to 2"
-    assert str(room.ValueRange(min=1)) == "1 or more"
-    assert str(room.ValueRange(max=2)) == "at most 2"
+    assert str(rules_module.ValueRange(min=1, max=2)) == "1 to 2"
+    assert str(rules_module.ValueRange(min=1)) == "1 or more"
+    assert str(rules_module.ValueRange(max=2)) == "at most 2"

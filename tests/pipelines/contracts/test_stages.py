@@ -186,7 +186,7 @@ def test_an_unknown_vertical_fails_and_lists_what_there_is(tmp_path: Path) -> No
     assert "energy" in failed.message
 
 
-def test_a_provider_whom_nobody_listed_is_for_a_person(tmp_path: Path) -> None:
+def test_a_provider_that_is_not_listed_is_for_a_person(tmp_path: Path) -> None:
     line = Line(STROM.replace("Vattenfall Europe Sales", "Kellerlicht"), tmp_path / "c.txt")
     line.done("parse")
     line.done("extract")

@@ -174,7 +174,7 @@ def test_the_values_of_a_person_are_held_to_the_same_rules() -> None:
     assert (bad.valid, codes(bad)) == (False, ["UNREADABLE"])
 
 
-def test_a_person_may_name_a_provider_whom_nobody_listed() -> None:
+def test_a_person_may_name_a_provider_that_is_not_listed() -> None:
     verdict = validate_values(
         VALUES | {"provider": "Windhof Strom GmbH"}, RULES.vertical("energy"), RULES
     )

@@ -1,4 +1,4 @@
-"""Two uploads of the same bytes at the same moment are one record; a record's facts reach whoever asks."""
+"""Two uploads of the same bytes at the same moment are one record; a record's facts reach every caller."""
 
 import threading
 from pathlib import Path
