@@ -1,4 +1,4 @@
-"""`stateward review`: what waits for a person, taking it up, and deciding it. `stateward release`: letting it through.
+"""`stateward review`: what waits for a person, taking it up, and deciding it. `stateward advance`: letting it through.
 
 What a decision means is the business of `reviews`; this is its context. A decision is kept with who made it.
 """

@@ -110,7 +110,7 @@ def _held(machine: Machine, record: Record) -> Explanation:
     return Explanation(
         code="held",
         sentence=f"it is driven externally and held in {record.status} until {name} is requested",
-        advice=f"check that its external driver runs; stateward release {record.id} advances it by hand",
+        advice=f"check that its external driver runs; stateward advance {record.id} advances it by hand",
     )
 
 

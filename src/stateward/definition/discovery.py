@@ -26,7 +26,6 @@ from stateward.definition.plugin import ENTRY_POINTS, Plugin, ProvidesPlugin, re
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 YAML = (".yaml", ".yml")
 MAIN = "__main__"  # its runners are imported by the process that starts the child
-_OURS = ("contracts", "literature", "statements", "uploads")
 
 
 class LoadedPlugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,14 +58,7 @@ def plugins(
 def installed() -> tuple[LoadedPlugin, ...]:
     """The plug-ins of installed distributions, in the order of their names."""
     found: list[LoadedPlugin] = []
-    entries = list(entry_points(group=ENTRY_POINTS))
-    if not any(
-        each.value.startswith("stateward.") for each in entries
-    ):  # set up before they were declared
-        entries += [
-            EntryPoint(name, f"stateward.pipelines.{name}:PLUGIN", ENTRY_POINTS) for name in _OURS
-        ]
-    for entry in sorted(entries, key=lambda each: each.name):
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.name):
         origin = entry.name if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
         for plugin in _offered(_entry_object(entry, origin), entry.module):
             imports = plugin.runners or (entry.module,)
