@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -77,13 +78,21 @@ def prepare(level: str) -> None:
         return
     stamp.unlink(missing_ok=True)
     pip = checked_pip()
-    install_locked(venv, pip, level)
-    if level == "run":
-        install_project(venv, pip)
-    if level == "dev":
-        provide_browser()
-        provide_promtool(venv)
+    with ThreadPoolExecutor() as pool:
+        # Debian's packages come while pip installs: both wait for the network more than for a processor.
+        tools = pool.submit(provide_tools, venv) if level == "dev" else None
+        install_locked(venv, pip, level)
+        if level == "run":
+            install_project(venv, pip)
+        if tools is not None:
+            tools.result()
     stamp.write_text(wanted)
+
+
+def provide_tools(venv: Path) -> None:
+    """Programs that tests use and no Python package brings; one after the other, for apt has one lock."""
+    provide_browser()
+    provide_promtool(venv)
 
 
 def is_at_home(venv: Path) -> bool:
