@@ -42,7 +42,7 @@ def e2(case: Case) -> Iterator[Finding]:
             yield "inbox", f"this arrived and was not kept: {body}"
     for entry, before, graph in case.triples:
         if before is not None and not _is_own(entry, graph) and entry["event_id"] not in case.sent:
-            yield where_of(entry), f"nobody sent {entry['event_id']}"
+            yield where_of(entry), f"no source sent {entry['event_id']}"
 
 
 def _is_own(entry: Line, graph: Graph) -> bool:
@@ -274,4 +274,4 @@ def w4(case: Case) -> Iterator[Finding]:
     for entry, _, graph in case.triples:
         is_asked = any(review["state"] == entry["to"] for review in graph.reviews.values())
         if is_asked and "ask" not in effects.get((entry["record_id"], entry["version"]), ()):
-            yield where_of(entry), f"nobody was asked in {entry['to']!r}"
+            yield where_of(entry), f"no person was asked in {entry['to']!r}"

@@ -22,7 +22,7 @@ class Fault(Enum):
     KILL_COORDINATOR = "a coordinator is killed between two steps"
     KILL_WORKER = "a worker is killed, with what it had"
     STOP_WORKER = "a worker is stopped until its lease is over, comes back and tries to write"
-    OUTAGE = "every process is killed, and nobody is there for two hours"
+    OUTAGE = "every process is killed, and none is started for two hours"
     EVENT_LOST = "an event never arrives"
     EVENT_DOUBLED = "an event arrives twice"
     EVENT_DELAYED = "an event arrives late"

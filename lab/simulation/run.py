@@ -498,7 +498,7 @@ def _look_for_strays(world: World) -> None:
         attempt = (record_id, world.witness.version[record_id])
         is_running = world.machine.kind.get(status) == "running" and record_id not in waiting
         if is_running and attempt not in done and work.get(attempt) not in world.around.living:
-            sentence = f"is {status!r}, but nobody has its work: {work.get(attempt)!r}"
+            sentence = f"is {status!r}, but no worker has its work: {work.get(attempt)!r}"
             where = f"{record_id} version {attempt[1]}"
             world.violations.append(Violation(law="V1", where=where, sentence=sentence))
 

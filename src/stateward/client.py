@@ -12,7 +12,7 @@ however often it is sent. Everything else that goes wrong is an `ApiProblem` wit
 """
 
 import io
-import random  # noqa: TID251 - a client rolls its own dice: how long it waits decides nothing
+import random  # noqa: TID251 - jitter of a client: how long it waits decides nothing
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

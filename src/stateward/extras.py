@@ -1,7 +1,7 @@
 """Optional dependencies: which extra of the package brings a module that is not installed.
 
 `pip install stateward` brings what the engine, the command line and SQLite need. Everything else is an extra, and
-whoever runs into a missing module is told the command that installs it. The extras are read from the metadata of the
+the error for a missing module names the command that installs it. The extras are read from the metadata of the
 installed package, so that this list cannot differ from pyproject.toml.
 """
 
@@ -16,7 +16,7 @@ _REQUIREMENT = re.compile(r"^([A-Za-z0-9._-]+).*;.*\bextra == ['\"]([A-Za-z0-9_-
 
 
 def missing_extra(error: ImportError) -> MissingExtra | None:
-    """What to tell somebody whose import failed; None if no extra of ours would have brought the module."""
+    """What to say about a failed import; None if no extra of ours would have brought the module."""
     module = (error.name or "").partition(".")[0]
     extras = sorted(_extras_of(module)) if module else []
     return MissingExtra(module, extras) if extras else None

@@ -212,7 +212,7 @@ def test_a_command_on_a_full_disk_ends_with_seven(shell: Shell, folder: Path) ->
         compacted = shell("ledger", "compact", str(folder))
 
     assert (done.exit_code, compacted.exit_code) == (Exit.DISK_FULL, Exit.DISK_FULL)
-    assert "make room or mend the disk" in done.stderr
+    assert "free space or repair the disk" in done.stderr
     assert "No space left on device" in compacted.stderr
     assert shell.json("ledger", "state", str(folder)) == {"doc:1": "pending"}
 

@@ -74,7 +74,7 @@ def create(
 ) -> None:
     """Make a key and show it, once.
 
-    NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets nobody
+    NAME says who uses it, and stands in the history as who did it. From the first key on, the service lets no one
     in without one.
     """
     with context.local_app() as app:

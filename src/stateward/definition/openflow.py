@@ -177,7 +177,7 @@ def _ingest_script(calls_at: Flow) -> str:
 
 
 def _first(machine: Machine, calls_at: Flow) -> Fields:
-    """The submission is not retried: whoever sends the document sees at once that it failed."""
+    """The submission is not retried: the sender of the document sees at once that it failed."""
     names = ("document", *(each.name for each in calls_at.inputs))
     given = {name: f"flow_input.{name}" for name in names}
     return {

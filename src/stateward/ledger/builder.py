@@ -7,7 +7,7 @@ everything else, one entry at a time. All three produce the same lines, and a te
 
 A group is kept as columns (ids, texts, lines) and not as objects, because an object per line would cost as much as
 hashing it. In the first path one `LedgerLine` stands for all documents that made the same move: its `doc_id`, `seq` and
-`n` are those of the first. Whoever needs the line of one document reads it from the log.
+`n` are those of the first. The line of one document is read from the log.
 
 The caller holds the writer's `state_lock`. Nothing here touches a disk, except to look up a document that was not
 changed lately.

@@ -334,7 +334,7 @@ class LedgerWriter:
             self._poison = error
             raise LedgerPoisoned(
                 f"{self.folder}: {error.strerror or error}; nothing more is written. What was acknowledged is "
-                "durable; make room or mend the disk, then close the ledger and open it again"
+                "durable; free space or repair the disk, then close the ledger and open it again"
             ) from error
 
     @property

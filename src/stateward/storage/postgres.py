@@ -57,7 +57,7 @@ MIGRATION_LOCK = 0x53_74_57_64  # "StWd", as in the header of our SQLite files: 
 CONNECT_S = 10.0
 CONNECT_TRIES_MAX = 5
 CONNECT_PAUSE_S = 0.1  # doubled from try to try
-LOCK_S = 30  # a commit takes milliseconds: whoever waits longer waits for a process that hangs
+LOCK_S = 30  # a commit takes milliseconds: a longer wait means that a process hangs
 TRANSACTION_IDLE_S = (
     15.0  # a process that is stopped in a transaction must not hold its rows for ever
 )
@@ -195,7 +195,7 @@ class PostgresDatabase:
                 try:
                     yield
                 except BaseException:
-                    self._is_doomed = True  # whoever catches this must not commit half of it
+                    self._is_doomed = True  # a caller that catches this must not commit half of it
                     raise
                 finally:
                     self._depth -= 1

@@ -58,7 +58,7 @@ class Sessions:
     def take_link(self, token: str, *, now: Micros) -> str | None:
         """The id of the key that a link signs in with; None if it is unknown, used or expired.
 
-        Whoever deletes the row has used the link, so of two requests at once only one signs in.
+        The request that deletes the row has used the link, so of two requests at once only one signs in.
         """
         if len(token) > TOKEN_CHARS_MAX:
             return None

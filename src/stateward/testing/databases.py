@@ -590,7 +590,7 @@ class DatabaseSuite:
         assert gone == [True] * (BATCH // 2)
         assert database.rows("SELECT count(*), sum(rank) FROM work") == [(BATCH // 2, BATCH // 2)]
 
-    # Bells
+    # Wake-ups
 
     def test_a_notification_wakes_a_listener_of_another_connection(
         self, open_database: Opener

@@ -196,7 +196,7 @@ def repair(context: CliContext, *, ledger_path: Path, execute: bool, accept_loss
 def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path | None) -> Exit:
     """Prove that a line is in the ledger (RFC 6962).
 
-    Prints the line, the size and root of the tree, and the hashes that lead from one to the other. Whoever has the
+    Prints the line, the size and root of the tree, and the hashes that lead from one to the other. A person with the
     checkpoint can check it without the ledger. Ends with 1 if the ledger is not that of the checkpoint.
     """
     from stateward.ledger import parse_checkpoint, verify_proof

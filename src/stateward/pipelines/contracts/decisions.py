@@ -15,7 +15,7 @@ LINES_MAX = 1_000_000
 
 
 class DecidedContract(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line says of one contract. `values` are right; of a rejected one nobody said what is."""
+    """What a line says of one contract. `values` are right; a rejected one has none."""
 
     document: str | None
     record: str

@@ -3,7 +3,7 @@
 A value is right if it says the same as the truth, however that is spelled (`3 Monate` is `3 months`, `Inc.` is
 `Incorporated`). Precision, recall and F1 are counted for each field, and how often a value of a given confidence is
 right. A contract is wholly right if every field is, and the share of those among the accepted ones is what a user
-feels: an accepted contract is seen by nobody.
+feels: an accepted contract is seen by no person.
 """
 
 import re

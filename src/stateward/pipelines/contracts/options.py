@@ -137,7 +137,7 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
         return makers[runner]()
 
     def offline_runners(self) -> tuple[str, ...]:
-        """Without a model nobody is asked for anything."""
+        """Without a model no request is made."""
         return ("contract.extract",) if self.options.extractor == "offline" else ()
 
     def check_correction(self, correction: Correction) -> Corrected:
@@ -157,7 +157,7 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
     def extract_terms(
         self, document: "TextDocument", vertical: Vertical, rules: ContractRules
     ) -> "Extraction":
-        """What the extractor of the settings finds in a text; for whoever measures it."""
+        """What the extractor of the settings finds in a text; for measurements."""
         from stateward.pipelines.contracts.stages import Options, extracted
 
         job = Job(record_id="measured", stage="extract", options=self.extract())
@@ -165,7 +165,7 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
 
     @property
     def rules(self) -> ContractRules:
-        """The rules that hold now; for whoever checks values outside a stage."""
+        """The rules that apply now; for checks of values outside a stage."""
         self._rules.refresh()
         return self._rules.value or shipped()
 

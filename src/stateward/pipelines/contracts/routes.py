@@ -121,7 +121,7 @@ def _ingest_body() -> dict[str, Any]:
 async def ingest(
     request: Asked, key: IdempotencyKey = None, sequencing: SequencingWay = None
 ) -> Response[schemas.Workflow]:
-    """Keep a contract, open its workflow and run the first step; with `auto` all of them, and nobody waits."""
+    """Keep a contract, open its workflow and run the first step; with `auto` all of them, without waiting."""
     service, caller = service_of(request), caller_of(request)
     form = await _form(service, caller, request)
     if form.machine != CONTRACT:
@@ -483,7 +483,7 @@ def _step(request: Asked, record_id: str, stage: str, version: int | None = None
 
 
 def _actor(caller: Caller) -> str:
-    """Whoever calls here drives, and decides nothing of their own."""
+    """The caller is the external driver; it makes no decision of its own."""
     return SEQUENCER + caller.actor.removeprefix(PERSON)
 
 
@@ -569,7 +569,7 @@ def _bytes_max(service: Service, caller: Caller) -> int:
 
 
 def workflow_view(app: App, record: Record) -> schemas.Workflow:
-    """A contract as whoever drives it sees it."""
+    """A contract as its external driver sees it."""
     machine = app.registry.of(record)
     needs_review = machine.kind[record.status] == "suspended"
     confidence = record.fields.get("final_confidence")

@@ -31,7 +31,7 @@ class IngestRequest(Request, frozen=True, kw_only=True, rename="camel"):
 
 
 class WorkflowReview(Request, frozen=True, kw_only=True, rename="camel"):
-    """A person's answer, as whoever drives the workflow brings it."""
+    """A person's answer, as the external driver brings it."""
 
     action: Literal["approve", "correct", "reject", "timeout"]
     corrected_data: Corrected = msgspec.field(default_factory=dict)
@@ -50,7 +50,7 @@ class WorkflowError(Document, frozen=True, kw_only=True, rename="camel"):
 
 
 class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
-    """A contract on its way, and what whoever drives it needs to know."""
+    """A contract in progress, and what its external driver needs to know."""
 
     workflow_id: str
     status: str

@@ -1,4 +1,4 @@
-"""The section `statements` of the settings, and what it says to the runners and to whoever takes documents in."""
+"""The section `statements` of the settings, and what it says to the runners and to the submission of documents."""
 
 from collections.abc import Iterator
 from pathlib import Path

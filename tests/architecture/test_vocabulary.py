@@ -1,0 +1,107 @@
+"""The words of the project are those of the glossary: retired names and house metaphors stay out.
+
+A stranger reads code, messages, help and pages without a dictionary. Words are matched whole, whatever their case.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OURS = ("src", "docs", "deploy", "examples", "tools", "changes")
+CODE_AND_TESTS = (*OURS, "lab", "tests")
+PAGES = ("README.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml", "mkdocs.yml")
+SUFFIXES = {
+    ".css", ".html", ".js", ".md", ".mjs", ".py", ".service", ".sql", ".toml", ".yaml", ".yml", "",
+}  # fmt: skip
+
+# Retired everywhere, and what to write instead.
+METAPHORS = {
+    "doors?": "API, CLI, entry point",
+    "desks?": "thread, executor, service",
+    "porters?": "upload thread",
+    "bells?": "wake-up",
+    "crew": "thread pool",
+    "drawers?": "saved values",
+    "clockwork": "scheduler",
+    "tally|tallies": "counters",
+    "dice": "randomness, rng",
+    "floor plan": "layout",
+}
+# Retired where users and readers meet them; tests may still hold them as data, such as the name of a missing record.
+VAGUE = {
+    "rooms?": "package, module, capacity, space",
+    "nobody": "say who or what: no worker, no person",
+    "somebody": "say who: a person, another process",
+    "whoever": "the caller, the person who",
+}
+CLASSES = {
+    "FarApp", "Clockwork", "Sequencing", "Catalogue", "Hearing", "Asking", "Reception", "PipeBell",
+    "PostgresBell", "LooseDrawer", "StageDrawer", "ImportDoor", "Letters", "Concerns", "Visits",
+    "Tallies", "Opening", "Opened",
+}  # fmt: skip
+# A migration that was released stays as it was, comments included; the former names in it are history.
+UNTOUCHED = ("src/stateward/storage/migrations/", "tests/architecture/test_vocabulary.py")
+
+
+@pytest.mark.parametrize("word", METAPHORS)
+def test_a_house_metaphor_stays_out(word: str) -> None:
+    assert places(word, CODE_AND_TESTS) == [], f"write {METAPHORS[word]}"
+
+
+@pytest.mark.parametrize("word", VAGUE)
+def test_a_vague_word_stays_out_of_what_people_read(word: str) -> None:
+    assert places(word, OURS) == [], f"write {VAGUE[word]}"
+
+
+def test_a_retired_class_name_stays_out() -> None:
+    pattern = re.compile(rf"\bclass (?:{'|'.join(sorted(CLASSES))})\b")
+
+    assert [place for place, line in lines(("src", "lab", "tests")) if pattern.search(line)] == []
+
+
+def test_the_search_finds_a_word_and_not_a_part_of_one() -> None:
+    found = {"a": "Doors are shut", "b": "an indoor scene", "c": "the door_of(x)"}
+
+    assert [key for key, line in found.items() if pattern_of("doors?").search(line)] == ["a", "c"]
+
+
+def places(word: str, trees: tuple[str, ...]) -> list[str]:
+    pattern = pattern_of(word)
+    return [f"{place}: {line.strip()[:90]}" for place, line in lines(trees) if pattern.search(line)]
+
+
+def pattern_of(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z])(?:{word})(?![A-Za-z])", re.IGNORECASE)
+
+
+def lines(trees: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Every line of text that a person of this project wrote, with its place."""
+    for path, text in texts().items():
+        if path.startswith(tuple(f"{tree}/" for tree in trees)) or path in PAGES:
+            yield from (
+                (f"{path}:{number}", line) for number, line in enumerate(text.splitlines(), 1)
+            )
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    files = [ROOT / page for page in PAGES]
+    for tree in CODE_AND_TESTS:
+        files += [each for each in sorted((ROOT / tree).rglob("*")) if is_ours(each)]
+    return {
+        each.relative_to(ROOT).as_posix(): each.read_text("utf-8", errors="replace")
+        for each in files
+    }
+
+
+def is_ours(file: Path) -> bool:
+    path = file.relative_to(ROOT)
+    if {"vendor", "samples", "__pycache__"} & set(path.parts):
+        return False
+    if path.as_posix().startswith(UNTOUCHED):
+        return False
+    return file.is_file() and file.suffix in SUFFIXES
