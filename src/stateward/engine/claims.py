@@ -1,6 +1,7 @@
-"""Who has taken a review up, and until when. A claim counts for one version of a record and ends by itself.
+"""Who is working on a review, and until when. A claim is valid for one version of a record and expires by itself.
 
-It keeps two people from looking at the same thing, and nothing more: what a record does is decided elsewhere.
+It keeps two people from working on the same review, and nothing more: it is not part of the history, and never decides
+what happens to a record (docs/decisions/0016).
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,7 @@ _COLUMNS = ", ".join(CLAIMS.columns)
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody looks at a record, until then."""
+    """One person's claim on the review of a record."""
 
     record_id: str
     version: int
@@ -34,7 +35,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     until: Micros
 
     def is_live(self, record: Record, now: Micros) -> bool:
-        """Whether it counts: the record has not moved since, and its time is not over."""
+        """Whether it is valid: the record has not moved since, and its time is not over.
+
+        The version is compared so that claims need no cleaning up: every transition of a record ends the claim on it.
+        """
         return self.version == record.version and self.until > now
 
 
@@ -45,7 +49,7 @@ class Claims:
         self._database = database
 
     def of(self, record_ids: Iterable[str]) -> dict[str, Claim]:
-        """The claims on these records, whether they still count or not."""
+        """The claims on these records, valid or not."""
         wanted = sorted(set(record_ids))
         if not wanted:
             return {}
@@ -54,14 +58,17 @@ class Claims:
         return {str(row[0]): _claim(row) for row in found}
 
     def take(self, claim: Claim) -> None:
-        """Keep a claim in place of the one there is; the caller holds the lock on the record."""
+        """Store a claim in place of the present one; the caller holds the lock on the record.
+
+        Without that lock two people could both see no claim, and the second would replace the first one's.
+        """
         with self._database.transaction():
             self._database.delete(CLAIMS, [(claim.record_id,)])
             row: Row = (claim.record_id, claim.version, claim.actor, claim.at, claim.until)
             self._database.insert(CLAIMS, [row])
 
     def drop(self, record_id: str) -> bool:
-        """Forget the claim on a record; whether there was one."""
+        """Delete the claim on a record; whether there was one."""
         with self._database.transaction():
             (was_there,) = self._database.delete(CLAIMS, [(record_id,)])
             return was_there

@@ -1,6 +1,6 @@
-"""The sole writer of status: `open`, `handle`, `dispatch`.
+"""The only writer of status: `submit`, `handle`, `dispatch`.
 
-The coordinator loads, asks the pure core what happens, and commits it: record, provenance, effects and the
+The coordinator loads records, lets the pure core decide, and commits the result: record, transition, effects and the
 work that follows in one transaction, hundreds of records at a time. Any number of coordinators may run side by
 side and any of them may die at any instruction. It never runs domain code and never writes a domain row.
 """
@@ -60,6 +60,8 @@ from stateward.transport import (
     WorkerInfo,
 )
 
+# After a conflict another writer was first, and reading again mostly suffices. The waits grow in case writers keep
+# meeting, and end after 0.7 s because a caller waits. They are documented in docs/reference/errors.md.
 CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
 WORKER_LOST = "WORKER_LOST"
 
@@ -81,14 +83,18 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Submitted(msgspec.Struct, frozen=True):
-    """The record that an submission made, or the one that was there for the same bytes."""
+    """The record that a submission created, or the existing one with the same dedupe key."""
 
     record: Record
     is_duplicate: bool
 
 
 class MachineRegistry:
-    """The machines in force: the newest version of each, and every older one that records still follow."""
+    """The state machines in use: the newest version of each, and every older one that records still follow.
+
+    `kept` reads the registered versions from the store again: during a rolling deployment a newer process registers
+    versions that this one has never seen.
+    """
 
     def __init__(
         self,
@@ -109,14 +115,17 @@ class MachineRegistry:
             raise UnknownName("machine", name, self.newest) from None
 
     def of(self, record: Record) -> Machine:
-        """The machine that moves a record on: the newest that takes it over, else its own version."""
+        """The state machine that applies to a record: the newest if it can continue the record, else its own version.
+
+        A record in a renamed state keeps to its own version until `upgrade_records` has moved it.
+        """
         newest = self.newest.get(record.machine)
         if newest is not None and can_continue(newest, record):
             return newest
         return self.exactly(record.machine, record.machine_version)
 
     def exactly(self, name: str, version: int) -> Machine:
-        """One version of a machine; one that a newer process registered meanwhile is looked up."""
+        """One version of a state machine; read from the store if a newer process registered it after our start."""
         if (name, version) not in self._versions:
             for machine in self._kept():
                 self._versions.setdefault((machine.name, machine.version), machine)
@@ -127,7 +136,7 @@ class MachineRegistry:
 
     @cached_property
     def query_names(self) -> QueryNames:
-        """What the words of queries mean, over all versions."""
+        """What the names in queries mean, over all versions: a query also has to find records of older versions."""
         kinds: dict[str, dict[str, str]] = {}
         running: dict[str, dict[str, str]] = {}
         for machine in self._versions.values():
@@ -138,7 +147,14 @@ class MachineRegistry:
 
 
 class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How a coordinator works. `ageing_s`, by machine: the wait that lifts a record by one priority; 0 for never."""
+    """Limits of a coordinator.
+
+    `batch_max` bounds one transaction. Commits with transitions take turns at the anchor row, so throughput comes from
+    many records per commit (docs/decisions/0006); the bound keeps that turn, and the memory of a batch, small.
+    `lease_s` is three heartbeats: one that is lost must not cost a job. `deliveries_max` ends work that takes its
+    worker down each time, which would otherwise go from worker to worker for ever. `ageing_s`, by machine: the wait
+    that counts as one point of priority; 0 for first come, first served.
+    """
 
     batch_max: int = 512
     lease_s: float = 15.0
@@ -147,7 +163,12 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Coordinator:
-    """Commits what the core decides."""
+    """Commits what the core decides.
+
+    `clock` is the time of day, for what is stored. `ticks` is monotonic, for leases: a clock that is set must not make
+    a worker look lost (docs/decisions/0011). `on_transitions` is called inside the transaction, before it commits: it
+    may write log lines, but nothing that must not outlive a rollback.
+    """
 
     def __init__(
         self,
@@ -176,12 +197,15 @@ class Coordinator:
             lease_s=config.lease_s, ticks=ticks or (lambda: clock() / SECOND)
         )
         self.in_flight = 0
-        """How many jobs workers had when they were last handed out."""
+        """How many jobs workers had at the last dispatch. Above 1, the loop collects more results per commit."""
 
-    # Verb 1: open
+    # Verb 1: submit
 
     def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """New records at version 0; the same dedupe key gives the record that it made before."""
+        """New records at version 0; for a dedupe key that was used before, the record that it created then.
+
+        The unique constraint decides which of two concurrent submissions creates the record, not a look-up before.
+        """
         now = self._clock()
         with self._store.transaction():
             written = self._store.commit(
@@ -197,6 +221,7 @@ class Coordinator:
 
     def _existing(self, submission: Submission) -> Submitted:
         record = self._store.by_dedupe(submission.machine, submission.dedupe or "")
+        # The insert violated a unique constraint, and yet no record has this key: nothing to return, but worth a retry.
         if record is None:
             raise ConcurrentModification(submission.dedupe or submission.machine, expected=None)
         return Submitted(record, is_duplicate=True)
@@ -219,7 +244,11 @@ class Coordinator:
         )
 
     def set_priority(self, records: Sequence[Record], priority: int) -> list[Record | None]:
-        """Give records another priority, and so another place in the queue; None where one has moved meanwhile."""
+        """Give records another priority, and so another place in the queue; None where one has moved meanwhile.
+
+        This is no transition: the version identifies the attempt under way and must not change under it
+        (docs/decisions/0015). The rank counts from `created_at`, so the time that a record has waited is not lost.
+        """
         placed = [
             replace(
                 record,
@@ -238,13 +267,15 @@ class Coordinator:
     # Verb 2: handle
 
     def handle(self, events: Sequence[Event]) -> list[Decision]:
-        """Decide and commit these events, in one transaction; what changes nothing is noted with its reason.
+        """Decide and commit these events, in one transaction; an event that changes nothing is stored with the reason.
 
-        A conflict with another writer is tried again up to three times, after 0.1, 0.2 and 0.4 s.
+        A conflict with another writer is retried three times, after 0.1, 0.2 and 0.4 s.
         """
         return self._patiently(lambda: self._handle(events))
 
     def _patiently(self, act: Callable[[], T]) -> T:
+        # Everything is loaded and decided again, because the conflict means that it was decided on an old version. That
+        # needs a transaction of its own: inside an outer one the failure has already doomed the outer one.
         for wait_s in CONFLICT_WAITS_S:
             try:
                 return act()
@@ -260,8 +291,10 @@ class Coordinator:
         return decisions
 
     def _take(self, events: Sequence[Event], batch: "Batch") -> list[Decision]:
-        """Decide these events one after the other, each on what the ones before it made."""
+        """Decide these events in order, each on the record as the ones before it left it."""
         self._load((event.record_id for event in events), batch)
+        # A derived id needs no look-up: its version is stale once it was applied (docs/decisions/0007). That is nearly
+        # every event, so a batch mostly costs one query, the load.
         batch.seen |= self._store.applied_event_ids(
             [each.id for each in events if not _is_derived(each)]
         )
@@ -270,6 +303,8 @@ class Coordinator:
         return decisions
 
     def _load(self, ids: Iterable[str], batch: "Batch") -> None:
+        # Records of this batch are not read again: the store still has them as they were before the batch. The lock
+        # makes a second coordinator wait here, where it has decided nothing yet, and not fail at the version check.
         missing = [record_id for record_id in ids if record_id not in batch.records]
         batch.records |= self._store.load(missing, lock=True)
 
@@ -281,7 +316,7 @@ class Coordinator:
         batch.change(decision.change)
         batch.seen.add(event.id)
         transition = decision.change.transition
-        if transition is None:  # no history tells of it, so a note does
+        if transition is None:  # a release is not in the history, so a disposition records it
             asked = f"it goes on with {decision.change.record.waiting}"
             note = Ignored(reason="released", detail=asked)
             batch.notes.append(_note(event, note, batch.now))
@@ -290,19 +325,25 @@ class Coordinator:
             and transition.attempt is not None
             and not event.actor.startswith(RUNNER)
         ):
-            # It moved on without its worker, which finds the work gone and stops.
+            # A timeout, a cancellation or a lost worker ended the attempt, not its runner. Without its work row a
+            # worker that still runs it stops, and cannot settle a result.
             batch.withdrawn.append((event.record_id, transition.attempt))
         return decision
 
     def _decision(self, record: Record | None, event: Event, batch: "Batch") -> Decision:
         if record is None:
             return Ignored(reason="unknown_record", detail=f"there is no record {event.record_id}")
+        # Before the version check in `decide`: the same request sent twice is a duplicate, not a stale event.
         if event.id in batch.seen:
             return Ignored(reason="duplicate", detail=f"{event.id} was applied before")
         return decide(self._registry.of(record), record, event, now=batch.now)
 
     def _write(self, batch: "Batch") -> None:
-        """All of a batch, in one transaction: what changed, what was ignored, and the work that follows."""
+        """Write a batch: what changed, what was ignored, and the work that follows.
+
+        The caller's transaction makes it all or nothing: a dispatched record and its work row appear together, wherever
+        a process dies (docs/decisions/0003).
+        """
         if batch.changes or batch.notes:
             self._tell(self._store.commit(batch.changes, dispositions=batch.notes))
         if batch.withdrawn:
@@ -323,28 +364,29 @@ class Coordinator:
                 [change.record for change in done],
             )
 
-    # Verb 3: dispatch, and all of it at once
+    # Verb 3: dispatch, and all verbs in one transaction
 
     def turn(self, told: Sequence[Event] = ()) -> int:
-        """Handle a batch from the inbox and hand out what waits, in one transaction; how much there was.
+        """Handle a batch of the inbox and dispatch what waits, in one transaction; how much there was.
 
-        `told` is what the worker of this process reports in the same transaction. A record that was completed and
-        goes on at once is then written once for both steps.
+        `told` are the events of the worker in this process, which never go through the inbox. A record that completes
+        one stage and is dispatched to the next is then written once for both steps.
         """
         return self._patiently(lambda: self._turn(told, is_taking=True, is_handing_out=True))
 
     def handle_reported(self) -> int:
-        """Handle a batch from the inbox, and forget it in the same transaction; how many there were."""
+        """Handle a batch of the inbox and delete it in the same transaction; how many events there were."""
         return self._patiently(lambda: self._turn((), is_taking=True, is_handing_out=False))
 
     def dispatch(self) -> int:
-        """Hand waiting records to workers that have room, by rank; how many were handed over."""
+        """Dispatch waiting records to workers with free slots, by rank; how many were dispatched."""
         return self._patiently(lambda: self._turn((), is_taking=False, is_handing_out=True))
 
     def _turn(self, told: Sequence[Event], *, is_taking: bool, is_handing_out: bool) -> int:
         batch = Batch(now=self._clock())
         with self._store.transaction():
             reported = self._bus.next_events(limit=self._config.batch_max) if is_taking else []
+            # The worker's results come first: a completion wins over the timeout that is due in the same turn.
             events = [*told, *(each.event for each in reported if each.event is not None)]
             if reported:
                 point(Point.EVENTS_TAKEN)
@@ -354,11 +396,13 @@ class Coordinator:
             if is_handing_out:
                 self._hand_out(batch)
             self._write(batch)
+            # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.
             if reported:
                 self._bus.settle([each.seq for each in reported])
         return len(told) + len(reported) + len(batch.sent) + len(batch.resent)
 
     def _bury(self, unreadable: Sequence[InboxEvent], batch: "Batch") -> None:
+        # The inbox is read oldest first: an event that cannot be decoded would come back in every batch for ever.
         if unreadable:
             self._store.add_dead_letters(
                 [
@@ -374,13 +418,15 @@ class Coordinator:
         room = Capacity(workers, load, silent=self._leases.expired(workers))
         if not room.is_available:
             return
+        # Lost work goes first: it was dispatched before, so its turn in the queue is over. The counts by worker tell
+        # whether there is any, and spare a query that nearly always finds nothing.
         if any(worker in NO_WORKER for worker, _ in load):
             self._hand_out_again(room, batch)
         for record in heapq.merge(*self._queues(room, batch), key=attrgetter("rank")):
             machine = self._registry.of(record)
             stage = machine.stage[record.waiting or ""]
             worker = room.take(stage)
-            if worker is None:
+            if worker is None:  # full for this stage, but maybe not for the next record's
                 continue
             change = start(machine, record, worker=worker, now=batch.now).change
             batch.change(change)
@@ -389,9 +435,11 @@ class Coordinator:
                 return
 
     def _queues(self, room: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
-        """For each stage that some worker has room for and nobody paused, who waits for it.
+        """The waiting records of each stage that is not paused and has free slots.
 
-        Of equal rank, who is further on its way comes first.
+        Later stages come first: `heapq.merge` keeps that order among equal ranks, so that of two equal records the one
+        nearer to its end is dispatched. Of each stage there are two queues: what arrived in this batch, which the
+        database does not show yet, and what it shows.
         """
         arrived = batch.arrived()
         count = sum(map(len, arrived.values()))
@@ -413,10 +461,11 @@ class Coordinator:
     def _line(
         self, place: tuple[str, str], stage: Stage, room: "Capacity", batch: "Batch", arrived: int
     ) -> Iterator[Record]:
-        """Who waits for a stage, first things first, as long as there is room for it.
+        """Records that wait for a stage, by rank, while it has free slots.
 
-        What has just arrived mostly comes first and fills that much of the room, so only the rest is read; all of
-        it only if that was not enough. What this batch took from the queue still stands in it, and keeps nobody out.
+        Records that arrived in this batch will mostly take as many slots, so a first query reads only enough for the
+        rest, and a second one all if that was too few: each row read is also locked. Records that this batch has moved
+        on still wait as far as the database knows; the limit is raised by their number, so that they displace no other.
         """
         taken = batch.taken[place]
         seen = set(batch.changed)
@@ -432,12 +481,16 @@ class Coordinator:
                 return
 
     def _hand_out_again(self, room: "Capacity", batch: "Batch") -> None:
-        """Work whose worker was lost goes to another; too often lost, its attempt has failed."""
+        """Give work without a worker to another one; work that was lost too often is a failed attempt.
+
+        The version stays: it is the same attempt (docs/decisions/0003). Work that its worker returned without having
+        begun it does not count as a delivery, because it cannot be what ended that worker.
+        """
         orphans = self._bus.orphaned_work(limit=self._config.batch_max)
         self._load((work.record_id for work in orphans), batch)
         for work in orphans:
             record = batch.records.get(work.record_id)
-            if record is None or record.version != work.version:
+            if record is None or record.version != work.version:  # the record moved on without it
                 batch.withdrawn.append((work.record_id, work.version))
             elif work.worker != RETURNED and work.delivery >= self._config.deliveries_max:
                 self._decide(_lost_event(work, batch.now), batch)
@@ -452,7 +505,11 @@ class Coordinator:
     # Recovery
 
     def recover(self) -> list[str]:
-        """Take the work from workers that are gone; their names."""
+        """Take the work from workers that are gone; their names.
+
+        Workers are removed first, for `release_orphans` frees the work of every worker that has no row: of these, and
+        of those that left by themselves.
+        """
         workers = self._bus.workers()
         silent = self._leases.expired(workers)
         gone = [
@@ -464,11 +521,14 @@ class Coordinator:
         return gone
 
     def reset_leases(self) -> None:
-        """Nobody could write for a while, so nobody was silent: every lease starts again now."""
+        """Start every lease again: while the database was away no worker could write its heartbeat."""
         self._leases.forget()
 
     def upgrade_records(self) -> int:
-        """Move the records of renamed states over to the newest machines, a batch; how many moved."""
+        """Move records in renamed states to the newest state machines, one batch of each state; how many moved.
+
+        Not all at once: the loop calls this within the transaction of a turn, for which other commits have to wait.
+        """
         now = self._clock()
         moved = 0
         for machine in self._registry.newest.values():
@@ -490,16 +550,17 @@ class Coordinator:
             ]
             self._tell(self._store.commit(changes))
             point(Point.RECORDS_UPGRADED)
+            # A result of work under way would be stale at the new version, so its worker need not go on.
             self._bus.withdraw([(record.id, record.version) for record in records])
             return len(changes)
 
 
 class LeaseTracker:
-    """Who has fallen silent: whose last word has not changed for a whole lease.
+    """Which workers are silent: those whose heartbeat has not changed for a whole lease.
 
-    A worker writes its own time into `seen_at`. That is never compared with ours, for either clock may be set
-    while they run: only that it changes counts, and the lease is measured by steady ticks of this process. A
-    worker that is met for the first time has all of its lease before it.
+    A worker writes its own time into `seen_at`. That is never compared with the clock of this process, because either
+    may be set while they run: only a change counts, and the lease is measured in monotonic ticks of this process. A
+    worker that is seen for the first time has its whole lease left (docs/decisions/0011).
     """
 
     def __init__(self, *, lease_s: float, ticks: Callable[[], float]) -> None:
@@ -508,10 +569,10 @@ class LeaseTracker:
         self._heard: dict[str, tuple[Micros, float]] = {}
 
     def expired(self, workers: Sequence[WorkerInfo]) -> set[str]:
-        """The names of those whose lease is over."""
+        """The names of the workers whose lease has expired."""
         now = self._ticks()
         before = self._heard
-        self._heard = {}
+        self._heard = {}  # built anew, so that workers that left do not pile up
         for worker in workers:
             word, heard_at = before.get(worker.id, (None, now))
             is_new = word != worker.seen_at
@@ -519,12 +580,16 @@ class LeaseTracker:
         return {name for name, (_, at) in self._heard.items() if at + self._lease_s < now}
 
     def forget(self) -> None:
-        """Meet everybody for the first time again."""
+        """Treat every worker as seen for the first time."""
         self._heard.clear()
 
 
 class Batch:
-    """What one transaction of a coordinator is about to write, and the records as it leaves them."""
+    """What one transaction of a coordinator will write, and the records as it leaves them.
+
+    Nothing is written while a batch is decided. So a decision has to look here first: the store shows the records as
+    they were.
+    """
 
     def __init__(self, *, now: Micros) -> None:
         self.now = now
@@ -539,7 +604,7 @@ class Batch:
         self.resent: list[Work] = []
 
     def change(self, change: Change) -> None:
-        """One more change; what is decided after it sees the record as it leaves it."""
+        """Add a change; decisions after it see the record as it leaves it."""
         before = self.records.get(change.record.id)
         if before is not None and before.waiting is not None:
             self.taken[before.machine, before.waiting] += 1
@@ -548,19 +613,24 @@ class Batch:
         self.records[change.record.id] = change.record
 
     def arrived(self) -> dict[tuple[str, str], list[Record]]:
-        """Records that this batch brought to where a stage takes them from, by machine and stage."""
+        """Records that wait for a stage because of this batch, by machine and stage."""
         arrived: dict[tuple[str, str], list[Record]] = {}
         for record_id in self.changed:
             record = self.records[record_id]
             if record.waiting is not None:
                 arrived.setdefault((record.machine, record.waiting), []).append(record)
+        # `heapq.merge` needs sorted input; the id makes the order of equal ranks repeatable, as that of a set is not.
         for records in arrived.values():
             records.sort(key=attrgetter("rank", "id"))
         return arrived
 
 
 class Capacity:
-    """How much each worker can still take, of each kind of work."""
+    """The free slots of each worker, of each kind of work.
+
+    Inline work runs in the worker itself and takes no child process, so it has slots of its own. A draining worker has
+    none, and neither has a silent one: what it was given would only have to be taken back by the next `recover`.
+    """
 
     def __init__(
         self,
@@ -576,17 +646,18 @@ class Capacity:
                 continue
             self._runners[worker.id] = frozenset(worker.runners)
             for is_inline, slots in ((False, worker.slots), (True, worker.inline_slots)):
+                # Never negative: a worker that lowers its prefetch may have more work than it announces slots.
                 self._free[worker.id, is_inline] = max(
                     0, slots - load.get((worker.id, is_inline), 0)
                 )
 
     @property
     def is_available(self) -> bool:
-        """Whether anybody can take anything."""
+        """Whether any worker has a free slot."""
         return any(self._free.values())
 
     def free_slots(self, stage: Stage) -> int:
-        """How many attempts at this stage could be taken now."""
+        """How many attempts at this stage could be dispatched now."""
         is_inline = stage.isolation == "inline"
         return sum(
             self._free[worker, is_inline]
@@ -595,7 +666,7 @@ class Capacity:
         )
 
     def take(self, stage: Stage) -> str | None:
-        """The worker with the most room for this stage, one place of it taken."""
+        """Take a slot of the worker with the most free ones: work spreads evenly. Ties go by name, to be repeatable."""
         is_inline = stage.isolation == "inline"
         able = [
             (self._free[worker, is_inline], worker)
@@ -610,10 +681,10 @@ class Capacity:
 
 
 def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> MachineRegistry:
-    """Make these machines the ones in force, and remember them; the registry of all versions.
+    """Store these state machines as the newest ones; returns the registry of all versions.
 
-    Refused: a machine that changed without a new version, an older version than the one in force, and a new
-    version that would strand records, with their count.
+    Refused: a machine that changed without a new version, an older version than the newest stored one, and a new
+    version that would strand records, with their count. All are checked before any is stored.
     """
     kept = {
         (machine.name, machine.version): (machine, digest) for machine, digest in store.machines()
@@ -633,7 +704,11 @@ def register(store: Store, machines: Sequence[Machine], *, now: Micros) -> Machi
 
 
 def graph_digest(machine: Machine) -> str:
-    """What of a machine may not change without a new version: its graph, not its waits."""
+    """The SHA-256 of what may not change without a new version: the graph.
+
+    Timeouts and retries are left out, because a profile may change them (`Machine.tuned`). The digest is stored: a
+    change of this format would make every registered machine look changed.
+    """
     shape = (
         machine.name,
         machine.initial,
@@ -666,7 +741,7 @@ def _registration_faults(
 def _strandable(
     machine: Machine, kept: Mapping[tuple[str, int], tuple[Machine, str]]
 ) -> list[tuple[int, str]]:
-    """The states of older versions that this one leaves no way out of; mostly none, so nothing is counted."""
+    """The states of older versions that this one leaves no way out of. Only these are counted: mostly none."""
     return [
         (version, status)
         for (name, version), (own, _) in sorted(kept.items(), key=itemgetter(0))
@@ -714,6 +789,7 @@ def _work(record: Record, stage: Stage, worker: str) -> Work:
 
 
 def _lost_event(work: Work, now: Micros) -> Event:
+    # As if the attempt had reported it, so the machine's own retry rules apply; all coordinators derive the same id.
     type_ = f"{work.stage}.failed"
     return Event(
         id=event_id(work.record_id, makes=work.version + 1, type_=type_),
@@ -728,6 +804,8 @@ def _lost_event(work: Work, now: Micros) -> Event:
 
 
 def _is_derived(event: Event) -> bool:
+    # The whole id is compared: a client may choose an id of this form for another version or type, and that one has to
+    # be looked up.
     return event.version is not None and event.id == event_id(
         event.record_id, makes=event.version + 1, type_=event.type
     )

@@ -1,7 +1,8 @@
 """What a reviewer's values make of the values that a stage found. Pure.
 
 The items of a stage are objects with `field` and `value`; a field may have several. A correction names fields: a text
-stands for all values the field had, a list for several, null for none. What is not named stays as it was found.
+replaces all values that the field had, a list replaces them with several, null removes them. Fields that are not named
+stay as they were found.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,13 +12,18 @@ from stateward.core.model import Fields, Json
 
 Values: TypeAlias = Mapping[str, str | Sequence[str] | None]
 
-VALUES_MAX = 100
-CERTAIN = 100
-REVIEWED = "review"
+VALUES_MAX = 100  # fields in one correction: their names become part of the transition, which is stored for ever
+CERTAIN = 100  # percent
+REVIEWED = "review"  # the `source` of a corrected item, where extractors name themselves
 
 
 def corrected_items(items: Iterable[Fields], values: Values) -> list[Fields]:
-    """The items as they are after the correction, in the order they had; new fields come last."""
+    """The items after the correction, in the order they had; new fields come last.
+
+    All values of a corrected field stand where its first one stood, so that what a reviewer sees keeps its order.
+    Every item says whether it was corrected and what its value was: the found items stay stored, but a reader of the
+    corrected ones should not need them.
+    """
     kept: list[Fields] = []
     found: dict[str, list[Fields]] = {}
     for item in items:
@@ -69,6 +75,6 @@ def values_of(items: Iterable[Fields]) -> dict[str, list[str]]:
 
 
 def changed(items: Iterable[Fields], values: Values) -> list[str]:
-    """The fields that a correction really changes."""
+    """The fields whose values a correction changes: it may also name fields with the values that they had."""
     before = values_of(items)
     return sorted(name for name in values if texts(values[name]) != before.get(name, []))

@@ -1,8 +1,11 @@
-"""Driving records from outside: which steps a machine with gates has, which is next, and what became of one.
+"""For external drivers: which steps a state machine with external stages has, which is next, and how one ended.
 
-A step begins at a gated stage and runs until the next gate, a question to a person, or the end. `ask` lets a record
-through its gate, or tries a failed step again; the coordinator decides it as it decides everything. Whoever drives
-says what comes next, and never what state a record is in.
+A step begins at an external stage and runs until the next one, a review, or the end. `request_step` releases a held
+record, or retries a failed step. The external driver says what comes next, and never what state a record is in: its
+requests become events, which the coordinator decides like all others (docs/decisions/0016).
+
+Steps, retries and reprocessing may be requested again: a driver whose connection broke cannot know whether its request
+arrived, so a request for what has happened already returns the record as it is.
 """
 
 from collections.abc import Callable
@@ -31,14 +34,18 @@ from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 
 REVIEW, RETRY, REPROCESS = "review", "retry", "reprocess"
-CANCELLED = "CANCELLED"
+CANCELLED = "CANCELLED"  # the error code that `core.decide` writes
+# A reason becomes part of the transition, which is hashed and stored for ever.
 REASON_CHARS_MAX = 2000
 
 StepState: TypeAlias = Literal["held", "under_way", "failed", "done", "early", "over"]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for a step of a record. `machines` are those that the caller may see; none means all."""
+    """A request for a step of a record. `machines` are those that the caller may see; none means all.
+
+    With `version` it is refused if the record has moved since the caller read it.
+    """
 
     record_id: str
     stage: str
@@ -50,7 +57,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def steps_of(machine: Machine) -> dict[str, tuple[str, ...]]:
-    """Each gated stage, and the stages that run when it is asked for."""
+    """Each external stage, and the stages that run when it is requested, in the order of the declaration."""
     steps: dict[str, tuple[str, ...]] = {}
     gate = ""
     for stage in machine.stages:
@@ -61,7 +68,7 @@ def steps_of(machine: Machine) -> dict[str, tuple[str, ...]]:
 
 
 def step_at(machine: Machine, status: str) -> str | None:
-    """The step that a state belongs to; of a question to a person, the step that it arose from."""
+    """The step that a state belongs to; for a review, the step that led to it; None before the first step."""
     if machine.kind[status] == "suspended":
         sources = (edge.source for edge in machine.edges if edge.to == status)
         return next((step for source in sources if (step := step_at(machine, source))), None)
@@ -72,7 +79,11 @@ def step_at(machine: Machine, status: str) -> str | None:
 
 
 def step_state(machine: Machine, record: Record, step: str) -> StepState:
-    """How a record stands to a step: before it, in it, or past it."""
+    """Where a record is relative to a step: before it, in it, or past it.
+
+    It follows from the record alone. No call keeps state between a request and its end, so that it can be cut off,
+    repeated, or answered by another process.
+    """
     kind = machine.kind[record.status]
     places = list(steps_of(machine))
     if kind == "terminal":
@@ -82,15 +93,16 @@ def step_state(machine: Machine, record: Record, step: str) -> StepState:
         return "early"
     if here != step:
         return "done" if places.index(step) < places.index(here) else "early"
-    if kind == "suspended":
+    if kind == "suspended":  # the step ends with the review: its answer is another call
         return "done"
     if kind == "failed":
-        # Used up, it is on its way to its end; the clock takes it there.
+        # Without retries left the scheduler moves it to its final state at once; a driver waits for that.
         return "under_way" if machine.is_exhausted(record) else "failed"
     return "held" if is_held(record) else "under_way"
 
 
 def _step_state_at_end(machine: Machine, record: Record, step: str) -> StepState:
+    # The status no longer says how far it came; outputs do. A step is done when its last stage has one.
     if steps_of(machine)[step][-1] in record.outputs:
         return "done"
     is_here = step_at(machine, _reached(machine, record)) == step
@@ -98,14 +110,14 @@ def _step_state_at_end(machine: Machine, record: Record, step: str) -> StepState
 
 
 def _reached(machine: Machine, record: Record) -> str:
-    """The state that counts: of a failed record, where it failed."""
+    """The state that tells the step: for a failed record, where it failed, by its present name after an upgrade."""
     if record.error_code is not None and record.failed_from is not None:
         return machine.current_name(record.failed_from, record)
     return record.status
 
 
 def retried_step(machine: Machine, record: Record) -> str | None:
-    """The step that failed or was tried again; None where nothing ever failed."""
+    """The step that failed or was retried; None where nothing ever failed."""
     if record.error_code is None and not record.retry_count:
         return None
     if machine.kind[record.status] == "terminal" and record.error_code is None:
@@ -114,7 +126,10 @@ def retried_step(machine: Machine, record: Record) -> str | None:
 
 
 def next_calls(machine: Machine, record: Record) -> tuple[str, ...]:
-    """What may be asked for now: steps by their stage, `review`, `retry`, `reprocess`."""
+    """The possible requests: steps by their stage, `review`, `retry`, `reprocess`.
+
+    Empty for a failed record without retries left: the scheduler is about to move it.
+    """
     match machine.kind[record.status]:
         case "suspended":
             return (REVIEW,)
@@ -130,7 +145,10 @@ def next_calls(machine: Machine, record: Record) -> tuple[str, ...]:
 
 
 class ExternalDriver:
-    """What whoever drives records from outside can ask for."""
+    """The requests of an external driver. Each holds the record's lock from its check to its commit.
+
+    `coordinator` is called when needed: a process that only reads builds none.
+    """
 
     def __init__(
         self,
@@ -148,25 +166,29 @@ class ExternalDriver:
         self._clock = clock
 
     def step_state(self, record: Record, step: str) -> StepState:
-        """How a record stands to a step."""
+        """Where a record is relative to a step; see the function of this name."""
         return step_state(self._registry.of(record), record, step)
 
     def next_calls(self, record: Record) -> tuple[str, ...]:
-        """What may be asked for now."""
+        """The possible requests; see the function of this name."""
         return next_calls(self._registry.of(record), record)
 
     def is_retryable(self, record: Record) -> bool:
-        """Whether a retry may cure what the record failed of: its attempt did not say that none can."""
+        """Whether a retry may succeed: the failed attempt did not say that none can.
+
+        An attempt without a result timed out or lost its worker; both are worth a retry.
+        """
         machine = self._registry.of(record)
         if machine.kind[record.status] != "failed" or machine.is_exhausted(record):
             return False
         if record.error_code == CANCELLED:
             return False
+        # The failure made the present version, so the attempt ran at the one before.
         mark = self._outputs.result(record.id, record.version - 1)
         return mark is None or mark.is_retryable
 
     def request_step(self, step: Step) -> Record:
-        """Have a step run: let a held record through, or try again what a retry may cure. Otherwise nothing."""
+        """Run a step: release a held record, or retry a failure that a retry may cure. Otherwise nothing changes."""
         with self._store.transaction():
             record = self._record(step)
             match self.step_state(record, step.stage):
@@ -177,7 +199,7 @@ class ExternalDriver:
             return record
 
     def retry(self, step: Step) -> Record:
-        """Try a failed step again, whatever it failed of. Otherwise nothing."""
+        """Retry a failed step, even after an error that called a retry useless. Otherwise nothing changes."""
         with self._store.transaction():
             record = self._record(step)
             machine = self._registry.of(record)
@@ -186,7 +208,7 @@ class ExternalDriver:
             return self._told(record, RETRY_REQUESTED, step)
 
     def advance(self, record_id: str, *, actor: str, reason: str | None = None) -> Record:
-        """Let a held record through the gate that it is at, by hand."""
+        """Release a held record by hand: a driver that went away leaves its records held."""
         with self._store.transaction():
             record = self._record(Step(record_id=record_id, stage="", actor=actor, reason=reason))
             stage = step_at(self._registry.of(record), record.status)
@@ -205,9 +227,9 @@ class ExternalDriver:
         reason: str | None = None,
         trace: str | None = None,
     ) -> Submitted:
-        """Process the document of a record that has ended again, as a new record which names it.
+        """Process the document of a finished record again, as a new record that refers to it.
 
-        Nothing is taken from the old one, and its history stays. Asked for twice, it is the same new record.
+        The old record and its history stay as they are. A repeated request returns the same new record.
         """
         with self._store.transaction():
             step = Step(record_id=record_id, stage="", actor=actor, machines=machines)
@@ -222,6 +244,7 @@ class ExternalDriver:
                 machine=record.machine,
                 actor=actor,
                 artifact=record.artifact,
+                # Derived from the old record: the document's own key belongs to that, and a repeat must find this one.
                 dedupe=f"{record.artifact or ''}:{record.id}",
                 priority=record.priority,
                 labels=labels,
@@ -234,6 +257,7 @@ class ExternalDriver:
 
     def _record(self, step: Step) -> Record:
         record = self._store.load([step.record_id], lock=True).get(step.record_id)
+        # The same error for a record that the caller may not see: it must not tell that the record exists.
         if record is None or (step.machines and record.machine not in step.machines):
             raise UnknownName("record", clean_text(step.record_id, chars_max=80))
         if step.version is not None and step.version != record.version:
@@ -252,6 +276,7 @@ class ExternalDriver:
             trace=step.trace,
         )
         self._coordinator().handle([event])
+        # Read again: a transition has changed the version that the caller expected.
         return self._record(msgspec.structs.replace(step, version=None))
 
 

@@ -1,7 +1,7 @@
-"""Gold data: what people decided, as lines by which extractors are measured.
+"""Gold data: the decisions of people as JSON lines, the ground truth by which extractors are measured.
 
-One line a decision: the document by its SHA-256, what was found and how sure that was, and what is right. Of a
-rejected document nobody said what is right, so its line has no `values`.
+One line per decision: the document by its SHA-256, the values that were found with their confidence, and the right
+ones. A rejection does not say what is right, so its line has no `values`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ REJECT = "reject"
 
 
 class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer that a review got."""
+    """The answer to a review, as its transition records it."""
 
     action: str
     by: str
@@ -31,7 +31,7 @@ class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Original(msgspec.Struct, frozen=True, kw_only=True):
-    """A value as it was found."""
+    """A value as it was found, before any correction."""
 
     field: str
     value: str | None
@@ -41,7 +41,7 @@ class Original(msgspec.Struct, frozen=True, kw_only=True):
 class Gold(msgspec.Struct, frozen=True, kw_only=True):
     """One decision. `values` are right: as found where it was approved, else as corrected.
 
-    `facts` are what the pipeline shows a reviewer of a record; in a line each stands under its own name.
+    `facts` are what the pipeline shows a reviewer of a record. In a line each is a key of its own.
     """
 
     document: str | None
@@ -58,7 +58,7 @@ class Gold(msgspec.Struct, frozen=True, kw_only=True):
     notes: str | None = None
 
     def line(self) -> bytes:
-        """As a line of a file."""
+        """The decision as one line of JSON."""
         fields = msgspec.structs.asdict(self)
         facts = fields.pop("facts")
         return msgspec.json.encode({**fields, **facts}) + b"\n"
@@ -72,7 +72,7 @@ def gold_of(
     corrected: Sequence[Fields] | None,
     facts: dict[str, str | None],
 ) -> Gold:
-    """The line of a record that a person decided."""
+    """The gold line of a record that a person decided; `corrected` is None where there was no correction."""
     right = (
         None if decided.action == REJECT else values_of(found if corrected is None else corrected)
     )
@@ -93,7 +93,7 @@ def gold_of(
 
 
 def facts_of(record: Record, names: Iterable[str]) -> dict[str, str | None]:
-    """What is known of a record under these names: what its stages said, else its labels."""
+    """The facts of these names: from the record's stages, which read the document, else from the submitter's labels."""
     return {name: _text(record.fields.get(name) or record.labels.get(name)) for name in names}
 
 

@@ -1,4 +1,9 @@
-"""The history as proof: `verify` replays and checks it, `export` writes it as plain files. Reads only."""
+"""`verify` replays and checks the whole history, `export` writes it as JSON lines. Neither changes the store.
+
+Both stream: they hold a few thousand rows, however long the history is. Writers may go on meanwhile, so both begin with
+the anchor and read the log up to its count: it is numbered without gaps in the order of commits, and what is below that
+count does not change any more (docs/decisions/0006).
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,16 +25,17 @@ from stateward.core.verify import (
 )
 from stateward.storage.store import Store
 
-CHUNK = 2000
-FINDINGS_MAX = 1000
+CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
+FINDINGS_MAX = 1000  # damage may give a finding for every record; the first ones show what happened
 
 Progress = Callable[[str, int], None]
 
+# Sorted keys: two exports of one history are the same bytes, and can be compared by their hashes.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verification saw."""
+    """The result of a verification. Count and head are those of the anchor, to be compared with a checkpoint."""
 
     records: int
     transitions: int
@@ -39,7 +45,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was found, in a history that was really read."""
+        """Whether no check failed."""
         return not self.findings
 
 
@@ -51,7 +57,8 @@ def verify(
 ) -> Verdict:
     """Replay the whole history: chain, order, anchor, graph, versions, and the records as they stand.
 
-    Writers may go on meanwhile: the check covers the log up to where it was when it began.
+    Writers may go on meanwhile: the check covers the log up to where it was when it began. The log is checked first, in
+    the order of commits, then each record with its own transitions, because the two have separate chains.
     """
     anchor = store.anchor()
     findings: list[Finding] = []
@@ -79,7 +86,11 @@ def verify(
 
 
 def export(store: Store, folder: Path, *, progress: Progress = lambda *_: None) -> dict[str, int]:
-    """Write the history as JSON lines into a new or empty folder; how many lines each file got."""
+    """Write the history as JSON lines into a new or empty folder; how many lines each file got.
+
+    `anchor.json` belongs to `transitions.jsonl`, and is written last: a folder without it is an unfinished export. The
+    other files show what the store held when they were written, which may be a little newer.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     anchor = store.anchor()
     counts = {
@@ -108,7 +119,10 @@ def export(store: Store, folder: Path, *, progress: Progress = lambda *_: None) 
 
 
 def transition_line(t: Transition) -> Fields:
-    """A transition in the form of the export."""
+    """A transition in the form of the export: all that its hash covers, so that the chain can be checked from the file.
+
+    `from` and `to` are the names of the format; times are RFC 3339, the text that is hashed (docs/decisions/0009).
+    """
     return {
         "record_id": t.record_id,
         "machine": t.machine,
@@ -163,7 +177,11 @@ def _log(store: Store, *, until: int) -> Iterator[list[Transition]]:
 
 
 def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Transition]]]:
-    """Each record beside its history: two streams by record id, merged. What is newer is left out."""
+    """Each record with its history; None or [] where one has no counterpart, which is a finding.
+
+    Both are streams in the order of record ids, merged, so that neither has to be in memory. The records are read later
+    than the anchor: one that moved or was created since then would not fit its history, and is left out.
+    """
     histories = by_record(store.walk_history(chunk=CHUNK, until=until))
     history = next(histories, None)
     for record in store.walk(chunk=CHUNK):
@@ -182,7 +200,7 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
 
 
 def _moved_on(store: Store, record: Record, last: Transition) -> bool:
-    """Whether the record changed after the verification began."""
+    """Whether the record changed after the verification began. It costs a query, so only where versions differ."""
     return store.history(record.id)[-1].seq > last.seq
 
 

@@ -1,12 +1,11 @@
-"""The history once more, as a ledger: committed transitions, in commit order, exactly once.
+"""Copies the history to a ledger: committed transitions, in commit order, exactly once.
 
-The database is the truth; the ledger is its copy in plain files that can be read, verified and kept without it. How
-far the copy came stands in the ledger itself, durable in the same group as the lines, so a mirror that died anywhere
-goes on where it was. A ledger that holds another history is refused.
+The database is authoritative; the ledger is a copy in plain files that can be read, verified and archived without it.
+How far the copy has come is stored in the ledger itself, durable in the same group as the lines, so a mirror that died
+anywhere continues where it was. A ledger that holds another history is refused.
 
-`maintenance` compacts the ledger daily and exports its checkpoints, in a background thread.
-The mirror is never in the way: if it fails, it says so once, waits, and tries again; the service goes on meanwhile.
-`compare` walks through both and names the first entry in which they differ.
+`maintenance` compacts the ledger daily and exports its checkpoints, in a background thread. A failing mirror never
+stops the service: it logs the failure, waits, and tries again. `compare` reads both and returns the first difference.
 """
 
 from collections.abc import Callable
@@ -36,17 +35,22 @@ from stateward.ledger.record import ROLLED_BACK
 from stateward.ledger.schedule import backoff_s
 from stateward.storage.store import Store
 
+# Stored in every mirrored line; under another name the position would be 0 again.
 SOURCE = "stateward"
+# Transitions of one step: it runs in the main loop, which handles no event meanwhile.
 BATCH_MAX = 1000
-LOCKED_S = 5.0
+LOCKED_S = 5.0  # how soon another coordinator takes over when the one that mirrors is gone
 METADATA_BYTES_MAX = 64 << 20
-"""What the database took, the ledger takes too."""
+"""Far above the ledger's own 1 MiB: what the database has committed must not be refused by its copy."""
 LOOK_BACK = 16
-"""Among so many last lines of a mirror there is one of a transition; the others are the ledger's own."""
+"""How many last lines are searched for the last transition: the ledger adds lines of its own after it, but few."""
 
 
 def entry_of(t: Transition) -> LedgerEntry:
-    """A transition as the ledger keeps it: nothing of it is left out."""
+    """A transition as a line of the ledger. Nothing is left out: its hash can be checked from the ledger alone.
+
+    The error fields are in the facts too; they are repeated where the ledger's own queries look for them.
+    """
     metadata: Fields = {
         "machine_version": t.machine_version,
         "version": t.version,
@@ -76,12 +80,13 @@ def entry_of(t: Transition) -> LedgerEntry:
 
 
 def transition_of(record: LedgerAuditRecord) -> dict[str, Json]:
-    """What a mirrored line says of its transition, by the names of a transition's fields."""
+    """The reverse of `entry_of`: the fields of the transition, by name."""
     found: dict[str, Json] = {
         "record_id": record.doc_id,
         "machine": record.adapter,
         "source": record.old_state,
         "target": record.new_state,
+        # The ledger stores seconds as a float, which is precise to the microsecond until the year 2106.
         "at": round(record.timestamp * SECOND),
         "actor": record.actor,
         "seq": record.source_seq,
@@ -100,7 +105,11 @@ def _count(value: Json) -> int | None:
 
 
 class Mirror:
-    """Brings what is new in a store to a ledger, a batch at a time; one thread uses it."""
+    """Appends the new transitions of a store to a ledger, a batch at a time. Not thread-safe: the main loop uses it.
+
+    The ledger is opened by the first step, not at the start: a ledger that is locked or damaged must not keep a
+    coordinator from starting.
+    """
 
     def __init__(
         self,
@@ -130,15 +139,16 @@ class Mirror:
         return max(0.0, self._again_at - self._ticks()) if self._failures else None
 
     def step(self) -> int:
-        """Mirror one batch; the number of transitions. What goes wrong with the ledger is said, never raised."""
+        """Mirror one batch; returns the number of transitions. A failure of the ledger is logged, never raised."""
         if self._ticks() < self._again_at:
             return 0
         try:
             count = self._step()
         except StoreError:
-            raise  # that is the service's own affair
+            raise  # the database failed, not the ledger: the main loop handles it
         except LedgerLocked:
-            self._again_at = self._ticks() + LOCKED_S  # another coordinator mirrors
+            # Another coordinator mirrors: normal where several run, so it is neither logged nor a failure.
+            self._again_at = self._ticks() + LOCKED_S
             return 0
         except (StatewardError, OSError) as error:
             self._failed(error)
@@ -154,6 +164,7 @@ class Mirror:
         if not fresh:
             return 0
         ledger.mirror([entry_of(each) for each in fresh], source=SOURCE)
+        # Only now: after a failure `_opened` reads the position from the ledger, which knows what is durable.
         self._seq = fresh[-1].seq
         return len(fresh)
 
@@ -169,7 +180,7 @@ class Mirror:
             )
             try:
                 self._seq = _check_same(opened, self._store)
-            except BaseException:
+            except BaseException:  # it would stay locked, for this process too
                 opened.close()
                 raise
             self._ledger = opened
@@ -182,6 +193,7 @@ class Mirror:
         self._warn(
             f"the history is not mirrored to {self._folder}: {error}. Work goes on; the next try is in {wait_s:.0f} s"
         )
+        # A ledger refuses further writes after a failed one (`LedgerPoisoned`): it has to be opened again.
         self._let_go()
 
     def _let_go(self) -> None:
@@ -190,7 +202,7 @@ class Mirror:
             opened.close()
 
     def close(self) -> None:
-        """Let another process write to the ledger."""
+        """Release the ledger, so that another process can write to it."""
         try:
             self._let_go()
         except (StatewardError, OSError) as error:
@@ -198,7 +210,10 @@ class Mirror:
 
 
 def _check_same(ledger: Ledger, store: Store) -> int:
-    """How far the ledger has come with this very history; raises `LedgerMismatch` if it holds another one."""
+    """How far the ledger has come with this history; raises `LedgerMismatch` if it holds another one.
+
+    The last mirrored transition is enough: its hash covers the ones before it of its record, and `compare` checks all.
+    """
     seq = ledger.source_seq(SOURCE)
     if not seq:
         return 0
@@ -220,7 +235,7 @@ def _check_same(ledger: Ledger, store: Store) -> int:
 
 
 class MirrorState(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a mirror is: `behind` transitions, the oldest of which waits since `since`."""
+    """How far a mirror has come: it lacks `behind` transitions, the oldest of which was made at `since`."""
 
     seq: int
     behind: int
@@ -228,7 +243,7 @@ class MirrorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mirror_state(store: Store, folder: Path) -> MirrorState:
-    """Look at a mirror without touching it. Raises `LedgerError` if it cannot be read."""
+    """The state of a mirror, read without its lock, so that it works beside a running one. Raises `LedgerError`."""
     count = store.anchor().count
     seq = 0
     if folder.exists():
@@ -258,6 +273,7 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
 
     A mirror that has not come to the end yet is no difference; `behind` says how much is missing.
     """
+    # Before the ledger is read: transitions that are made meanwhile must not count as missing from it.
     count = store.anchor().count
     pages = _Pages(store)
     compared = last = 0
@@ -279,7 +295,7 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
 
 
 class _Pages:
-    """Transitions by their place, a page at a time."""
+    """Transitions by `seq`, a page in memory: a ledger is read in order, so a page serves the next CHUNK look-ups."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -298,6 +314,7 @@ def _difference(
     if record.source != SOURCE or record.source_seq is None:
         return f"{where} was not mirrored from this history"
     seq = record.source_seq
+    # A rollback of the ledger also takes its position back, so the mirror appends earlier transitions once more.
     if seq != last + 1 and not (is_back and seq <= last):
         return f"{where} is entry {seq}, but entry {last + 1} was expected"
     ours = pages.get(seq)

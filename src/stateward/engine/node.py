@@ -1,4 +1,4 @@
-"""The loop of a process: do what there is to do, in all of its roles, then sleep until something rings.
+"""The main loop of a process: run one turn of each of its roles, then sleep until a wake-up or a deadline.
 
 `app` builds it from the parts that the roles need. It decides nothing about records.
 """
@@ -33,18 +33,27 @@ from stateward.storage.database import (
 from stateward.transport import Bus
 from stateward.workers.worker import Worker
 
+# Leases last many seconds, turns milliseconds: recovery in each would be wasted queries.
 RECOVER_EVERY_S = 1.0
-CLOCK_OFF_S = 5.0
-PAUSE_MIN_S = 0.1  # while the database is away: doubled from try to try, up to
+CLOCK_OFF_S = 5.0  # less is drift, which `SteadyClock` follows; more was set by hand or by NTP (docs/decisions/0011)
+# The pause while the database is away doubles from PAUSE_MIN_S, so that a short outage costs little, up to PAUSE_MAX_S,
+# so that work resumes soon after a long one.
+PAUSE_MIN_S = 0.1
 PAUSE_MAX_S = 2.0
+# Tries are at most 2 s apart: an outage is logged when it begins, and then only this often.
 REMIND_EVERY_S = 60.0
+# Under load a turn starts at most this often: its commit then serves the results of many jobs.
 TURN_S = 0.02
+# A full disk and a full quota: both pass.
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
-WAIT_STEP_S = 5.0
+WAIT_STEP_S = 5.0  # how often `work_while` checks its condition when nothing happens
 
 
 class Roles(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process does; None for what it does not. A coordinator comes with its scheduler."""
+    """What a process does; None for what it does not. A coordinator comes with its scheduler.
+
+    `notifier` is a factory: a notifier calls from its threads, and the wake-up that it needs belongs to the loop.
+    """
 
     worker: Worker | None = None
     coordinator: Coordinator | None = None
@@ -54,13 +63,14 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Node:
-    """One thread that drives the roles of a process: do what there is to do, then sleep until it rings.
+    """One thread that drives the roles of a process.
 
     What the roles write in one turn is one transaction where they share a database, so that an output, the
     transition that follows from it and the work that follows from that cost one durable commit.
 
-    A database that is away or full passes: the loop says so once, tries again with growing pauses, and goes on
-    where it was. A disk that failed under a write does not pass: then the process ends.
+    A database that is unreachable or full is waited for: the loop logs it, retries with growing pauses, and continues
+    where it was. After a disk failed during a write the process ends, because what the disk holds is unknown until the
+    store is reopened (`StoreBroken`).
     """
 
     def __init__(
@@ -87,7 +97,8 @@ class Node:
         self._log = telemetry.log("process")
         self._is_clock_off = False
         self._wake_reader, self._wake_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        # A notifier beside a coordinator sees what that did at the end of the same turn.
+        # A notifier beside a coordinator runs at the end of each turn and needs no wake-up for changes. Other
+        # coordinators' changes reach it with the next turn, at the latest after RECOVER_EVERY_S.
         notifier = roles.notifier
         topics = (
             (TOPIC_EVENTS, TOPIC_READY)
@@ -104,16 +115,22 @@ class Node:
         self.close()
 
     def stop(self) -> None:
-        """Ask the loop to finish what runs and end; safe in a signal handler and from other threads."""
+        """Make the loop finish what runs and end; safe in a signal handler and from other threads."""
         self._is_stopping = True
         self._wake()
 
     def _wake(self) -> None:
+        # A byte in a pipe ends a `select` that has begun and one that is about to begin, which a flag alone cannot.
+        # A full pipe means that a wake-up is pending already; a closed one, that the loop has ended.
         with suppress(BlockingIOError, OSError):
             os.write(self._wake_writer, b"!")
 
     def run(self, *, until_idle: bool = False) -> None:
-        """Turn until asked to stop, or, with `until_idle`, until nothing is left to do."""
+        """Run turns until `stop`, or, with `until_idle`, until nothing is left to do.
+
+        A service waits for its database to come back. With `until_idle`, or when it is stopping, the error is raised: a
+        caller waits for the result, or for the process to end.
+        """
         while True:
             try:
                 if self._is_ended(until_idle=until_idle):
@@ -124,13 +141,16 @@ class Node:
                 self._endure(error)
 
     def work_while(self, is_wanted: Callable[[], bool], *, step_s: float = WAIT_STEP_S) -> None:
-        """Turn as long as somebody wants it; asked after every turn, and now and then while nothing happens."""
+        """Run turns while `is_wanted`; it is checked after every turn, and every `step_s` when nothing happens."""
         while is_wanted():
             if not self.turn():
                 self._sleep(at_most_s=step_s)
 
     def _is_ended(self, *, until_idle: bool) -> bool:
-        """A turn and the sleep after it; whether that was the last one."""
+        """A turn and the sleep after it; whether that was the last one.
+
+        When stopping, roles drain but turns go on until they are idle: what runs is still settled, not lost.
+        """
         if self._is_stopping and self._worker is not None:
             self._worker.drain()
         if self._is_stopping and self._notifier is not None:
@@ -148,10 +168,10 @@ class Node:
         return False
 
     def _keep_pace(self) -> None:
-        """Where many jobs are under way, let a little more happen before the next turn.
+        """When several jobs are in flight, wait until TURN_S have passed since the last turn.
 
-        One durable commit then serves many of them. The children go on meanwhile with what they have. Where there is
-        one job at a time nothing is put off.
+        One durable commit then serves many results. Child processes are given their next queued jobs meanwhile. A
+        single job is not delayed: there is nothing to share its commit with.
         """
         next_at = self._turned_at + TURN_S if self._in_flight > 1 else -math.inf
         while (left := next_at - time.monotonic()) > 0 and not self._is_stopping:
@@ -160,6 +180,7 @@ class Node:
                 continue
             self._worker.tend()
             with selectors.DefaultSelector() as selector:
+                # Children only: the wake-up for new work would end the pause that is to collect results.
                 for descriptor, events in self._worker.watched(is_called=False):
                     selector.register(descriptor, events)
                 selector.select(left)
@@ -167,26 +188,27 @@ class Node:
 
     @property
     def _in_flight(self) -> int:
-        """How many jobs the last turn saw."""
+        """How many jobs there were in the last turn: the worker's own, or without a worker, those of all workers."""
         if self._worker is not None:
             return self._worker.in_flight
         return 0 if self._coordinator is None else self._coordinator.in_flight
 
     @property
     def _is_idle(self) -> bool:
-        """Whether nothing that this process began is under way."""
+        """Whether nothing that this process started is unfinished."""
         is_worker_idle = self._worker is None or self._worker.is_idle
         return is_worker_idle and (self._notifier is None or self._notifier.is_idle)
 
     def _endure(self, error: Exception) -> None:
-        """Wait a little before the next try; the first of a row is told, and one a minute."""
+        """Wait before the next try. The first failure in a row is logged, and then one a minute."""
         trouble = self._trouble or Trouble(since=time.monotonic())
         if time.monotonic() >= trouble.remind_at:
             trouble.remind_at = time.monotonic() + REMIND_EVERY_S
             self._log.warning(f"cannot go on, trying again until it passes: {error}")
         self._trouble = trouble
         if self._coordinator is not None:
-            self._coordinator.reset_leases()  # who could not write is not silent
+            self._coordinator.reset_leases()  # workers could not write heartbeats either
+        # On the pipe alone, not on the database: `stop` must end the pause.
         select.select([self._wake_reader], [], [], trouble.pause_s)
         trouble.pause_s = min(2 * trouble.pause_s, PAUSE_MAX_S)
 
@@ -196,13 +218,21 @@ class Node:
             self._trouble = None
 
     def turn(self) -> bool:
-        """One round of all roles; whether there was anything to do."""
+        """One turn of all roles; whether there was anything to do.
+
+        The order matters. Wake-ups are cleared before anything is read, so that what is written after the read wakes
+        the loop again. The worker prepares outside the transaction, because inline runners run there and must not hold
+        the write lock. It settles before the coordinator's part, which handles the results in the same transaction and
+        dispatches to the slots that they freed. Mirror and notifier follow the log, so they come after the commit.
+        """
         if self._wakeup is not None:
             self._wakeup.clear()
         worker = self._worker
         is_busy = worker.prepare() if worker is not None else False
         if worker is not None and worker.database is not self._database:
-            is_busy |= worker.settle()  # in transactions of its own
+            # On PostgreSQL a worker has a connection of its own, whose role cannot write records. It cannot join our
+            # transaction, so it reports through the inbox.
+            is_busy |= worker.settle()
             worker.committed()
             worker = None
         if self._coordinator is not None:
@@ -214,9 +244,11 @@ class Node:
         elif worker is not None:
             with self._database.transaction():
                 is_busy |= worker.settle()
+        # Results are forgotten only now: had the commit failed, the next turn would settle them again.
         if worker is not None:
             worker.committed()
         if self._mirror is not None:
+            # A full batch means that there may be more.
             is_busy |= self._mirror.step() >= self._mirror.batch_max
         if self._notifier is not None:
             is_busy |= self._notifier.step()
@@ -228,12 +260,13 @@ class Node:
             self._watch_clock()
             coordinator.recover()
             coordinator.upgrade_records()
+        # Before the inbox is read, so that what is due now is decided in this very transaction.
         if self._scheduler is not None:
             self._scheduler.tick()
         return bool(coordinator.turn(told))
 
     def _watch_clock(self) -> None:
-        """Say once that somebody set the clock of this machine."""
+        """Log once that the clock of this machine was set while the process runs."""
         clock = self._clock
         off_s = clock.off_s if isinstance(clock, SteadyClock) else 0.0
         is_off = abs(off_s) > CLOCK_OFF_S
@@ -258,10 +291,12 @@ class Node:
                 for descriptor, events in self._worker.watched():
                     selector.register(descriptor, events)
             selector.select(max(0.0, min(self._patience(), at_most_s)))
+        # Drained, or the pipe would end every later sleep at once. Many wake-ups count as one.
         with suppress(BlockingIOError):
             os.read(self._wake_reader, 4096)
 
     def _patience(self) -> float:
+        """Seconds until something is due that sends no wake-up. `idle_s` bounds it, should a wake-up ever be missed."""
         waits = [self._idle_s]
         if self._worker is not None:
             waits.append(self._worker.wake_in())
@@ -277,7 +312,7 @@ class Node:
         return min(waits)
 
     def close(self) -> None:
-        """Leave: what this process still had waits for another."""
+        """Close all roles; unfinished work of this process goes to another one."""
         if self._worker is not None:
             self._worker.close()
         if self._mirror is not None:
@@ -291,7 +326,7 @@ class Node:
 
 
 class Trouble(msgspec.Struct, kw_only=True):
-    """Since when a loop cannot go on, how long it waits before the next try, and when it says so again."""
+    """An outage: since when, the pause before the next try, and when it is logged again."""
 
     since: float
     pause_s: float = PAUSE_MIN_S
@@ -299,7 +334,10 @@ class Trouble(msgspec.Struct, kw_only=True):
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether waiting can help: the database is away or held, or the disk is full."""
+    """Whether waiting can help: the database is unreachable or locked, or the disk is full.
+
+    `StoreBroken` is a `StoreFull` that does not pass: after a failed sync a later success proves nothing.
+    """
     if isinstance(error, OSError):
         return error.errno in DISK_FULL_ERRNOS
     return not isinstance(error, StoreBroken)

@@ -1,8 +1,9 @@
-"""Reviews: what waits for a person, who has taken it up, and the one decision that counts.
+"""Reviews: the questions that wait for a person, who has claimed them, and their decisions.
 
-A task is a record in a suspended state; its deadline is the record's own, and the clock rings for it. `decide` checks
-who may answer what, keeps a correction beside what it corrects, and hands the answer to the coordinator as an event,
-all in one transaction: so there is exactly one decision, whoever else was quick. Nothing here writes a status.
+A task is a record in a suspended state, not a row of its own; its deadline is the record's `due_at`, which the
+scheduler watches (docs/decisions/0016). `decide` checks who may answer what, stores a correction beside what it
+corrects, and gives the answer to the coordinator as an event, all in one transaction under the record's lock: of
+several answers exactly one is applied, and no correction is stored without its decision. Nothing here writes a status.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,14 +51,16 @@ from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
 
-PENDING_MAX = 1000
-NOTES_CHARS_MAX = 2000
+PENDING_MAX = 1000  # records of one query, whatever limit a caller gives: bounds memory
+NOTES_CHARS_MAX = 2000  # notes become part of the transition, which is hashed and stored for ever
+# Items are stored in chunks, so that a reader of many holds a few chunks in memory.
 CHUNK_ITEMS_MAX = 500
 
 SelfApproval: TypeAlias = Literal["auto", "allow", "refuse"]
 Judged: TypeAlias = tuple[Sequence[Fields], Sequence[tuple[str, str]]]
 Judge: TypeAlias = Callable[[Record, Sequence[Fields], Sequence[str]], Judged]
 APPROVE, CORRECT, REJECT, TIMEOUT = "approve", "correct", "reject", "timeout"
+# Actions are what callers send ("approve"); answers are what event types and transitions contain ("approved").
 ANSWERS = {APPROVE: "approved", CORRECT: "corrected", REJECT: "rejected", TIMEOUT: "timed_out"}
 ACTIONS = {answer: action for action, answer in ANSWERS.items()}
 
@@ -73,17 +76,22 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     claim: Claim | None
     decided: RecordedDecision | None
     facts: dict[str, str | None] = {}
-    """What its pipeline says that a reviewer should know of a record, such as whose document it is."""
+    """What the pipeline declares that a reviewer should know of a record, such as whose document it is."""
     confidence: int | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether it still waits for an answer."""
+        """Whether it has no decision yet."""
         return self.decided is None
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer to a review. `machines` are those that whoever answers may see; none means all."""
+    """An answer to a review.
+
+    `machines` are those that the caller may see; none means all. `actor` is the authenticated caller; `reviewer` is the
+    person whom an external driver names, and is only recorded. With `version` the answer is refused if the record has
+    moved since the reviewer looked at it.
+    """
 
     record_id: str
     action: str
@@ -97,7 +105,12 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reviews:
-    """What waits for people, in one database."""
+    """The reviews of one database.
+
+    `coordinator` and `has_keys` are called when needed: a process that only lists reviews builds no coordinator, and
+    keys may be created while it runs. `judge` is the pipeline's check of corrected items; it returns them with its
+    faults.
+    """
 
     def __init__(
         self,
@@ -126,7 +139,7 @@ class Reviews:
         self._judge = judge
         self._view_of = view_of
 
-    # Looking
+    # Reading
 
     def pending(
         self,
@@ -135,7 +148,7 @@ class Reviews:
         after: tuple[Micros, str] | None = None,
         limit: int = 100,
     ) -> list[Task]:
-        """What waits for an answer, the nearest deadline first."""
+        """Open reviews, the nearest deadline first; `after` is the (deadline, id) of the last one seen."""
         states = [
             (machine.name, review.state)
             for machine in self._registry.newest.values()
@@ -151,7 +164,7 @@ class Reviews:
         ]
 
     def task(self, record_id: str, *, machines: Sequence[str] = ()) -> Task:
-        """The review of a record: open, or how it was decided."""
+        """The review of a record: open, or with its decision, which is read from the history."""
         record = self._record(record_id, machines)
         machine = self._registry.of(record)
         review = machine.review_in.get(record.status)
@@ -186,14 +199,17 @@ class Reviews:
         )
 
     def items(self, record: Record) -> list[Fields]:
-        """What a reviewer looks at: the items of the stage that the review is about."""
+        """The items that a reviewer checks: those of the stage that the review is about, as they were found."""
         machine = self._registry.of(record)
         review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
         made = None if review is None or review.of is None else record.outputs.get(review.of)
         return [] if made is None else list(self._outputs.items(record.id, made))
 
     def problems(self, record: Record) -> list[Fields]:
-        """What the last stage before the question said of those items."""
+        """What the last stage before the review found wrong with those items.
+
+        That is a stage which leads to the review and is not the one under review; of several, the latest that ran.
+        """
         machine = self._registry.of(record)
         names = {stage.name for stage in machine.stages if stage.running in _before(machine)}
         names -= {review.of for review in machine.reviews if review.of is not None}
@@ -201,7 +217,10 @@ class Reviews:
         return list(self._outputs.items(record.id, max(made))) if made else []
 
     def gold(self) -> Iterator[Gold]:
-        """Every decision of a person, with what was found and what is right: truth to measure extractors by."""
+        """Every decision of a person, with what was found and what is right: ground truth to measure extractors by.
+
+        Records are read in pages, without a transaction: an export of all must not hold up the writers.
+        """
         for name, machine in self._registry.newest.items():
             query = parse_query(f"machine:{name}", now=self._clock())
             after = ""
@@ -220,9 +239,9 @@ class Reviews:
     def _gold_of(self, record: Record) -> Gold | None:
         machine = self._registry.of(record)
         if not any(review.of in record.outputs for review in machine.reviews if review.of):
-            return None  # nobody can have been asked yet
+            return None  # no review can have begun; this spares the query of its history
         found = decision_in(machine, self._store.history(record.id))
-        if found is None or found[1].action == TIMEOUT:
+        if found is None or found[1].action == TIMEOUT:  # a deadline says nothing about the values
             return None
         name, decided = found
         made = record.outputs.get(name)
@@ -230,10 +249,13 @@ class Reviews:
         facts = facts_of(record, self._view_of(record.machine).facts)
         return gold_of(record, decided, found=self.items(record), corrected=corrected, facts=facts)
 
-    # Taking up
+    # Claiming
 
     def claim(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
-        """Take a review up; whoever has it may take it up again, which gives them more time."""
+        """Claim a review; its holder may claim it again, which gives more time.
+
+        Under the record's lock, like every claim and decision: of two people who claim at once, one is refused.
+        """
         with self._store.transaction():
             record, review = self._open(record_id, machines, actor, CLAIMING)
             now = self._clock()
@@ -248,16 +270,20 @@ class Reviews:
             return self._task(record, review, claim)
 
     def unclaim(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
-        """Leave a review to others. What nobody has taken up is left already."""
+        """Give up a claim. Without one it does nothing, so that it can be repeated."""
         with self._store.transaction():
             record, review = self._open(record_id, machines, actor, "leave")
             self._claims.drop(record.id)
             return self._task(record, review, None)
 
-    # DecisionRequest
+    # Deciding
 
     def decide(self, deciding: DecisionRequest) -> Record:
-        """Answer a review, once; the record as it then is."""
+        """Answer a review; returns the record after the decision.
+
+        A refusal is raised inside the transaction, and so takes back a correction that was stored before it. The claim
+        is deleted with the decision; the new version would end it anyway.
+        """
         with self._store.transaction():
             record, review = self._open(
                 deciding.record_id, deciding.machines, deciding.actor, deciding.action
@@ -276,7 +302,10 @@ class Reviews:
     def _open(
         self, record_id: str, machines: Sequence[str], actor: str, action: str
     ) -> tuple[Record, Review]:
-        """The record, locked, and its review; refused if that is decided, or somebody else's just now."""
+        """The record, locked, and its review; refused if it is decided, or claimed by another person.
+
+        A timeout ignores claims: a claim must not extend the deadline of a review.
+        """
         record = self._record(record_id, machines, lock=True)
         machine = self._registry.of(record)
         review = machine.review_in.get(record.status)
@@ -291,6 +320,7 @@ class Reviews:
 
     def _record(self, record_id: str, machines: Sequence[str], *, lock: bool = False) -> Record:
         record = self._store.load([record_id], lock=lock).get(record_id)
+        # The same error for a record that the caller may not see: it must not tell that the record exists.
         if record is None or (machines and record.machine not in machines):
             raise UnknownName("record", clean_text(record_id, chars_max=80))
         return record
@@ -328,11 +358,16 @@ class Reviews:
             raise ReviewRefused(f"{record.id} is not timed out before its deadline{until}")
 
     def _is_own(self, record: Record, deciding: DecisionRequest) -> bool:
-        """Whether somebody accepts what they submitted. Who drives a record brings the answers of others."""
+        """Whether a person accepts what the same person submitted.
+
+        `auto` allows it while there are no API keys: without them people cannot be distinguished. An external driver
+        that submitted a record delivers the answers of other people, so it is not compared with itself.
+        """
         if self._self_approval == "allow":
             return False
         if self._self_approval == "auto" and not self._has_keys():
             return False
+        # From the history, which is sealed; the first transition is the submission.
         submitter = self._store.history(record.id)[0].actor
         if submitter.startswith(SEQUENCER) and deciding.actor.startswith(SEQUENCER):
             return False
@@ -347,6 +382,7 @@ class Reviews:
     ) -> Event:
         now = self._clock()
         if answer == ANSWERS[TIMEOUT] and not self._is_its_sequencer(record, deciding):
+            # The scheduler's own event, with its actor and derived id: whichever comes second changes nothing.
             rung = due_event(self._registry.of(record), record, now=now)
             if rung is not None:
                 return rung
@@ -372,7 +408,11 @@ class Reviews:
     def _keep(
         self, record: Record, review: Review, deciding: DecisionRequest, now: Micros
     ) -> tuple[int, list[str]]:
-        """Write the corrected items as the output of the review; how many, and which fields are others now."""
+        """Write the corrected items as the output of the review; how many there are, and which fields changed.
+
+        They are stored under the suspended record's version, which no attempt of a stage can have. The items that were
+        found keep theirs, so both can be compared later.
+        """
         before = self.items(record)
         named = list(deciding.corrected)
         after, faults = self._judge(record, corrected_items(before, deciding.corrected), named)
@@ -397,6 +437,7 @@ class Reviews:
     def _refusal(
         self, record: Record, deciding: DecisionRequest, ignored: Ignored
     ) -> ConcurrentModification | InvalidTransition:
+        # These mean that another change was first; any other reason, that this state does not allow the action.
         if ignored.reason in ("stale", "ahead", "duplicate"):
             return ConcurrentModification(record.id, expected=record.version)
         allowed = self._registry.of(record).allowed_from(record.status)
@@ -415,7 +456,10 @@ CLAIMING = "claim"
 
 
 def answer_of(review: Review, action: str) -> str:
-    """The answer that an action means in a review; answers may be named by themselves too."""
+    """The answer that an action means in a review. Pipelines may declare answers of their own, which have no action.
+
+    A timeout is always possible: every review has a deadline.
+    """
     answer = ANSWERS.get(action, action)
     if answer in review.outcomes or answer == ANSWERS[TIMEOUT]:
         return answer
@@ -423,14 +467,17 @@ def answer_of(review: Review, action: str) -> str:
 
 
 def actions_of(review: Review) -> tuple[str, ...]:
-    """What may be answered, in the order of the declaration."""
+    """The possible actions, in the order of the declaration."""
     return tuple(ACTIONS.get(answer, answer) for answer in review.outcomes)
 
 
 def decision_in(
     machine: Machine, history: Sequence[Transition]
 ) -> tuple[str, RecordedDecision] | None:
-    """The last answer to a review of this record, and the review's name."""
+    """The last answer to a review of this record, and the review's name.
+
+    The trigger of its transition is `<review>.<answer>`: the history is the only place where decisions are stored.
+    """
     names = {review.name for review in machine.reviews}
     for transition in reversed(history):
         name, _, answer = transition.trigger.partition(".")
@@ -453,13 +500,13 @@ def _decided(transition: Transition, answer: str) -> RecordedDecision:
 
 
 def _before(machine: Machine) -> set[str]:
-    """The states from which a question arises."""
+    """The states that lead to a review."""
     asking = {review.state for review in machine.reviews}
     return {edge.source for edge in machine.edges if edge.to in asking}
 
 
 def _name(actor: str) -> str:
-    """Who it is, in whatever part they act."""
+    """The name without its role prefix: `person:ann` and `sequencer:ann` are the same identity."""
     return actor.partition(":")[2]
 
 

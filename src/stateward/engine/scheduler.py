@@ -1,8 +1,9 @@
 """Time as a source of events: timeouts, retries, review deadlines.
 
-Each record has at most one `due_at`. When it has come, the scheduler reports what it means, under an id made
-of record and version, so that ten schedulers count once. Before a timeout is reported, the result of the attempt is
-looked up: an event that was lost on the way is found again. It never changes a record.
+Each record has at most one `due_at`. When it has come, the scheduler reports the event that it stands for, under an
+id derived from record and version, so that ten schedulers which see the same deadline have one effect. Before a timeout
+is reported, the attempt's result is looked up: an event that was lost on the way is found again. It never changes a
+record: whether the event still applies is decided under the record's lock, by the coordinator.
 """
 
 from collections.abc import Callable
@@ -15,11 +16,12 @@ from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.store import Store
 from stateward.transport import Bus
 
+# As many as a coordinator handles in one transaction; the rest is due in the next turn.
 BATCH_MAX = 512
 
 
 class Scheduler:
-    """Turns records whose time has come into events."""
+    """Reports an event for each record whose `due_at` has come."""
 
     def __init__(
         self,
@@ -39,7 +41,11 @@ class Scheduler:
         self._batch_max = batch_max
 
     def tick(self) -> int:
-        """Report what is due now; how many events that made."""
+        """Report what is due now; how many events that made.
+
+        Records are read without a lock. One that moves meanwhile has another version, and its event is ignored as
+        stale.
+        """
         now = self._clock()
         events = [
             event
@@ -52,12 +58,13 @@ class Scheduler:
         return len(events)
 
     def next_at(self) -> Micros | None:
-        """When the next record's time comes."""
+        """The earliest `due_at` of all records: how long the loop may sleep."""
         return self._store.next_due()
 
     def _event(self, record: Record, now: Micros) -> Event | None:
         machine = self._machine_of(record)
         if machine.kind[record.status] == "running":
+            # The work is done, only its event is missing: to report a timeout would throw the result away.
             mark = self._outputs.result(record.id, record.version)
             if mark is not None:
                 return result_event(mark)

@@ -1,6 +1,7 @@
-"""What a process can find out about the world: the time, who runs it, and which processes live beside it.
+"""What a process reads from its operating system: the time, its user, and which other processes are alive.
 
-Nothing here knows a record. Whoever needs a clock is given one; `app` picks it from here.
+Nothing here knows a record. Code that needs the time of day is given a clock, which `app` picks from here, so that
+tests and the simulation can give it another.
 """
 
 import getpass
@@ -15,28 +16,30 @@ from shutil import rmtree
 from stateward.core.model import PERSON, SECOND, Micros
 from stateward.transport import WorkerInfo
 
+# One part in a thousand: over a stage of up to 80 minutes that is less than the 5 s by which the scheduler waits for
+# the worker's own report of a timeout (docs/decisions/0011).
 SLEW = 1000
 
 
 def wall_clock() -> Micros:
-    """What the clock of this machine says, in whole microseconds; it may be set while we run."""
+    """The clock of this machine, in whole microseconds since 1970; it may be set while the process runs."""
     return time.time_ns() // 1000
 
 
 def time_passed() -> Micros:
-    """Microseconds since the machine was started, its sleep included; nobody can set them."""
+    """Microseconds since the machine was started; this clock cannot be set."""
     return time.clock_gettime_ns(_PASSING) // 1000
 
 
+# BOOTTIME also counts the time that the machine is suspended, in which deadlines go on. Only Linux has it.
 _PASSING: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class SteadyClock:
-    """The present: the wall clock as it was at the start, and the time that has passed since.
+    """The time of day, on a clock that cannot be set: the wall clock at the start, plus the time that has passed since.
 
-    To set the wall clock while a process runs brings no deadline nearer and puts none off. Where the two differ,
-    ours goes a thousandth faster or slower until they agree, so it follows clocks that drift and never jumps. See
-    docs/decisions/0011.
+    Setting the wall clock while a process runs moves no deadline. Where the two differ, this clock runs a thousandth
+    faster or slower until they agree, so it follows a clock that drifts and never jumps. See docs/decisions/0011.
     """
 
     def __init__(
@@ -46,7 +49,8 @@ class SteadyClock:
     ) -> None:
         self._wall = wall
         self._passed = passed
-        # One tuple, so that threads see all of it or none: when we looked, what we said, how far off that was.
+        # When the wall clock was last read, what this clock returned then, and how far off that was. One tuple,
+        # replaced as a whole, so that threads never see half of an update: that takes the place of a lock.
         self._looked = (passed(), wall(), 0)
 
     def __call__(self) -> Micros:
@@ -56,6 +60,7 @@ class SteadyClock:
         since = passed - looked_at
         slack = since // SLEW
         now = then + since + max(-slack, min(off, slack))
+        # Not at every call: below a millisecond the slack above is rounded to 0, and the clock would never catch up.
         if since >= SECOND:
             self._looked = (passed, now, self._wall() - now)
         return now
@@ -70,15 +75,19 @@ steady_clock = SteadyClock()
 
 
 def person() -> str:
-    """The actor of a command: whoever runs it."""
+    """The actor of a command: the user who runs it."""
     try:
         return PERSON + getpass.getuser()
-    except (KeyError, OSError):
+    except (KeyError, OSError):  # a container often runs under a uid that has no name
         return f"{PERSON}uid-{os.getuid()}"
 
 
 def own_scratch(root: Path, *, life: str) -> Path:
-    """A scratch folder for this process; those of processes that are gone are removed."""
+    """The path of a scratch folder for this process; those of processes that are gone are removed.
+
+    Its name is `<pid>-<life>`: a killed process cannot clean up, and the pid alone may have been given to another
+    since.
+    """
     for folder in root.glob("*-*") if root.is_dir() else ():
         pid, _, its_life = folder.name.partition("-")
         if pid.isdecimal() and process_life(int(pid)) != its_life:
@@ -87,7 +96,7 @@ def own_scratch(root: Path, *, life: str) -> Path:
 
 
 def host_name() -> str:
-    """This machine since its last boot: pids mean something only within it."""
+    """This machine since its last boot. A pid means something only within that: a reboot gives the same pids again."""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return f"{socket.gethostname()}/{boot}"
@@ -95,15 +104,22 @@ def host_name() -> str:
 
 
 def process_life(pid: int) -> str:
-    """What tells a process from a later one with the same pid: when it started. '' if there is none."""
+    """What distinguishes a process from a later one with the same pid: when it started. '' if there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
         return ""
+    # The second field is the program's name in parentheses and may itself contain spaces and parentheses, so fields are
+    # counted from the last one: 0 is the state, 19 the start time in ticks since boot. A zombie (Z) or dead (X) process
+    # still has its pid, but does no work.
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] in ("Z", "X") else fields[19]
 
 
 def is_alive(worker: WorkerInfo) -> bool:
-    """Whether a worker of this machine still runs; of other machines only their heartbeat tells."""
+    """Whether a worker still runs, as far as this machine can see.
+
+    A dead process on this machine is found at once. Of a worker on another machine only its lease tells, so it counts
+    as alive.
+    """
     return worker.host != host_name() or process_life(worker.pid) == worker.life
