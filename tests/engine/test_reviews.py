@@ -262,7 +262,7 @@ def test_who_submitted_may_accept_only_where_the_rule_says_so(
         assert engine.decides(record, "approve", by=SUBMITTER).status == "validated"
         return
     for action, corrected in (("approve", {}), ("correct", {"provider": "E.ON"})):
-        with pytest.raises(ReviewRefused, match="somebody else"):
+        with pytest.raises(ReviewRefused, match="another person"):
             engine.decides(record, action, by=SUBMITTER, corrected=corrected)
     assert (
         engine.decides(record, "reject", by=SUBMITTER, notes="sent by mistake").status == "rejected"

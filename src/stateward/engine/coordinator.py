@@ -415,26 +415,26 @@ class Coordinator:
     def _hand_out(self, batch: "Batch") -> None:
         workers, load = self._bus.workers(), self._bus.load_by_worker()
         self.in_flight = sum(load.values())
-        room = Capacity(workers, load, silent=self._leases.expired(workers))
-        if not room.is_available:
+        capacity = Capacity(workers, load, silent=self._leases.expired(workers))
+        if not capacity.is_available:
             return
         # Lost work goes first: it was dispatched before, so its turn in the queue is over. The counts by worker tell
         # whether there is any, and spare a query that nearly always finds nothing.
         if any(worker in NO_WORKER for worker, _ in load):
-            self._hand_out_again(room, batch)
-        for record in heapq.merge(*self._queues(room, batch), key=attrgetter("rank")):
+            self._hand_out_again(capacity, batch)
+        for record in heapq.merge(*self._queues(capacity, batch), key=attrgetter("rank")):
             machine = self._registry.of(record)
             stage = machine.stage[record.waiting or ""]
-            worker = room.take(stage)
+            worker = capacity.take(stage)
             if worker is None:  # full for this stage, but maybe not for the next record's
                 continue
             change = start(machine, record, worker=worker, now=batch.now).change
             batch.change(change)
             batch.sent.append(_work(change.record, stage, worker))
-            if len(batch.sent) == self._config.batch_max or not room.is_available:
+            if len(batch.sent) == self._config.batch_max or not capacity.is_available:
                 return
 
-    def _queues(self, room: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
+    def _queues(self, capacity: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
         """The waiting records of each stage that is not paused and has free slots.
 
         Later stages come first: `heapq.merge` keeps that order among equal ranks, so that of two equal records the one
@@ -447,7 +447,7 @@ class Coordinator:
             (machine.name, stage.name): stage
             for machine in self._registry.newest.values()
             for stage in reversed(machine.stages)
-            if room.free_slots(stage)
+            if capacity.free_slots(stage)
         }
         is_waited_for = self._store.open_stages(tuple(stages))
         queues: list[Iterable[Record]] = []
@@ -455,11 +455,16 @@ class Coordinator:
             if place in is_waited_for and place in arrived:
                 queues.append(arrived[place])
             if is_waited_for.get(place):
-                queues.append(self._line(place, stage, room, batch, count))
+                queues.append(self._line(place, stage, capacity, batch, count))
         return queues
 
     def _line(
-        self, place: tuple[str, str], stage: Stage, room: "Capacity", batch: "Batch", arrived: int
+        self,
+        place: tuple[str, str],
+        stage: Stage,
+        capacity: "Capacity",
+        batch: "Batch",
+        arrived: int,
     ) -> Iterator[Record]:
         """Records that wait for a stage, by rank, while it has free slots.
 
@@ -469,9 +474,9 @@ class Coordinator:
         """
         taken = batch.taken[place]
         seen = set(batch.changed)
-        most = min(room.free_slots(stage), self._config.batch_max)
+        most = min(capacity.free_slots(stage), self._config.batch_max)
         for enough in sorted({max(1, most - arrived), most}):
-            if not room.free_slots(stage):
+            if not capacity.free_slots(stage):
                 return
             found = self._store.waiting(*place, limit=enough + taken)
             fresh = [record for record in found if record.id not in seen]
@@ -480,7 +485,7 @@ class Coordinator:
             if len(found) < enough + taken:
                 return
 
-    def _hand_out_again(self, room: "Capacity", batch: "Batch") -> None:
+    def _hand_out_again(self, capacity: "Capacity", batch: "Batch") -> None:
         """Give work without a worker to another one; work that was lost too often is a failed attempt.
 
         The version stays: it is the same attempt (docs/decisions/0003). Work that its worker returned without having
@@ -496,7 +501,7 @@ class Coordinator:
                 self._decide(_lost_event(work, batch.now), batch)
             else:
                 machine = self._registry.of(record)
-                worker = room.take(machine.stage[work.stage])
+                worker = capacity.take(machine.stage[work.stage])
                 if worker is not None:
                     batch.change(start(machine, record, worker=worker, now=batch.now).change)
                     more = 0 if work.worker == RETURNED else 1

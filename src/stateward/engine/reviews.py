@@ -340,7 +340,7 @@ class Reviews:
 
     def _check(self, record: Record, deciding: DecisionRequest, answer: str) -> None:
         if deciding.action == REJECT and not (deciding.notes or "").strip():
-            raise InvalidRequest("say in the notes why it is rejected: whoever sent it will ask")
+            raise InvalidRequest("give a reason for the rejection: the sender will ask")
         if deciding.corrected and answer != ANSWERS[CORRECT]:
             raise InvalidRequest("only a correction has corrected values; the action is `correct`")
         if answer == ANSWERS[CORRECT] and not deciding.corrected:
@@ -350,7 +350,7 @@ class Reviews:
         if answer in (ANSWERS[APPROVE], ANSWERS[CORRECT]) and self._is_own(record, deciding):
             raise ReviewRefused(
                 f"{deciding.actor} submitted {record.id}, and who submits a document may not accept it: "
-                "somebody else must look at it"
+                "another person must decide it"
             )
         is_early = record.due_at is None or record.due_at > self._clock()
         if answer == ANSWERS[TIMEOUT] and is_early and not self._is_its_sequencer(record, deciding):
