@@ -3,16 +3,17 @@
     worker ── supervisor ── runner ── whatever the runner starts
                  (this file, forked once; the worker talks to the runner alone)
 
-The supervisor does nothing but wait. Orphans of the runner come back to it, even those that left
-its session, so it can see to it that nobody outlives the runner: it kills them all, tells the
-worker how the runner ended, and removes the scratch folder. It ends when the runner does, when it
-is told to (SIGTERM), or when the worker dies.
+The supervisor does nothing but wait, and runs no foreign code. It is a subreaper: orphans of the
+runner become its children, even those that left its session, so it can make sure that no process
+outlives the runner. It kills them all, reports the runner's wait status to the worker, and removes
+the scratch folder. It ends when the runner does, on SIGTERM, or when the worker dies.
 
-The runner imports the pipelines, gives up what it will not need (`confine`), and then works off
-jobs until the channel ends. A channel is a socket with frames of JSON, each after its length in
-four bytes. Nothing here may trust the environment, unpickle, or answer for a forked copy of itself.
-Threads that a module starts while it is imported stay outside the confinement: Landlock and
-seccomp bind the thread that asks for them and those that it starts later.
+The runner imports the pipelines, gives up what it will not need (`confine`), and then runs jobs
+until the channel ends. A channel is a socket with frames of JSON, each after its length in four
+bytes. Nothing here may trust the environment, unpickle, or answer for a forked copy of itself.
+Threads that a module starts while it is imported stay outside Landlock and keep root's
+capabilities: both bind the thread that asks for them and those that it starts later. seccomp is
+applied to all threads.
 """
 
 import contextlib
@@ -58,6 +59,8 @@ from stateward.workers.sdk import (
 )
 from stateward.workers.spool import Spool
 
+# The path is set before our first import, because `-I` starts an interpreter without the worker's. It comes as an
+# argument, so that it needs no environment.
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from stateward.workers.child_main import main; main()"
@@ -66,19 +69,29 @@ MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
 NOT_LOADED = "RUNNER_NOT_LOADED"
 HEADER_BYTES = 4
 
+# Exit codes that neither Python (1, 2, 120) nor a shell (126 and up) uses. A runner can fake them, but that changes
+# only the code of its own failure.
 EXIT_MEMORY, EXIT_CHANNEL = 112, 113
+# Rounds over a tree that grows while it is killed. The supervisor starts over if they were not enough.
 KILL_ROUNDS_MAX = 200
-KILL_PAUSE_S = 0.001
+KILL_PAUSE_S = 0.001  # a killed process needs a moment to become a zombie that can be waited for
+# Bounds a walk over a tree that grows as fast as it is walked.
 PROCESSES_SEEN_MAX = 100_000
-# RLIMIT_NPROC counts every task of the user, ours or not: it is a backstop with room to spare. The
-# worker counts what a job really started.
+# RLIMIT_NPROC counts every task of the user, also those of other programs, so it is only a backstop
+# with a wide margin. The worker counts what a job really started.
 PROCESSES_SLACK = 16
+# Blocked and taken with sigwait: no handler runs in between, and none that comes early is lost.
 WATCHED = frozenset({signal.SIGCHLD, signal.SIGTERM})
+# The stack of a job that hangs is logged when a tenth of its time is left, but no sooner than 1 s before its end: a
+# long job gets nearly all of its time before it counts as hanging.
 WARNING_SHARE, WARNING_S_MAX = 0.1, 1.0
 
 
 class Hello(msgspec.Struct, frozen=True, kw_only=True):
-    """What a child must know before its first job."""
+    """What a child must know before its first job; the first frame on the channel.
+
+    Limits and the network are fixed for the life of the process: what it gives up cannot be regained.
+    """
 
     imports: tuple[str, ...]
     limits: Limits
@@ -91,8 +104,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """One job. As many frames of items follow as `inputs` counts, stage by stage.
 
-    Every answer carries the `number` of its job: what a thread of an earlier job still has to say
-    is never taken for an answer to this one.
+    Every answer carries the `number` of its job: what a thread of an earlier job still sends is
+    never taken for an answer to this one.
     """
 
     number: int
@@ -109,7 +122,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
-    """The pipelines are loaded (or not: then jobs fail and say so); the confinement is on."""
+    """The pipelines are loaded and the confinement is on; `layers` are the parts that hold.
+
+    Imports that failed are not reported here: each job that needs them fails with the reason.
+    """
 
     layers: tuple[str, ...]
 
@@ -124,7 +140,10 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, tag="line"):
 
 
 class Items(msgspec.Struct, frozen=True, kw_only=True, tag="items"):
-    """A chunk of items. They come when the attempt has succeeded, before `Done`."""
+    """A chunk of items. They come when the attempt has succeeded, before `Done`.
+
+    Not earlier: a try that is repeated inside the attempt must leave no items behind.
+    """
 
     number: int
     count: int
@@ -150,7 +169,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
 
 
 class SaveValue(msgspec.Struct, frozen=True, kw_only=True, tag="save"):
-    """A value to save for later attempts; the job waits until it is durable."""
+    """A value to save for later attempts; the job waits until it is durable, so that a crash cannot lose it."""
 
     number: int
     name: str
@@ -175,20 +194,24 @@ Reply: TypeAlias = Ready | Line | Items | Done | Fault | SaveValue | LoadValue
 
 
 def frame(payload: bytes) -> bytes:
-    """A payload as it travels."""
+    """A payload with its length before it: JSON alone does not say where it ends."""
     return len(payload).to_bytes(HEADER_BYTES, "big") + payload
 
 
 class Channel:
-    """The runner's end of the socket: blocking, whole frames, safe to write to from any thread."""
+    """The runner's end of the channel: blocking, whole frames, safe to write to from any thread.
+
+    Frames from the worker are trusted and have no limit of length.
+    """
 
     def __init__(self, ours: socket.socket) -> None:
         self._socket = ours
         self._reader = ours.makefile("rb")
+        # A runner may log from many threads: a frame of one must not be cut in two by another's.
         self._lock = threading.Lock()
 
     def read(self) -> bytes | None:
-        """The next payload, or None when the worker is gone."""
+        """The next payload, or None when the worker is gone, also in the middle of a frame."""
         header = self._reader.read(HEADER_BYTES)
         if len(header) < HEADER_BYTES:
             return None
@@ -198,59 +221,72 @@ class Channel:
 
     def send(self, *messages: Reply) -> None:
         for message in messages:
+            # Outside the lock: encoding may be slow or fail.
             data = frame(msgspec.json.encode(message))
             with self._lock:
                 self._socket.sendall(data)
 
 
 def main() -> NoReturn:
-    """Fork: this process becomes the supervisor, its child the runner."""
+    """Fork: this process becomes the supervisor, its child the runner.
+
+    The order matters: the death of the worker is watched from the first moment; signals are blocked
+    before the fork, so that the death of a runner that fails at once is not missed.
+    """
     channel_fd, status_fd, worker = (int(text) for text in sys.argv[2:5])
-    sys.argv[:] = ["stateward-runner"]
+    sys.argv[:] = ["stateward-runner"]  # foreign code finds a name there, no descriptor numbers
     die_with(worker, signal.SIGTERM)
+    # What a runner writes comes from documents: other users of the machine must not read it.
     os.umask(0o077)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever ignores it cannot wait for children
+    # A process that ignores SIGCHLD, as it may inherit from its parent, gets no wait status.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     supervisor = os.getpid()
     runner = os.fork()
     if runner == 0:
+        # A runner must not report for its supervisor, nor keep the pipe from ending.
         os.close(status_fd)
         run(channel_fd, supervisor)
-    os.close(channel_fd)
+    os.close(channel_fd)  # so that the channel ends when the runner's side of it does
     supervise(runner, status_fd)
 
 
 def supervise(runner: int, status_fd: int) -> NoReturn:
-    """Wait for the runner's end; then end all that it started, tell how it ended, and clear up."""
+    """Wait for the runner's end; kill all that it started, report its status, remove its scratch folder.
+
+    In this order: when the worker reads the status, no process is left that could write.
+    """
     scratch = Path.cwd()
     os.chdir("/")
     status: int | None = None
     while status is None:
         told = signal.sigwait(WATCHED)
-        status = reap(runner)
+        status = reap(runner)  # also of orphans, which come to this process and would stay zombies
         if told == signal.SIGTERM:
             break
     status = end_all(runner, status)
-    with contextlib.suppress(OSError):  # nobody may be there to read it
+    with contextlib.suppress(OSError):  # the worker may have closed its end or be dead
         os.write(status_fd, struct.pack("i", status))
     os.close(status_fd)
-    with contextlib.suppress(OSError):  # what stays is removed when the worker starts again
+    with contextlib.suppress(OSError):
+        # What stays is removed by the worker, or when one starts again.
         empty_folder(scratch)
         scratch.rmdir()
     os._exit(0)
 
 
 def end_all(runner: int, status: int | None) -> int:
-    """Kill and bury every descendant; the wait status of the runner.
+    """Kill and wait for every descendant; the wait status of the runner.
 
-    Every orphan becomes a child of this process, so when no child is left, nobody is.
+    Every orphan becomes a child of this process, so when no child is left, no descendant is.
     """
     while True:  # until the kernel says that there is no child
         kill_descendants(os.getpid())
         try:
             pid, ended = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
+            # As a wait status, the number of a signal means "killed by it".
             return signal.SIGKILL if status is None else status
         if pid == runner:
             status = ended
@@ -259,7 +295,10 @@ def end_all(runner: int, status: int | None) -> int:
 
 
 def reap(runner: int) -> int | None:
-    """Bury whoever died; the wait status of the runner if it was among them."""
+    """Wait for all that have died; the wait status of the runner if it was among them.
+
+    In a loop, because signals are not counted: one SIGCHLD may stand for several deaths.
+    """
     found: int | None = None
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -269,9 +308,14 @@ def reap(runner: int) -> int | None:
 
 
 def run(channel_fd: int, supervisor: int) -> NoReturn:
-    """The runner's whole life. It never returns into the code that was forked."""
+    """The runner's whole life. It never returns into the code that was forked.
+
+    It leaves with `os._exit`: exit handlers and threads of foreign code must not delay or change its end.
+    """
     try:
+        # Not inherited over a fork. SIGKILL, because foreign code could ignore any other signal.
         die_with(supervisor, signal.SIGKILL)
+        # The mask is inherited, and would also keep the runner's own children from getting SIGTERM.
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         channel = Channel(socket.socket(fileno=channel_fd))
         payload = channel.read()
@@ -280,6 +324,7 @@ def run(channel_fd: int, supervisor: int) -> NoReturn:
     except MemoryError:
         os._exit(EXIT_MEMORY)
     except OSError:
+        # Those of imports and runners are caught where they run: this one is the channel's.
         traceback.print_exc()
         os._exit(EXIT_CHANNEL)
     except BaseException:  # noqa: BLE001 - whatever it is, the worker reads it in the log
@@ -289,7 +334,12 @@ def run(channel_fd: int, supervisor: int) -> NoReturn:
 
 
 def prepare_and_serve(channel: Channel, hello: Hello) -> None:
-    """Limits, imports, confinement, jobs: in this order."""
+    """Limits, imports, confinement, jobs: in this order.
+
+    Imports are foreign code, so the limits that need no measuring come before them. But the operator
+    chose that code and it has seen no document yet, so what no job needs is given up after it ran.
+    Memory is limited last, on top of what the imports take.
+    """
     scratch = Path.cwd()
     limit_process(hello.limits)
     watch_process()
@@ -308,21 +358,27 @@ def serve(
     faults: Mapping[str, str],
     before_job: Callable[[Order, Limits], None],
 ) -> None:
-    """Work off jobs until the channel ends. `faults` are the imports that failed, with the reason."""
+    """Run jobs until the channel ends. `faults` are the imports that failed, with the reason."""
     home = os.getpid()
     while (payload := channel.read()) is not None:
         order = msgspec.json.decode(payload, type=Order)
         items = read_items(channel, order, scratch)
         before_job(order, limits)
         result = work(order, items, channel, limits=limits, scratch=scratch, faults=faults)
-        if os.getpid() != home:  # the runner forked and both came back: one of them is enough
+        if os.getpid() != home:
+            # The runner forked and both came back: only the original may answer.
             os._exit(0)
+        # Before the result, after which the worker drains the output and counts processes.
         after_job()
         for message in messages(order.number, result):
             channel.send(message)
 
 
 def read_items(channel: Channel, order: Order, scratch: Path) -> dict[str, Spool]:
+    """The inputs of a job, all of them read before it starts: later frames are replies to its requests.
+
+    If the channel ends in the middle, the worker is gone: what is missing is empty, and no result will be read.
+    """
     items: dict[str, Spool] = {}
     for stage, count in order.inputs.items():
         items[stage] = Spool(lambda: scratch)
@@ -357,11 +413,12 @@ def work(
         options=order.options,
         saved_values=ChildSavedValues(channel, order.number),
     )
+    # No clock: the worker stamps the lines of the log as they arrive.
     return run_runner(runner, job, limits=limits, sleep=time.sleep, now=lambda: 0, log=log)
 
 
 class ChildSavedValues:
-    """Saved values by way of the worker: this process can write nothing that outlives it."""
+    """Saved values by way of the worker: this process has no database and can write no file that outlives it."""
 
     def __init__(self, channel: Channel, number: int) -> None:
         self._channel = channel
@@ -388,7 +445,10 @@ class ChildSavedValues:
 
 
 class WireLog:
-    """Sends each line to the worker at once, so that it is kept even if this process dies next."""
+    """Sends each line to the worker at once, so that it is kept even if this process dies next.
+
+    `text` is empty because the worker has the lines already.
+    """
 
     def __init__(self, channel: Channel, number: int) -> None:
         self._channel = channel
@@ -404,7 +464,7 @@ class WireLog:
 
 
 def not_loaded(name: str, faults: Mapping[str, str], log: Log) -> Failed:
-    """No runner of that name: because an import failed, or because nobody registers it."""
+    """No runner of that name: because an import failed, or because no module registers it."""
     for target, text in faults.items():
         log.write("error", f"{target} cannot be loaded", {"traceback": text})
     known = ", ".join(sorted(registered())) or "none"
@@ -417,7 +477,7 @@ def not_loaded(name: str, faults: Mapping[str, str], log: Log) -> Failed:
 
 
 def after_job() -> None:
-    """Leave nothing behind that the next job, or the worker, would have to wait for."""
+    """Leave nothing behind for the next job: no alarm, no buffered output, no zombies (they count as processes)."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # the runner may close them
@@ -464,7 +524,7 @@ def _try(target: str, load_it: Callable[[], None], faults: dict[str, str]) -> No
 
 
 def load(target: str) -> None:
-    """Import a module by name, or a Python file by path (which then finds its neighbours)."""
+    """Import a module by name, or a Python file by path, which can then import files beside it."""
     path = Path(target)
     if path.suffix != ".py":
         importlib.import_module(target)
@@ -473,15 +533,17 @@ def load(target: str) -> None:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
+    # At the end of the path: a file beside it must not hide a library of the same name.
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     module = importlib.util.module_from_spec(spec)
+    # Before it runs: dataclasses and annotations look their module up there.
     sys.modules[name] = module
     spec.loader.exec_module(module)
 
 
 def load_main(module: str | None, path: str | None) -> None:
-    """Import the worker's own script again, under a name that keeps it from running as one."""
+    """Import the worker's own script again, under a name that its `if __name__ == "__main__"` does not match."""
     if module is not None:
         content = runpy.run_module(module, run_name=MAIN, alter_sys=True)
     else:
@@ -495,30 +557,44 @@ def load_main(module: str | None, path: str | None) -> None:
 
 
 def limit_process(limits: Limits) -> None:
-    """What can be limited before foreign code is imported."""
+    """What can be limited before foreign code is imported.
+
+    Files that grow too large fail with EFBIG, since Python ignores SIGXFSZ: the runner can say so itself.
+    """
+    # The kernel demands it of unprivileged users of Landlock and seccomp; programs with set-user-id gain nothing.
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     tasks = sum(tasks_of_user(os.getuid())) + PROCESSES_SLACK * limits.processes_max
     for kind, most in (
-        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CORE, 0),  # a core file would leave the document on the disk
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_NOFILE, limits.open_files),
         (resource.RLIMIT_NPROC, tasks),
     ):
         _limit(kind, most)
-    with contextlib.suppress(OSError):  # when memory runs out, this process goes before the worker
+    # 1000 is the most: when the machine runs out of memory, this process is killed before the worker.
+    with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def limit_memory(memory_bytes: int) -> None:
-    """Bound what jobs may add to the address space, whatever the imports already take of it."""
+    """Bound what jobs may add to the address space, whatever the imports already take of it.
+
+    The address space, because Linux does not enforce RLIMIT_RSS; an allocation too many is a
+    MemoryError that the runner's log can explain, not a kill.
+    """
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory_bytes)
 
 
 def limit_time(order: Order, limits: Limits) -> None:
-    """Processor time for this job; and shortly before its deadline, its stack goes to the log."""
+    """Bound the processor time of this job, and set the alarm that logs its stack before the deadline.
+
+    The kernel counts from the start of the process, so what earlier jobs used is added. Only the
+    soft limit is set: the hard one could not be raised again for the next job.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = order.timeout_s if limits.cpu_s is None else limits.cpu_s
+    # Up: RLIMIT_CPU has whole seconds, and a job must get no less than the setting says.
     soft = math.ceil(used.ru_utime + used.ru_stime + cpu_s)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (_within(soft, hard), hard))
@@ -527,10 +603,16 @@ def limit_time(order: Order, limits: Limits) -> None:
 
 
 def watch_process() -> None:
-    """A crash, a spin and a hang leave the stack in the log; text is never lost in a buffer."""
+    """Have a crash, an endless loop and a hang leave their stack in the log; output is flushed by the line.
+
+    Handlers of faulthandler are written in C: they work while the interpreter itself is stuck.
+    """
     faulthandler.enable()
+    # Chained to the default action, which kills: the worker reads SIGXCPU from the wait status.
     faulthandler.register(signal.SIGXCPU, all_threads=False, chain=True)
+    # Not chained: the default action of the alarm would kill a job that still has time left.
     faulthandler.register(signal.SIGALRM, all_threads=True, chain=False)
+    # A lone surrogate in what a runner prints must not fail its job.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
 
@@ -549,36 +631,49 @@ def _within(most: int, hard: int) -> int:
 # --- Confinement -----------------------------------------------------------------------------
 #
 # Landlock: the runner may read what its user may read, but write under its scratch folder only,
-# open no TCP connection or port (ABI 4) and signal nobody outside (ABI 6). As any confined process,
-# it can then not look into the worker's memory or environment.
-# seccomp: no sockets of any kind (Landlock lets UDP and local sockets pass), no tracing, no ring.
+# open no TCP connection or port (ABI 4) and signal no process outside (ABI 6). Like any process
+# confined by Landlock, it can then not trace the worker or read its memory or environment.
+# seccomp: no sockets (Landlock lets UDP and local sockets pass), no tracing of other processes, no
+# io_uring, which could open a socket without the system call that is denied. `socketpair` stays:
+# both of its ends are the runner's own.
 # Capabilities: a runner of root keeps one, to read files as root does, and none to act.
 # Each is used where the kernel has it; `layers` says which.
+#
+# The numbers are those of the kernel's headers (named at each group), which Python does not offer.
 
+# <linux/prctl.h>
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
+# <linux/landlock.h>. System calls from 424 on have the same number on nearly all architectures.
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 LANDLOCK_VERSION_FLAG = 1
 LANDLOCK_RULE_PATH = 1
+# The ABI that brought each right: an older kernel refuses a ruleset with rights that it does not know.
 ABI_REFER, ABI_TRUNCATE, ABI_NETWORK, ABI_IOCTL, ABI_SCOPES = 2, 3, 4, 5, 6
+# A right that the ruleset does not name stays allowed: execute, read file and read folder (bits 0, 2, 3) are left out.
 FS_WRITE_FILE = 1 << 1
 FS_CHANGES = sum(1 << bit for bit in range(4, 13))  # remove and make, of every kind
-FS_DEVICES = 1 << 6 | 1 << 11
+FS_DEVICES = 1 << 6 | 1 << 11  # make character and block devices: not even in the scratch folder
+# REFER is to link or move between folders; an ABI without it denies that everywhere.
 FS_REFER, FS_TRUNCATE, FS_IOCTL = 1 << 13, 1 << 14, 1 << 15
-NETWORK_TCP = 1 << 0 | 1 << 1
+NETWORK_TCP = 1 << 0 | 1 << 1  # bind and connect
 SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1 << 0, 1 << 1
 
+# <linux/capability.h>: version 3, the one with two words of 32 bits for each set.
 CAPABILITIES_VERSION = 0x20080522
 CAP_DAC_READ_SEARCH = 1 << 2
 
+# <linux/seccomp.h>, <linux/bpf_common.h>. A denied call returns an error instead of killing the process: the runner
+# gets a PermissionError whose traceback says which line wanted what is forbidden.
 SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS = 1, 1
 BPF_LOAD, BPF_IF_EQUAL, BPF_IF_AT_LEAST, BPF_RETURN = 0x20, 0x15, 0x35, 0x06
-BPF_AT_NUMBER, BPF_AT_ARCHITECTURE = 0, 4
+BPF_AT_NUMBER, BPF_AT_ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
 SECCOMP_ALLOW, SECCOMP_DENY = 0x7FFF0000, 0x00050000 | errno.EACCES
+# x32 has the architecture of x86_64 and its own numbers, from this bit on: they would pass a list of plain numbers.
 X32_CALLS = 0x40000000
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of system calls on one architecture."""
+    """The numbers of system calls on one architecture; `architecture` is its AUDIT_ARCH_ value."""
 
     architecture: int
     seccomp: int
@@ -596,7 +691,10 @@ _libc.syscall.restype = ctypes.c_long
 
 
 def confine(scratch: Path, *, may_connect: bool) -> tuple[str, ...]:
-    """Give up for good what no job needs; the names of the layers that hold."""
+    """Give up for good what no job needs; the names of the layers that hold.
+
+    A layer that the kernel lacks is left out rather than refused: the others still hold without it.
+    """
     layers: dict[str, Callable[[], None]] = {
         "landlock": partial(restrict_files, scratch, may_connect=may_connect),
         "seccomp": partial(restrict_calls, may_connect=may_connect),
@@ -604,7 +702,7 @@ def confine(scratch: Path, *, may_connect: bool) -> tuple[str, ...]:
     }
     held = []
     for name, take in layers.items():
-        with contextlib.suppress(OSError):  # `sandbox_layers` tells people what is missing
+        with contextlib.suppress(OSError):  # `sandbox_layers` shows what is missing
             take()
             held.append(name)
     return tuple(held)
@@ -617,6 +715,7 @@ def landlock_abi() -> int:
 
 
 def restrict_files(scratch: Path, *, may_connect: bool) -> None:
+    """Apply Landlock: all that the ruleset names is denied, except below the paths that are allowed."""
     abi = landlock_abi()
     if abi == 0:
         raise OSError(errno.ENOSYS, "the kernel has no Landlock")
@@ -624,6 +723,7 @@ def restrict_files(scratch: Path, *, may_connect: bool) -> None:
     files |= FS_REFER if abi >= ABI_REFER else 0
     files |= FS_TRUNCATE if abi >= ABI_TRUNCATE else 0
     files |= FS_IOCTL if abi >= ABI_IOCTL else 0
+    # struct landlock_ruleset_attr grew with the ABI; its size says which fields are there.
     attributes = [files]
     if abi >= ABI_NETWORK:
         attributes.append(0 if may_connect else NETWORK_TCP)
@@ -633,6 +733,7 @@ def restrict_files(scratch: Path, *, may_connect: bool) -> None:
     rules = _call(LANDLOCK_CREATE, packed, ctypes.c_size_t(len(packed)), 0)
     try:
         _allow(rules, scratch, files & ~FS_DEVICES)
+        # Libraries and subprocesses write to it. A rule for a file may only have rights of files.
         _allow(rules, Path("/dev/null"), files & (FS_WRITE_FILE | FS_TRUNCATE))
         _call(LANDLOCK_RESTRICT, rules, 0)
     finally:
@@ -642,12 +743,14 @@ def restrict_files(scratch: Path, *, may_connect: bool) -> None:
 def _allow(rules: int, path: Path, access: int) -> None:
     below = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
+        # struct landlock_path_beneath_attr is packed: no padding after the descriptor.
         _call(LANDLOCK_ADD, rules, LANDLOCK_RULE_PATH, struct.pack("=Qi", access, below), 0)
     finally:
         os.close(below)
 
 
 def restrict_calls(*, may_connect: bool) -> None:
+    """Apply seccomp to all threads of this process, also those that the imports started."""
     calls = CALLS.get(os.uname().machine)
     if calls is None:
         raise OSError(errno.ENOSYS, f"no list of system calls for {os.uname().machine}")
@@ -659,15 +762,20 @@ def restrict_calls(*, may_connect: bool) -> None:
 
 
 def seccomp_code(calls: Calls, denied: Sequence[int]) -> bytes:
-    """A program that denies these calls, and every call of another architecture."""
+    """A BPF program that denies these calls, and every call of another architecture.
+
+    The architecture is tested first: a 64-bit process can also make 32-bit calls, and the same number
+    is another call there. Each instruction is a struct sock_filter: operation, jump if true, jump if false, operand.
+    """
     tests = [(BPF_IF_AT_LEAST, X32_CALLS), *((BPF_IF_EQUAL, number) for number in denied)]
     code = [
         struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_ARCHITECTURE),
+        # Otherwise to "deny": past the load, all tests and "allow".
         struct.pack("=HBBI", BPF_IF_EQUAL, 0, len(tests) + 2, calls.architecture),
         struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_NUMBER),
     ]
     for place, (test, number) in enumerate(tests):
-        # A jump counts the instructions that it leaves out: the other tests, and "allow".
+        # A jump counts the instructions that it skips: the other tests, and "allow".
         code.append(struct.pack("=HBBI", test, len(tests) - place, 0, number))
     code.append(struct.pack("=HBBI", BPF_RETURN, 0, 0, SECCOMP_ALLOW))
     code.append(struct.pack("=HBBI", BPF_RETURN, 0, 0, SECCOMP_DENY))
@@ -675,30 +783,36 @@ def seccomp_code(calls: Calls, denied: Sequence[int]) -> bytes:
 
 
 def drop_capabilities() -> None:
-    """Keep of root's powers the one to read; other users have none to drop."""
+    """Keep of root's capabilities the one to read any file; other users have none to drop."""
     if os.geteuid() != 0:
         return
     keep = CAP_DAC_READ_SEARCH
     header = struct.pack("=Ii", CAPABILITIES_VERSION, 0)
+    # Effective, permitted, inheritable; then the same for capabilities from 32 on.
     data = struct.pack("=6I", keep, keep, 0, 0, 0, 0)
     if _libc.capset(header, data) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def prctl(option: int, value: int) -> None:
+    """Call prctl. Some options demand zeros as unused arguments, and a plain int would be passed as 32 bits only."""
     unused = ctypes.c_ulong(0)
     if _libc.prctl(option, ctypes.c_ulong(value), unused, unused, unused) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def die_with(parent: int, sign: signal.Signals) -> None:
-    """Have the kernel send this process a signal when its parent dies; leave if it already has."""
+    """Have the kernel send this process a signal when its parent dies; exit if it already has.
+
+    The check comes second: a parent that died before the call sends no signal any more.
+    """
     prctl(PR_SET_PDEATHSIG, sign)
     if os.getppid() != parent:
         os._exit(0)
 
 
 def _call(number: int, *arguments: object) -> int:
+    """A system call that libc has no function for."""
     answer = int(_libc.syscall(ctypes.c_long(number), *arguments))
     if answer < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -711,8 +825,8 @@ def _call(number: int, *arguments: object) -> int:
 def kill_descendants(root: int) -> int:
     """Kill all that a process started, and all that those started; how many there were.
 
-    A process with a signal waiting cannot fork, so a round finds only those that were made before
-    it; the last round is the one that finds nobody new.
+    The kernel lets no process fork that has a signal pending, so what a round has killed adds nothing
+    to the next; the last round is the one that finds no new process.
     """
     killed: set[int] = set()
     for _ in range(KILL_ROUNDS_MAX):
@@ -727,7 +841,7 @@ def kill_descendants(root: int) -> int:
 
 
 def descendants(root: int) -> list[int]:
-    """The processes below one, the dead that nobody has buried among them."""
+    """The processes below one, zombies among them."""
     children = children_of if _HAS_CHILDREN_FILES else _parents().__getitem__
     found: list[int] = []
     queue = [root]
@@ -739,7 +853,10 @@ def descendants(root: int) -> list[int]:
 
 
 def children_of(pid: int) -> list[int]:
-    """The children of every thread of a process; none if there is no such process."""
+    """The children of every thread of a process; none if there is no such process.
+
+    The kernel promises a complete list only for processes that stand still, so `kill_descendants` asks again.
+    """
     found: list[int] = []
     with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
         for thread in threads:
@@ -750,12 +867,13 @@ def children_of(pid: int) -> list[int]:
 
 def thread_count(pid: int) -> int:
     """How many threads a process has; 0 if there is no such process."""
+    # See proc(5): here 0 is the state, 1 the parent, 3 the session, 17 the threads.
     fields = _stat(pid)
     return int(fields[17]) if fields else 0
 
 
 def members_of(session: int) -> list[int]:
-    """The processes of a session, by a look at every process there is."""
+    """The processes of a session, found among all processes: there is no index by session."""
     return [pid for pid in _all() if (fields := _stat(pid)) and int(fields[3]) == session]
 
 
@@ -776,6 +894,8 @@ def _parents() -> "_Children":
 
 
 class _Children(dict[int, list[int]]):
+    """Children by parent. Unlike a defaultdict it stores nothing for a process that has none."""
+
     def __missing__(self, pid: int) -> list[int]:
         return []
 
@@ -786,11 +906,12 @@ def _all() -> list[int]:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """The fields of /proc/<pid>/stat from the state on: the name before them may hold anything."""
+    """The fields of /proc/<pid>/stat from the state on: the name before them may hold spaces and brackets."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
         return []
 
 
+# Only in kernels built with CONFIG_PROC_CHILDREN. Without it every process must be read to find the children of one.
 _HAS_CHILDREN_FILES = Path(f"/proc/self/task/{os.getpid()}/children").exists()

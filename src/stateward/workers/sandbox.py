@@ -1,15 +1,23 @@
-"""Warm children: processes that run one job after another, seen from the worker.
+"""The worker's side of the sandbox: warm child processes that run one job after another.
 
 A `Child` is driven by a loop that sleeps on `watched()` until `deadline` and then calls `on_ready`
-and `expire`. No method waits for the child: reads and writes take what is there. Nothing that comes
-from a child is believed before it is checked, and however an attempt ends, it ends in one `Result`:
-a child that breaks the protocol, a limit or itself is killed with all that it started. A child must
-never get a secret, an environment, or a descriptor that it has no use for.
+and `expire`. No method waits for the child (reads and writes do what is possible at once), because
+one thread serves all children and the heartbeats. Nothing that comes from a child is believed before
+it is checked: the runner may have been taken over by the document that it parses. However an attempt
+ends, it ends in one `Result`; a child that breaks the protocol or a limit, or crashes, is killed
+with all that it started. A child must never get a secret, the worker's environment, or a descriptor
+that it has no use for.
 
-A child that is used up (its jobs are counted, a limit was hit, it left processes behind) closes
-itself with the job that used it up: the loop sees `is_dead` and spawns another. What a hostile
+A child that is used up (its jobs are counted, a limit was hit, it left processes behind) is closed
+with the job that used it up: the loop sees `is_dead` and spawns another. Code that a hostile
 document plants in a child can see the documents that come after it there; `jobs_per_child=1` gives
 each document a process of its own.
+
+Three things connect a worker with a child:
+
+    channel  socket pair, both ways   frames of JSON: orders out, log lines, items and results in
+    output   pipe, child to worker    stdout and stderr of the runner, for the log
+    status   pipe, child to worker    from the supervisor: the runner's wait status, once
 """
 
 import contextlib
@@ -60,20 +68,31 @@ from stateward.workers.sdk import (
 )
 
 MAIN = "__main__"
+# Loading is not part of a stage's timeout: a stage of 1 s may need libraries that take 10 s to import. But an import
+# that hangs must end in a result as well.
 LOAD_S_MAX = 60.0
+# How often the processes of a job are counted. In between, RLIMIT_NPROC stops a fork bomb.
 CHECK_S = 0.25
+# The channel of a process that dies ends a moment before its supervisor reports the status, which says more. A
+# runner that closed the channel on purpose has no more time than this.
 SILENCE_S_MAX = 1.0
-READ_BYTES = 64 * KIB
+READ_BYTES = 64 * KIB  # what a pipe holds on Linux unless it was enlarged
+# Reads from one child before the others get their turn.
 READS_MAX = 16
+# As much as those reads take, so that after a job's last message one drain finds all that it printed. 1 MiB is also
+# the most that Linux grants a pipe of an unprivileged process by default.
 PIPE_BYTES = READS_MAX * READ_BYTES
-# A job that talks without end in small pieces would keep the loop from everything else: after so
-# many of them it is listened to in turns, and its pieces come together.
+# A job that writes without end in small pieces would wake the loop for each of them. After so many
+# small reads its descriptors are left alone for PACE_S at a time, so that pieces come together.
 SMALL_READS_MAX = 50
 PACE_S = 0.005
+# For what a frame holds besides one chunk or item: the JSON around it, or a whole log line (its facts
+# alone may have LINE_BYTES_MAX).
 FRAME_SLACK_BYTES = 256 * KIB
+# Each request is a query or a commit that the worker's loop waits for: a job must not keep it busy with them.
 SAVED_VALUE_REQUESTS_MAX = 1000
 BROKE_PROTOCOL = "RUNNER_BROKE_PROTOCOL"
-# After these the process may be short of memory, half shut down, or full of files.
+# After these the process may be short of memory, half shut down, or full of files: it is not reused.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
 
 _replies = msgspec.json.Decoder(inside.Reply)
@@ -82,7 +101,10 @@ _about = msgspec.json.Decoder(dict[str, Any])
 
 
 class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """One job for a child. `items` are the JSON chunks of earlier stages, the earliest first."""
+    """One job for a child. `items` are the JSON chunks of earlier stages, the earliest first.
+
+    `timeout_s` runs from when the order is sent to a child that has loaded its pipelines.
+    """
 
     runner: str
     record_id: str
@@ -106,7 +128,10 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sandbox_layers() -> tuple[Layer, ...]:
-    """What confines runners on this machine, for people to read."""
+    """What confines runners on this machine, for `stateward doctor`.
+
+    Found by asking the kernel, without a child: a child reports in `layers` what it really applied.
+    """
     abi = inside.landlock_abi()
     machine = os.uname().machine
     layers = (
@@ -151,10 +176,11 @@ class Child:
         self._clock = clock
         self._attempt: _Attempt | None = None
         self._jobs_done = 0
-        self._tasks_before = 0
+        self._tasks_before = 0  # processes and threads before the job; libraries keep some
         self._is_closed = False
+        # The processes were killed; must not happen twice, see `_end_processes`.
         self._is_ended = False
-        self._is_orphaned = False
+        self._is_orphaned = False  # the supervisor died without a report
 
     @classmethod
     def spawn(
@@ -170,10 +196,11 @@ class Child:
     ) -> Self:
         """Start a child that imports these modules, .py files or `__main__` to find runners.
 
-        It dies with the thread that spawns it. `landlock=False` leaves out the whole confinement
+        It dies with the thread that spawns it (the kernel's parent-death signal is per thread), so
+        the caller must be the thread of the loop. `landlock=False` leaves out the whole confinement
         (files, sockets, capabilities), `network=True` only the part that forbids connections.
         """
-        reap_children()
+        reap_children()  # here, because a child is closed without waiting and mostly replaced
         born = _spawn(scratch_root)
         child = cls(born, limits=limits, now=now, clock=clock, may_connect=network)
         hello = _hello(imports, limits=limits, is_confined=landlock, may_connect=network)
@@ -182,7 +209,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The supervisor's process."""
+        """The process id of the supervisor, which is also the id of the session of its runner."""
         return self._process.pid
 
     @property
@@ -192,7 +219,7 @@ class Child:
 
     @property
     def is_dead(self) -> bool:
-        """Whether this child will never do anything again; a look also finds that it just died."""
+        """Whether this child will never run a job again. Reads its descriptors to find that it just died."""
         if self._attempt is None and not self._is_closed:
             self.on_ready()
         return self._is_closed
@@ -209,6 +236,7 @@ class Child:
             return None
         attempt = self._attempt
         wake_at = min(attempt.kill_at, attempt.check_at)
+        # While a job is paced none of its descriptors is watched: only the clock can wake the loop.
         is_paced = self._clock() < attempt.resume_at
         return min(wake_at, attempt.resume_at) if is_paced else wake_at
 
@@ -222,7 +250,7 @@ class Child:
     def watched(self) -> Iterator[tuple[int, int]]:
         """The descriptors to sleep on, each with the events of `selectors`.
 
-        Ask again before each sleep: while a job that talks too much is paced, there are none.
+        Ask again before each sleep: while a job that writes too much is paced, there are none.
         """
         if self._attempt is not None and self._clock() < self._attempt.resume_at:
             return
@@ -231,7 +259,10 @@ class Child:
             yield fd, selectors.EVENT_READ | (selectors.EVENT_WRITE if is_written else 0)
 
     def start(self, order: JobOrder, *, saved_values: SavedValues | None = None) -> None:
-        """Begin a job. Its time runs from when the pipelines are loaded; what it keeps goes into `saved_values`."""
+        """Begin a job. Its time runs from when the pipelines are loaded; what it saves goes into `saved_values`.
+
+        A child that is still loading gets the order after its `Ready`; until then LOAD_S_MAX holds.
+        """
         if self._attempt is not None or self._is_closed:
             raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
         log = AttemptLog(bytes_max=self._limits.log_bytes_max, now=self._now)
@@ -248,7 +279,10 @@ class Child:
             self._send(self._attempt)
 
     def on_ready(self) -> Result | None:
-        """Read and write what is possible now; the result when the job is over."""
+        """Read and write what is possible now; the result when the job is over.
+
+        The status is read last: what a runner sent before it died counts for more than how it died.
+        """
         if self._is_closed:
             return None
         try:
@@ -270,7 +304,7 @@ class Child:
         attempt, now = self._attempt, self._clock() if now is None else now
         if attempt is None or now < min(attempt.kill_at, attempt.check_at):
             return None
-        result = self.on_ready()  # it may be over already: we were late, not it
+        result = self.on_ready()  # it may be over already: this loop was late, not the job
         if result is not None or self._attempt is None:
             return result
         if now >= attempt.kill_at:
@@ -279,11 +313,15 @@ class Child:
         return self._count_processes()
 
     def cancel(self) -> Failed | None:
-        """Kill the job and all that it started; what it was up to, for the log."""
+        """Kill the job and all that it started; its failure, for a caller that wants the log."""
         return self._kill("CANCELLED", "the job was withdrawn and its processes were killed")
 
     def close(self, *, wait_s: float = 0.0) -> None:
-        """Kill everything and let go of it; waits for the end of the supervisor if asked to."""
+        """Kill everything and release it; waits up to `wait_s` for the end of the supervisor.
+
+        By default it does not wait: the supervisor may need a while to kill a large tree, and the
+        loop has other children. `reap_children` collects it later.
+        """
         if not self._is_closed:
             self._is_closed = True
             self._end_processes()
@@ -304,6 +342,7 @@ class Child:
         self._wire.send(_order_frames(attempt.order, attempt.number))
 
     def _keep_pace(self, size: int) -> None:
+        """Slow down a job that writes too much, and notice a channel that has ended while its process has not."""
         if self._attempt is not None:
             self._attempt.keep_pace(size, self._clock())
             if self._wire.is_ended:
@@ -325,6 +364,7 @@ class Child:
             raise ProtocolViolation(f"it sent what is not a message: {error}") from error
         if isinstance(reply, inside.Ready) and self.layers is None:
             self.layers = reply.layers
+            # Threads that the imports started are not counted against a job.
             self._tasks_before = _tasks(inside.descendants(self.pid))
             if self._attempt is not None:
                 self._send(self._attempt)
@@ -332,6 +372,8 @@ class Child:
         if self._attempt is None or not self._attempt.is_sent:
             raise ProtocolViolation("it spoke without being asked")
         if isinstance(reply, inside.SaveValue | inside.LoadValue):
+            # The SDK reads the whole order before it calls the runner. A reply now would cut into the
+            # frames of the order: `send` replaces what is still queued.
             if self._wire.wants_write:
                 raise ProtocolViolation("it asked before it had heard the whole job")
             self._wire.send([msgspec.json.encode(self._attempt.save_or_load(reply))])
@@ -340,16 +382,17 @@ class Child:
         return None if result is None else self._finish(self._attempt, result)
 
     def _finish(self, attempt: "_Attempt", result: Result) -> Result:
-        """The job is over and its process goes on to the next one, if nothing speaks against it."""
+        """The job is over; its process is kept for the next one unless it is spent, worn or not clean."""
         self._attempt = None
         self._jobs_done += 1
         self._drain_output(attempt)
         tree = inside.descendants(self.pid)
         self._tasks_before = _tasks(tree)
-        if len(tree) > 1:
+        if len(tree) > 1:  # the runner itself is one
             left = f"the runner left {len(tree) - 1} processes; they are killed"
             attempt.log.write("warning", left, {})
         is_spent = isinstance(result, Failed) and result.code in SPENT
+        # Bounds what libraries leak from job to job, and how long planted code can stay.
         is_worn = self._jobs_done >= self._limits.jobs_per_child
         if is_spent or is_worn or self._wire.has_more or len(tree) != 1:
             self.close()
@@ -357,7 +400,7 @@ class Child:
 
     def _kill(self, code: str, message: str, *, is_retryable: bool = True) -> Failed | None:
         """Kill the child; the failure of its job, if it had one."""
-        self._end_processes()
+        self._end_processes()  # before the output is drained, or it could go on writing
         attempt, self._attempt = self._attempt, None
         self._drain_output(attempt)
         self.close()
@@ -368,17 +411,18 @@ class Child:
         return Failed(code=code, message=message, is_retryable=is_retryable, log=attempt.log.text())
 
     def _on_death(self, status: int) -> Result | None:
-        """The process is gone: what it said last counts, then how it went."""
+        """The process is gone: a result that it had already sent counts, else the way it died."""
         try:
             result = self._take_all()
             if result is not None:
                 return result
         except ProtocolViolation:
-            pass  # cut off in the middle of a message: how it died says more
+            pass  # cut off in the middle of a message: the way it died says more
         is_loading = self.layers is None
         return self._kill(*_cause(status, self._limits, is_loading=is_loading))
 
     def _count_processes(self) -> Failed | None:
+        """Enforce `processes_max` here: RLIMIT_NPROC counts all tasks of a user, not those of a job."""
         tasks = _tasks(inside.descendants(self.pid)) - self._tasks_before
         most = self._limits.processes_max
         if tasks <= most:
@@ -390,19 +434,23 @@ class Child:
         )
 
     def _end_processes(self) -> None:
-        """Kill the tree; the supervisor, which holds it together, then ends by itself.
+        """Kill the tree below the supervisor; the supervisor kills what escaped and then exits.
 
-        Only once: when the supervisor is buried, its pid may be somebody else's.
+        The supervisor gets SIGTERM rather than SIGKILL: orphans are moved to it, so it must outlive
+        them to find them all. Only once: after the supervisor was waited for, its pid may be that of
+        an unrelated process.
         """
         if self._is_ended:
             return
         self._is_ended = True
         inside.kill_descendants(self.pid)
-        if self._is_orphaned:  # somebody killed it: who stayed in its session?
+        if self._is_orphaned:
+            # It was killed: its orphans went to init, but those of its session are found.
             for pid in inside.members_of(self.pid):
                 _signal(pid, signal.SIGKILL)
         elif self._process.poll() is None:
             _signal(self.pid, signal.SIGTERM)
+            # A runner may have stopped it; stopped, it takes no SIGTERM.
             _signal(self.pid, signal.SIGCONT)
 
     def _read_output(self) -> int:
@@ -417,7 +465,10 @@ class Child:
         return size
 
     def _drain_output(self, attempt: "_Attempt | None") -> None:
-        """What a job printed before its last message is in the pipe when that message is here."""
+        """Read the rest of a job's output: the child flushes its streams before it sends its last message.
+
+        All of it is here by then, and belongs to this job, not to the next one in the same process.
+        """
         for _ in range(READS_MAX):
             data = b"" if self._is_closed else _read(self._output_fd)
             if not data:
@@ -425,15 +476,19 @@ class Child:
             if attempt is not None:
                 attempt.print(data)
         if attempt is not None:
-            attempt.print(b"\n")
+            attempt.print(b"\n")  # completes a last line without an end
 
     def _read_status(self) -> int | None:
-        """How the runner ended; None while it lives."""
+        """The runner's wait status; None while it lives.
+
+        Four bytes are written to a pipe at once or not at all, so less than that is the end of the
+        pipe: the supervisor, its only writer, died without a report.
+        """
         try:
             data = os.read(self._status_fd, struct.calcsize("i"))
         except BlockingIOError:
             return None
-        if len(data) < struct.calcsize("i"):  # the supervisor itself was killed
+        if len(data) < struct.calcsize("i"):
             self._is_orphaned = True
             return signal.SIGKILL
         (status,) = struct.unpack("i", data)
@@ -444,7 +499,7 @@ _Answer: TypeAlias = inside.Line | inside.Items | inside.Done | inside.Fault
 
 
 class ProtocolViolation(Exception):
-    """A child did not keep to the protocol."""
+    """A child sent what the SDK never sends: it is broken or hostile, and is killed."""
 
 
 class _Attempt:
@@ -465,14 +520,14 @@ class _Attempt:
         self.log = log
         self.number = number
         self.kill_at = kill_at
-        self.check_at = kill_at
+        self.check_at = kill_at  # nothing to count before the order is sent
         self.resume_at = -math.inf
         self.is_sent = False
         self._is_silent = False
         self._saved_values = saved_values
         self._requests = 0
         self._limits = limits
-        # Beside the child's own folder, which it may empty or leave without rights.
+        # Beside the child's own folder, which the child may empty or make unwritable.
         self._chunks = Chunks(lambda: folder.parent)
         self._is_told = False
         self._count = 0
@@ -481,14 +536,14 @@ class _Attempt:
         self._small_reads = 0
 
     def keep_pace(self, size: int, now: float) -> None:
-        """Listen less often to a job that has said much in small pieces."""
+        """Read less often from a job that has written much in small pieces; full reads cost little per byte."""
         if 0 < size < READ_BYTES:
             self._small_reads += 1
             if self._small_reads > SMALL_READS_MAX:
                 self.resume_at = now + PACE_S
 
     def fall_silent(self, kill_at: float) -> None:
-        """The channel has ended: the process is about to be found dead, or plays dead."""
+        """The channel has ended: either its process is dying, or it closed the channel and runs on."""
         if not self._is_silent:
             self._is_silent = True
             self.kill_at = min(self.kill_at, kill_at)
@@ -502,7 +557,11 @@ class _Attempt:
         return "TIMEOUT", self.order.timeout_message
 
     def save_or_load(self, request: inside.SaveValue | inside.LoadValue) -> inside.SavedValueReply:
-        """Save a value for the stage of this job, or load one."""
+        """Save a value for the stage of this job, or load one.
+
+        A child names no record and no stage: they are those of its order, so it reaches no other
+        record's values. A database error goes to the runner as a retryable failure.
+        """
         self._requests += 1
         data = request.data if isinstance(request, inside.SaveValue) else b""
         is_small = 0 < len(request.name) <= SAVED_NAME_CHARS_MAX and len(data) <= SAVED_BYTES_MAX
@@ -524,10 +583,15 @@ class _Attempt:
         return inside.SavedValueReply()
 
     def take(self, reply: inside.Ready | _Answer) -> Result | None:
-        """Believe a message after checking it; the result if it is the last one."""
+        """Check a message and use it; the result if it is the last one.
+
+        Limits that the SDK enforces in the child are checked again here, and a breach is a protocol
+        violation: an intact child would have failed with a clear error before.
+        """
         if isinstance(reply, inside.Ready):
             raise ProtocolViolation("it said twice that it was ready")
         if isinstance(reply, inside.Line):
+            # A thread that an earlier job left behind may still log: its lines are dropped, it is no breach.
             if reply.number == self.number:
                 self.log.write(reply.level, reply.message, reply.facts)
             return None
@@ -545,8 +609,8 @@ class _Attempt:
         )
 
     def print(self, data: bytes) -> None:
-        """Put what the process printed into the log, line by line, as far as there is room."""
-        if not self.log.has_room("output"):
+        """Put what the process printed into the log, line by line, until the share of output is used up."""
+        if not self.log.has_room("output"):  # counted, not split: a flood must cost the loop little
             self.log.skip(len(data))
             return
         *lines, self._partial = (self._partial + data).split(b"\n")
@@ -560,11 +624,13 @@ class _Attempt:
 
     def _add(self, reply: inside.Items) -> None:
         raw = bytes(reply.items)
+        # An object instead of an array that counts no items: what the outcome says `about` the whole.
         if reply.count == 0 and raw.startswith(b"{"):
             self._add_about(raw)
             return
         self._count += reply.count
         self._bytes += len(raw)
+        # A single item may be larger than a chunk and then is one, with the two brackets around it.
         most = CHUNK_BYTES_MAX if reply.count > 1 else self._limits.item_bytes_max + 2
         if not (0 < reply.count <= CHUNK_ITEMS_MAX and len(raw) <= max(most, CHUNK_BYTES_MAX)):
             raise ProtocolViolation("it sent a chunk that is too large")
@@ -573,7 +639,7 @@ class _Attempt:
         self._chunks.append(reply.count, _checked(raw, reply.count))
 
     def _add_about(self, raw: bytes) -> None:
-        """What is said of the items as a whole comes once, after them."""
+        """Take the object about the items as a whole; an attempt has at most one."""
         if len(raw) > ABOUT_BYTES_MAX or self._is_told:
             raise ProtocolViolation("it said too much of its items as a whole")
         try:
@@ -588,6 +654,11 @@ class _Attempt:
         self._chunks.append(0, raw)
 
     def _bytes_over(self) -> bool:
+        """Whether there are more bytes than the SDK lets through.
+
+        The SDK counts each item and one separator: a chunk has one byte more, its second bracket. The
+        chunk at hand is not in `_chunks` yet.
+        """
         return self._bytes > self._limits.items_bytes_max + len(self._chunks) + 1
 
     def _completed(self, done: inside.Done) -> Completed:
@@ -605,7 +676,7 @@ class _Attempt:
 
 
 class _Wire:
-    """The worker's end of the socket: never blocks, believes no length."""
+    """The worker's end of the channel: never blocks, and refuses a frame by its length before it is collected."""
 
     def __init__(self, ours: socket.socket, *, frame_bytes_max: int) -> None:
         self.is_ended = False
@@ -622,14 +693,17 @@ class _Wire:
 
     @property
     def has_more(self) -> bool:
-        """Whether bytes are here that nobody asked for."""
+        """Whether bytes followed the last message: the child sent more than it was asked for."""
         return bool(self._incoming)
 
     def fileno(self) -> int:
         return self._socket.fileno()
 
     def send(self, payloads: Iterable[bytes]) -> None:
-        """Queue payloads (made one by one, as the socket takes them) and send what goes at once."""
+        """Queue payloads and send what goes at once; replaces what was queued.
+
+        They are encoded one by one as the socket takes them: inputs may lie in files and exceed memory.
+        """
         self._payloads = iter(payloads)
         self._sending = self._next()
         self.flush()
@@ -641,11 +715,11 @@ class _Wire:
                 self._sending = self._sending[sent:] or self._next()
         except BlockingIOError:
             return
-        except OSError:  # it hung up: what it has sent before can still be read
+        except OSError:  # the other end is closed: what it has sent before can still be read
             self._sending = memoryview(b"")
 
     def receive(self) -> Iterator[bytes]:
-        """The payloads that are complete."""
+        """The payloads that are complete, within the bytes of one turn: others are waiting too."""
         for _ in range(READS_MAX):
             yield from self._complete()
             try:
@@ -653,6 +727,7 @@ class _Wire:
             except BlockingIOError:
                 return
             except ConnectionError:
+                # Reset, because the child died with our bytes unread: an end as any other.
                 data = b""
             if not data:
                 self.is_ended = True
@@ -674,6 +749,7 @@ class _Wire:
         return memoryview(b"".join(map(inside.frame, _first(self._payloads))))
 
     def _complete(self) -> Iterator[bytes]:
+        """Cut whole frames off what was received: a length of four bytes, big-endian, then the payload."""
         header = inside.HEADER_BYTES
         while len(self._incoming) >= header:
             size = int.from_bytes(self._incoming[:header], "big")
@@ -687,23 +763,25 @@ class _Wire:
 
 
 def reap_children() -> None:
-    """Let go of closed children whose supervisor has ended. `spawn` does this by itself."""
+    """Release closed children whose supervisor has exited, so that no zombies pile up. `spawn` calls this."""
     for each in list(_DYING):
         process, scratch = each
         if process.poll() is None:
             continue
         _DYING.remove(each)
-        if scratch.exists():  # the supervisor was killed before it could clear up
+        if scratch.exists():  # the supervisor was killed before it could remove it
             with contextlib.suppress(OSError):
                 empty_folder(scratch)
                 scratch.rmdir()
 
 
+# Children that were closed and not waited for yet. In the module, because a `Child` may be dropped before its
+# supervisor has exited.
 _DYING: list[tuple[subprocess.Popen[bytes], Path]] = []
 
 
 class _Spawned(NamedTuple):
-    """A process that was just started, and our ends of what connects us."""
+    """A process that was just started, and the worker's ends of what connects the two."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
@@ -713,7 +791,11 @@ class _Spawned(NamedTuple):
 
 
 def _spawn(scratch_root: Path) -> _Spawned:
-    """Start a process with a scratch folder of its own; if that fails, nothing is left open."""
+    """Start a process with a scratch folder of its own; if that fails, nothing is left open.
+
+    The child's ends are closed here in either case: a copy that stayed open in the worker would keep
+    a pipe from ever ending when the child dies.
+    """
     scratch_root.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         scratch = Path(tempfile.mkdtemp(prefix="child-", dir=scratch_root.absolute()))
@@ -724,15 +806,17 @@ def _spawn(scratch_root: Path) -> _Spawned:
         output_fd, output_end = _pipe(ours, theirs)
         status_fd, status_end = _pipe(ours, theirs)
         channel.setblocking(False)
-        with contextlib.suppress(OSError):  # a user may own so much of pipes, and no more
+        # Refused when the user's pipes together exceed fs.pipe-user-pages-soft. A smaller pipe works too:
+        # then a runner that prints much waits for the worker to read.
+        with contextlib.suppress(OSError):
             fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         process = _popen(channel_end.fileno(), output_end, status_end, scratch)
-        ours.pop_all()
+        ours.pop_all()  # started: from here on `Child.close` closes the worker's ends
     return _Spawned(process, channel, output_fd, status_fd, scratch)
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
-    """A pipe whose reading end is ours and never blocks."""
+    """A pipe whose reading end stays in the worker and never blocks."""
     reader, writer = os.pipe()
     ours.callback(os.close, reader)
     theirs.callback(os.close, writer)
@@ -741,13 +825,21 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
 
 
 def _frame_bytes_max(limits: Limits) -> int:
+    """The longest frame that is accepted: what a child can make the worker hold in memory at once."""
     return max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
 
 
 def _popen(
     channel_fd: int, output_fd: int, status_fd: int, scratch: Path
 ) -> subprocess.Popen[bytes]:
-    """Start the supervisor. Its environment holds places to write and nothing of ours."""
+    """Start the supervisor with an environment of its own: the worker's may hold secrets.
+
+    An interpreter is executed, not forked: a fork would carry the worker's memory, its database
+    connection and its locks along. `-I` keeps out PYTHON* variables and the user's site-packages;
+    `-X utf8` makes text UTF-8 although there is no LANG to say so. A session of its own keeps
+    Ctrl-C at the terminal for the worker alone, and lets `members_of` find what is left of it.
+    """
+    # "" means the current directory, which is the scratch folder in the child.
     path = json.dumps([entry or os.getcwd() for entry in sys.path])  # noqa: PTH109 - "" is the folder
     numbers = map(str, (channel_fd, status_fd, os.getpid()))
     return subprocess.Popen(
@@ -756,7 +848,8 @@ def _popen(
         stdout=output_fd,
         stderr=output_fd,
         cwd=scratch,
-        # Each thread of glibc reserves 64 MiB of address space for itself, unless told not to.
+        # glibc gives each thread an arena with 64 MiB of reserved address space unless their number is
+        # bounded; RLIMIT_AS would count them as memory of the job.
         env={"HOME": str(scratch), "TMPDIR": str(scratch), "MALLOC_ARENA_MAX": "2"},
         pass_fds=(channel_fd, status_fd),
         start_new_session=True,
@@ -766,6 +859,7 @@ def _popen(
 def _hello(
     imports: Sequence[str], *, limits: Limits, is_confined: bool, may_connect: bool
 ) -> inside.Hello:
+    # The script that runs the worker is `__main__` here but not in a child: it travels by name or path.
     module, path = _main() if MAIN in imports else (None, None)
     return inside.Hello(
         imports=tuple(_absolute(name) for name in imports if name != MAIN),
@@ -778,7 +872,7 @@ def _hello(
 
 
 def _main() -> tuple[str | None, str | None]:
-    """How a child can import the script that this process runs: by module name or by path."""
+    """How a child can import the script that this process runs: by module name (`python -m`) or by path."""
     main = sys.modules[MAIN]
     spec, file = main.__spec__, getattr(main, "__file__", None)
     if spec is not None:
@@ -787,10 +881,12 @@ def _main() -> tuple[str | None, str | None]:
 
 
 def _absolute(name: str) -> str:
+    """Independent of the working directory, which in a child is its scratch folder."""
     return str(Path(name).absolute()) if name.endswith(".py") else name
 
 
 def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
+    """The order, then each input chunk as a frame of its own: no frame grows with the size of the input."""
     yield msgspec.json.encode(
         inside.Order(
             number=number,
@@ -812,7 +908,7 @@ def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
 
 
 def _checked(raw: bytes, count: int) -> bytes:
-    """A chunk that really is an array of so many JSON objects."""
+    """The chunk, if it is an array of so many JSON objects; stored as it came, not encoded again."""
     try:
         items = _items.decode(raw)
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
@@ -825,7 +921,10 @@ def _checked(raw: bytes, count: int) -> bytes:
 
 
 def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
-    """The code and message of a process that ended in the middle of its job."""
+    """The code and message of a process that ended in the middle of its job.
+
+    While it loads, every death is a fault of the pipelines: no document has been opened by then.
+    """
     sign = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     ended = f"exited with code {code}" if sign is None else f"was killed by {_signal_name(sign)}"
@@ -846,7 +945,7 @@ def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
 
 
 def _tasks(pids: Iterable[int]) -> int:
-    """How many processes and threads these are; libraries keep some from one job to the next."""
+    """How many processes and threads these are together; a bomb of threads does the same harm."""
     return sum(map(inside.thread_count, pids))
 
 
@@ -858,6 +957,7 @@ def _signal_name(number: int) -> str:
 
 
 def _signal(pid: int, sign: signal.Signals) -> None:
+    """Send a signal to a process that may be gone, or may have become another user's."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, sign)
 
@@ -870,6 +970,7 @@ def _read(fd: int) -> bytes:
 
 
 def _first(payloads: Iterator[bytes]) -> Iterator[bytes]:
+    """At most one of them; the rest stays in the iterator for the next call."""
     for payload in payloads:
         yield payload
         return

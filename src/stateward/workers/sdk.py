@@ -1,4 +1,4 @@
-"""The author's kit: what a runner is written with, and how one attempt at it is run and judged.
+"""The SDK of runners: what they are written with, and how one attempt is run and becomes a result.
 
     @runner("invoices.parse")
     def parse(job: Job) -> Iterator[Fields]:
@@ -6,8 +6,8 @@
             yield {"line": number, "text": line}
 
 `run_runner` calls such a function and turns whatever it does into a `Result`. It must never let an
-exception out, change a value that it cannot keep without saying so, or keep more than the limits
-say. It knows nothing of statuses, stores and processes: the same code runs in a child and inline.
+exception out, change a value that cannot be stored without logging it, or store more than the limits
+allow. It knows nothing of statuses, stores and processes: the same code runs in a child and inline.
 """
 
 import errno
@@ -58,34 +58,45 @@ from stateward.workers.items import PLAIN, ItemType, is_item, item_type
 from stateward.workers.spool import Spool
 
 KIB, MIB = 1024, 1024 * 1024
+# A chunk is one row of the database and one frame from a child: large enough that the cost of a row is shared by
+# many items, small enough to be held in memory several times over. Only a single large item makes a larger one.
 CHUNK_ITEMS_MAX = 500
 CHUNK_BYTES_MAX = 256 * KIB
+# Values are checked and cleaned by recursion, which Python bounds at 1000 frames by default.
 DEPTH_MAX = 100
 LABEL_CHARS_MAX = 100
 CODE_CHARS_MAX = 100
+# Facts are part of the history, which is append-only and hash-chained: what is large belongs into items.
 FACTS_BYTES_MAX = 64 * KIB
 ABOUT_BYTES_MAX = 8 * MIB
 LINE_CHARS_MAX = 8 * KIB
+# The facts of a log line as JSON; far below what a frame from a child may have.
 LINE_BYTES_MAX = 64 * KIB
 TRACEBACK_CHARS_MAX = 8 * KIB
-TRACEBACK_FRAMES_MAX = 40
-CLOSING_BYTES_MAX = 160
-SAVED_BYTES_MAX = 768 * KIB  # as base64 it still fits into one message of a child
+TRACEBACK_FRAMES_MAX = 40  # the innermost ones; endless recursion would bring a thousand
+CLOSING_BYTES_MAX = 160  # reserved in every log for the line that says how much was cut off
+# As base64 it has 1 MiB, and fits into one frame from a child with default limits.
+SAVED_BYTES_MAX = 768 * KIB
 SAVED_NAME_CHARS_MAX = 200
+# Each round takes one level off a tree, so this only ends a folder that another process keeps filling.
 EMPTYING_ROUNDS_MAX = 1_000_000
 KEY_CHARS_SHOWN_MAX = 60
-# JSON lets these stand in a text, but many a reader takes them for the end of a line.
+# JSON allows these inside a string, but many readers of JSON lines take them for the end of a line.
 LINE_ENDS = {
     "\x85".encode(): b"\\u0085",
     "\u2028".encode(): b"\\u2028",
     "\u2029".encode(): b"\\u2029",
 }
+# Exact types that need no check; most values are one of them.
 SCALARS = frozenset({str, int, bool, type(None)})
+# How JSON writes the one character that PostgreSQL cannot store in text. Searching the encoded bytes for it is much
+# cheaper than looking into every string of every item.
 NUL_ESCAPED = b"\\u0000"
 
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 
-# What a failing disk, a busy machine and a network do. A missing file or right does not come back.
+# What a failing disk, a busy machine and a network do. A missing file or permission does not come back
+# within the seconds that a try inside an attempt waits.
 TRANSIENT_ERRNOS = frozenset({
     errno.EIO, errno.EAGAIN, errno.EINTR, errno.EBUSY, errno.ENOBUFS, errno.ESTALE, errno.ETIMEDOUT,
     errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED, errno.EPIPE, errno.ENETDOWN,
@@ -97,10 +108,11 @@ TRANSIENT_NAMES = frozenset({"ConnectionError", "TimeoutError", "Timeout", "Tran
 TOO_MANY_REQUESTS = 429
 SERVER_ERRORS = range(500, 600)
 
-# How full a log may be for a line of that level still to be kept. What a runner prints leaves room
-# for what it logs, and both leave room for the reason of its failure.
+# How full a log may be for a line of that level to be added. What a runner prints leaves space for
+# what it logs, and both leave space for the reason of its failure, which comes last.
 SHARES = {"output": 0.5, "info": 0.9, "error": 1.0}
 DONE = "done"
+# Keys that each log line has of its own; a fact of the same name gets an underscore.
 RESERVED = frozenset({"at", "level", "message"})
 
 
@@ -108,7 +120,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one attempt may use. The defaults are those of the settings (`worker`, `limits`).
 
     `cpu_s` None is the timeout of the job. Only a child has its memory, processor time, files and
-    processes bounded; the limits of items, log and message hold inline too.
+    processes bounded, because these are limits of a process; those of items, log and message hold
+    inline too.
     """
 
     cpu_s: float | None = None
@@ -144,19 +157,19 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chunks(Sequence[Chunk]):
-    """The chunks of one attempt as they come; when they are many, they lie in a file."""
+    """The chunks of one attempt as they come; when they are many, they are in a file."""
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._counts: list[int] = []
         self._spool = Spool(folder)
 
     def append(self, count: int, data: bytes) -> None:
-        """Keep one more chunk."""
+        """Add a chunk."""
         self._counts.append(count)
         self._spool.append(data)
 
     def settled(self) -> Sequence[Chunk]:
-        """All of them: as values if they are in memory, else as they lie."""
+        """All of them: decoded if they are in memory anyway, else this object, which reads them one by one."""
         return self if self._spool.is_spilled else tuple(self)
 
     def __len__(self) -> int:
@@ -175,7 +188,7 @@ class Chunks(Sequence[Chunk]):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """The attempt failed; nothing that it produced counts. `log` is JSON lines."""
+    """The attempt failed; items that it produced are dropped. `log` is JSON lines."""
 
     code: str
     message: str
@@ -199,18 +212,18 @@ else:
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Many items that a runner yields at once, as Structs: they are written together, which is quick."""
+    """Many items that a runner yields at once, as Structs: they are encoded in one call, which is faster."""
 
     items: Sequence[msgspec.Struct]
 
 
 class Outcome(msgspec.Struct, Generic[ItemT_co], frozen=True):
-    """Where a stage with several outcomes leads, what to remember of it, and (more) items.
+    """The outcome of a stage that has several, facts for the history, and (more) items.
 
     A stage that returns `Outcome[Word]` produces items of type `Word`.
 
-    `facts` are few: they stand in the history. `about` is what is to be known of the items as a whole; it is kept
-    beside them, counts for none, and is read with `job.about()`.
+    `facts` are few, because they are part of the history. `about` describes the items as a whole: it is stored
+    beside them, is not counted as an item, and is read with `job.about()`.
     """
 
     label: str = DONE
@@ -231,7 +244,11 @@ class Log(Protocol):
 
 
 class AttemptLog:
-    """The lines of one attempt as JSON, one object a line, within a number of bytes."""
+    """The lines of one attempt as JSON, one object per line, within a number of bytes.
+
+    A level whose share is used up is closed for good: the rest of a flood is counted without being
+    cleaned and encoded first.
+    """
 
     def __init__(self, *, bytes_max: int, now: Callable[[], Micros]) -> None:
         self._bytes_max = bytes_max
@@ -243,15 +260,15 @@ class AttemptLog:
         self._closed: set[str] = set()
 
     def has_room(self, level: str) -> bool:
-        """Whether another line of that level may still be kept."""
+        """Whether another line of that level may still be added."""
         return _budget(level) not in self._closed
 
     def skip(self, size: int) -> None:
-        """Count bytes that somebody else left out."""
+        """Count bytes that the caller left out without making a line of them."""
         self._cut += size
 
     def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
-        """Keep a line, or count it as cut off; never raises for what is in it."""
+        """Add a line, or count it as cut off; never raises because of its content."""
         if not self.has_room(level):
             self._cut += len(message)
             return
@@ -281,23 +298,24 @@ class AttemptLog:
             return
         sentence = f"the log is full: {self._cut} bytes were cut off"
         line = self._line({"level": "warning", "message": sentence})
-        if self._size + len(line) < self._bytes_max:
+        if self._size + len(line) < self._bytes_max:  # a limit may be smaller than what is reserved
             yield line
 
 
 def _budget(level: str) -> str:
-    """The level whose share of the log a line of this level is paid from."""
+    """The level whose share of the log counts for a line of this level: warnings and unknown ones are "info"."""
     return level if level in SHARES else "info"
 
 
-_UNKEPT = AttemptLog(bytes_max=0, now=lambda: 0)  # of a job that nobody runs: it keeps no line
+# Of a job outside of `run_runner`: it stores no line.
+_UNKEPT = AttemptLog(bytes_max=0, now=lambda: 0)
 
 
 class SavedValues(Protocol):
     """The values that a stage of one record saves for its later attempts."""
 
     def save(self, name: str, data: bytes) -> None:
-        """Store bytes durably. The first value under a name wins."""
+        """Store bytes durably. The first value under a name wins, so that all attempts see the same one."""
 
     def load(self, name: str) -> bytes | None:
         """The value that this attempt or an earlier one saved, or None."""
@@ -319,11 +337,12 @@ class UnsavedValues:
 
 
 class Job:
-    """What a runner is given: one attempt at one stage of one record.
+    """The argument of a runner: one attempt at one stage of one record.
 
     `attempt` is the record's version, which tells attempts apart; `retry_count` how often the stage
-    was tried before; `deadline` is on the clock of `time.monotonic`; `options` are what the settings say for
-    the pipeline. `Job.for_test` makes one without a worker.
+    was tried before; `deadline` is on the clock of `time.monotonic`; `options` are those that the settings have for
+    the pipeline. `labels` and `options` are read-only, because an inline job shares them with the worker.
+    `Job.for_test` makes one without a worker.
     """
 
     def __init__(
@@ -391,7 +410,7 @@ class Job:
         return self._artifact().read_bytes() if self._data is None else self._data
 
     def text(self, encoding: str = "utf-8") -> str:
-        """The whole artifact as text, just as it is: line ends are not touched."""
+        """The whole artifact as text, with the line ends that it has."""
         return self.bytes().decode(encoding)
 
     @overload
@@ -411,7 +430,7 @@ class Job:
 
     def read_items(self, kind: ItemType[T], stages: Sequence[str] = ()) -> Iterator[T]:
         """Items of the latest of these stages that produced any; without names, of the latest of all."""
-        # Looked up at once, not when the first item is asked for: a wrong name is refused here.
+        # Looked up now and not at the first item: a wrong name fails in the line that has it.
         chunks = self._of(*stages)
         return (
             item for chunk in chunks if not _is_about(chunk) for item in self._decode(kind, chunk)
@@ -432,7 +451,7 @@ class Job:
         return self.items(kind, stage)
 
     def about(self, stage: "str | Named | None" = None) -> Fields:
-        """What an earlier stage said of its items as a whole; nothing if it said nothing."""
+        """The `about` of an earlier stage's `Outcome`; empty if it had none."""
         about: Fields = {}
         for chunk in self._of(*(() if stage is None else (_stage_name(stage),))):
             if _is_about(chunk):
@@ -447,7 +466,7 @@ class Job:
         return next(filter(None, (self._chunks[name] for name in reversed(known))), ())
 
     def log(self, message: str, /, *, level: str = "info", **facts: object) -> None:
-        """Write a line into the log of this attempt: a sentence and the facts that belong to it."""
+        """Write a line into the log of this attempt: a message and its facts."""
         self._log.write(level, message, facts)
 
     def save(self, name: str, data: Bytes) -> None:
@@ -498,7 +517,7 @@ class Job:
         return self.path
 
     def _sweep(self) -> None:
-        """Empty the scratch folder, and remove it if it was made here."""
+        """Empty the scratch folder, and remove it if it was made here. A failure is logged, it fails no job."""
         if self._scratch is None:
             return
         try:
@@ -515,7 +534,7 @@ F = TypeVar("F", bound=Callable[[Job], object])
 
 
 class Named(Protocol):
-    """A stage of a `Pipeline`, wherever its name would do."""
+    """A stage of a `Pipeline`, accepted wherever a stage's name is."""
 
     @property
     def name(self) -> str: ...
@@ -530,10 +549,10 @@ class Inputs(NamedTuple):
 
 
 class Runner(NamedTuple):
-    """A function and the name that machines know it by.
+    """A function and the name by which state machines refer to it.
 
     A stage of a `Pipeline` also says what its items are (None: it has none), what it reads, and which outcomes it
-    has (None: the machine alone knows).
+    has (None: only the state machine says).
     """
 
     name: str
@@ -543,6 +562,7 @@ class Runner(NamedTuple):
     outcomes: frozenset[str] | None = None
 
 
+# Of the process: importing a pipeline registers its runners, in the worker and in each of its children.
 _RUNNERS: dict[str, Runner] = {}
 
 
@@ -586,9 +606,9 @@ def run_runner(
     now: Callable[[], Micros],
     log: Log | None = None,
 ) -> Result:
-    """One attempt: call the runner, collect what it produces, repeat what passes by itself.
+    """One attempt: call the runner, collect what it produces, repeat what fails transiently.
 
-    Whatever the runner does, the answer is a value. `log` is where its lines go, by default a book
+    Whatever the runner does, a value is returned. `log` is where its lines go, by default a log
     within the limits that becomes the result's `log`.
     """
     book = AttemptLog(bytes_max=limits.log_bytes_max, now=now) if log is None else log
@@ -597,7 +617,7 @@ def run_runner(
         try:
             completed = _produce(runner, job, limits, sleep)
         finally:
-            job._sweep()
+            job._sweep()  # inside the outer try: what it raises must become a result as well
     except BaseException as error:  # noqa: BLE001 - foreign code: even an exit is a failed attempt
         failed = _judged(error, limits)
         _log_failure(book, error, failed)
@@ -608,7 +628,10 @@ def run_runner(
 def _produce(
     runner: Runner, job: Job, limits: Limits, sleep: Callable[[float], object]
 ) -> Completed:
-    """The attempts inside the attempt: errors that pass by themselves are repeated, a few times."""
+    """Repeat transient errors a few times, with doubled pauses, inside one attempt.
+
+    This costs no transition and no dispatch. The last try is outside of the loop: its error is the result.
+    """
     wait_s = limits.transient_backoff_s
     for tried in range(1, limits.transient_attempts):
         try:
@@ -621,14 +644,14 @@ def _produce(
                 f"{wait_s:g} s: {describe(error)}",
                 level="warning",
             )
-        job._sweep()
+        job._sweep()  # the next try must not find files of this one
         sleep(wait_s)
         wait_s *= 2
     return _produce_once(runner, job, limits)
 
 
 def _is_too_late(job: Job, wait_s: float) -> bool:
-    """Whether the deadline comes first: the true error says more than a timeout would."""
+    """Whether the deadline comes first: the error at hand says more than a timeout would."""
     return job.remaining_s is not None and job.remaining_s <= wait_s
 
 
@@ -655,7 +678,7 @@ def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
 
 
 def _collect(returned: object, basket: "_ItemCollector") -> Outcome:
-    """Put into the basket all that a runner gave back; the outcome that it named, or `done`."""
+    """Collect all items that a runner returned or yielded; the outcome that it named, or `done`."""
     if returned is None:
         return _ENDED
     if isinstance(returned, Outcome):
@@ -677,7 +700,10 @@ def _collect(returned: object, basket: "_ItemCollector") -> Outcome:
 
 
 def _drain(items: object, basket: "_ItemCollector") -> object:
-    """Take every item; what a generator returns at its end."""
+    """Collect every item; returns what a generator returns at its end, which a for loop would discard.
+
+    Text is refused although it can be iterated: its characters are never what was meant.
+    """
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise FatalFailure(
             f"what the runner gave is {_kind(items)}; a runner is a plain function that yields or "
@@ -685,7 +711,7 @@ def _drain(items: object, basket: "_ItemCollector") -> object:
             code="BAD_OUTCOME",
         )
     iterator = iter(items)
-    while True:  # ends with the iterator, or when the basket is full
+    while True:  # ends with the iterator, or when a limit of the collector is hit
         try:
             item = next(iterator)
         except StopIteration as stop:
@@ -697,7 +723,7 @@ def _drain(items: object, basket: "_ItemCollector") -> object:
 
 
 def _about_data(outcome: Outcome) -> bytes:
-    """What is known of the items as a whole: an object among the arrays, which counts for no item."""
+    """The `about` of an outcome as a chunk: a JSON object where items are arrays, which tells the two apart."""
     about = outcome.about
     if not about:
         return b""
@@ -711,7 +737,7 @@ def _about_data(outcome: Outcome) -> bytes:
 
 
 class _ItemCollector:
-    """Items on their way into chunks, each one checked and counted against the limits."""
+    """Puts items into chunks, each one checked and counted against the limits before it is stored."""
 
     def __init__(
         self, limits: Limits, kind: ItemType[Any] | None, *, folder: Callable[[], Path]
@@ -740,16 +766,17 @@ class _ItemCollector:
         self._put(data)
 
     def add_batch(self, items: Sequence[msgspec.Struct]) -> None:
-        """Many items in one go; one by one where together they are too large, or hold what no store keeps."""
+        """Add many items as one chunk; one by one if that would be too large, or holds text to be cleaned."""
         try:
             data = msgspec.json.encode(items)
-        except UnicodeEncodeError:
+        except UnicodeEncodeError:  # a lone surrogate: treated as a NUL is
             data = NUL_ESCAPED
         if len(items) > CHUNK_ITEMS_MAX or len(data) > CHUNK_BYTES_MAX or NUL_ESCAPED in data:
             for item in items:
                 self.add(msgspec.to_builtins(item))
             return
-        self._item_type()
+        self._item_type()  # refuses items of a stage that declares none
+        # Items keep their order: those before the batch are in the chunk before it.
         self._close_chunk()
         self.count += len(items)
         if self.count > self._limits.items_max:
@@ -793,7 +820,7 @@ class _ItemCollector:
         return self._kind
 
     def _put(self, data: bytes) -> None:
-        is_full = self._open_bytes + len(data) + 2 > CHUNK_BYTES_MAX
+        is_full = self._open_bytes + len(data) + 2 > CHUNK_BYTES_MAX  # with both brackets
         if is_full or len(self._open) >= CHUNK_ITEMS_MAX:
             self._close_chunk()
         self._open.append(data)
@@ -815,8 +842,8 @@ class _ItemCollector:
 def _fault(value: object, depth: int = 0) -> str | None:
     """What keeps a value from being JSON, and where; None if nothing does.
 
-    Encoders are too kind for this: they make null of NaN and text of the key 1. The path to the
-    fault is put together on the way back, so that sound items do not pay for it.
+    Encoders do not refuse enough: they write NaN as null and the key 1 as text, and the runner's author
+    would never know. The path to the fault is built on the way back, so that valid items do not pay for it.
     """
     if type(value) in SCALARS or isinstance(value, (str, int)):
         return None
@@ -848,7 +875,10 @@ def _list_fault(value: Sequence[object], depth: int) -> str | None:
 
 
 def encode_item(value: object) -> tuple[bytes, bool]:
-    """A JSON value as bytes, and whether text in it had to be cleaned of what no store keeps."""
+    """A JSON value as bytes, and whether text in it had to be cleaned of what no database stores.
+
+    Cleaning builds a copy of the value, so it is done only when the encoder or its output asks for it.
+    """
     try:
         data = msgspec.json.encode(value, enc_hook=_plain)
     except UnicodeEncodeError:
@@ -860,7 +890,7 @@ def encode_item(value: object) -> tuple[bytes, bool]:
 
 
 def cleaned(value: object, depth: int = 0) -> object:
-    """The same value with NUL and lone surrogates replaced in every text."""
+    """The same value with NUL and lone surrogates replaced in every string, also in keys."""
     if isinstance(value, str):
         return clean_text(value, chars_max=len(value))
     if depth > DEPTH_MAX:
@@ -873,7 +903,7 @@ def cleaned(value: object, depth: int = 0) -> object:
 
 
 def _plain(value: object) -> object:
-    """The built-in value inside a subclass of its type (texts of parsers, numbers of numpy)."""
+    """The built-in value inside a subclass of its type (strings of parsers, floats of numpy)."""
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)
@@ -905,7 +935,11 @@ def _bad_outcome(why: str) -> FatalFailure:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether an error tends to pass by itself, so that the same call may succeed in a moment."""
+    """Whether an error is transient: the same call may succeed in a moment.
+
+    What the runner says itself (`StageFailure`) comes first. An HTTP status comes before the class of
+    the error, because it says more.
+    """
     if isinstance(error, StageFailure):
         return isinstance(error, TransientFailure)
     status = _http_status(error)
@@ -932,6 +966,7 @@ def _is_transient_os_error(error: OSError) -> bool:
 
 
 def _attribute(holder: object, name: str) -> object:
+    """An attribute of a foreign object, or None; reading it may run foreign code, which may raise."""
     try:
         return getattr(holder, name, None)
     except Exception:  # noqa: BLE001 - a property of a foreign exception
@@ -939,7 +974,7 @@ def _attribute(holder: object, name: str) -> object:
 
 
 def describe(error: BaseException) -> str:
-    """`TypeError: what it says`; never raises, whatever the exception does when asked."""
+    """`TypeError: its message`; never raises, whatever the exception's `__str__` does."""
     name = type(error).__name__
     try:
         text = str(error)[:LINE_CHARS_MAX]
@@ -949,7 +984,7 @@ def describe(error: BaseException) -> str:
 
 
 def _judged(error: BaseException, limits: Limits) -> Failed:
-    """The code, sentence and hope of an attempt that ended with this error."""
+    """The failure that an error makes of an attempt, with texts that can be stored."""
     failed = _verdict(error, limits)
     return replace(
         failed,
@@ -981,7 +1016,8 @@ def _verdict(error: BaseException, limits: Limits) -> Failed:
 def _log_failure(book: Log, error: BaseException, failed: Failed) -> None:
     try:
         if isinstance(error, MemoryError):
-            traceback.clear_frames(error.__traceback__)  # there is room again to say why
+            # Frees what the runner held: the log needs memory too.
+            traceback.clear_frames(error.__traceback__)
         text = _traceback(error)
     except BaseException:  # noqa: BLE001 - foreign objects are asked for their text
         text = "the traceback cannot be shown"
@@ -990,7 +1026,7 @@ def _log_failure(book: Log, error: BaseException, failed: Failed) -> None:
 
 
 def _traceback(error: BaseException) -> str:
-    """The traceback from the runner's own first line on; empty if the kit itself refused."""
+    """The traceback from the runner's own first line on; empty if the SDK itself raised the error."""
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
@@ -1004,7 +1040,10 @@ def _traceback(error: BaseException) -> str:
 
 
 def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[str, str, Fields]:
-    """A log line that can be written: texts cleaned and bounded, odd facts shown as text."""
+    """A log line that can be stored: texts cleaned and bounded, facts that JSON does not have as text.
+
+    Applied in the child, to bound what it sends, and again in the worker, which does not trust the child.
+    """
     level = clean_text(f"{level}", chars_max=20)
     message = clean_text(f"{message}"[:LINE_CHARS_MAX], chars_max=LINE_CHARS_MAX)
     named = {f"{name}_" if name in RESERVED else name: value for name, value in facts.items()}
@@ -1029,7 +1068,8 @@ def _shown(value: object) -> str:
 def empty_folder(folder: Path) -> None:
     """Remove all that is in a folder, however deep; links are removed, never followed.
 
-    Folders inside folders are moved to the top first: nothing recurses, no path grows too long.
+    A hostile runner may leave a tree deeper than recursion or a path may be, or without permissions.
+    So folders inside folders are moved to the top first, and each is made accessible before it is read.
     """
     moves = 0
     for _ in range(EMPTYING_ROUNDS_MAX):
@@ -1058,7 +1098,8 @@ def _lift(folder: Path, target: Path) -> None:
     folder.chmod(0o700)
     try:
         folder.rename(target)
-    except OSError:  # the name is taken, or an old Landlock forbids every move between folders
+    except OSError:
+        # The name is taken, or Landlock before ABI 2 forbids every move between folders.
         shutil.rmtree(folder)
 
 
@@ -1071,7 +1112,10 @@ def _stage_name(stage: str | Named) -> str:
 
 
 def _is_same(known: RunnerFunction, function: RunnerFunction) -> bool:
-    """Whether a module was imported again: under its own name, or the same file under another."""
+    """Whether a module was imported again: under its own name, or the same file under another.
+
+    A script is `__main__` in one process and a file or module in the next; that is no second runner.
+    """
     return _place(known) == _place(function) or _source(known) == _source(function)
 
 

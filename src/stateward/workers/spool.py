@@ -1,7 +1,8 @@
-"""Pieces of text in the order in which they came: in memory while they are few, past that in a nameless file.
+"""A list of byte strings that moves to an unnamed temporary file when it grows large.
 
-So that a stage with a million rows costs the memory of a few thousand, at the runner's end and at the worker's. A spool
-belongs to one process, is written once and may be read again and again; its file is gone with it.
+So that a stage with a million items costs the memory of a few thousand, in the child and in the worker. A spool
+belongs to one process and one thread (reads and writes share a file position), is append-only and can be read any
+number of times. Its file has no name: it is gone with the process, however that ends.
 """
 
 import tempfile
@@ -9,11 +10,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO, overload
 
+# Most stages stay below this and never touch the disk; with a spool for each input and one for the output, a child
+# still keeps far away from its memory limit (512 MiB by default).
 MEMORY_BYTES = 16 * 1024 * 1024
 
 
 class Spool(Sequence[bytes]):
-    """Pieces, kept in a file below `folder` once they are more than `memory_bytes`."""
+    """Pieces, in a file in `folder` once they have more than `memory_bytes`.
+
+    `folder` is a function because an inline job's scratch folder is made when it is first used: a job whose items
+    fit in memory makes none.
+    """
 
     def __init__(self, folder: Callable[[], Path], *, memory_bytes: int = MEMORY_BYTES) -> None:
         self._folder = folder
@@ -29,11 +36,11 @@ class Spool(Sequence[bytes]):
         return self._file is not None
 
     def append(self, piece: bytes) -> None:
-        """Keep one more piece."""
+        """Add a piece."""
         self._places.append((self._size, len(piece)))
         self._size += len(piece)
         if self._file is not None:
-            self._file.seek(0, 2)
+            self._file.seek(0, 2)  # a read in between has moved the position
             self._file.write(piece)
             return
         self._pieces.append(piece)
@@ -63,6 +70,7 @@ class Spool(Sequence[bytes]):
             self._file.close()
 
     def _spill(self) -> None:
+        # A large buffer: pieces are chunks of up to 256 KiB, and are written and read mostly in order.
         file: BinaryIO = tempfile.TemporaryFile(dir=self._folder(), buffering=1 << 20)  # type: ignore[assignment]  # noqa: SIM115 - it lives as long as the spool
         file.writelines(self._pieces)
         self._file, self._pieces = file, []

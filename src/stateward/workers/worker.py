@@ -1,12 +1,13 @@
-"""The worker: takes the work that is its own, has it done, writes what came of it, and reports.
+"""The worker: runs the work that is assigned to it and writes each attempt's result.
 
-It runs runners in warm child processes with limits (the default), or inline where a stage is declared trusted
-and fast. It never sees a record: work comes from the bus, outputs go to the outputs room, and events say how
-each attempt ended. Output, event and the end of the work are one transaction, and only for work that is still
-its own: a worker that was taken for dead writes nothing. Whatever foreign code does becomes an event.
+Runners run in warm child processes with limits (the default), or inline where a stage is declared trusted and
+fast. A worker never reads or writes a record: work comes from the bus, items go to the outputs, and events say
+how each attempt ended. Output, event and the removal of the work are one transaction, and only for work that is
+still assigned to this worker: one whose lease expired writes nothing. Whatever a runner does becomes an event.
 
-One thread drives it in two steps: `prepare` does the work and writes nothing, `settle` writes what is finished,
-and `committed` forgets it once the transaction is durable.
+One thread drives it in three steps: `prepare` runs work and writes no result, `settle` writes what is finished,
+`committed` forgets it once the transaction is durable. They are apart because `settle` may run inside a
+transaction of the coordinator: until that has committed, the results must be kept to be written again.
 """
 
 import selectors
@@ -50,10 +51,14 @@ from stateward.workers.sdk import (
     run_runner,
 )
 
-IDLE_S = 3600.0
+IDLE_S = 3600.0  # the longest sleep, however long the heartbeat interval is
+# How long `close` waits for each supervisor to kill its processes and remove its scratch folder; what is left of
+# the folder is then removed here.
 CLOSE_S = 2.0
 RUNNER_MISSING = "RUNNER_NOT_LOADED"
 
+# (record, version, delivery). Without the delivery, work that was taken from this worker and assigned to it again
+# would look like the attempt that still runs, whose result the bus no longer accepts.
 Key = tuple[str, int, int]
 
 
@@ -65,7 +70,10 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 class Pairs(Iterable[tuple[int, str]]):
-    """Chunks as the outputs take them, made one by one: a write that is repeated reads them again."""
+    """Chunks as the outputs take them, decoded one by one: many of them may be in a file.
+
+    Iterable more than once, because a transaction that fails is written again from the start.
+    """
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
@@ -75,7 +83,10 @@ class Pairs(Iterable[tuple[int, str]]):
 
 
 class Inputs(Mapping[str, Sequence[str]]):
-    """The items of the stages before, in the order in which they were completed; read when they are asked for."""
+    """The items of earlier stages, in the order in which these completed; each is read when it is used.
+
+    `Job.items` takes the latest stage by default, so the order of iteration is part of the contract.
+    """
 
     def __init__(self, outputs: Outputs, work: Work) -> None:
         self._outputs = outputs
@@ -96,7 +107,7 @@ class Inputs(Mapping[str, Sequence[str]]):
 
 
 def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
-    """What the settings say to a runner: under its whole name, else under the first part, that of its pipeline."""
+    """The options that the settings have for a runner: under its full name, else under that of its pipeline."""
     found = options.get(runner)
     return options.get(runner.partition(".")[0], {}) if found is None else found
 
@@ -115,7 +126,7 @@ Routes: TypeAlias = Mapping[tuple[str, str, str], RunnerRoute]
 def route_of(
     routes: Routes, machine: str, stage: str, labels: Mapping[str, object]
 ) -> RunnerRoute | None:
-    """Which other runner a record's source type leads to; None: the stage's own."""
+    """The runner that a record's source type selects; None: the stage's own."""
     return routes.get((machine, stage, str(labels.get("source_type", "")))) if routes else None
 
 
@@ -130,7 +141,7 @@ class StageSavedValues:
         self._clock = clock
 
     def save(self, name: str, data: bytes) -> None:
-        """Store bytes; they are durable when this returns."""
+        """Store bytes; they are durable when this returns, because `prepare` runs outside of any transaction."""
         self._outputs.save_value(*self._of, name, data, at=self._clock())
 
     def load(self, name: str) -> bytes | None:
@@ -148,7 +159,11 @@ class WorkerIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How a worker works. `imports` are loaded by its child processes; `offline` are runners that get no network."""
+    """How a worker works.
+
+    `imports` are loaded by its child processes. `offline` are runners that get no network even if their stage asks
+    for it. `owns_database`: the connection is not shared with a coordinator, so `close` closes it.
+    """
 
     limits: Limits
     processes: int
@@ -187,6 +202,8 @@ class Worker:
         self._artifact_path = artifact_path
         self._runners = runners
         self._ahead = Prefetch(config.prefetch)
+        # The most that can ever be assigned: the slots that are announced grow with prefetch up to AHEAD_MAX.
+        # A smaller limit would cut off assigned work, and `_stop_withdrawn` would take it for withdrawn.
         slots_max = config.processes * (1 + max(config.prefetch, AHEAD_MAX))
         self._window = slots_max + config.inline_window
         self._clock = clock
@@ -208,18 +225,23 @@ class Worker:
         self._began: dict[Child, float] = {}
         self._queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
-        self._is_written = False
+        self._is_written = False  # by a transaction that may still be rolled back
+        # The next one becomes the current one when it is durable; a heartbeat that was rolled back is repeated.
         self._beat_at = self._next_beat_at = 0.0
 
     # The three steps of a turn
 
     def prepare(self) -> bool:
-        """Take what is new, stop what was withdrawn, run and poll; whether anything is finished."""
+        """Take new work, stop what was withdrawn, run and poll; whether anything is finished.
+
+        Must be called outside of a transaction: saved values are committed one by one while jobs run.
+        """
+        # Before the query: a notification that comes after it must still wake us.
         self._wakeup.clear()
         assigned = {
             _key(work): work for work in self._bus.assigned_work(self.name, limit=self._window)
         }
-        self._stop_withdrawn(assigned)
+        self._stop_withdrawn(assigned)  # first, because it frees children for what is new
         for key, work in assigned.items():
             if key not in self._finished and key not in self._queue and not self._is_under_way(key):
                 self._queue[key] = self._routed(work)
@@ -228,15 +250,19 @@ class Worker:
         return bool(self._finished)
 
     def tend(self) -> None:
-        """Keep the children at work with what is here; the database is not asked."""
-        self._poll()
+        """Keep the children busy with work that was read before; no work is read from the database.
+
+        The loop calls it between two turns, so that quick jobs follow each other while one commit is put off to
+        serve many results.
+        """
+        self._poll()  # before `_start`: a child whose job has just ended takes the next one at once
         self._start()
 
     def settle(self, *, tell: Callable[[Sequence[Event]], object] | None = None) -> bool:
-        """Write what is finished, and say that we are alive; whether anything was written.
+        """Write results and, when it is due, a heartbeat; whether any result was written.
 
-        How each attempt ended goes into the inbox of the coordinators. `tell` is for a coordinator that handles
-        it in this very transaction: then nothing needs to be put there and taken out again.
+        The events go into the inbox of the coordinators. `tell` is for a coordinator that handles them in the same
+        transaction: it saves an insert into the inbox and a delete from it for each attempt.
         """
         self._is_written = False
         self._give_back()
@@ -246,14 +272,18 @@ class Worker:
             return False
         point(Point.WORK_DONE)
         with self._database.transaction():
+            # Deleting the work comes first: it is the check that the work is still ours, and on PostgreSQL it
+            # locks the row, so that no coordinator can reassign it before the output is committed.
             is_ours = self._bus.finish([each.work for each in finished])
             point(Point.WORK_FINISHED)
             ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
             outputs = [self._output(each) for each in ours]
+            # An attempt that already has a result keeps it, and is not reported a second time.
             kept = self._outputs.write(outputs) if outputs else []
             marks = [each.result for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
             if marks:
                 (tell or self._bus.report)([result_event(mark) for mark in marks])
+            # Slots are free again; sent only once the transaction is durable.
             self._bus.request_work()
         self._is_written = True
         for each, is_own in zip(finished, is_ours, strict=True):
@@ -264,7 +294,10 @@ class Worker:
         return True
 
     def committed(self) -> None:
-        """The transaction of `settle` is durable: forget what it wrote."""
+        """The transaction of `settle` is durable: forget what it wrote.
+
+        If it failed, this is not called, and the next `settle` writes the same results and the heartbeat again.
+        """
         self._beat_at = self._next_beat_at
         if self._is_written:
             point(Point.RESULTS_DURABLE)
@@ -275,7 +308,10 @@ class Worker:
 
     @property
     def database(self) -> Database:
-        """What it writes to: shared with the coordinator of its process, or its own."""
+        """The database it writes to: shared with the coordinator of its process, or its own connection.
+
+        On PostgreSQL it is its own, with a role that has no right to change a record.
+        """
         return self._database
 
     @property
@@ -290,7 +326,7 @@ class Worker:
         return running + len(self._queue) + len(self._finished)
 
     def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
-        """The descriptors to sleep on: the children that work, and the wakeup for whoever wants to be called."""
+        """The descriptors to sleep on: those of busy children and, with `is_called`, the wakeup for new work."""
         if is_called:
             yield self._wakeup.fileno(), selectors.EVENT_READ
         for child, work in self._children.items():
@@ -298,7 +334,7 @@ class Worker:
                 yield from child.watched()
 
     def wake_in(self) -> float:
-        """Seconds until something must be done unasked: a heartbeat, or an overrun to end."""
+        """Seconds until something is due without a notification: a heartbeat, a timeout, unstarted work."""
         now = time.monotonic()
         deadlines = [
             child.deadline - now
@@ -313,12 +349,14 @@ class Worker:
         """Take nothing new; what runs, runs to its end."""
         if not self._info.is_draining:
             self._info = msgspec.structs.replace(self._info, is_draining=True)
+            # Announced at once, so that no more work is assigned.
             self._beat_at = self._next_beat_at = 0.0
-            self._queue.clear()  # not begun: it goes to another worker when this one leaves
+            self._queue.clear()  # not started: it goes to another worker when this one leaves
             self._log.info("draining: finishing what runs", worker=self.name)
 
     def close(self) -> None:
-        """Stop everything and leave; unfinished work goes to another worker."""
+        """Stop everything and sign off; unfinished work goes to another worker."""
+        # Two passes: all get the signal to end before the first one is waited for, so that they end side by side.
         for child in list(self._children):
             child.close()
         for child in list(self._children):
@@ -326,7 +364,7 @@ class Worker:
         self._children.clear()
         rmtree(self._config.scratch_root, ignore_errors=True)
         self._wakeup.close()
-        with suppress(StoreError):  # then our silence says the same, a lease later
+        with suppress(StoreError):  # then the lease expires, with the same effect but later
             self._bus.remove_worker(self.name)
         if self._config.owns_database:
             self._database.close()
@@ -334,13 +372,14 @@ class Worker:
     # Inside
 
     def _routed(self, work: Work) -> Work:
-        """The work with the runner that its source type leads to."""
+        """The work with the runner that its source type selects."""
         route = route_of(self._config.routes, work.machine, work.stage, work.labels)
         if route is None:
             return work
         return msgspec.structs.replace(work, runner=route.runner, network=route.network)
 
     def _stop_withdrawn(self, assigned: Mapping[Key, Work]) -> None:
+        """Drop and kill what is no longer assigned; nothing is reported, because nothing would be accepted."""
         for key in [key for key in self._queue if key not in assigned]:
             del self._queue[key]
         for child, work in self._children.items():
@@ -353,6 +392,7 @@ class Worker:
         return any(work is not None and _key(work) == key for work in self._children.values())
 
     def _run_inline(self) -> None:
+        """Run the inline work in this thread: until it returns there are no heartbeats and no polls."""
         for key, work in [(key, work) for key, work in self._queue.items() if work.is_inline]:
             del self._queue[key]
             self._finished[key] = Finished(work, self._inline(work))
@@ -403,10 +443,11 @@ class Worker:
         self._began.pop(child, None)
 
     def _give_back(self) -> None:
-        """Nobody waits here for long behind jobs that take long: what is not begun goes to whoever has room."""
+        """Return work that has waited too long behind long jobs, so that a worker with free slots can take it."""
         waiting = [work for work in self._queue.values() if not work.is_inline]
         if not waiting or len(self._began) < self._config.processes:
             return
+        # Since the latest start: as long as any child still gets to a next job, the queue is moving.
         elapsed_s = time.monotonic() - max(self._began.values())
         if elapsed_s < WAIT_S_MAX:
             return
@@ -414,10 +455,15 @@ class Worker:
         self._bus.return_unstarted(waiting)
         for work in waiting:
             del self._queue[_key(work)]
+        # Announces the smaller number of slots now, or the same work would come back.
         self._beat_at = 0.0
 
     def _idle_child(self, *, may_connect: bool) -> Child | None:
-        """A child that does nothing now; one that may open connections is for stages that must, and only for them."""
+        """An idle child, spawned if there may be another; None when all are busy.
+
+        The network is a property of the process (what it gave up cannot be taken back), so stages with and without
+        it never share a child.
+        """
         idle = [child for child, work in self._children.items() if work is None]
         for child in [child for child in idle if child.is_dead]:
             idle.remove(child)
@@ -428,7 +474,7 @@ class Worker:
         if len(self._children) >= self._config.processes:
             if not idle:
                 return None
-            self._dismiss(idle[0])
+            self._dismiss(idle[0])  # of the other kind; `processes` bounds both kinds together
         child = Child.spawn(
             self._config.imports,
             limits=self._config.limits,
@@ -511,6 +557,8 @@ class Worker:
     def _beat(self) -> None:
         now = time.monotonic()
         slots = self._config.processes * (1 + self._ahead.jobs)
+        # Fewer slots are announced at once, or too much would be assigned. More of them only when they have
+        # doubled: the mean time of jobs changes with every job, and each announcement is a write.
         is_other = slots < self._info.slots or slots >= 2 * self._info.slots
         if now < self._beat_at and not is_other:
             return
@@ -529,5 +577,6 @@ def _facts(work: Work) -> dict[str, object]:
 
 
 def _missing(work: Work) -> Failed:
+    """Retryable: another worker may have the runner, or the settings are corrected by the next attempt."""
     message = f"no runner {work.runner!r} is loaded here; name its pipeline in the settings"
     return Failed(code=RUNNER_MISSING, message=message, is_retryable=True, log="")
