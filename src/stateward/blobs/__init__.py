@@ -1,8 +1,11 @@
-"""Bytes kept once, under their SHA-256. Names on disk are made here, never by a user.
+"""Artifacts: bytes stored once under their SHA-256, in a folder. File names are made here, never by a user.
 
-A file appears under its hash only when it is whole and on the disk: it is written elsewhere first, hashed on
-the way, synced, and linked into place. So two uploads of the same bytes at once make one artifact, and a
-crash leaves at most a nameless file that the next sweep removes.
+    <root>/incoming/<random>       being written
+    <root>/<first 2 hex>/<sha256>  complete; never changed
+
+A file appears under its hash only when it is complete and durable: it is written to `incoming` first, hashed on the
+way, synced, and linked to its name. So two uploads of the same bytes at the same time make one artifact, and a
+crash leaves at most a file in `incoming` that the next sweep removes.
 """
 
 import os
@@ -17,8 +20,8 @@ import msgspec
 
 from stateward.core.errors import ArtifactError, InvalidRequest, StoreFull
 
-PIECE_BYTES = 1 << 20
-HEX_CHARS = 64
+PIECE_BYTES = 1 << 20  # read at once: files of any size cost this much memory
+HEX_CHARS = 64  # of a SHA-256
 
 
 class TooLarge(InvalidRequest):
@@ -32,7 +35,7 @@ class TooLarge(InvalidRequest):
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes that are here: their hash, their number, and whether they came just now."""
+    """Stored bytes: their hash, their size, and whether they were not stored before."""
 
     sha256: str
     size: int
@@ -44,18 +47,20 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        # Below the root: a hard link cannot leave its file system.
         self._incoming = root / "incoming"
-        self._settled: set[str] = set()  # folders that are known to be on the disk
+        # Folders whose entry in the root is durable: synced once, not per file.
+        self._settled: set[str] = set()
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
-        """Keep these bytes; the limit holds while they stream, whatever was promised before."""
+        """Store these bytes. The limit is checked while they stream: a size that a client declares is no proof."""
         with self.receive(bytes_max=bytes_max) as incoming:
             for piece in pieces:
                 incoming.write(piece)
             return incoming.keep()
 
     def receive(self, *, bytes_max: int) -> "Incoming":
-        """The doorway, for bytes that come piece by piece from somebody who waits for others meanwhile."""
+        """Start to receive bytes that come piece by piece, for a caller that serves others in between."""
         try:
             self._incoming.mkdir(parents=True, exist_ok=True)
             descriptor, name = tempfile.mkstemp(dir=self._incoming)
@@ -64,16 +69,20 @@ class Folder:
         return Incoming(self, descriptor, Path(name), bytes_max=bytes_max)
 
     def adopt(self, incoming: Path, digest: str) -> bool:
-        """Give a whole file its name; whether it is the first of it."""
+        """Link a complete, synced file to its name; whether these bytes are new.
+
+        A link fails where the name exists, which tells new bytes from known ones in one step; a rename would
+        replace the file and report nothing.
+        """
         place = self._place(digest)
         place.parent.mkdir(parents=True, exist_ok=True)
-        incoming.chmod(0o440)
+        incoming.chmod(0o440)  # before it has its name: an artifact is never writable
         is_new = True
         try:
             os.link(incoming, place)
         except FileExistsError:
             is_new = False
-        # Also where the name was there: whoever made it may have been cut before it was on the disk.
+        # Also if the name existed: the process that made it may have crashed before the entry was durable.
         _sync_folder(place.parent)
         if place.parent.name not in self._settled:
             _sync_folder(self._root)
@@ -82,32 +91,35 @@ class Folder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Errors of the disk as ours."""
+        """Raise errors of the disk as `StoreFull`, which callers handle."""
         try:
             yield
         except OSError as error:
             raise _unwritable(self._root, error) from error
 
     def path(self, digest: str) -> Path:
-        """Where an artifact lies; an unknown one is refused."""
+        """The file of an artifact; raises ArtifactError if there is none."""
         place = self._place(digest)
         if not place.is_file():
             raise ArtifactError(f"no artifact {digest}: it was never kept here, or was removed")
         return place
 
     def holds(self, digest: str) -> bool:
-        """Whether these bytes are here."""
+        """Whether an artifact is stored. Its existence is enough: only complete files have such a name."""
         return self._place(digest).is_file()
 
     def verify(self, digest: str) -> bool:
-        """Whether the bytes still are what their name says."""
+        """Whether the bytes still have the hash that is their name."""
         actual = sha256()
         for piece in pieces_of(self.path(digest)):
             actual.update(piece)
         return actual.hexdigest() == digest
 
     def sweep(self, *, older_than: float) -> int:
-        """Remove what a crash left in the doorway; how many files went."""
+        """Remove files that a crash left in `incoming`; how many.
+
+        By age, because another process may be writing there at this moment.
+        """
         gone = 0
         for file in self._incoming.glob("*") if self._incoming.is_dir() else ():
             with suppress(FileNotFoundError):
@@ -117,13 +129,17 @@ class Folder:
         return gone
 
     def _place(self, digest: str) -> Path:
+        """The name of an artifact. The check keeps paths such as `../` out: a digest may come from a request.
+
+        Two characters of it make 256 folders, so that none of them holds all files.
+        """
         if len(digest) != HEX_CHARS or not all(c in "0123456789abcdef" for c in digest):
             raise InvalidRequest(f"{digest!r} is not a SHA-256 in hex")
         return self._root / digest[:2] / digest
 
 
 class Incoming:
-    """Bytes on their way in, hashed as they come. They are gone when it is left, unless they were kept."""
+    """Bytes that are being received, hashed as they come. A context: what was not kept by its end is removed."""
 
     def __init__(self, folder: Folder, descriptor: int, path: Path, *, bytes_max: int) -> None:
         self.path = path
@@ -140,7 +156,7 @@ class Incoming:
         self.drop()
 
     def write(self, piece: bytes) -> None:
-        """Take the next piece, as long as the limit allows."""
+        """Add a piece; raises TooLarge before a byte beyond the limit is written."""
         self.size += len(piece)
         if self.size > self._bytes_max:
             raise TooLarge(self._bytes_max)
@@ -149,12 +165,15 @@ class Incoming:
             self._file.write(piece)
 
     def flush(self) -> None:
-        """See that all of it can be read at `path`; it is not on the disk yet."""
+        """Make all of it readable at `path`, to detect its type; it is not durable yet."""
         with self._folder.writing():
             self._file.flush()
 
     def keep(self) -> Artifact:
-        """Put them under their hash, on the disk. It waits for the disk."""
+        """Store them under their hash. Durable when this returns, so it waits for the disk.
+
+        The content is synced before the link: a name must never be durable before its bytes are.
+        """
         digest = self._digest.hexdigest()
         with self._folder.writing():
             self._file.flush()
@@ -164,7 +183,7 @@ class Incoming:
         return Artifact(sha256=digest, size=self.size, is_new=is_new)
 
     def drop(self) -> None:
-        """Leave nothing in the doorway."""
+        """Remove the file from `incoming`. After `keep` the artifact stays: it is a link of its own."""
         with suppress(OSError):
             self._file.close()
         self.path.unlink(missing_ok=True)
@@ -178,6 +197,7 @@ def pieces_of(path: Path) -> Iterator[bytes]:
 
 
 def _sync_folder(folder: Path) -> None:
+    """Make the entries of a folder durable: fsync of a file does not cover the name that it has."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

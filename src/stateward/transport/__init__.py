@@ -1,9 +1,12 @@
-"""Work out to workers, events in to coordinators. The transport stores and delivers them; it never interprets them.
+"""The bus between coordinators and workers: work in one direction, events in the other, as rows of tables.
 
-Work is assigned by the coordinator to a worker by name, in the same transaction as the transition that
-asks for it; the worker reads what is its own, and removes it in the same transaction as its output. So a
-piece of work is somewhere at every instant, and a worker whose work was given to another can write nothing.
-Events wait in the order of their arrival until the transaction that handles them removes them.
+It stores rows and wakes listeners, and must never decide by what is in them. The coordinator assigns work to a
+worker by name, in the same transaction as the transition that asks for it; the worker reads what is assigned to
+it, and removes it in the same transaction as its output. So no crash loses work or leaves it in two places, and a
+worker whose work was given to another can write nothing (docs/decisions/0003). Events wait in the order of their
+arrival until the transaction that handles them removes them.
+
+Notifications carry no data and are sent once the transaction is durable: what they announce is in the tables.
 """
 
 from collections.abc import Sequence
@@ -22,11 +25,17 @@ from stateward.storage.database import (
     Table,
 )
 
+# In place of a worker's name. Two of them, because only a loss counts as a delivery: returned work was never started,
+# and must not come nearer to `worker.deliveries_max`.
 UNASSIGNED = ""  # its worker was lost
-RETURNED = "-"  # whose worker had not begun with it, and took it for too long to wait
+# Its worker had not started it and returned it, so that it does not wait for a long job.
+RETURNED = "-"
 NO_WORKER = (UNASSIGNED, RETURNED)
+# All of them are read for each dispatch; heartbeats as rows are not meant for more.
 WORKERS_MAX = 10_000
 
+# The columns beside `body` are those that statements select by; `body` is the whole `Work`. In the body `worker` is
+# the one it was sent to: the column counts.
 WORK = Table(
     "work",
     {
@@ -40,6 +49,7 @@ WORK = Table(
     },
     key=("record_id", "version"),
 )
+# `seq` is given by the database: the order of arrival.
 EVENTS = Table("events", {"body": "json"}, key=())
 WORKERS = Table(
     "workers",
@@ -65,7 +75,7 @@ _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker says of itself. `life` tells this process from a later one with the same pid."""
+    """What a worker announces about itself. `life` tells this process from a later one with the same pid."""
 
     id: str
     host: str
@@ -80,7 +90,10 @@ class WorkerInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InboxEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event in the inbox; None where its text could not be read as one."""
+    """An event in the inbox. `event` is None if `body` cannot be decoded: it becomes a dead letter.
+
+    Not an exception, because one unreadable event must not keep the others of its batch from being handled.
+    """
 
     seq: int
     event: Event | None
@@ -96,13 +109,13 @@ class Bus:
     # Work
 
     def send(self, work: Sequence[Work]) -> None:
-        """Hand work to the workers it names."""
+        """Assign work to the workers it names, inside the transaction of its transitions."""
         self._database.insert(WORK, [_work_row(each) for each in work])
         point(Point.WORK_SENT)
         self._database.notify([TOPIC_WORK])
 
     def assigned_work(self, worker: str, *, limit: int) -> list[Work]:
-        """The work of one worker, first things first."""
+        """The work of one worker, highest priority first."""
         found = self._database.rows(
             "SELECT body FROM work WHERE worker = :worker ORDER BY rank LIMIT :limit",
             worker=worker,
@@ -111,7 +124,7 @@ class Bus:
         return [_decode_work(str(body)) for (body,) in found]
 
     def orphaned_work(self, *, limit: int) -> list[Work]:
-        """Work whose worker was lost, and work that was given back: its `worker` says which."""
+        """Work whose worker was lost, and work that was returned: its `worker` says which."""
         found = self._database.rows(
             "SELECT worker, body FROM work WHERE worker IN ('', '-') ORDER BY rank LIMIT :limit",
             limit=limit,
@@ -119,7 +132,10 @@ class Bus:
         return [replace(_decode_work(str(body)), worker=str(worker)) for worker, body in found]
 
     def return_unstarted(self, work: Sequence[Work]) -> None:
-        """Let another worker do what this one has not started; it does not count as a lost delivery."""
+        """Give up work that this worker has not started, for another to take; no delivery is counted for it.
+
+        The condition has the worker and the delivery: what was taken away meanwhile is left alone.
+        """
         for each in work:
             self._database.run(
                 "UPDATE work SET worker = '-'"
@@ -133,7 +149,10 @@ class Bus:
         self._database.notify([TOPIC_READY])
 
     def reassign(self, work: Sequence[Work]) -> None:
-        """Hand work that was sent before to the workers it names now."""
+        """Assign work that was sent before to the workers it names now.
+
+        Deleted and inserted rather than updated: worker, delivery and the copy of both in `body` change together.
+        """
         self._database.delete(WORK, [(each.record_id, each.version) for each in work])
         point(Point.WORK_RECLAIMED)
         self.send(work)
@@ -146,19 +165,27 @@ class Bus:
         return {(str(worker), bool(inline)): int(count or 0) for worker, inline, count in found}
 
     def finish(self, work: Sequence[Work]) -> list[bool]:
-        """Take work off the bus; for each, whether it was still this worker's to finish."""
+        """Remove work; for each, whether it was still assigned to this worker.
+
+        Worker and delivery are part of the key: they fence off a worker that was taken for lost and comes back. It
+        deletes nothing, and so learns that it must not write its output.
+        """
         keys: list[Row] = [
             (each.record_id, each.version, each.worker, each.delivery) for each in work
         ]
         return self._database.delete(WORK, keys, by=("record_id", "version", "worker", "delivery"))
 
     def withdraw(self, attempts: Sequence[tuple[str, int]]) -> None:
-        """Take back work that is no longer wanted; its worker finds it gone and stops."""
+        """Remove work that is no longer wanted; its worker finds it gone and stops."""
         if any(self._database.delete(WORK, list(attempts))):
             self._database.notify([TOPIC_WORK])
 
     def release_orphans(self) -> int:
-        """Take all work from workers that are no longer there; it waits for others."""
+        """Unassign all work of workers that are gone; it waits for others.
+
+        A step of its own after `remove_worker`, by comparison of the tables: so it also finds what a crash between
+        the two left behind.
+        """
         count = self._database.run(
             "UPDATE work SET worker = '' WHERE worker NOT IN ('', '-')"
             " AND worker NOT IN (SELECT id FROM workers)"
@@ -177,7 +204,11 @@ class Bus:
         self._database.notify([TOPIC_EVENTS])
 
     def next_events(self, *, limit: int) -> list[InboxEvent]:
-        """The oldest events that no other coordinator is handling, inside a transaction."""
+        """The oldest events that no other coordinator is handling; call it inside a transaction.
+
+        On PostgreSQL the rows are locked and locked ones skipped, so that coordinators share the inbox without
+        waiting for each other; on SQLite there is one writer at a time.
+        """
         found = self._database.rows(
             f"SELECT seq, body FROM events ORDER BY seq LIMIT :limit{self._database.skip_locked}",
             limit=limit,
@@ -185,7 +216,7 @@ class Bus:
         return [_reported(int(seq or 0), str(body)) for seq, body in found]
 
     def settle(self, seqs: Sequence[int]) -> None:
-        """Delete events that were handled, in the transaction that handled them."""
+        """Delete events in the transaction that handled them, so that none is lost or handled twice."""
         self._database.delete(EVENTS, [(seq,) for seq in seqs], by=("seq",))
         point(Point.EVENTS_SETTLED)
 
@@ -197,7 +228,10 @@ class Bus:
     # Workers
 
     def heartbeat(self, worker: WorkerInfo) -> None:
-        """Say that a worker is there, what it can run, and that it was alive just now."""
+        """Announce a worker: what it can run, how much, and that it was alive just now.
+
+        In a transaction, so that no reader sees the worker missing and takes its work away.
+        """
         with self._database.transaction():
             self._database.delete(WORKERS, [(worker.id,)])
             point(Point.WORKER_REPLACED)
@@ -208,13 +242,13 @@ class Bus:
         self._database.notify([TOPIC_READY])
 
     def remove_worker(self, worker: str) -> None:
-        """A worker goes, or is given up; what it still had waits for another once it is released."""
+        """Delete a worker that leaves or is lost; its work waits for another after `release_orphans`."""
         self._database.delete(WORKERS, [(worker,)])
         point(Point.WORKER_REMOVED)
         self._database.notify([TOPIC_READY])
 
     def workers(self) -> list[WorkerInfo]:
-        """Every worker that has sent a heartbeat and was not removed."""
+        """All workers that announced themselves and were not removed, also those whose lease has expired."""
         found = self._database.rows(
             f"SELECT {', '.join(WORKERS.columns)} FROM workers ORDER BY id LIMIT {WORKERS_MAX}"
         )
