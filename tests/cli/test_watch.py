@@ -184,7 +184,7 @@ def test_a_file_of_rules_that_is_wrong_is_named(shell: Shell, tmp_path: Path, ru
     done = shell("--config", ruled, "rebuild", record)
 
     assert done.exit_code == Exit.REFUSED
-    assert "is no regular expression" in done.stderr
+    assert "is not a regular expression" in done.stderr
 
 
 # Items in other formats

@@ -20,8 +20,8 @@ IS_EVERY = os.environ.get("DISK_FAULTS") == "every"
 # (system call, error, from the how manieth on, only once, what the sentence says)
 SAMPLE = [
     ("pwrite64", "ENOSPC", 1, False, "free some space and try again"),
-    ("pwrite64", "EIO", 1, False, "stop, look at the disk, and start again"),
-    ("fdatasync", "EIO", 1, True, "stop, look at the disk, and start again"),
+    ("pwrite64", "EIO", 1, False, "stop, check the disk, and start again"),
+    ("fdatasync", "EIO", 1, True, "stop, check the disk, and start again"),
 ]
 EVERY = [
     (call, code, nth, is_once, "")

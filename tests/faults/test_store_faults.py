@@ -92,9 +92,7 @@ def assert_told(attempt: Attempt, *, is_full: bool) -> None:
         assert isinstance(refusal, StoreBroken) is not is_full
         assert "stateward.db" in str(refusal)
         advice = (
-            "free some space and try again"
-            if is_full
-            else "stop, look at the disk, and start again"
+            "free some space and try again" if is_full else "stop, check the disk, and start again"
         )
         assert advice in str(refusal)
 
@@ -125,10 +123,10 @@ def test_after_a_failed_sync_nothing_is_tried_again_on_the_same_handle(
     disk = Disk(DiskFault(operation="sync", nth=1, errno=errno.EIO))
 
     with faulty_sqlite(disk), an_app(data) as app:
-        with pytest.raises(StoreBroken, match="stop, look at the disk"):
+        with pytest.raises(StoreBroken, match="stop, check the disk"):
             app.submit(b"one", machine="two_steps")
         syncs = disk.counts["sync"]
-        with pytest.raises(StoreBroken, match="stop, look at the disk"):
+        with pytest.raises(StoreBroken, match="stop, check the disk"):
             app.submit(b"two", machine="two_steps")
         assert disk.counts["sync"] == syncs, "a sync was tried again"
 

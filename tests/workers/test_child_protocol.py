@@ -43,9 +43,9 @@ def a_fault(*, number: int, code: str) -> str:
         ([a_chunk(1, "[{}]")] * 11, "more items than the limits allow"),
         ([a_chunk(1, '[{"a":"' + "x" * 1500 + '"}]')] * 3, "more items than the limits allow"),
         ([the_end(count=3)], "it counted 3 items and sent 0"),
-        ([the_end("")], "an outcome that no kit lets through"),
-        ([the_end("a\\u0000")], "an outcome that no kit lets through"),
-        ([the_end(facts='{"b":"\\u0000"}')], "facts that no kit lets through"),
+        ([the_end("")], "an outcome that the SDK never sends"),
+        ([the_end("a\\u0000")], "an outcome that the SDK never sends"),
+        ([the_end(facts='{"b":"\\u0000"}')], "facts that the SDK never sends"),
         ([a_fault(number=9, code="A")], "another job"),
     ],
 )

@@ -1,5 +1,7 @@
 """A wrong pipeline in Python is refused when its module is imported, at the line of the mistake."""
 
+import runpy
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -29,16 +31,22 @@ LINE = START.count("\n") + 1
 
 
 @pytest.fixture(autouse=True)
-def _own_runners(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_runners_and_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sdk, "_RUNNERS", {})
+    monkeypatch.chdir(tmp_path)
 
 
 def refusal(source: str) -> str:
     """What importing a module says that goes on like this; its first line is line 17."""
-    code = compile(START + dedent(source), "words.py", "exec")
     with pytest.raises(DeclarationError) as refused:
-        exec(code, {"__name__": "words"})  # noqa: S102 - the module of a user
+        load(START + dedent(source))
     return str(refused.value)
+
+
+def load(source: str) -> None:
+    """Import a module of a user; its file is named as in the messages."""
+    Path("words.py").write_text(source, "utf-8")
+    runpy.run_path("words.py", run_name="words")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +251,5 @@ def test_a_pipeline_in_use_cannot_be_changed() -> None:
 
 
 def test_a_misspelt_stage_is_a_mistake_of_python_itself() -> None:
-    code = compile(f"{START}@words.stage(after=splitt)\ndef count(job): ...", "words.py", "exec")
-
     with pytest.raises(NameError, match="splitt"):
-        exec(code, {"__name__": "words"})  # noqa: S102 - the module of a user
+        load(f"{START}@words.stage(after=splitt)\ndef count(job): ...")

@@ -11,7 +11,7 @@
 A decorator registers its function as a runner and notes the file and line it stands on. `Pipeline.machine` compiles
 the notes to the `Machine` that the same graph in YAML gives, through the same checks. What is wrong is a
 `DeclarationError` with file and line: raised by the decorator where it can be known there, else by `machine`, which
-whoever loads a pipeline asks for at once. Nothing here opens a file or a database.
+the loader of a pipeline asks for at once. Nothing here opens a file or a database.
 
 Every edge is declared where it leads to (`after=`): what it leads from is defined above it, so it can be named by the
 function itself, and a pipeline has neither loops nor stages that nothing leads to.

@@ -610,7 +610,9 @@ class _Attempt:
 
     def print(self, data: bytes) -> None:
         """Put what the process printed into the log, line by line, until the share of output is used up."""
-        if not self.log.has_room("output"):  # counted, not split: a flood must cost the loop little
+        if not self.log.has_space(
+            "output"
+        ):  # counted, not split: a flood must cost the loop little
             self.log.skip(len(data))
             return
         *lines, self._partial = (self._partial + data).split(b"\n")
@@ -667,9 +669,9 @@ class _Attempt:
         label = clean_text(done.outcome, chars_max=LABEL_CHARS_MAX)
         facts = msgspec.json.encode(done.facts)
         if label != done.outcome or not label or len(facts) > FACTS_BYTES_MAX:
-            raise ProtocolViolation("it sent an outcome that no kit lets through")
+            raise ProtocolViolation("it sent an outcome that the SDK never sends")
         if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
-            raise ProtocolViolation("it sent facts that no kit lets through")
+            raise ProtocolViolation("it sent facts that the SDK never sends")
         return Completed(
             outcome=label, facts=done.facts, count=done.count, chunks=self._chunks.settled()
         )

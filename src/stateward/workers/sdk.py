@@ -252,14 +252,14 @@ class AttemptLog:
 
     def __init__(self, *, bytes_max: int, now: Callable[[], Micros]) -> None:
         self._bytes_max = bytes_max
-        self._room = bytes_max - CLOSING_BYTES_MAX
+        self._bytes_left = bytes_max - CLOSING_BYTES_MAX
         self._now = now
         self._lines: list[bytes] = []
         self._size = 0
         self._cut = 0
         self._closed: set[str] = set()
 
-    def has_room(self, level: str) -> bool:
+    def has_space(self, level: str) -> bool:
         """Whether another line of that level may still be added."""
         return _budget(level) not in self._closed
 
@@ -269,13 +269,13 @@ class AttemptLog:
 
     def write(self, level: str, message: str, facts: Mapping[str, object]) -> None:
         """Add a line, or count it as cut off; never raises because of its content."""
-        if not self.has_room(level):
+        if not self.has_space(level):
             self._cut += len(message)
             return
         level, message, told = tame_line(level, message, facts)
         line = self._line({"level": level, "message": message, **told})
         size = len(line) + 1
-        if self._size + size > self._room * SHARES[_budget(level)]:
+        if self._size + size > self._bytes_left * SHARES[_budget(level)]:
             self._closed.add(_budget(level))
             self._cut += size
             return

@@ -85,7 +85,7 @@ class Pairs(Iterable[tuple[int, str]]):
 class Inputs(Mapping[str, Sequence[str]]):
     """The items of earlier stages, in the order in which these completed; each is read when it is used.
 
-    `Job.items` takes the latest stage by default, so the order of iteration is part of the contract.
+    `Job.items` takes the latest stage by default, so the order of iteration matters to callers.
     """
 
     def __init__(self, outputs: Outputs, work: Work) -> None:
