@@ -181,7 +181,7 @@ def test_waiting_for_a_document_is_woken_when_it_ends(sleepers: Shell) -> None:
         )
 
     assert done.returncode == 0, done.stderr
-    assert "ended in rested" in done.stderr
+    assert "finished: rested" in done.stderr
 
 
 def test_the_place_is_said_without_the_password(shell: Shell) -> None:

@@ -157,8 +157,8 @@ def test_waiting_tells_how_it_ended(demo: Shell) -> None:
     well, failed = demo("submit", str(good), "--wait"), demo("submit", str(bad), "--wait")
 
     assert (well.exit_code, failed.exit_code) == (Exit.OK, Exit.FOUND_PROBLEMS)
-    assert "ended in normalized" in well.stderr
-    assert "ended in error: SHEET_CORRUPT" in failed.stderr
+    assert "finished: normalized" in well.stderr
+    assert "failed: SHEET_CORRUPT" in failed.stderr
 
 
 def test_what_was_taken_is_told_even_if_the_store_fails_then(

@@ -107,7 +107,7 @@ def test_documents_are_sent_and_waited_for_from_afar(api: ApiClient, tmp_path: P
     assert json.loads(again.stdout)[0]["outcome"] == "duplicate"
     assert refused.exit_code == 4
     assert "there is no source type 'bank_cvs'" in refused.stderr
-    assert (waited.exit_code, "ended in normalized" in waited.stderr) == (0, True)
+    assert (waited.exit_code, "finished: normalized" in waited.stderr) == (0, True)
     assert api.app.record(row["id"]).labels["client"] == "42"
 
 

@@ -149,7 +149,7 @@ def test_two_people_never_decide_the_same(service: Scene, page: Page) -> None:
     expect(page.locator("article")).to_have_attribute("data-record", second)
     page.goto(service.page(f"/review/{first}"))
 
-    expect(page.locator("#taken")).to_contain_text("otto has taken this up")
+    expect(page.locator("#taken")).to_contain_text("otto has claimed this")
     expect(page.locator("#approve")).to_be_disabled()
 
 

@@ -224,11 +224,9 @@ class _Sending:
             self._context.say(f"{record.id} is still in {record.status}: {why.sentence}")
             return Exit.TIMED_OUT
         if record.error_code is not None:
-            self._context.say(
-                f"{record.id} ended in {record.status}: {record.error_code}: {record.error_message}"
-            )
+            self._context.say(f"{record.id} failed: {record.error_code}: {record.error_message}")
             return Exit.FOUND_PROBLEMS
-        self._context.say(f"{record.id} ended in {record.status}")
+        self._context.say(f"{record.id} finished: {record.status}")
         return Exit.OK
 
     def _result(self, record: "Record") -> dict[str, object]:

@@ -90,7 +90,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str
     why: Explanation
-    disclosed: Fields
+    exposed: Fields
     labels: Fields
     drawing: str
     entries: list[Entry]
@@ -136,7 +136,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         name=str(found.labels.get("filename") or found.id),
         kind=kind,
         why=app.records.explain(record_id),
-        disclosed=machine.exposed(found),
+        exposed=machine.exposed(found),
         labels=found.labels,
         drawing=Markup(  # noqa: S704 - `to_svg` escapes every text
             to_svg(

@@ -128,7 +128,7 @@ def look(app: App, caller: Caller, text: str, cursor: str) -> Listed:
 
 
 def columns_of(app: App, query: Query) -> list[str]:
-    """What a list of one machine shows besides: the fields that it discloses, but for the logs."""
+    """What a list of one machine shows besides: the fields that it exposes, except logs."""
     if len(query.machines) != 1:
         return []
     machine = app.registry.newest.get(query.machines[0])
@@ -138,8 +138,8 @@ def columns_of(app: App, query: Query) -> list[str]:
 
 
 def _cells(machine: Machine, record: Record, columns: list[str]) -> list[str]:
-    disclosed: Fields = machine.exposed(record)
-    return [shown(disclosed.get(name)) for name in columns]
+    exposed: Fields = machine.exposed(record)
+    return [shown(exposed.get(name)) for name in columns]
 
 
 def counted(app: App, query: Query) -> Counted:
