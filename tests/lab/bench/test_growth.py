@@ -28,6 +28,8 @@ from stateward.testing.bench.jobs import Job
 from stateward.testing.bench.product import open_app, submit_records
 from stateward.testing.bench.rows import Row, StoreName
 
+pytestmark = pytest.mark.long  # whole measurements; the command itself is called in tests/cli
+
 SIZE = 3 * ORIGINALS
 
 

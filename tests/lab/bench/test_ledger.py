@@ -14,6 +14,8 @@ from lab.bench.ledger import (
     verdict,
 )
 
+pytestmark = pytest.mark.long  # whole measurements; the command itself is called in tests/cli
+
 MEASURED = ("append", "open", "get", "memory", "replay")
 
 

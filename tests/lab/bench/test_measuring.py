@@ -23,6 +23,8 @@ from stateward.testing.bench.jobs import (
 from stateward.testing.bench.product import open_app
 from stateward.testing.bench.rows import MeasurementFailed, read_answer
 
+pytestmark = pytest.mark.long  # whole measurements; the command itself is called in tests/cli
+
 FEW = 50
 TABLES = ("records", "transitions", "outputs", "item_chunks", "work", "events")
 BURN = "import time\nwhile time.process_time() < 0.1: pass"

@@ -14,6 +14,8 @@ from lab.bench import peers
 from lab.bench.peers import Waits
 from stateward.testing.bench.jobs import WARM_UP, Job
 
+pytestmark = pytest.mark.long  # whole measurements; the command itself is called in tests/cli
+
 
 class Pipeline:
     """What Huey makes of a task with arguments."""

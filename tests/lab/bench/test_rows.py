@@ -15,6 +15,8 @@ from stateward.testing.bench.rows import Row
 from tests.cli.shell import Shell
 from tests.conftest import skipped_if_missing
 
+pytestmark = pytest.mark.long  # whole measurements; the command itself is called in tests/cli
+
 NUMBERS = ("records_per_s", "cpu_ms_per_record", "p50_ms", "p95_ms")
 
 

@@ -102,6 +102,7 @@ def test_a_torn_file_never_gives_fewer_rows_in_silence(tmp_path: Path) -> None:
         assert found.is_exact or found.notes, len(piece)
 
 
+@pytest.mark.long
 def test_a_flipped_bit_never_gives_fewer_rows_in_silence(tmp_path: Path) -> None:
     statement = a_statement()
 
