@@ -154,7 +154,7 @@ def test_a_rejection_says_why(engine: ReviewEngine) -> None:
     record = engine.contract()
 
     for notes in (None, "", "  "):
-        with pytest.raises(InvalidRequest, match="why"):
+        with pytest.raises(InvalidRequest, match="reason"):
             engine.decides(record, "reject", notes=notes)
 
     assert engine.decides(record, "reject", notes="not a contract").status == "rejected"
