@@ -4,8 +4,7 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from stateward.cli.exit_codes import Exit
 from tests.cli.shell import DEADLINE_S, Shell, arguments, run
+from tests.waiting import wait_until
 
 PIPELINE = """
 import time
@@ -72,13 +72,6 @@ def status(shell: Shell, record_id: str) -> str:
     return str(json.loads(done.stdout)["status"])
 
 
-def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not is_true():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
-
-
 def test_up_until_idle_does_what_there_is_and_ends(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("Date,Text,Amount\n2026-01-05,a,-1.00\n2026-01-06,b,2.00\n")
@@ -113,7 +106,7 @@ def test_logs_of_a_role_have_the_shape_of_the_profile(shell: Shell, tmp_path: Pa
 def test_a_signal_lets_what_runs_finish(sleepers: Shell) -> None:
     record_id = submit(sleepers, "5")  # long enough for a slow machine to see it asleep
     with running(sleepers, "up") as process:
-        until(lambda: status(sleepers, record_id) == "asleep")
+        wait_until(lambda: status(sleepers, record_id) == "asleep")
 
         process.send_signal(signal.SIGTERM)
 
@@ -126,13 +119,15 @@ def test_a_signal_lets_what_runs_finish(sleepers: Shell) -> None:
 def test_a_second_signal_ends_at_once_and_loses_nothing(sleepers: Shell) -> None:
     record_id = submit(sleepers, "60")
     with running(sleepers, "up") as process:
-        until(lambda: status(sleepers, record_id) == "asleep")
+        wait_until(lambda: status(sleepers, record_id) == "asleep")
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        assert process.stderr is not None
+        said = iter(process.stderr.readline, "")
+        assert any("finishing what runs" in line for line in said), "the first signal was not seen"
 
         process.send_signal(signal.SIGINT)
 
-        _, words = process.communicate(timeout=10)
+        _, words = process.communicate(timeout=DEADLINE_S)
         assert process.returncode == Exit.INTERRUPTED
         assert "Traceback" not in words
     assert status(sleepers, record_id) == "asleep"  # the next coordinator hands it out again
@@ -142,7 +137,7 @@ def test_a_coordinator_and_a_worker_share_the_work(sleepers: Shell) -> None:
     record_id = submit(sleepers, "0")
 
     with running(sleepers, "coordinator") as coordinator, running(sleepers, "worker") as worker:
-        until(lambda: status(sleepers, record_id) == "rested")
+        wait_until(lambda: status(sleepers, record_id) == "rested")
         for process in (coordinator, worker):
             process.send_signal(signal.SIGTERM)
             process.wait(DEADLINE_S)
@@ -156,7 +151,7 @@ def test_a_coordinator_and_a_worker_share_the_work(sleepers: Shell) -> None:
 def test_a_role_answers_programs_when_it_ends(sleepers: Shell, role: str) -> None:
     command = arguments(*own(sleepers, role, "--json"))
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until(lambda: has_handler(process.pid))
+    wait_until(lambda: has_handler(process.pid))
 
     process.send_signal(signal.SIGTERM)
 
@@ -202,7 +197,7 @@ def test_a_command_that_is_interrupted_says_so(shell: Shell) -> None:
         text=True,
         preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it only resets a signal
     )
-    until((shell.data / "artifacts" / "incoming").is_dir)
+    wait_until((shell.data / "artifacts" / "incoming").is_dir)
 
     process.send_signal(signal.SIGINT)
 
