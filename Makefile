@@ -3,6 +3,8 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Every test starts many short processes: without compiled modules each would compile all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 PYTHONS := $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14
@@ -83,6 +85,7 @@ lock: setup-dev ## write requirements/ anew from pyproject.toml; UPGRADE=1 takes
 	@$(LOCK) --output-file requirements/build.txt --constraints requirements/run.txt --group build
 	@$(LOCK) --output-file requirements/dev.txt --constraints requirements/run.txt \
 	  --constraints requirements/build.txt --group dev --extra all pyproject.toml
+	@$(LOCK) --output-file requirements/uv.txt --constraints requirements/dev.txt --group uv
 	@$(LOCK) --output-file requirements/docs.txt --group docs
 	@$(LOCK) --output-file requirements/bench.txt --group bench
 
