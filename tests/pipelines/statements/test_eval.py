@@ -52,7 +52,7 @@ def test_an_exact_statement_counts_as_exact(tmp_path: Path) -> None:
 
     total = json.loads(result.stdout)["total"]
     assert result.exit_code == 0
-    assert (total["statements"], total["statements_exact"], total["wrong_in_silence"]) == (1, 1, 0)
+    assert (total["documents"], total["exact"], total["wrong_in_silence"]) == (1, 1, 0)
     assert (total["rows"], total["rows_found"], total["amounts_exact"]) == (2, 2, 2)
     assert (total["balances_exact"], total["descriptions_exact"]) == (2, 2)
 
@@ -64,7 +64,7 @@ def test_a_statement_that_is_wrong_and_says_nothing_ends_with_one(tmp_path: Path
 
     total = json.loads(result.stdout)["total"]
     assert result.exit_code == 1
-    assert (total["statements_exact"], total["wrong_in_silence"]) == (0, 1)
+    assert (total["exact"], total["wrong_in_silence"]) == (0, 1)
 
 
 def test_a_statement_that_fails_is_not_silent(tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_what_has_no_truth_is_listed_and_not_counted(tmp_path: Path) -> None:
     document = json.loads(run(str(a_folder(tmp_path)), "--json").stdout)
 
     assert document["no_truth"] == ["b.csv"]
-    assert document["total"]["statements"] == 1
+    assert document["total"]["documents"] == 1
 
 
 def test_a_truth_that_cannot_be_read_is_told_by_name(tmp_path: Path) -> None:
     (a_folder(tmp_path) / "a.truth.json").write_text("{")
 
-    with pytest.raises(InvalidRequest, match=r"the truth of a\.csv cannot be read"):
+    with pytest.raises(InvalidRequest, match=r"a\.truth\.json is no JSON"):
         evaluate(tmp_path, now=lambda: 0)
 
 
@@ -112,14 +112,14 @@ def test_statements_of_a_seed_are_exact_in_a_folder(tmp_path: Path) -> None:
 
     total = evaluate(tmp_path, now=lambda: 0).total()
 
-    assert (total.statements, total.statements_exact) == (5, 5)
+    assert (total.documents, total.exact) == (5, 5)
 
 
 def test_order_does_not_matter_but_every_row_does() -> None:
     rows = [found("2025-03-03", "-10.00"), found("2025-03-04", "-5.00")]
     told = truth(("2025-03-03", "-10.00"), ("2025-03-04", "-5.00"))
 
-    assert compare(rows[::-1], told, is_flagged=False).statements_exact == 1
+    assert compare(rows[::-1], told, is_flagged=False).exact == 1
     assert compare(rows[:1], told, is_flagged=False).wrong_in_silence == 1
     assert compare([*rows, rows[0]], told, is_flagged=False).wrong_in_silence == 1
     assert compare([*rows, rows[0]], told, is_flagged=True).wrong_in_silence == 0
@@ -129,16 +129,10 @@ def test_another_currency_is_not_exact() -> None:
     rows = [found("2025-03-03", "-10.00", currency="USD")]
 
     assert (
-        compare(
-            rows, truth(("2025-03-03", "-10.00"), currency="EUR"), is_flagged=False
-        ).statements_exact
-        == 0
+        compare(rows, truth(("2025-03-03", "-10.00"), currency="EUR"), is_flagged=False).exact == 0
     )
     assert (
-        compare(
-            rows, truth(("2025-03-03", "-10.00"), currency="USD"), is_flagged=False
-        ).statements_exact
-        == 1
+        compare(rows, truth(("2025-03-03", "-10.00"), currency="USD"), is_flagged=False).exact == 1
     )
 
 
@@ -153,7 +147,7 @@ def test_a_count_alone_is_a_truth_too(tmp_path: Path) -> None:
 
     total = evaluate(tmp_path, now=lambda: 0).total()
 
-    assert (total.statements_exact, total.rows_found) == (1, 2)
+    assert (total.exact, total.rows_found) == (1, 2)
 
 
 def test_a_ledger_of_reckon_is_read(tmp_path: Path) -> None:

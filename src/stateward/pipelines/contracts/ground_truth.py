@@ -5,20 +5,24 @@ and CUAD corpora), one `truth.jsonl` (a line for each file), or beside each NAME
 Values may be texts, numbers, lists, or mappings with a `value`. Nothing here reads a contract.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from stateward.core.errors import InvalidRequest
+from stateward.pipelines.kit.ground_truth import (
+    BESIDE,
+    FILE_KEYS,
+    TruthFiles,
+    documents_in,
+    mapping,
+)
 
 SUFFIXES = (".pdf", ".docx", ".txt")
-FILE_BYTES_MAX = 64 * 1024 * 1024
-FILES_MAX = 100_000
+# A truth file of a contract may also have its name with `.json`.
+BESIDE_CONTRACTS = (*BESIDE, "{name}.json", "{stem}.json")
 GENERAL = "general"
-FILE_KEYS = ("file", "filename", "name", "path", "document", "id")
 VERTICAL_KEYS = ("vertical", "verticalSlug", "vertical_slug")
 FIELDS_KEYS = ("fields", "correctedData", "corrected", "values", "truth", "data")
 # Other names of the fields of general contracts.
@@ -47,28 +51,21 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
 
 def truths_in(folder: Path) -> dict[str, Truth]:
     """The truth of each contract of a folder, by the path of its file."""
-    truths: dict[str, Truth] = {}
-    for path in sorted(folder.rglob("truth.json")):
-        for name, told in _mapping(_loaded(path), path).items():
-            _add(truths, folder, path.parent, str(name), _mapping(told, path))
-    for path in sorted(folder.rglob("truth.jsonl")):
-        for told in _lines(path):
-            name = next((str(told[key]) for key in FILE_KEYS if told.get(key)), "")
-            _add(truths, folder, path.parent, name, told)
-    for path in contracts(folder):
-        name = path.relative_to(folder).as_posix()
-        if name not in truths and (beside := _beside(path)) is not None:
-            truths[name] = truth_of(_mapping(_loaded(beside), beside))
-    return truths
+    files = TruthFiles(folder, beside=BESIDE_CONTRACTS)
+    told = ((path, files.of(path)) for path in contracts(folder))
+    return {
+        path.relative_to(folder).as_posix(): truth_of(mapping(found.value, found.source))
+        for path, found in told
+        if found is not None
+    }
 
 
 def contracts(folder: Path) -> Iterator[Path]:
     """Files that may be contracts, by their endings, in a fixed order; a text beside a PDF of its name is its copy."""
-    found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
+    found = list(documents_in(folder, SUFFIXES))
     names = {path.with_suffix("") for path in found if path.suffix.lower() == ".pdf"}
-    for path in found[:FILES_MAX]:
-        is_copy = path.suffix.lower() == ".txt" and path.with_suffix("") in names
-        if path.is_file() and not is_copy:
+    for path in found:
+        if path.suffix.lower() != ".txt" or path.with_suffix("") not in names:
             yield path
 
 
@@ -85,23 +82,6 @@ def truth_of(told: Mapping[str, Json]) -> Truth:
     if not vertical and fields.keys() & {"party", "governing_law"}:
         vertical = GENERAL
     return Truth(vertical=vertical, fields={name: all_ for name, all_ in fields.items() if all_})
-
-
-def _add(
-    truths: dict[str, Truth], folder: Path, beside: Path, name: str, told: Mapping[str, Json]
-) -> None:
-    path = beside / name
-    if not path.is_file():
-        # Not `with_suffix`: names of corpora hold dots of their own.
-        copies = (beside / f"{name}{suffix}" for suffix in SUFFIXES)
-        path = next((copy for copy in copies if copy.is_file()), path)
-    if name and path.is_file():
-        truths[path.relative_to(folder).as_posix()] = truth_of(told)
-
-
-def _beside(path: Path) -> Path | None:
-    names = (f"{path.stem}.truth.json", f"{path.name}.json", f"{path.stem}.json")
-    return next((found for name in names if (found := path.with_name(name)).is_file()), None)
 
 
 def _field(name: str) -> str:
@@ -150,36 +130,3 @@ def _american(text: str) -> str:
     month, day, year = (int(part) for part in text.split("/"))
     year += 0 if year > 99 else 2000 if year < 50 else 1900
     return f"{year:04}-{month:02}-{day:02}"
-
-
-def _lines(path: Path) -> Iterator[dict[str, Json]]:
-    for number, line in enumerate(_text(path).splitlines(), start=1):
-        if line.strip():
-            try:
-                yield _mapping(json.loads(line), path)
-            except ValueError as error:
-                raise InvalidRequest(f"{path.name}, line {number} is no JSON: {error}") from error
-
-
-def _loaded(path: Path) -> Json:
-    try:
-        return json.loads(_text(path))
-    except ValueError as error:
-        raise InvalidRequest(f"{path.name} is no JSON: {error}; mend or remove it") from error
-
-
-def _text(path: Path) -> str:
-    if path.stat().st_size > FILE_BYTES_MAX:
-        raise InvalidRequest(f"{path.name} is larger than {FILE_BYTES_MAX} bytes; split the folder")
-    try:
-        return path.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidRequest(f"{path.name} is not UTF-8; save it as UTF-8") from error
-
-
-def _mapping(value: Json, path: Path) -> dict[str, Json]:
-    if not isinstance(value, dict):
-        raise InvalidRequest(
-            f"{path.name} must map names to values; it holds a {type(value).__name__}"
-        )
-    return value

@@ -1,12 +1,78 @@
-"""How well a field is read: precision, recall, F1, and how often a value of a given confidence is right."""
+"""How well documents are read: what becomes of one in its stages, how many are exact, how well each field is read.
 
-from collections.abc import Sequence
+A document is wrong in silence when it is not exact and nothing says so: no note, no rejected row, no failure. Documents
+are counted, not rows: one wrong row makes a document worthless.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from stateward.core.model import Fields, Micros
+from stateward.workers.sdk import Completed, Failed, Job, Limits, registered, run_runner
+
+LIMITS = Limits(transient_attempts=1)  # an evaluation need not wait for a disk to come back
+
 BANDS = (0, 50, 60, 70, 80, 90)  # where each band of confidence starts
 SURE = 80  # the confidence from which on values are accepted without a review
+
+
+class DocumentScore(msgspec.Struct, kw_only=True):
+    """How many documents came out as they should; one, or several added up."""
+
+    documents: int = 0
+    exact: int = 0
+    wrong_in_silence: int = 0
+    flagged: int = 0  # with a note, or failed; exact or not
+
+    @classmethod
+    def of(cls, *, is_exact: bool, is_flagged: bool) -> "DocumentScore":
+        """One document."""
+        is_silent = not is_exact and not is_flagged
+        return cls(documents=1, exact=is_exact, wrong_in_silence=is_silent, flagged=is_flagged)
+
+    def add(self, other: "DocumentScore") -> None:
+        """Count another in."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+class StagesRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a document in its stages: what each completed one gave, and the failure that ended them."""
+
+    completed: Mapping[str, Completed]
+    failure: Failed | None = None
+
+    def items(self, stage: str) -> Iterator[Fields]:
+        """The items of a stage."""
+        for chunk in self.completed[stage].chunks:
+            value = msgspec.json.decode(chunk.data)
+            if isinstance(value, list):  # what is said of the items as a whole is no list
+                yield from value
+
+
+def run_stages(
+    path: Path,
+    runners: Mapping[str, str],
+    *,
+    now: Callable[[], Micros],
+    labels: Fields | None = None,
+    options: Fields | None = None,
+) -> StagesRun:
+    """Put a document through stages (stage to runner, in order), as a worker would; nothing is stored."""
+    completed: dict[str, Completed] = {}
+    for stage, runner in runners.items():
+        items = {name: [chunk.data for chunk in one.chunks] for name, one in completed.items()}
+        job = Job(
+            record_id="EVAL", stage=stage, path=path, items=items, labels=labels, options=options
+        )
+        result = run_runner(registered()[runner], job, limits=LIMITS, sleep=lambda _: None, now=now)
+        if isinstance(result, Failed):
+            return StagesRun(completed=completed, failure=result)
+        completed[stage] = result
+    return StagesRun(completed=completed)
 
 
 class Confident(Protocol):

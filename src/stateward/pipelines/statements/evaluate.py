@@ -5,7 +5,7 @@ currency, where both sides tell them). It is wrong in silence when it is not exa
 rejected row, no failure. Statements are counted, not rows: one wrong row makes a statement worthless.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -14,27 +14,21 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Micros
+from stateward.pipelines.kit.evaluation import DocumentScore, run_stages
+from stateward.pipelines.kit.ground_truth import TruthFiles, documents_in
+from stateward.pipelines.statements import RUNNERS
 from stateward.pipelines.statements.ground_truth import (
     READ_ERRORS,
     TrueRow,
     Truth,
+    truth_files,
     truth_of,
-)
-from stateward.workers.sdk import (
-    Completed,
-    Job,
-    Limits,
-    Result,
-    registered,
-    run_runner,
 )
 
 SUFFIXES = frozenset(
     ".pdf .csv .tsv .txt .xlsx .xls .ods .ofx .qfx .qif .sta .mt940 .940 .xml .camt".split()
 )
-FILES_MAX = 100_000
 NOTES_MAX = 5
-LIMITS = Limits(transient_attempts=1)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -48,13 +42,9 @@ class Found(msgspec.Struct, frozen=True):
     value_date: str
 
 
-class Score(msgspec.Struct, kw_only=True):
+class Score(DocumentScore, kw_only=True):
     """One statement, or several added up."""
 
-    statements: int = 0
-    statements_exact: int = 0
-    wrong_in_silence: int = 0
-    flagged: int = 0  # with a note, or failed; exact or not
     rows: int = 0
     rows_found: int = 0
     dates_exact: int = 0
@@ -63,11 +53,6 @@ class Score(msgspec.Struct, kw_only=True):
     balances_exact: int = 0
     descriptions: int = 0
     descriptions_exact: int = 0
-
-    def add(self, other: "Score") -> None:
-        """Count another in."""
-        for name in self.__struct_fields__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +68,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_exact(self) -> bool:
         """Whether nothing is wrong with it."""
-        return bool(self.score.statements_exact)
+        return bool(self.score.exact)
 
     @property
     def is_silent(self) -> bool:
@@ -118,10 +103,11 @@ def evaluate(
     """Judge every statement under a folder."""
     judged: list[Judged] = []
     no_truth: list[str] = []
-    for path in statements(folder):
+    files = truth_files(folder)
+    for path in documents_in(folder, SUFFIXES):
         name = path.relative_to(folder).as_posix()
         tell(name)
-        truth = _truth(path)
+        truth = _truth(path, files)
         if truth is None:
             no_truth.append(name)
         else:
@@ -129,30 +115,17 @@ def evaluate(
     return Evaluation(judged=tuple(judged), no_truth=tuple(no_truth))
 
 
-def statements(folder: Path) -> Iterator[Path]:
-    """Files that may be statements, by their endings, in a fixed order."""
-    count = 0
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in SUFFIXES and path.is_file():
-            count += 1
-            if count > FILES_MAX:
-                return
-            yield path
-
-
 def judge(path: Path, name: str, truth: Truth, *, now: Callable[[], Micros]) -> Judged:
     """Put one statement through both stages, and compare what comes out."""
-    parsed = _run("parse", Job(record_id="EVAL", stage="parse", path=path), now)
-    if not isinstance(parsed, Completed):
-        return _failed(path, name, truth, parsed.code, parsed.message)
-    told = str(parsed.facts.get("format", ""))
-    items = {"parse": [chunk.data for chunk in parsed.chunks]}
-    job = Job(record_id="EVAL", stage="normalize", path=path, items=items)
-    normal = _run("normalize", job, now)
-    if not isinstance(normal, Completed):
-        return _failed(path, name, truth, normal.code, normal.message, told)
+    import stateward.pipelines.statements.runners  # noqa: F401 - registers them
+
+    run = run_stages(path, RUNNERS, now=now)
+    told = str(run.completed["parse"].facts.get("format", "")) if run.completed else ""
+    if run.failure is not None:
+        return _failed(path, name, truth, run.failure.code, run.failure.message, told)
+    parsed, normal = run.completed["parse"], run.completed["normalize"]
     notes = [*_notes(parsed.facts), *_notes(normal.facts)]
-    found = [_found(item) for item in _items(normal)]
+    found = [_found(item) for item in run.items("normalize")]
     score = compare(found, truth, is_flagged=bool(notes or normal.facts.get("rejected")))
     return Judged(
         file=name,
@@ -165,7 +138,7 @@ def judge(path: Path, name: str, truth: Truth, *, now: Callable[[], Micros]) -> 
 
 def compare(found: Sequence[Found], truth: Truth, *, is_flagged: bool) -> Score:
     """The score of one statement."""
-    score = Score(statements=1, rows=truth.count, flagged=int(is_flagged))
+    score = Score(documents=1, rows=truth.count, flagged=int(is_flagged))
     is_exact = len(found) == truth.count
     if not truth.has_rows:
         score.rows_found = min(len(found), truth.count)
@@ -177,7 +150,7 @@ def compare(found: Sequence[Found], truth: Truth, *, is_flagged: bool) -> Score:
         is_exact = False
     if truth.currency and any(one.currency not in ("", truth.currency) for one in found):
         is_exact = False
-    score.statements_exact = int(is_exact)
+    score.exact = int(is_exact)
     score.wrong_in_silence = int(not is_exact and not is_flagged)
     return score
 
@@ -232,33 +205,18 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _truth(path: Path) -> Truth | None:
+def _truth(path: Path, files: TruthFiles) -> Truth | None:
     try:
-        return truth_of(path)
+        return truth_of(path, files)
     except READ_ERRORS as error:
         raise InvalidRequest(
             f"the truth of {path.name} cannot be read: {error}; mend or remove it"
         ) from error
 
 
-def _run(stage: str, job: Job, now: Callable[[], Micros]) -> Result:
-    import stateward.pipelines.statements.runners  # noqa: F401 - registers them
-
-    return run_runner(
-        registered()[f"upload.{stage}"], job, limits=LIMITS, sleep=lambda _: None, now=now
-    )
-
-
 def _notes(facts: Fields) -> list[str]:
     notes = facts.get("notes", [])
     return [str(note) for note in notes] if isinstance(notes, list) else []
-
-
-def _items(completed: Completed) -> Iterator[Fields]:
-    for chunk in completed.chunks:
-        value = msgspec.json.decode(chunk.data)
-        if isinstance(value, list):
-            yield from value
 
 
 def _found(item: Fields) -> Found:
@@ -274,7 +232,7 @@ def _found(item: Fields) -> Found:
 
 
 def _failed(path: Path, name: str, truth: Truth, code: str, message: str, told: str = "") -> Judged:
-    score = Score(statements=1, rows=truth.count, flagged=1)
+    score = Score(documents=1, rows=truth.count, flagged=1)
     return Judged(
         file=name,
         format=told or path.suffix.strip(".").lower(),

@@ -6,7 +6,6 @@ these has no truth, and is not counted.
 """
 
 import base64
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -18,9 +17,8 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from stateward.pipelines.kit.ground_truth import TruthFiles, read_json, read_text
 from stateward.pipelines.kit.money import EXPONENTS
-
-BYTES_MAX = 32 * 1024 * 1024
 
 
 class TrueRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,35 +41,27 @@ class Truth(msgspec.Struct, frozen=True, kw_only=True):
     has_rows: bool = True
 
 
-def truth_of(statement: Path) -> Truth | None:
-    """What is known of a statement; None if nothing is."""
+def truth_of(statement: Path, files: TruthFiles | None = None) -> Truth | None:
+    """What is known of a statement; None if nothing is. `files` is for many statements of one folder."""
+    found = (files or truth_files(statement.parent)).of(statement)
+    if found is not None:
+        return plain_truth(found.value, found.source)
     for find in _FORMS:
-        found = find(statement)
-        if found is not None:
-            return found
+        truth = find(statement)
+        if truth is not None:
+            return truth
     return None
 
 
-def _beside(statement: Path) -> Truth | None:
-    """`NAME.truth.json`, with or without the ending of the statement and the word `-statement`."""
-    stems = (statement.name, statement.stem, statement.stem.removesuffix("-statement"))
-    for stem in dict.fromkeys(stems):
-        path = statement.with_name(f"{stem}.truth.json")
-        if path.is_file():
-            return plain_truth(_json(path), path.name)
-    return None
+def truth_files(folder: Path) -> TruthFiles:
+    """The truth files of a folder; amounts are exact."""
+    return TruthFiles(folder, exact=True)
 
 
-def _listed(statement: Path) -> Truth | None:
-    """`truth.json` of the folder, by the name of the file."""
-    path = statement.with_name("truth.json")
-    if not path.is_file():
-        return None
-    known = _json(path)
-    told = (
-        known.get(statement.name) or known.get(statement.stem) if isinstance(known, dict) else None
-    )
-    return plain_truth(told, path.name) if isinstance(told, dict) else None
+def _suffixed(statement: Path) -> Truth | None:
+    """`NAME.truth.json` of `NAME-statement.pdf`."""
+    path = statement.with_name(f"{statement.stem.removesuffix('-statement')}.truth.json")
+    return plain_truth(read_json(path, exact=True), path.name) if path.is_file() else None
 
 
 def _info(statement: Path) -> Truth | None:
@@ -79,7 +69,7 @@ def _info(statement: Path) -> Truth | None:
     path = statement.with_name("statement-info.json")
     if not path.is_file():
         return None
-    told = _json(path)
+    told = read_json(path, exact=True)
     if not isinstance(told, dict) or str(told.get("id")) != statement.stem.removesuffix(
         "-statement"
     ):
@@ -128,10 +118,12 @@ def _ledger(statement: Path) -> Truth | None:
     path, options = statement.with_name("output.ledger"), statement.with_name("test_args")
     if statement.name != "input.csv" or not path.is_file():
         return None
-    words = shlex.split(_text(options)) if options.is_file() else []
+    words = shlex.split(read_text(options)) if options.is_file() else []
     given = dict(pairwise(words))
     account = given.get("--account", "Assets:Bank:Checking")
-    rows = tuple(_ledger_rows(_text(path), account, given.get("--ledger-date-format", "%Y-%m-%d")))
+    rows = tuple(
+        _ledger_rows(read_text(path), account, given.get("--ledger-date-format", "%Y-%m-%d"))
+    )
     return Truth(source=path.name, rows=rows, count=len(rows))
 
 
@@ -155,7 +147,7 @@ def _mt940(statement: Path) -> Truth | None:
     path = statement.with_suffix(".yml")
     if statement.suffix != ".sta" or not path.is_file():
         return None
-    root = yaml.compose(_text(path), Loader=yaml.SafeLoader)
+    root = yaml.compose(read_text(path), Loader=yaml.SafeLoader)
     listed = _child(root, "transactions")
     nodes = listed.value if isinstance(listed, yaml.nodes.SequenceNode) else []
     rows = tuple(row for node in nodes if (row := _mt940_row(_child(node, "data"))) is not None)
@@ -210,7 +202,7 @@ def _snapshot(statement: Path) -> Truth | None:
     wanted = SNAPSHOTS.get(statement.name)
     if wanted is None or not path.is_file():
         return None
-    for export in _EXPORT.finditer(_text(path)):
+    for export in _EXPORT.finditer(read_text(path)):
         if export["name"].endswith("> " + wanted):
             rows = tuple(_snapshot_rows(export["body"]))
             return Truth(source=path.name, rows=rows, count=len(rows))
@@ -228,21 +220,11 @@ def _snapshot_rows(body: str) -> Iterator[TrueRow]:
             )
 
 
-def _json(path: Path) -> object:
-    return json.loads(_text(path), parse_float=Decimal)
-
-
-def _text(path: Path) -> str:
-    if path.stat().st_size > BYTES_MAX:
-        raise InvalidTruth(f"{path.name} is larger than {BYTES_MAX} bytes: it is no truth file")
-    return path.read_text(encoding="utf-8", errors="replace")
-
-
 class InvalidTruth(ValueError):
     """A truth file that cannot be read; the message names it."""
 
 
 _FORMS: tuple[Callable[[Path], Truth | None], ...] = (
-    _beside, _listed, _ledger, _mt940, _snapshot, _info,
+    _suffixed, _ledger, _mt940, _snapshot, _info,
 )  # fmt: skip
 READ_ERRORS = (ValueError, KeyError, TypeError, InvalidOperation, OSError, yaml.YAMLError)

@@ -40,8 +40,8 @@ def evaluation(request: EvaluationRequest) -> EvaluationReport:
 def _row(name: str, score: Score) -> tuple[object, ...]:
     return (
         name,
-        score.statements,
-        score.statements_exact,
+        score.documents,
+        score.exact,
         score.wrong_in_silence,
         score.flagged,
         score.rows,
