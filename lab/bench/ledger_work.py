@@ -24,7 +24,7 @@ from stateward.ledger.manifest import DeltaInfo, Manifest, SnapshotInfo, write_m
 from stateward.ledger.migrate import migrate
 from stateward.ledger.record import LedgerLine, decode_line, encode_json
 from stateward.ledger.snapshot import Header, Snapshot, SnapshotWriter
-from stateward.ledger.states import LITERATURE
+from stateward.ledger.states import DOCUMENT_MACHINE
 from stateward.ledger.summary import Summary
 
 STATES = ("pending", "fetching", "fetched", "parsing", "parsed", "completed")
@@ -109,7 +109,7 @@ def a_ledger_with(folder: Path, documents: int) -> Path:
     }
     header = Header(
         version="1.0", created_at="2025-10-04T00:00:00.000000Z", document_count=documents, last_seq=documents,
-        chain="0" * 32, machine=LITERATURE.name, machine_version=LITERATURE.version, state_counts=counts,
+        chain="0" * 32, machine=DOCUMENT_MACHINE.name, machine_version=DOCUMENT_MACHINE.version, state_counts=counts,
         summary=msgspec.Raw(encode_json(Summary(counts=counts))),
     )  # fmt: skip
     writer = SnapshotWriter(Disk(), folder / SNAPSHOT, header)
@@ -126,7 +126,8 @@ def a_ledger_with(folder: Path, documents: int) -> Path:
         documents=documents, created_at=header.created_at,
     )  # fmt: skip
     manifest = Manifest(
-        machine=LITERATURE.name, machine_version=LITERATURE.version, created_at=header.created_at, salt="bench",
+        machine=DOCUMENT_MACHINE.name, machine_version=DOCUMENT_MACHINE.version,
+        created_at=header.created_at, salt="bench",
         snapshots=(part,), deltas=(DeltaInfo(file=DELTA, first_seq=documents + 1, chain="0" * 32),),
     )  # fmt: skip
     write_manifest(Disk(), folder, manifest)

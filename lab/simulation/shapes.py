@@ -88,7 +88,7 @@ _CONTRACT = _declared(
     {"validated": "accepted", "comparing": "weighing"},
 )
 _LITERATURE = _declared(
-    "stateward.ledger", "literature.yaml", {"ir_ready": "ir_built", "embedding": "vectoring"}
+    "stateward.ledger", "document.yaml", {"ir_ready": "ir_built", "embedding": "vectoring"}
 )
 
 SHAPES: tuple[Shape, ...] = (

@@ -25,11 +25,11 @@ from stateward.core.model import (
 from stateward.core.timers import due_event
 from stateward.core.verify import Finding, LogCheck, check_record
 from stateward.pipelines.contracts.machine import CONTRACT
-from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA, NOW, WORKER, an_event
 
-MACHINES: dict[str, Machine] = {each.name: each for each in (UPLOAD, CONTRACT, LITERATURE)}
+MACHINES: dict[str, Machine] = {each.name: each for each in (UPLOAD, CONTRACT, DOCUMENT_MACHINE)}
 HOUR_S = 3600
 
 
@@ -209,12 +209,12 @@ def a_contract(status: str = "pending", *, confidence: int = 95, **opening: obje
 
 def a_paper(status: str = "pending") -> Story:
     """A paper that came to this state; `failed` and `retrying` are reached from `fetching`."""
-    story = Story(LITERATURE)
+    story = Story(DOCUMENT_MACHINE)
     if status in ("failed", "retrying"):
         story.tries_in_vain(is_fatal=status == "failed")
         return story
     steps: list[Callable[[], object]] = []
-    for _ in LITERATURE.stages[:-1]:
+    for _ in DOCUMENT_MACHINE.stages[:-1]:
         steps += [story.starts, story.completes]
     return _until(story, status, [*steps, story.tries])
 

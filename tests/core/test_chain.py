@@ -28,7 +28,7 @@ from stateward.core.verify import (
     check_record,
 )
 from stateward.engine.history import record_line, transition_line
-from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import (
     NOW,
@@ -308,7 +308,7 @@ def test_an_upgrade_may_leave_the_graph_but_not_the_machine() -> None:
 
 
 def test_a_record_may_begin_where_an_import_put_it() -> None:
-    imported = a_record(LITERATURE, status="legacy")
+    imported = a_record(DOCUMENT_MACHINE, status="legacy")
     sealed, record = seal(a_transition(imported), imported, epoch=1)
 
     assert checks(record, [sealed]) == []

@@ -7,7 +7,7 @@ from stateward.core.decide import begin, decide, start
 from stateward.core.model import Applied, Fields
 from stateward.core.timers import due_event
 from stateward.pipelines.contracts.machine import CONTRACT
-from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA, NOW, a_machine, a_record, an_event
 from tests.core.builders import HOUR_S, Story, a_contract, a_paper, after, an_upload, refusal
@@ -231,9 +231,9 @@ def test_a_paper_can_be_moved_by_name(status: str, type_: str, to: str) -> None:
     [("document.adopted", "pending", "fetch"), ("document.skipped", "skipped", None)],
 )
 def test_an_imported_paper_is_adopted_or_skipped(type_: str, to: str, waiting: str | None) -> None:
-    imported = a_record(LITERATURE, status="legacy")
+    imported = a_record(DOCUMENT_MACHINE, status="legacy")
 
-    decision = decide(LITERATURE, imported, an_event(imported, type_, actor=ADA), now=NOW)
+    decision = decide(DOCUMENT_MACHINE, imported, an_event(imported, type_, actor=ADA), now=NOW)
 
     assert isinstance(decision, Applied)
     assert (decision.change.record.status, decision.change.record.waiting) == (to, waiting)

@@ -5,7 +5,7 @@ import pytest
 from stateward.core.decide import decide
 from stateward.core.model import SECOND, Ignored, Notify
 from stateward.core.retry import Retry
-from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import ADA, NOW, a_record, an_event
 from tests.core.builders import HOUR_S, Story, StoryTo, a_contract, a_paper, an_upload, refusal
@@ -229,9 +229,9 @@ def test_a_record_that_forgot_where_it_failed_is_not_retried() -> None:
 
 
 def test_the_graph_is_the_law_whatever_a_record_says() -> None:
-    odd = a_record(LITERATURE, status="retrying", error_code="BROKEN", failed_from="indexed")
+    odd = a_record(DOCUMENT_MACHINE, status="retrying", error_code="BROKEN", failed_from="indexed")
 
-    decision = decide(LITERATURE, odd, an_event(odd, "retry.requested", actor=ADA), now=NOW)
+    decision = decide(DOCUMENT_MACHINE, odd, an_event(odd, "retry.requested", actor=ADA), now=NOW)
 
     assert decision == Ignored(
         reason="impossible", detail="literature has no transition from 'retrying' to 'indexed'"
@@ -281,10 +281,10 @@ def test_what_has_no_step_to_resume_at_is_not_reopened() -> None:
 
 
 def test_an_imported_failure_is_not_reopened() -> None:
-    imported = a_record(LITERATURE, status="failed")
+    imported = a_record(DOCUMENT_MACHINE, status="failed")
 
     decision = decide(
-        LITERATURE, imported, an_event(imported, "retry.requested", actor=ADA), now=NOW
+        DOCUMENT_MACHINE, imported, an_event(imported, "retry.requested", actor=ADA), now=NOW
     )
 
     assert refusal(decision) == "impossible"

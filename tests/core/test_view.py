@@ -12,7 +12,7 @@ from stateward.core.view import (
     sentence,
 )
 from stateward.pipelines.contracts.machine import CONTRACT
-from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.testing.builders import (
     NOW,
@@ -83,9 +83,9 @@ def test_a_skipped_stage_reads_as_a_warning() -> None:
     ],
 )
 def test_a_count_of_nothing_in_particular_is_left_out(trigger: str, line: str) -> None:
-    counted = a_transition(a_record(LITERATURE), trigger=trigger, metadata={"count": 3})
+    counted = a_transition(a_record(DOCUMENT_MACHINE), trigger=trigger, metadata={"count": 3})
 
-    assert sentence(LITERATURE, counted) == line
+    assert sentence(DOCUMENT_MACHINE, counted) == line
 
 
 def test_a_fact_that_looks_like_an_error_spoils_no_line() -> None:
@@ -258,7 +258,7 @@ def test_a_suspended_record_waits_for_a_person() -> None:
 
 
 def test_a_suspended_record_without_a_deadline_waits_for_ever() -> None:
-    why = because(LITERATURE, a_record(LITERATURE, status="legacy"))
+    why = because(DOCUMENT_MACHINE, a_record(DOCUMENT_MACHINE, status="legacy"))
 
     assert (why.sentence, why.until) == ("it waits for a person's decision", None)
 
@@ -318,7 +318,7 @@ def test_a_reopened_record_says_who_reopened_it_and_where_it_resumes() -> None:
 
 @pytest.mark.parametrize(
     ("machine", "status"),
-    [(UPLOAD, "normalized"), (CONTRACT, "timed_out"), (LITERATURE, "skipped")],
+    [(UPLOAD, "normalized"), (CONTRACT, "timed_out"), (DOCUMENT_MACHINE, "skipped")],
 )
 def test_what_has_ended_says_where(machine: Machine, status: str) -> None:
     why = because(machine, a_record(machine, status=status))

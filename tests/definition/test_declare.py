@@ -10,7 +10,7 @@ from stateward.core.errors import DeclarationError
 from stateward.core.machine import Machine, Move, Review, Route, at_least
 from stateward.core.retry import Retry
 from stateward.definition.declare import declare, from_yaml
-from stateward.ledger import LITERATURE, LedgerState
+from stateward.ledger import DOCUMENT_MACHINE, LedgerState
 from stateward.testing.builders import a_declaration, a_machine
 from tests.definition.letter import LETTER, SOURCE
 
@@ -140,8 +140,8 @@ def test_a_declaration_is_given_as_a_mapping_or_by_keyword() -> None:
 
 
 def test_the_ledger_enum_can_declare_its_machine_in_python() -> None:
-    text = (files("stateward.ledger") / "literature.yaml").read_text("utf-8")
-    states = {LedgerState(state.name): state.kind for state in LITERATURE.states}
+    text = (files("stateward.ledger") / "document.yaml").read_text("utf-8")
+    states = {LedgerState(state.name): state.kind for state in DOCUMENT_MACHINE.states}
 
     machine = declare(
         machine="literature",
@@ -159,7 +159,7 @@ def test_the_ledger_enum_can_declare_its_machine_in_python() -> None:
                 "on_fatal": LedgerState(stage.on_fatal),
                 "on_error_waiting": stage.on_error_waiting,
             }
-            for stage in LITERATURE.stages
+            for stage in DOCUMENT_MACHINE.stages
         },
         moves=[
             {
@@ -168,12 +168,12 @@ def test_the_ledger_enum_can_declare_its_machine_in_python() -> None:
                 "on": m.on,
                 "by": "person" if m.is_by_person else "anyone",
             }
-            for m in LITERATURE.moves
+            for m in DOCUMENT_MACHINE.moves
         ],
         on_exhausted=LedgerState.FAILED,
     )
 
-    assert machine.edges == from_yaml(text, source="literature.yaml").edges
+    assert machine.edges == from_yaml(text, source="document.yaml").edges
 
 
 def test_a_fault_in_python_stands_on_no_line() -> None:

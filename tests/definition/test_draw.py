@@ -40,7 +40,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "stateward"
 DECLARATIONS = {
     "upload": PACKAGE / "pipelines" / "uploads" / "machine.yaml",
     "contract": PACKAGE / "pipelines" / "contracts" / "machine.yaml",
-    "literature": PACKAGE / "ledger" / "literature.yaml",
+    "literature": PACKAGE / "ledger" / "document.yaml",
 }
 SLACK = 0.6  # a line is one wide, and its half may touch what it leads to
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,7 +5,7 @@ import pytest
 from stateward.core.machine import Machine
 from stateward.ledger import LedgerState
 from stateward.pipelines.contracts.machine import CONTRACT
-from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from tests.core.builders import MACHINES
 
@@ -94,8 +94,8 @@ def test_contract_has_exactly_the_sixteen_rows_of_adr_003() -> None:
 
 
 def test_literature_has_exactly_the_graph_of_the_ledger() -> None:
-    assert graph_of(LITERATURE) == LITERATURE_GRAPH
-    assert len(LITERATURE.edges) == sum(map(len, LITERATURE_GRAPH.values()))
+    assert graph_of(DOCUMENT_MACHINE) == LITERATURE_GRAPH
+    assert len(DOCUMENT_MACHINE.edges) == sum(map(len, LITERATURE_GRAPH.values()))
 
 
 # The states
@@ -117,11 +117,13 @@ def test_contract_has_the_eleven_states_of_adr_003() -> None:
 
 
 def test_literature_has_the_sixteen_states_of_the_enum() -> None:
-    assert [state.name for state in LITERATURE.states] == [state.value for state in LedgerState]
-    assert len(LITERATURE.states) == 16
-    assert LITERATURE.initial == "pending"
-    assert names_of(LITERATURE, "terminal") == {"completed", "failed", "skipped"}
-    assert [state.name for state in LITERATURE.states if state.is_imported] == ["legacy"]
+    assert [state.name for state in DOCUMENT_MACHINE.states] == [
+        state.value for state in LedgerState
+    ]
+    assert len(DOCUMENT_MACHINE.states) == 16
+    assert DOCUMENT_MACHINE.initial == "pending"
+    assert names_of(DOCUMENT_MACHINE, "terminal") == {"completed", "failed", "skipped"}
+    assert [state.name for state in DOCUMENT_MACHINE.states if state.is_imported] == ["legacy"]
 
 
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
@@ -142,10 +144,10 @@ def test_every_state_says_what_it_means(machine: Machine) -> None:
         (CONTRACT, "review_required", "validated", {"review.approved", "review.corrected"}),
         (CONTRACT, "review_required", "timed_out", {"review.timed_out"}),
         (CONTRACT, "failed", "rejected", {"retries.exhausted"}),
-        (LITERATURE, "fetching", "retrying", {"fetch.failed", "fetch.timed_out"}),
-        (LITERATURE, "failed", "retrying", {"retry.requested"}),
-        (LITERATURE, "retrying", "failed", {"retries.exhausted", "cancel.requested"}),
-        (LITERATURE, "ir_ready", "completed", {"document.completed"}),
+        (DOCUMENT_MACHINE, "fetching", "retrying", {"fetch.failed", "fetch.timed_out"}),
+        (DOCUMENT_MACHINE, "failed", "retrying", {"retry.requested"}),
+        (DOCUMENT_MACHINE, "retrying", "failed", {"retries.exhausted", "cancel.requested"}),
+        (DOCUMENT_MACHINE, "ir_ready", "completed", {"document.completed"}),
     ],
 )
 def test_a_move_has_these_causes_and_no_others(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stateward.pipelines.contracts.machine import CONTRACT
-from stateward.pipelines.literature.machine import LITERATURE
+from stateward.pipelines.literature.machine import DOCUMENT_MACHINE
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.database import Database
 from stateward.storage.postgres import PostgresDatabase
@@ -39,4 +39,4 @@ def open_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Op
 @pytest.fixture
 def rig(open_database: Opener) -> Rig:
     """An engine with the three machines that ship, and no worker yet."""
-    return Rig(open_database(), [UPLOAD, CONTRACT, LITERATURE])
+    return Rig(open_database(), [UPLOAD, CONTRACT, DOCUMENT_MACHINE])

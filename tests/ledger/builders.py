@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stateward.ledger import Ledger, LedgerState
 from stateward.ledger.disk import Disk
-from stateward.ledger.states import LITERATURE
+from stateward.ledger.states import DOCUMENT_MACHINE
 
 START = 1_759_536_000.0  # 2025-10-04T00:00:00Z
 DAY_S = 86_400.0
@@ -47,9 +47,9 @@ def walk(rng: random.Random, doc_id: str, states: dict[str, str]) -> LedgerState
     if doc_id not in states:
         return LedgerState.PENDING
     now = states[doc_id]
-    if LITERATURE.kind[now] in ("terminal", "failed"):
+    if DOCUMENT_MACHINE.kind[now] in ("terminal", "failed"):
         return None
-    return LedgerState(rng.choice(LITERATURE.allowed_from(now)))
+    return LedgerState(rng.choice(DOCUMENT_MACHINE.allowed_from(now)))
 
 
 def moves(

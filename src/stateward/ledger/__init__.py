@@ -30,7 +30,7 @@ from stateward.ledger.record import LedgerAuditRecord, LedgerDocument, LedgerEnt
 from stateward.ledger.repair import RepairStep, repair
 from stateward.ledger.schedule import MaintenanceSchedule, last_occurrence, next_occurrence
 from stateward.ledger.states import (
-    LITERATURE,
+    DOCUMENT_MACHINE,
     LedgerState,
     is_retryable,
     is_terminal,
@@ -40,7 +40,7 @@ from stateward.ledger.summary import Durations, Summary
 from stateward.ledger.verify import LedgerVerification, verify
 
 __all__ = [
-    "LITERATURE", "CheckpointDelivery", "CheckpointOutbox", "CheckpointSigner", "CheckpointVerifier", "Damage",
+    "DOCUMENT_MACHINE", "CheckpointDelivery", "CheckpointOutbox", "CheckpointSigner", "CheckpointVerifier", "Damage",
     "DeltaInfo", "Durations", "ImportWriter", "InclusionProof", "Ledger", "LedgerAuditRecord", "LedgerDamaged",
     "LedgerDocument", "LedgerEntry", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned", "LedgerState",
     "LedgerVerification", "MaintenanceOptions", "MaintenanceSchedule", "MaintenanceThread", "RepairStep",

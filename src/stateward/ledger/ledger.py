@@ -63,7 +63,7 @@ from stateward.ledger.record import (
     check_text,
 )
 from stateward.ledger.schedule import MaintenanceSchedule
-from stateward.ledger.states import LITERATURE, TransitionTable
+from stateward.ledger.states import DOCUMENT_MACHINE, TransitionTable
 from stateward.ledger.view import LedgerView, Progress, read_head
 from stateward.ledger.view import no_progress as no_line_progress
 from stateward.ledger.writer import ANY_MACHINE, Durability, LedgerWriter, create_ledger
@@ -94,7 +94,7 @@ class Ledger(LedgerQueries):
         path: str | Path,
         *,
         read_only: bool = False,
-        machine: Machine | None = LITERATURE,
+        machine: Machine | None = DOCUMENT_MACHINE,
         clock: Callable[[], float] = wall_clock,
         durability: Durability = "group",
         snapshots_kept: int = SNAPSHOTS_KEPT,

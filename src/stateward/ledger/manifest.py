@@ -1,6 +1,6 @@
 """Which files make up the ledger: `MANIFEST.json`, replaced as a whole, and `ARCHIVE.jsonl`, appended to.
 
-    {"format": 2, "generation": 9, "machine": "literature", "machine_version": 1, …,
+    {"format": 2, "generation": 9, "machine": "…", "machine_version": 1, …,
      "snapshots": [newest first …], "deltas": [oldest first; the last one is active …],
      "rollbacks": [[seq, to seq] …], "archive_bytes": 512, "archive_crc": 77, "crc": "8c1f03aa"}
 

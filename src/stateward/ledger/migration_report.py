@@ -11,7 +11,7 @@ import msgspec
 from stateward.core.errors import InvalidRequest
 from stateward.ledger.legacy import LegacyMapping, LegacyReader
 from stateward.ledger.record import LedgerEntry
-from stateward.ledger.states import LITERATURE
+from stateward.ledger.states import DOCUMENT_MACHINE
 
 LISTED_MAX = 1000
 """Lines listed of each kind; an old ledger may have millions of them. The counts are complete."""
@@ -102,10 +102,10 @@ class MigrationCounts:
             was = f"but was in {before or NOTHING}"
             sentence = f"{entry.doc_id} is said to leave {old.said_before}, {was}"
             _list(self._disagreeing_lines, number, sentence)
-        is_start = left is None and entry.state == LITERATURE.initial
+        is_start = left is None and entry.state == DOCUMENT_MACHINE.initial
         if left == entry.state:
             self._repeated += 1
-        elif (left, entry.state) not in LITERATURE.pairs and not is_start:
+        elif (left, entry.state) not in DOCUMENT_MACHINE.pairs and not is_start:
             self._impossible += 1
             move = (left or NOTHING, entry.state)
             self._moves[move] += 1

@@ -95,7 +95,7 @@ class LedgerQueries:
     # Documents
 
     def state(self, doc_id: str) -> str | None:
-        """The document's state (a `LedgerState` for the literature machine), or None if it is unknown."""
+        """The document's state (a `LedgerState` for the default machine), or None if it is unknown."""
         line = self._latest_line(doc_id)
         return None if line is None else self._typed(line.new_state)
 

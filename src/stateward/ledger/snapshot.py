@@ -1,7 +1,7 @@
 r"""A snapshot: the state of every document at one place of the log, as one JSON document, one line per document.
 
     {"version":"1.0","created_at":"2025-10-04T00:00:00.000000Z","document_count":2,"last_seq":7,
-     "chain":"5f0c…","machine":"literature","machine_version":1,"state_counts":{…},"summary":{…},"states":{⏎
+     "chain":"5f0c…","machine":"…","machine_version":1,"state_counts":{…},"summary":{…},"states":{⏎
     "doc:1":{"state":"parsed","updated_at":1728043200.0,"adapter":"pubmed","metadata":{},"seq":6},⏎
     "doc:2":{"state":"failed","updated_at":1728043201.5,"adapter":"pubmed","metadata":{},"seq":7}⏎
     },"checksum":{"algorithm":"sha256-tree","block_size":16384,"fanout":256,"bytes":412,"root":"9a3e…"}}⏎

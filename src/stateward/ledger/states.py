@@ -14,13 +14,13 @@ from stateward.core.model import PERSON
 from stateward.definition.declare import from_yaml
 from stateward.ledger.record import LedgerLine
 
-LITERATURE = from_yaml(
-    (files(__package__) / "literature.yaml").read_text("utf-8"), source="literature.yaml"
+DOCUMENT_MACHINE = from_yaml(
+    (files(__package__) / "document.yaml").read_text("utf-8"), source="document.yaml"
 )
 
 
 class LedgerState(StrEnum):
-    """The state of a document; `doc` is its description in `literature.yaml`."""
+    """The state of a document; `doc` is its description in `document.yaml`."""
 
     PENDING = "pending"
     FETCHING = "fetching"
@@ -42,25 +42,25 @@ class LedgerState(StrEnum):
     @property
     def doc(self) -> str:
         """What the state means."""
-        return LITERATURE.state[self.value].doc
+        return DOCUMENT_MACHINE.state[self.value].doc
 
 
-def valid_next_states(state: str, *, machine: Machine = LITERATURE) -> tuple[str, ...]:
-    """The states that may follow, in the machine's order; for the literature machine as `LedgerState`s.
+def valid_next_states(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> tuple[str, ...]:
+    """The states that may follow, in the machine's order; for the machine of `LedgerState` as its members.
 
     From `retrying` a document can really go only to the running state of the step that failed; `Ledger.next_states`
     knows which one that is.
     """
     names = machine.allowed_from(_known(state, machine))
-    return tuple(LedgerState(name) for name in names) if machine is LITERATURE else names
+    return tuple(LedgerState(name) for name in names) if machine is DOCUMENT_MACHINE else names
 
 
-def is_terminal(state: str, *, machine: Machine = LITERATURE) -> bool:
+def is_terminal(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> bool:
     """Whether no further work follows (a person may still reopen a failed document)."""
     return machine.kind[_known(state, machine)] == "terminal"
 
 
-def is_retryable(state: str, *, machine: Machine = LITERATURE) -> bool:
+def is_retryable(state: str, *, machine: Machine = DOCUMENT_MACHINE) -> bool:
     """Whether a retry can be asked for in this state."""
     return (_known(state, machine), RETRY_REQUESTED) in machine.rules
 
@@ -89,7 +89,7 @@ class TransitionTable:
         self.imported = frozenset(state.name for state in machine.states if state.is_imported)
         """States that only an import may use."""
         self.terminal = frozenset(name for name, kind in machine.kind.items() if kind == "terminal")
-        self._enum = LedgerState if machine.name == LITERATURE.name else None
+        self._enum = LedgerState if machine.name == DOCUMENT_MACHINE.name else None
         self._resumes = {
             (old, new): stage.resume for stage in machine.stages for old, new in _failures(stage)
         }

@@ -44,12 +44,12 @@ CONTRACT = (
     Hop("validating", "validate.completed", "review_required"),
     Hop("review_required", "review.timed_out", "timed_out"),
 )
-LITERATURE = (
+DOCUMENT_MACHINE = (
     Hop("pending", "fetch.started", "fetching"),
     Hop("fetching", "fetch.failed", "failed"),
     Hop("failed", "retry.requested", "retrying"),
 )
-ROUTES = {"upload": UPLOAD, "contract": CONTRACT, "literature": LITERATURE}
+ROUTES = {"upload": UPLOAD, "contract": CONTRACT, "literature": DOCUMENT_MACHINE}
 
 
 def a_history(machine: str = "upload", *, records: int = 2) -> History:

@@ -34,16 +34,16 @@ def line_progress(context: CliContext) -> Callable[[str, int], None]:
 def machine_of(context: CliContext, path: Path) -> "Machine | None":
     """The state machine that the ledger was made for; None for a ledger that mirrors another log."""
     from stateward.core.errors import UnknownName
-    from stateward.ledger import LITERATURE
+    from stateward.ledger import DOCUMENT_MACHINE
     from stateward.ledger.manifest import read_manifest
     from stateward.ledger.writer import ANY_MACHINE
 
     manifest = read_manifest(path) if path.is_dir() else None
-    name = manifest.machine if manifest is not None and manifest.machine else LITERATURE.name
+    name = manifest.machine if manifest is not None and manifest.machine else DOCUMENT_MACHINE.name
     if name == ANY_MACHINE:
         return None
-    if name == LITERATURE.name:
-        return LITERATURE
+    if name == DOCUMENT_MACHINE.name:
+        return DOCUMENT_MACHINE
     from stateward.app.machines import declared_machines
 
     machines = {each.name: each for each in declared_machines(context.settings())}

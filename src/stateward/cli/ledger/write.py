@@ -149,13 +149,13 @@ def _move(found: "Ledger", fields: dict[str, object], where: str) -> "LedgerEntr
     import msgspec
 
     from stateward.core.errors import InvalidRequest
-    from stateward.ledger import LITERATURE, LedgerEntry, LedgerState
+    from stateward.ledger import DOCUMENT_MACHINE, LedgerEntry, LedgerState
 
     try:
         entry = msgspec.convert(fields, LedgerEntry)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"{where}{error}") from error
-    if found.machine is LITERATURE:
+    if found.machine is DOCUMENT_MACHINE:
         try:
             entry = msgspec.structs.replace(entry, state=LedgerState(entry.state))
         except ValueError:

@@ -6,6 +6,6 @@ PLUGIN = Plugin(
     name="literature",
     package=__name__,
     doc="Papers are fetched, parsed, validated, embedded and indexed.",
-    machines=("stateward.ledger:LITERATURE",),
+    machines=("stateward.ledger:DOCUMENT_MACHINE",),
     runners=("stateward.pipelines.literature",),
 )
