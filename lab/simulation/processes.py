@@ -12,6 +12,7 @@ import apsw
 import msgspec
 
 from lab.checker import Line
+from stateward.blobs import Folder
 from stateward.core.failpoints import Point
 from stateward.core.machine import Machine
 from stateward.core.model import (
@@ -213,7 +214,7 @@ class SimulatedWorker(Worker):
             database=process.database,
             bus=process.bus,
             runners=loaded,  # type: ignore[arg-type]
-            artifact_path=Path,
+            artifacts=Folder(Path("/nowhere")),
             clock=process.clock,
             sleep=lambda _: None,
             log=Silent("worker"),

@@ -223,6 +223,19 @@ class Client:
         """What was written while a stage ran."""
         return self._get(f"/records/{_part(record_id)}/logs/{_part(stage)}", schemas.StageLog)
 
+    def files(self, record_id: str) -> list[schemas.RecordFile]:
+        """The files that stages derived from the document of a record."""
+        return self._get(f"/records/{_part(record_id)}/files", schemas.RecordFiles).items
+
+    def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
+        """The bytes of a derived file, a piece at a time."""
+        path = f"/records/{_part(record_id)}/files/{_part(stage)}/{_part(name)}"
+        with self._http.stream("GET", path, headers={"Accept": "*/*"}) as answer:
+            if answer.status_code >= 400:
+                answer.read()
+                _raise(answer)
+            yield from answer.iter_bytes()
+
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
         return self._get(f"/records/{_part(record_id)}/explain", schemas.Why)

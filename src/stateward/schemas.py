@@ -72,6 +72,28 @@ class StatusMetadata(Document, frozen=True, kw_only=True):
     retry_count: Count
 
 
+class RecordFile(Document, frozen=True, kw_only=True):
+    """A file that a stage derived from the document of a record. Its bytes are at `url`."""
+
+    stage: str
+    name: str
+    media_type: Annotated[
+        str, Meta(description="As the stage said; the answer at `url` may be more careful.")
+    ]
+    size: Count
+    sha256: str
+    reference: Annotated[str, Meta(description="`sha256:…`, as exposed fields and items name it.")]
+    attempt: Annotated[int, Meta(description="The attempt that saved it.")]
+    url: str
+
+
+class RecordFiles(Document, frozen=True, kw_only=True):
+    """The derived files of a record, by stage, in the order in which they were saved."""
+
+    record_id: str
+    items: list[RecordFile]
+
+
 class Record(Document, frozen=True, kw_only=True):
     """A document's place in a machine. `exposed` holds the fields that the machine shows at its status."""
 
@@ -97,6 +119,9 @@ class Record(Document, frozen=True, kw_only=True):
     created_at: Time
     updated_at: Time
     status_metadata: StatusMetadata
+    files: Annotated[
+        list[RecordFile], Meta(description="Files that its stages derived from the document.")
+    ] = []
 
 
 class RecordOpened(Document, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ def test_a_new_upload_shows_no_more_than_is_known() -> None:
         "created_at": to_iso(NOW),
         "updated_at": to_iso(NOW),
         "status_metadata": {"started_at": to_iso(NOW), "worker_id": None, "retry_count": 0},
+        "files": [],
     }
 
 

@@ -19,6 +19,7 @@ from stateward.engine.coordinator import Submission
 from stateward.ledger import Ledger, LedgerState
 from stateward.settings import PROFILES as PROFILES_OF_SETTINGS
 from stateward.settings import Settings, describe_settings
+from stateward.storage.outputs import DERIVED_FILES
 from tests.cli.shell import Shell
 from tests.cli.test_reviews import RIGHT
 from tests.server.contracts import waiting
@@ -35,6 +36,8 @@ CALLS: dict[str, str] = {
     "explain": "explain {bad}",
     "logs": "logs {bad}",
     "items": "items {ok}",
+    "files": "files {ok}",
+    "file": "file {ok} parse/a.txt --out {new}",
     "errors": "errors",
     "counts": "counts",
     "retry": "retry {bad}",
@@ -217,11 +220,22 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
             names["webhook"] = made["id"]
         if "{review}" in CALLS[path] or "{held}" in CALLS[path]:
             names.update(contracts_in(demo))
+        if path == "file":
+            with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
+                derive(app, names["ok"])
         if "{key}" in CALLS[path]:
             names["key"] = demo.json("key", "create", "bert", "--role", "viewer")["id"]
         return CALLS[path].format(**names).split()
 
     return fill
+
+
+def derive(app: App, record_id: str) -> None:
+    """Have the stage `parse` of a record a derived file."""
+    stored = app.artifacts.put([b"bytes"], bytes_max=5)
+    version = app.record(record_id).outputs["parse"]
+    row = (record_id, version, "a.txt", 0, "parse", "text/plain", stored.size, stored.sha256)
+    app.database.insert(DERIVED_FILES, [row])
 
 
 def contracts_in(demo: Shell) -> dict[str, str]:

@@ -16,7 +16,7 @@ from stateward.core.model import Micros, Record
 from stateward.engine.coordinator import MachineRegistry
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.workers.sdk import Failed, Job, Limits, Result, registered, run_runner
-from stateward.workers.worker import Pairs, StageSavedValues, options_of, route_of
+from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of, route_of
 
 
 class Editions:
@@ -76,10 +76,13 @@ class Editions:
 
     def _run(self, record: Record, stage: Stage) -> Result:
         made = record.outputs[stage.name]
-        inputs = {
-            name: self._outputs.item_chunks(record.id, version)
+        before = {
+            name: version
             for name, version in sorted(record.outputs.items(), key=lambda pair: pair[1])
             if version < made
+        }
+        inputs = {
+            name: self._outputs.item_chunks(record.id, version) for name, version in before.items()
         }
         route = route_of(self._plugins.routes, record.machine, stage.name, record.labels)
         name = stage.runner if route is None else route.runner
@@ -96,5 +99,6 @@ class Editions:
             options=options_of(self._plugins.runner_options, name),
             # The values that the attempt saved: an answer that was paid for then is not paid for again.
             saved_values=StageSavedValues(self._outputs, record.id, stage.name, self._clock),
+            files=StageFiles(self._outputs, self._artifacts, record.id, before),
         )
         return run_runner(runner, job, limits=self._limits, sleep=time.sleep, now=self._clock)

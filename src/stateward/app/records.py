@@ -1,12 +1,13 @@
 """Queries: records, their histories, items and logs, why they wait, how many there are. Writes nothing."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from stateward import schemas
 from stateward.app.views import record_view, transition_view
 from stateward.core.errors import UnknownName
+from stateward.core.files import SavedFile
 from stateward.core.machine import Stage
 from stateward.core.model import SECOND, Fields, Micros, Record, Transition, clean_text
 from stateward.core.query import Query, check_names, parse_query
@@ -53,9 +54,24 @@ class Records:
             raise unknown_record(record_id)
         return found
 
-    def view(self, record: Record) -> schemas.Record:
-        """A record as outsiders see it."""
-        return record_view(self._registry.of(record), record)
+    def view(self, record: Record, *, files: Sequence[SavedFile] | None = None) -> schemas.Record:
+        """A record as outsiders see it; `files` are its derived files, if they are known already."""
+        saved = self.files(record) if files is None else files
+        return record_view(self._registry.of(record), record, saved)
+
+    def views(self, records: Sequence[Record]) -> list[schemas.Record]:
+        """Several records as outsiders see them; their files are looked up together."""
+        files = self.files_of(records)
+        return [self.view(each, files=files.get(each.id, [])) for each in records]
+
+    def files(self, record: Record) -> list[SavedFile]:
+        """The derived files of a record: of the attempts that count, stage by stage."""
+        return self.files_of([record]).get(record.id, [])
+
+    def files_of(self, records: Sequence[Record]) -> Mapping[str, list[SavedFile]]:
+        """The same for several records, by id; those without files are left out."""
+        made = {each.id: each.outputs for each in records if each.outputs}
+        return self._outputs.files_of(made) if made else {}
 
     def history(self, record_id: str) -> list[Transition]:
         """Every transition of a record, oldest first."""

@@ -4,12 +4,14 @@ Each kind of document is made here and nowhere else. Only what outsiders may see
 record's fields those that its machine exposes at its status.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from stateward import schemas
+from stateward.core.files import SavedFile
 from stateward.core.machine import Machine
 from stateward.core.model import (
     NOTES,
@@ -28,7 +30,9 @@ from stateward.storage.store import ErrorGroup, Store
 LOG_LINES_MAX = 100_000
 
 
-def record_view(machine: Machine, record: Record) -> schemas.Record:
+def record_view(
+    machine: Machine, record: Record, files: Iterable[SavedFile] = ()
+) -> schemas.Record:
     """A record; `machine` is the one that moves it on."""
     exposed = machine.exposed(record)
     return schemas.Record(
@@ -56,6 +60,22 @@ def record_view(machine: Machine, record: Record) -> schemas.Record:
             worker_id=record.worker,
             retry_count=record.retry_count,
         ),
+        files=[file_view(record.id, each) for each in files],
+    )
+
+
+def file_view(record_id: str, saved: SavedFile) -> schemas.RecordFile:
+    """A derived file of a record."""
+    file = saved.file
+    return schemas.RecordFile(
+        stage=saved.stage,
+        name=file.name,
+        media_type=file.media_type,
+        size=file.size,
+        sha256=file.sha256,
+        reference=file.reference,
+        attempt=saved.attempt,
+        url=f"/records/{quote(record_id, safe='')}/files/{saved.path}",
     )
 
 

@@ -20,6 +20,7 @@ from stateward.cli.context import Root, hold_streams
 from stateward.cli.demo import demo
 from stateward.cli.duplicates import duplicates
 from stateward.cli.evaluate import eval_
+from stateward.cli.files import file, files
 from stateward.cli.keys import key
 from stateward.cli.ledger import ledger
 from stateward.cli.machines import machine
@@ -57,7 +58,21 @@ after the command.
 COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
     (
         "Documents",
-        (submit, watch, status, list_, history, explain, logs, items, duplicates, errors, counts),
+        (
+            submit,
+            watch,
+            status,
+            list_,
+            history,
+            explain,
+            logs,
+            items,
+            files,
+            file,
+            duplicates,
+            errors,
+            counts,
+        ),
     ),
     ("Actions", (retry, cancel, set_priority, advance, review, pause, resume, rebuild)),
     ("State machines", (machine,)),

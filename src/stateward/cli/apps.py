@@ -100,6 +100,14 @@ class AppProtocol(Protocol):
         """The items of a stage, or of a kind; by default of the last stage that is done."""
         ...
 
+    def files(self, record_id: str) -> "list[schemas.RecordFile]":
+        """The derived files of a record."""
+        ...
+
+    def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
+        """The bytes of a derived file, a piece at a time."""
+        ...
+
     def errors(self) -> "list[schemas.ErrorGroup]":
         """Records that rest with an error, by cause, the most frequent first."""
         ...

@@ -10,13 +10,15 @@ from stateward.app.actions import Bulk, BulkAction, Verb
 from stateward.app.views import (
     attempt_view,
     error_group_view,
+    file_view,
     review_view,
     status_counts,
     task_view,
     why_view,
 )
+from stateward.blobs import pieces_of
 from stateward.cli.apps import AppProtocol, Corrections, StageItems, status_query
-from stateward.core.errors import StatewardError
+from stateward.core.errors import StatewardError, UnknownName
 from stateward.engine.reviews import DecisionRequest
 from stateward.engine.system import person
 
@@ -85,7 +87,7 @@ class LocalApp(AppProtocol):
         records = self._app.records
         parsed = self._query(status_query(query, known, statuses=statuses, machines=machines))
         while page := records.find(parsed, after=after, limit=PAGE):
-            yield from map(records.view, page)
+            yield from records.views(page)
             after = page[-1].id
 
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
@@ -124,6 +126,20 @@ class LocalApp(AppProtocol):
             return StageItems(None, iter(()))
         maker, version = found
         return StageItems(maker, self._app.outputs.items(record.id, version))
+
+    def files(self, record_id: str) -> list[schemas.RecordFile]:
+        """The derived files of a record."""
+        record = self._app.record(record_id)
+        return [file_view(record.id, each) for each in self._app.records.files(record)]
+
+    def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
+        """The bytes of a derived file."""
+        wanted = f"{stage}/{name}"
+        saved = self._app.records.files(self._app.record(record_id))
+        for each in saved:
+            if each.path == wanted:
+                return pieces_of(self._app.artifacts.path(each.file.sha256))
+        raise UnknownName("file", wanted, [each.path for each in saved])
 
     def errors(self) -> list[schemas.ErrorGroup]:
         """Records that rest with an error, by cause."""

@@ -75,6 +75,13 @@ def write_lines(lines: Iterable[str]) -> None:
     sys.stdout.buffer.flush()
 
 
+def write_bytes(pieces: Iterable[bytes]) -> None:
+    """A file on stdout, as it is; a person who asks for it at a terminal gets it there."""
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(pieces)
+    sys.stdout.buffer.flush()
+
+
 def _write_line(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode() + b"\n")

@@ -100,13 +100,16 @@ def _write_records_in_full(found: Sequence["Fields"]) -> None:
             write()
         width = max(len(key) for key in fields)
         for key, value in fields.items():
-            if value not in (None, {}) and key not in ("status_metadata", "is_at_rest"):
-                text = (
-                    ", ".join(f"{name}={each}" for name, each in value.items())
-                    if isinstance(value, dict)
-                    else str(value)
-                )
-                write(f"{key.ljust(width)}  {text}")
+            if value not in (None, {}, []) and key not in ("status_metadata", "is_at_rest"):
+                write(f"{key.ljust(width)}  {_value_text(key, value)}")
+
+
+def _value_text(key: str, value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={each}" for name, each in value.items())
+    if key == "files" and isinstance(value, list):
+        return ", ".join(f"{each['stage']}/{each['name']}" for each in value)
+    return str(value)
 
 
 class _Listing(Command):

@@ -159,6 +159,16 @@ class RemoteApp(AppProtocol):
         first = fetch(None)
         return StageItems(first.stage, rows(first))
 
+    def files(self, record_id: str) -> list[schemas.RecordFile]:
+        """The derived files of a record."""
+        with translated(record_id):
+            return self._client.files(record_id)
+
+    def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
+        """The bytes of a derived file."""
+        with translated():
+            yield from self._client.file(record_id, stage, name)
+
     def errors(self) -> list[schemas.ErrorGroup]:
         """Records that rest with an error, by cause."""
         with translated():

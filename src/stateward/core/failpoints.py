@@ -52,9 +52,12 @@ class Point(Enum):
     WORKER_REMOVED = "a worker is gone, its work still names it"
     WORK_RELEASED = "the work of lost workers names no worker, and no coordinator was notified"
 
+    # derived files
+    FILE_STORED = "a derived file is an artifact, no result names it"
+
     # outputs: the result of an attempt
-    RESULTS_WRITTEN = "the results of attempts are there, their items are not"
-    OUTPUTS_WRITTEN = "results, logs and items are there, no event reports them"
+    RESULTS_WRITTEN = "the results of attempts are there, their items and files are not"
+    OUTPUTS_WRITTEN = "results, logs, items and files are there, no event reports them"
 
     # worker
     WORK_DONE = "an attempt has ended, nothing of it is written"

@@ -96,7 +96,7 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
 }
 
 HEADERS: dict[str, tuple[str, str]] = {
-    "ETag": ("The version, in quotes.", '^"[0-9]+"$'),
+    "ETag": ("The version, or the SHA-256 of a file, in quotes.", '^"[0-9a-f]+"$'),
     "Location": ("Where the thing is.", "^/"),
     "Link": ("The next page, with `rel=next`; absent on the last.", "^<"),
     "Cache-Control": ("`no-cache`: ask again before using it again.", ""),
@@ -224,6 +224,9 @@ def _complete(operation: Document, opt: Mapping[str, Any]) -> None:
     main = next(iter(responses))
     if media_type := MEDIA_TYPES.get(name):
         responses[main]["content"] = {media_type: {"schema": {"type": "string"}}}
+    if media_types := opt.get("media_types"):
+        bytes_of = {"schema": {"type": "string", "format": "binary"}}
+        responses[main]["content"] = dict.fromkeys(media_types, bytes_of)
     for status, headers in opt.get("headers", ANSWER_HEADERS.get(name, {})).items():
         if status not in responses:
             content = {} if status == "304" else {"content": responses[main]["content"]}

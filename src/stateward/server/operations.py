@@ -7,8 +7,8 @@ a record, the callers say.
 import asyncio
 import re
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from stateward.app import App
 from stateward.app.actions import Command, Verb
 from stateward.app.views import attempt_view
 from stateward.core.errors import StatewardError, UnknownName
+from stateward.core.files import SavedFile
 from stateward.core.model import (
     Fields,
     Record,
@@ -58,7 +59,16 @@ CHUNKS_AT_ONCE = 4
 UPLOADED = "upload"  # the name of the log that says how a document came in, whatever its machine
 WAIT = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,3})?)(?:s)?")
 
+
 View = Callable[[App, Record], Any]
+
+
+class ListedView(Protocol):
+    """How a record of a list is shown. `files` are its derived files, which are looked up for all of the page."""
+
+    def __call__(
+        self, app: App, record: Record, files: Sequence[SavedFile] | None = None, /
+    ) -> Any: ...  # noqa: ANN401 - a document; which, the path says
 
 
 # Submission
@@ -158,7 +168,7 @@ async def list_records(
     request: Asked,
     text: str,
     *,
-    view: View,
+    view: ListedView,
     page: Callable[..., Any],
     machine: str | None,
     cursor: str | None,
@@ -181,7 +191,9 @@ async def list_records(
         following = None
         if len(found) > rows:
             following = write_cursor(Cursor(of=of, at=query.now, after=found[rows - 1].id))
-        document = page(items=[view(app, each) for each in found[:rows]], next=following)
+        files = app.records.files_of(found[:rows])
+        items = [view(app, each, files.get(each.id, [])) for each in found[:rows]]
+        document = page(items=items, next=following)
         return views.json_answer(document, headers=link(request.url, following))
 
     return await service.broad.ask(look)

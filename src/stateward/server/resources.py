@@ -1,26 +1,28 @@
 """Records over HTTP: the routes of `/records`, and of every further path that a plug-in declares for its machine.
 
-`routes_of` makes the same routes for any `RecordRoutes`: submit, list, show, retry, cancel, history, items, logs. A
-`Resource` of a plug-in differs in its path, in the name of the id, and in that exposed fields stand at the top level;
-everything else is one code.
+`routes_of` makes the same routes for any `RecordRoutes`: submit, list, show, retry, cancel, history, items, files,
+logs. A `Resource` of a plug-in differs in its path, in the name of the id, and in that exposed fields stand at the top
+level; everything else is one code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from litestar import Response, Router, get, post
 from litestar.params import Body, FromPath, QueryParameter
+from litestar.response import Stream
 from msgspec import UNSET, UnsetType
 
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import text_of
+from stateward.core.files import SavedFile
 from stateward.core.machine import Machine
 from stateward.core.model import Record
 from stateward.definition.plugin import Resource
 from stateward.engine.coordinator import Submitted
-from stateward.server import operations, views
+from stateward.server import files, operations, views
 from stateward.server.auth import Asked, reply
 from stateward.server.description import (
     ACTING,
@@ -93,7 +95,7 @@ class RecordRoutes(msgspec.Struct, frozen=True, kw_only=True):
     record: type[Any]
     page: type[Any]
     opened: type[Any]
-    view: Callable[[App, Record], Any]
+    view: operations.ListedView
     opened_view: Callable[[App, Submitted], Any]
     kinds: tuple[str, ...] = ()
 
@@ -186,8 +188,8 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
         },
     )
 
-    def view(app: App, found: Record) -> msgspec.Struct:
-        told = msgspec.structs.asdict(record_view(app, found))
+    def view(app: App, found: Record, files: Sequence[SavedFile] | None = None) -> msgspec.Struct:
+        told = msgspec.structs.asdict(record_view(app, found, files))
         exposed = told["exposed"]
         fields = {each: exposed[each] for each in resource.fields if each in exposed}
         rest = {each: value for each, value in exposed.items() if each not in fields}
@@ -366,6 +368,18 @@ def _looking(at: RecordRoutes) -> list[Any]:
 
     items.__annotations__["kind"] = _kind_parameter(at)
 
+    async def list_files(request: Asked) -> Response[schemas.RecordFiles]:
+        """Pictures, PDFs, bundles and whatever else its stages derived from the document."""
+        return reply(await files.list_files(request, _id(at, request), machine=at.machine))
+
+    async def file(
+        request: Asked, stage: FromPath[str], name: FromPath[str], known: IfNoneMatch = None
+    ) -> Response[Any] | Stream:
+        """The bytes, of which a browser runs nothing. The content type is the stage's where it is one of a few."""
+        return await files.get_file(
+            request, _id(at, request), stage, name, machine=at.machine, known=known
+        )
+
     async def log(request: Asked, stage: FromPath[str]) -> Response[schemas.StageLog]:
         """Every attempt at a stage with its log; `upload` is how the document came in."""
         return reply(
@@ -401,6 +415,23 @@ def _looking(at: RecordRoutes) -> list[Any]:
             operation_id=at.operation("get", what="Items"),
             summary=f"What stages made of {at.one}",
         )(items),
+        get(
+            _one(at, "/files"),
+            opt=described_as("read", problems=("not-found",)),
+            operation_id=at.operation("get", what="Files"),
+            summary=f"Files that stages derived from {at.one}",
+        )(list_files),
+        get(
+            _one(at, "/files/{stage:str}/{name:str}"),
+            opt={
+                **described_as(
+                    "read", problems=unknown, headers={"200": LOOKED_AT, "304": LOOKED_AT}
+                ),
+                "media_types": files.MEDIA_TYPES,
+            },
+            operation_id=at.operation("get", what="File"),
+            summary="A derived file",
+        )(file),
         get(
             _one(at, "/logs/{stage:str}"),
             opt=described_as("read", problems=unknown),

@@ -1,10 +1,13 @@
 """Documents as HTTP answers: status, headers, entity tags; and those of batches and machines."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from stateward import schemas
 from stateward.app import App
 from stateward.core.errors import ConcurrentModification
+from stateward.core.files import SavedFile
 from stateward.core.machine import Machine
 from stateward.core.model import Record, to_iso
 from stateward.definition.display import Column
@@ -37,9 +40,11 @@ def stale_answer(error: ConcurrentModification, version: int) -> Answer:
     return Refusal("stale", str(error), headers=headers, version=version).answer()
 
 
-def record_view(app: App, record: Record) -> schemas.Record:
-    """A record of any machine."""
-    return app.records.view(record)
+def record_view(
+    app: App, record: Record, files: Sequence[SavedFile] | None = None
+) -> schemas.Record:
+    """A record of any machine; `files` are its derived files, if they are known already."""
+    return app.records.view(record, files=files)
 
 
 def batch_view(batch: Batch) -> schemas.Batch:

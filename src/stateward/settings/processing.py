@@ -58,6 +58,12 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
     items_bytes_max: Annotated[
         Bytes, Meta(description="All items of one attempt together, as JSON.")
     ] = 1024 * MIB
+    files_max: Annotated[
+        int, Meta(ge=0, le=100_000, description="Derived files that one attempt may save.")
+    ] = 200
+    files_bytes_max: Annotated[
+        Bytes, Meta(description="All derived files of one attempt together.")
+    ] = 256 * MIB
     log_bytes_max: Annotated[
         Bytes, Meta(description="The log of one attempt; what exceeds it is cut off.")
     ] = MIB

@@ -1,21 +1,25 @@
-"""What workers write: attempt results with their log and items, and saved values. Never a status.
+"""What workers write: attempt results with their log, items and derived files, and saved values. Never a status.
 
-An attempt is (record, version). Its result, log and items appear together, in one transaction, once: a second output
-of the same attempt is dropped. Items are stored in chunks, each a JSON array, so that a stage with a hundred thousand
-rows costs a few hundred inserts. What a stage says about its items as a whole is one more chunk, a JSON object with
-count 0.
+An attempt is (record, version). Its result, log, items and files appear together, in one transaction, once: a second
+output of the same attempt is dropped. Items are stored in chunks, each a JSON array, so that a stage with a hundred
+thousand rows costs a few hundred inserts. What a stage says about its items as a whole is one more chunk, a JSON object
+with count 0.
+
+Of a derived file only its name, media type, size and SHA-256 are here. Its bytes are an artifact that was durable
+before, so a result never names bytes that are not there.
 
 The result is written before its event is handled. If the event is lost, the scheduler finds the result and reports it
 again instead of a timeout.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 import msgspec
 
 from stateward.core.failpoints import Point, point
+from stateward.core.files import DerivedFile, SavedFile
 from stateward.core.model import (
     RUNNER,
     Event,
@@ -53,6 +57,14 @@ SAVED_VALUES = Table(
     {"record_id": "text", "stage": "text", "name": "text", "data": "text", "at": "bigint"},
     key=("record_id", "stage", "name"),
 )
+DERIVED_FILES = Table(
+    "derived_files",
+    {
+        "record_id": "text", "version": "bigint", "name": "text", "number": "bigint", "stage": "text",
+        "media_type": "text", "size": "bigint", "sha256": "text",
+    },
+    key=("record_id", "version", "name"),
+)  # fmt: skip
 _RESULT_COLUMNS = ", ".join(OUTPUTS.columns)
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -78,10 +90,11 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Output(msgspec.Struct, frozen=True, gc=False):
-    """A result with the items that go with it, as (count, text of a JSON array)."""
+    """A result with the items that go with it, as (count, text of a JSON array), and its derived files."""
 
     result: AttemptResult
     chunks: Iterable[tuple[int, str]] = ()
+    files: Sequence[DerivedFile] = ()
 
 
 class StoredChunks(Sequence[str]):
@@ -150,6 +163,14 @@ class Outputs:
             )
             for rows in _portions(chunks):
                 self._database.insert(ITEM_CHUNKS, rows)
+            files: list[Row] = [
+                row
+                for each, is_written in zip(outputs, written, strict=True)
+                if is_written and each.files
+                for row in _file_rows(each)
+            ]
+            if files:
+                self._database.insert(DERIVED_FILES, files)
             point(Point.OUTPUTS_WRITTEN)
             return written
 
@@ -215,6 +236,29 @@ class Outputs:
         )
         return _decode_facts(str(found[0][0])) if found else {}
 
+    def files(self, record_id: str, attempts: Mapping[str, int]) -> list[SavedFile]:
+        """The derived files of these attempts (stage to version), by attempt and in the order of saving."""
+        found = self.files_of({record_id: attempts})
+        return found.get(record_id, [])
+
+    def files_of(self, attempts: Mapping[str, Mapping[str, int]]) -> dict[str, list[SavedFile]]:
+        """The same for several records at once; records without files are left out."""
+        condition, params = self._database.among("record_id", list(attempts))
+        found: dict[str, list[SavedFile]] = {}
+        for record_id, version, stage, name, media_type, size, sha256 in self._database.rows(
+            "SELECT record_id, version, stage, name, media_type, size, sha256 FROM derived_files"
+            f" WHERE {condition} ORDER BY record_id, version, number",
+            **params,
+        ):
+            if attempts[str(record_id)].get(str(stage)) != version:
+                continue  # of an attempt that a later one replaced
+            file = DerivedFile(
+                name=str(name), media_type=str(media_type), size=int(str(size)), sha256=str(sha256)
+            )
+            saved = SavedFile(stage=str(stage), attempt=int(str(version)), file=file)
+            found.setdefault(str(record_id), []).append(saved)
+        return found
+
     def save_value(self, record_id: str, stage: str, name: str, data: bytes, *, at: Micros) -> None:
         """Store bytes for all attempts of a stage; durable on return. The first value under a name wins."""
         row: Row = (record_id, stage, name, b64encode(data).decode(), at)
@@ -256,6 +300,14 @@ def _result_row(r: AttemptResult) -> Row:
         r.record_id, r.version, r.stage, r.outcome, r.count, _encode(r.facts).decode(), r.error_code,
         r.error_message, r.is_retryable, r.worker, r.at, r.log,
     )  # fmt: skip
+
+
+def _file_rows(output: Output) -> Iterator[Row]:
+    of = output.result
+    for number, file in enumerate(output.files):
+        yield (
+            of.record_id, of.version, file.name, number, of.stage, file.media_type, file.size, file.sha256,
+        )  # fmt: skip
 
 
 def _portions(rows: Iterator[Row]) -> Iterator[list[Row]]:

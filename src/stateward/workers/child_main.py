@@ -42,11 +42,14 @@ from typing import NoReturn, TypeAlias
 import msgspec
 
 from stateward.core.errors import TransientFailure
+from stateward.core.files import DerivedFile
 from stateward.core.model import Fields
 from stateward.workers.sdk import (
+    DERIVED_FOLDER,
     TRACEBACK_CHARS_MAX,
     Completed,
     Failed,
+    FolderFiles,
     Job,
     Limits,
     Log,
@@ -151,12 +154,13 @@ class Items(msgspec.Struct, frozen=True, kw_only=True, tag="items"):
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
-    """The job is over and succeeded."""
+    """The job is over and succeeded. Its derived files lie in the scratch folder, the first under the name `0`."""
 
     number: int
     outcome: str
     facts: Fields
     count: int
+    files: tuple[DerivedFile, ...] = ()
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
@@ -183,14 +187,25 @@ class LoadValue(msgspec.Struct, frozen=True, kw_only=True, tag="load"):
     name: str
 
 
-class SavedValueReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The worker's reply to `SaveValue` and `LoadValue`; `error` is empty when it succeeded."""
+class FindFile(msgspec.Struct, frozen=True, kw_only=True, tag="find"):
+    """A request for the path of a derived file of an earlier stage."""
+
+    number: int
+    stage: str
+    name: str
+
+
+Request: TypeAlias = SaveValue | LoadValue | FindFile
+
+
+class RequestReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker's reply to a request: a saved value, or a path; `error` is empty when it succeeded."""
 
     data: bytes | None = None
     error: str = ""
 
 
-Reply: TypeAlias = Ready | Line | Items | Done | Fault | SaveValue | LoadValue
+Reply: TypeAlias = Ready | Line | Items | Done | Fault | Request
 
 
 def frame(payload: bytes) -> bytes:
@@ -400,6 +415,9 @@ def work(
     runner = registered().get(order.runner)
     if runner is None:
         return not_loaded(order.runner, faults, log)
+    requests = RequestChannel(channel)
+    files = ChildFiles(scratch, requests, order.number)
+    files.clear()  # of the job before, which the worker has taken by now
     job = Job(
         record_id=order.record_id,
         stage=order.stage,
@@ -411,37 +429,58 @@ def work(
         scratch=scratch,
         deadline=time.monotonic() + order.timeout_s,
         options=order.options,
-        saved_values=ChildSavedValues(channel, order.number),
+        saved_values=ChildSavedValues(requests, order.number),
+        files=files,
     )
     # No clock: the worker stamps the lines of the log as they arrive.
     return run_runner(runner, job, limits=limits, sleep=time.sleep, now=lambda: 0, log=log)
 
 
-class ChildSavedValues:
-    """Saved values by way of the worker: this process has no database and can write no file that outlives it."""
+class RequestChannel:
+    """Requests of a job to its worker, one at a time."""
 
-    def __init__(self, channel: Channel, number: int) -> None:
+    def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._number = number
         self._lock = threading.Lock()
 
-    def save(self, name: str, data: bytes) -> None:
-        self._request(SaveValue(number=self._number, name=name, data=data))
-
-    def load(self, name: str) -> bytes | None:
-        return self._request(LoadValue(number=self._number, name=name)).data
-
-    def _request(self, request: SaveValue | LoadValue) -> SavedValueReply:
-        # One request at a time: replies carry no number, so the next frame must be the reply to this request.
+    def ask(self, request: Request) -> bytes | None:
+        # Replies carry no number, so the next frame must be the reply to this request.
         with self._lock:
             self._channel.send(request)
             payload = self._channel.read()
         if payload is None:
             raise TransientFailure("the worker is gone", code="NOT_KEPT")
-        reply = msgspec.json.decode(payload, type=SavedValueReply)
+        reply = msgspec.json.decode(payload, type=RequestReply)
         if reply.error:
             raise TransientFailure(reply.error, code="NOT_KEPT")
-        return reply
+        return reply.data
+
+
+class ChildSavedValues:
+    """Saved values by way of the worker: this process has no database and can write no file that outlives it."""
+
+    def __init__(self, requests: RequestChannel, number: int) -> None:
+        self._requests = requests
+        self._number = number
+
+    def save(self, name: str, data: bytes) -> None:
+        self._requests.ask(SaveValue(number=self._number, name=name, data=data))
+
+    def load(self, name: str) -> bytes | None:
+        return self._requests.ask(LoadValue(number=self._number, name=name))
+
+
+class ChildFiles(FolderFiles):
+    """Derived files in the scratch folder, where the worker takes them when the job is done."""
+
+    def __init__(self, scratch: Path, requests: RequestChannel, number: int) -> None:
+        super().__init__(scratch / DERIVED_FOLDER)
+        self._requests = requests
+        self._number = number
+
+    def find(self, stage: str, name: str) -> Path | None:
+        path = self._requests.ask(FindFile(number=self._number, stage=stage, name=name))
+        return None if path is None else Path(path.decode())
 
 
 class WireLog:
@@ -491,7 +530,13 @@ def messages(number: int, result: Result) -> Iterator[Reply]:
     if isinstance(result, Completed):
         for chunk in result.chunks:
             yield Items(number=number, count=chunk.count, items=msgspec.Raw(chunk.data))
-        yield Done(number=number, outcome=result.outcome, facts=result.facts, count=result.count)
+        yield Done(
+            number=number,
+            outcome=result.outcome,
+            facts=result.facts,
+            count=result.count,
+            files=result.files,
+        )
     else:
         yield Fault(
             number=number,

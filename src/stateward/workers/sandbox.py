@@ -28,19 +28,22 @@ import os
 import selectors
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import StoreError
+from stateward.core.errors import ArtifactError, InvalidRequest, StoreError
+from stateward.core.files import DerivedFile, file_fault, name_fault
 from stateward.core.model import Fields, Micros, clean_text
 from stateward.workers import child_main as inside
 from stateward.workers.sdk import (
@@ -48,11 +51,14 @@ from stateward.workers.sdk import (
     CHUNK_BYTES_MAX,
     CHUNK_ITEMS_MAX,
     CODE_CHARS_MAX,
+    DERIVED_FOLDER,
     FACTS_BYTES_MAX,
+    KEY_CHARS_SHOWN_MAX,
     KIB,
     LABEL_CHARS_MAX,
     LINE_CHARS_MAX,
     NUL_ESCAPED,
+    PIECE_BYTES,
     SAVED_BYTES_MAX,
     SAVED_NAME_CHARS_MAX,
     AttemptLog,
@@ -90,8 +96,9 @@ PACE_S = 0.005
 # alone may have LINE_BYTES_MAX).
 FRAME_SLACK_BYTES = 256 * KIB
 # Each request is a query or a commit that the worker's loop waits for: a job must not keep it busy with them.
-SAVED_VALUE_REQUESTS_MAX = 1000
+REQUESTS_MAX = 1000
 BROKE_PROTOCOL = "RUNNER_BROKE_PROTOCOL"
+FILES_NOT_STORED = "FILES_NOT_STORED"
 # After these the process may be short of memory, half shut down, or full of files: it is not reused.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
 
@@ -117,6 +124,16 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     artifact_path: str | None = None
     items: Mapping[str, Sequence[str]] = {}
     options: Fields = {}
+
+
+class AttemptFiles(Protocol):
+    """Where a worker stores the derived files of an attempt, and finds those of earlier stages."""
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
+        """Store these bytes durably; their SHA-256 and size. `InvalidRequest` if there are more than `bytes_max`."""
+
+    def find(self, stage: str, name: str) -> Path | None:
+        """The file that an earlier stage saved under a name, or None."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -258,8 +275,16 @@ class Child:
             is_written = self.wants_write and fd == self._wire.fileno()
             yield fd, selectors.EVENT_READ | (selectors.EVENT_WRITE if is_written else 0)
 
-    def start(self, order: JobOrder, *, saved_values: SavedValues | None = None) -> None:
+    def start(
+        self,
+        order: JobOrder,
+        *,
+        saved_values: SavedValues | None = None,
+        files: AttemptFiles | None = None,
+    ) -> None:
         """Begin a job. Its time runs from when the pipelines are loaded; what it saves goes into `saved_values`.
+
+        Its derived files are stored in `files` when it is done, before its result is given.
 
         A child that is still loading gets the order after its `Ready`; until then LOAD_S_MAX holds.
         """
@@ -274,6 +299,7 @@ class Child:
             kill_at=self._clock() + LOAD_S_MAX,
             folder=self._scratch,
             saved_values=UnsavedValues() if saved_values is None else saved_values,
+            files=files,
         )
         if self.layers is not None:
             self._send(self._attempt)
@@ -371,12 +397,12 @@ class Child:
             return None
         if self._attempt is None or not self._attempt.is_sent:
             raise ProtocolViolation("it spoke without being asked")
-        if isinstance(reply, inside.SaveValue | inside.LoadValue):
+        if isinstance(reply, inside.Request):
             # The SDK reads the whole order before it calls the runner. A reply now would cut into the
             # frames of the order: `send` replaces what is still queued.
             if self._wire.wants_write:
                 raise ProtocolViolation("it asked before it had heard the whole job")
-            self._wire.send([msgspec.json.encode(self._attempt.save_or_load(reply))])
+            self._wire.send([msgspec.json.encode(self._attempt.answer(reply))])
             return None
         result = self._attempt.take(reply)
         return None if result is None else self._finish(self._attempt, result)
@@ -515,6 +541,7 @@ class _Attempt:
         kill_at: float,
         folder: Path,
         saved_values: SavedValues,
+        files: AttemptFiles | None,
     ) -> None:
         self.order = order
         self.log = log
@@ -525,6 +552,8 @@ class _Attempt:
         self.is_sent = False
         self._is_silent = False
         self._saved_values = saved_values
+        self._files = files
+        self._folder = folder
         self._requests = 0
         self._limits = limits
         # Beside the child's own folder, which the child may empty or make unwritable.
@@ -556,31 +585,31 @@ class _Attempt:
             return inside.NOT_LOADED, f"the pipelines were not loaded within {LOAD_S_MAX:g} s"
         return "TIMEOUT", self.order.timeout_message
 
-    def save_or_load(self, request: inside.SaveValue | inside.LoadValue) -> inside.SavedValueReply:
-        """Save a value for the stage of this job, or load one.
+    def answer(self, request: inside.Request) -> inside.RequestReply:
+        """Save a value for the stage of this job, load one, or find a derived file of an earlier stage.
 
-        A child names no record and no stage: they are those of its order, so it reaches no other
-        record's values. A database error goes to the runner as a retryable failure.
+        A child names no record: it is that of its order, so it reaches no other record's values and files. A
+        database error goes to the runner as a retryable failure.
         """
         self._requests += 1
         data = request.data if isinstance(request, inside.SaveValue) else b""
         is_small = 0 < len(request.name) <= SAVED_NAME_CHARS_MAX and len(data) <= SAVED_BYTES_MAX
-        if (
-            request.number != self.number
-            or not is_small
-            or self._requests > SAVED_VALUE_REQUESTS_MAX
-        ):
-            raise ProtocolViolation(
-                "it sent a request for saved values that the SDK would have refused"
-            )
+        if request.number != self.number or not is_small or self._requests > REQUESTS_MAX:
+            raise ProtocolViolation("it sent a request that the SDK would have refused")
         name = clean_text(request.name, chars_max=SAVED_NAME_CHARS_MAX)
         try:
+            if isinstance(request, inside.FindFile):
+                return inside.RequestReply(data=self._find(request.stage, name))
             if isinstance(request, inside.LoadValue):
-                return inside.SavedValueReply(data=self._saved_values.load(name))
+                return inside.RequestReply(data=self._saved_values.load(name))
             self._saved_values.save(name, data)
-        except StoreError as error:
-            return inside.SavedValueReply(error=f"the value could not be saved: {error}")
-        return inside.SavedValueReply()
+        except (StoreError, ArtifactError) as error:
+            return inside.RequestReply(error=f"the worker could not do it: {error}")
+        return inside.RequestReply()
+
+    def _find(self, stage: str, name: str) -> bytes | None:
+        found = None if self._files is None or name_fault(name) else self._files.find(stage, name)
+        return None if found is None else str(found).encode()
 
     def take(self, reply: inside.Ready | _Answer) -> Result | None:
         """Check a message and use it; the result if it is the last one.
@@ -663,7 +692,7 @@ class _Attempt:
         """
         return self._bytes > self._limits.items_bytes_max + len(self._chunks) + 1
 
-    def _completed(self, done: inside.Done) -> Completed:
+    def _completed(self, done: inside.Done) -> Result:
         if done.count != self._count:
             raise ProtocolViolation(f"it counted {done.count} items and sent {self._count}")
         label = clean_text(done.outcome, chars_max=LABEL_CHARS_MAX)
@@ -672,9 +701,68 @@ class _Attempt:
             raise ProtocolViolation("it sent an outcome that the SDK never sends")
         if NUL_ESCAPED in facts and cleaned(done.facts) != done.facts:
             raise ProtocolViolation("it sent facts that the SDK never sends")
+        try:
+            self._store(done.files)
+        except StoreError as error:
+            why = f"its files could not be stored: {error}"
+            return Failed(code=FILES_NOT_STORED, message=why, is_retryable=True)
         return Completed(
-            outcome=label, facts=done.facts, count=done.count, chunks=self._chunks.settled()
+            outcome=label,
+            facts=done.facts,
+            count=done.count,
+            chunks=self._chunks.settled(),
+            files=done.files,
         )
+
+    def _store(self, files: Sequence[DerivedFile]) -> None:
+        """Take the derived files over, before there is a result that could name them.
+
+        What the child says of a file is compared with the bytes: facts and items may hold its reference.
+        """
+        names = {file.name for file in files}
+        size = sum(file.size for file in files)
+        if len(names) != len(files) or any(map(file_fault, files)):
+            raise ProtocolViolation("it sent names of files that the SDK would have refused")
+        if len(files) > self._limits.files_max or size > self._limits.files_bytes_max:
+            raise ProtocolViolation("it sent more files than the limits allow")
+        for number, file in enumerate(files):
+            with _derived_file(self._folder, number) as pieces:
+                self._take_over(file, pieces)
+
+    def _take_over(self, file: DerivedFile, pieces: Iterator[bytes]) -> None:
+        shown = file.name[:KEY_CHARS_SHOWN_MAX]
+        if self._files is None:
+            raise ProtocolViolation("it saved a file where none can be stored")
+        try:
+            stored, size = self._files.put(pieces, bytes_max=file.size)
+        except InvalidRequest as error:  # longer than it said
+            raise ProtocolViolation(f"its file {shown} changed after it was saved") from error
+        if (stored, size) != (file.sha256, file.size):
+            raise ProtocolViolation(f"its file {shown} changed after it was saved")
+
+
+@contextlib.contextmanager
+def _derived_file(scratch: Path, number: int) -> Iterator[Iterator[bytes]]:
+    """The bytes of a file that a child saved, a piece at a time.
+
+    The folder belongs to code that may be hostile: a link or a pipe in the place of the file is refused, not followed
+    and not waited for.
+    """
+    try:
+        with contextlib.ExitStack() as opened:
+            folder = os.open(
+                scratch / DERIVED_FOLDER,
+                os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
+            )
+            opened.callback(os.close, folder)
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            file = os.open(str(number), flags, dir_fd=folder)
+            opened.callback(os.close, file)
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise ProtocolViolation("what it saved is no file")
+            yield iter(partial(os.read, file, PIECE_BYTES), b"")
+    except OSError as error:
+        raise ProtocolViolation(f"a file that it saved cannot be read: {error.strerror}") from error
 
 
 class _Wire:

@@ -18,7 +18,9 @@ import tempfile
 import time
 import traceback
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
@@ -46,6 +48,7 @@ from stateward.core.errors import (
     TransientFailure,
     UnknownName,
 )
+from stateward.core.files import DerivedFile, media_type_fault, name_fault
 from stateward.core.model import (
     Fields,
     Json,
@@ -78,6 +81,10 @@ CLOSING_BYTES_MAX = 160  # reserved in every log for the line that says how much
 # As base64 it has 1 MiB, and fits into one frame from a child with default limits.
 SAVED_BYTES_MAX = 768 * KIB
 SAVED_NAME_CHARS_MAX = 200
+# Derived files are copied in pieces: a file of any size costs this much memory.
+PIECE_BYTES = MIB
+# In the scratch folder of a child: what its job saved, until the worker has taken it.
+DERIVED_FOLDER = ".derived"
 # Each round takes one level off a tree, so this only ends a folder that another process keeps filling.
 EMPTYING_ROUNDS_MAX = 1_000_000
 KEY_CHARS_SHOWN_MAX = 60
@@ -120,8 +127,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one attempt may use. The defaults are those of the settings (`worker`, `limits`).
 
     `cpu_s` None is the timeout of the job. Only a child has its memory, processor time, files and
-    processes bounded, because these are limits of a process; those of items, log and message hold
-    inline too.
+    processes bounded, because these are limits of a process; those of items, derived files, log and
+    message hold inline too.
     """
 
     cpu_s: float | None = None
@@ -132,6 +139,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     items_max: int = 5_000_000
     item_bytes_max: int = MIB
     items_bytes_max: int = 1024 * MIB
+    files_max: int = 200
+    files_bytes_max: int = 256 * MIB
     log_bytes_max: int = MIB
     message_chars_max: int = 2000
     jobs_per_child: int = 2000
@@ -153,6 +162,7 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
     facts: Fields
     count: int
     chunks: Sequence[Chunk]
+    files: tuple[DerivedFile, ...] = ()
     log: str = ""
 
 
@@ -336,6 +346,89 @@ class UnsavedValues:
         return self._values.get(name)
 
 
+class StoredFile(NamedTuple):
+    """Bytes of a derived file: their SHA-256, their size, and where they can be read while the job runs."""
+
+    sha256: str
+    size: int
+    path: Path
+
+
+class JobFiles(Protocol):
+    """Where the derived files of a job go, and where those of earlier stages are."""
+
+    def store(self, source: bytes | Path) -> StoredFile:
+        """Take a copy of these bytes. They count only if the attempt succeeds."""
+
+    def find(self, stage: str, name: str) -> Path | None:
+        """The file that an earlier stage saved under a name, or None."""
+
+    def clear(self) -> None:
+        """Drop what was stored: the attempt begins again."""
+
+
+class FolderFiles:
+    """Derived files in a folder, numbered in the order in which they are stored."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+
+    def store(self, source: bytes | Path) -> StoredFile:
+        """Copy these bytes into the folder, hashed on the way."""
+        self._folder.mkdir(exist_ok=True)
+        path = self._folder / str(self._count)
+        self._count += 1
+        digest, size = sha256(), 0
+        with path.open("xb") as file:
+            for piece in pieces_of_file(source):
+                digest.update(piece)
+                size += file.write(piece)
+        return StoredFile(digest.hexdigest(), size, path)
+
+    def find(self, stage: str, name: str) -> Path | None:
+        """Nothing: this folder has files of one job."""
+        return None
+
+    def clear(self) -> None:
+        """Remove the folder with all that is in it, whatever stands there."""
+        self._count = 0
+        if _is_folder(self._folder):
+            empty_folder(self._folder)
+            self._folder.rmdir()
+        else:
+            self._folder.unlink(missing_ok=True)
+
+
+class UnsavedFiles(FolderFiles):
+    """Derived files of a job that a test makes by hand: in a folder that goes with this object."""
+
+    def __init__(self, given: Mapping[str, bytes]) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="stateward-test-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        super().__init__(folder / "stored")
+        self._given = folder / "given"
+        for path, data in given.items():
+            file = self._given / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+
+    def find(self, stage: str, name: str) -> Path | None:
+        """A file that the test gave as `stage/name`."""
+        path = self._given / stage / name
+        return path if path.is_file() else None
+
+
+def pieces_of_file(source: bytes | Path) -> Iterator[bytes]:
+    """Bytes, or those of a file, a piece at a time."""
+    if isinstance(source, bytes):
+        yield source
+        return
+    with source.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+
+
 class Job:
     """The argument of a runner: one attempt at one stage of one record.
 
@@ -360,6 +453,7 @@ class Job:
         deadline: float | None = None,
         options: Fields | None = None,
         saved_values: SavedValues | None = None,
+        files: JobFiles | None = None,
     ) -> None:
         self.record_id = record_id
         self.stage = stage
@@ -372,6 +466,9 @@ class Job:
         self.deadline = deadline
         self._chunks = items or {}
         self._saved_values: SavedValues = UnsavedValues() if saved_values is None else saved_values
+        self._job_files = files
+        self._saved_files: dict[str, tuple[DerivedFile, Path]] = {}
+        self._limits = Limits()
         self._scratch = scratch
         self._is_borrowed = scratch is None
         self._log: Log = _UNKEPT
@@ -385,8 +482,13 @@ class Job:
         labels: Fields | None = None,
         options: Fields | None = None,
         retry_count: int = 0,
+        files: Mapping[str, Bytes] | None = None,
     ) -> Self:
-        """A job over a document in memory, to call a stage function with; `items` are those of earlier stages."""
+        """A job over a document in memory, to call a stage function with.
+
+        `items` are those of earlier stages, `files` their derived files as `{"stage/name": bytes}`. What the function
+        saves is read back with `job.file(job.stage, name)`.
+        """
         chunks = {
             stage: [msgspec.json.encode([PLAIN.to_plain(item) for item in given])]
             for stage, given in (items or {}).items()
@@ -399,6 +501,7 @@ class Job:
             labels=labels,
             options=options,
             retry_count=retry_count,
+            files=UnsavedFiles(files or {}),
         )
 
     def open(self) -> BinaryIO:
@@ -486,6 +589,65 @@ class Job:
         """The value that this attempt or an earlier one saved under a name, or None."""
         return self._saved_values.load(name)
 
+    def save_file(self, name: str, data: "Bytes | Path", *, media_type: str) -> str:
+        """Save a derived file (a picture, a PDF, an archive) with the result of this attempt; its reference.
+
+        The reference is `sha256:…` of its bytes. The file exists for others when the attempt has succeeded: then the
+        API serves it at `/records/{id}/files/{stage}/{name}`, and later stages read it with `job.file`. An item whose
+        place is in it says so as `where.file`: `"stage/name"`.
+        """
+        if fault := name_fault(name) or media_type_fault(media_type):
+            raise FatalFailure(fault, code="BAD_FILE")
+        if name in self._saved_files:
+            raise FatalFailure(f"the file {name} was saved twice by one attempt", code="BAD_FILE")
+        source = data if isinstance(data, Path) else bytes(data)
+        size = len(source) if isinstance(source, bytes) else source.stat().st_size
+        total = size + sum(file.size for file, _ in self._saved_files.values())
+        if len(self._saved_files) >= self._limits.files_max:
+            refuse_beyond(self._limits, "TOO_MANY_FILES", "more than", "files_max", "files")
+        if total > self._limits.files_bytes_max:
+            refuse_beyond(
+                self._limits,
+                "FILES_TOO_LARGE",
+                "all files have more than",
+                "files_bytes_max",
+                "bytes",
+            )
+        stored = self._files().store(source)
+        file = DerivedFile(name=name, media_type=media_type, size=stored.size, sha256=stored.sha256)
+        self._saved_files[name] = (file, stored.path)
+        return file.reference
+
+    def file(self, stage: "str | Named", name: str) -> Path:
+        """A derived file of an earlier stage, or one that this attempt has saved; to read, not to change."""
+        named = _stage_name(stage)
+        if named == self.stage and name in self._saved_files:
+            return self._saved_files[name][1]
+        found = None if name_fault(name) else self._files().find(named, name)
+        if found is None:
+            raise FatalFailure(
+                f"{self.record_id} has no file {named}/{name[:KEY_CHARS_SHOWN_MAX]}; its stage saves it with "
+                "job.save_file(), and only a stage that has completed has files",
+                code="NO_FILE",
+            )
+        return found
+
+    @property
+    def saved_files(self) -> tuple[DerivedFile, ...]:
+        """What this attempt has saved so far, in that order."""
+        return tuple(file for file, _ in self._saved_files.values())
+
+    def _files(self) -> JobFiles:
+        if self._job_files is None:
+            self._job_files = UnsavedFiles({})
+        return self._job_files
+
+    def _drop_files(self) -> None:
+        """Forget the files of a try that failed."""
+        if self._saved_files:
+            self._saved_files.clear()
+            self._files().clear()
+
     def keep(self, name: str, data: Bytes) -> None:
         """Deprecated name of `save`."""
         warnings.warn("job.keep() is now job.save()", DeprecationWarning, stacklevel=2)
@@ -521,7 +683,8 @@ class Job:
         if self._scratch is None:
             return
         try:
-            empty_folder(self._scratch)
+            # A child's folder still holds its derived files, which the worker has not taken yet.
+            empty_folder(self._scratch, spared="" if self._is_borrowed else DERIVED_FOLDER)
             if self._is_borrowed:
                 self._scratch.rmdir()
                 self._scratch = None
@@ -613,6 +776,7 @@ def run_runner(
     """
     book = AttemptLog(bytes_max=limits.log_bytes_max, now=now) if log is None else log
     job._log = book
+    job._limits = limits
     try:
         try:
             completed = _produce(runner, job, limits, sleep)
@@ -645,6 +809,7 @@ def _produce(
                 level="warning",
             )
         job._sweep()  # the next try must not find files of this one
+        job._drop_files()
         sleep(wait_s)
         wait_s *= 2
     return _produce_once(runner, job, limits)
@@ -674,7 +839,13 @@ def _produce_once(runner: Runner, job: Job, limits: Limits) -> Completed:
             f"NUL or lone surrogates were replaced in {basket.cleaned} items: no store keeps them",
             level="warning",
         )
-    return Completed(outcome=outcome.label, facts=facts, count=basket.count, chunks=chunks)
+    return Completed(
+        outcome=outcome.label,
+        facts=facts,
+        count=basket.count,
+        chunks=chunks,
+        files=job.saved_files,
+    )
 
 
 def _collect(returned: object, basket: "_ItemCollector") -> Outcome:
@@ -754,15 +925,19 @@ class _ItemCollector:
     def add(self, item: object) -> None:
         self.count += 1
         if self.count > self._limits.items_max:
-            self._refuse("TOO_MANY_ITEMS", "more than", "items_max", "items")
+            refuse_beyond(self._limits, "TOO_MANY_ITEMS", "more than", "items_max", "items")
         data = self._encode(item)
         if len(data) > self._limits.item_bytes_max:
-            self._refuse(
-                "ITEM_TOO_LARGE", f"item {self.count} has more than", "item_bytes_max", "bytes"
+            refuse_beyond(
+                self._limits,
+                "ITEM_TOO_LARGE",
+                f"item {self.count} has more than",
+                "item_bytes_max",
+                "bytes",
             )
         self._bytes += len(data) + 1
         if self._bytes > self._limits.items_bytes_max:
-            self._refuse("OUTPUT_TOO_LARGE", "all items have more than", "items_bytes_max", "bytes")
+            self._refuse_bytes()
         self._put(data)
 
     def add_batch(self, items: Sequence[msgspec.Struct]) -> None:
@@ -780,10 +955,10 @@ class _ItemCollector:
         self._close_chunk()
         self.count += len(items)
         if self.count > self._limits.items_max:
-            self._refuse("TOO_MANY_ITEMS", "more than", "items_max", "items")
+            refuse_beyond(self._limits, "TOO_MANY_ITEMS", "more than", "items_max", "items")
         self._bytes += len(data)
         if self._bytes > self._limits.items_bytes_max:
-            self._refuse("OUTPUT_TOO_LARGE", "all items have more than", "items_bytes_max", "bytes")
+            self._refuse_bytes()
         if items:
             self._chunks.append(len(items), data)
 
@@ -810,6 +985,11 @@ class _ItemCollector:
         self.cleaned += was_cleaned
         return data
 
+    def _refuse_bytes(self) -> NoReturn:
+        refuse_beyond(
+            self._limits, "OUTPUT_TOO_LARGE", "all items have more than", "items_bytes_max", "bytes"
+        )
+
     def _item_type(self) -> ItemType[Any]:
         if self._kind is None:
             raise FatalFailure(
@@ -831,12 +1011,13 @@ class _ItemCollector:
             self._chunks.append(len(self._open), b"[" + b",".join(self._open) + b"]")
             self._open, self._open_bytes = [], 0
 
-    def _refuse(self, code: str, what: str, limit: str, unit: str) -> NoReturn:
-        raise FatalFailure(
-            f"{what} {getattr(self._limits, limit)} {unit}; produce less, or raise the setting "
-            f"worker.{limit}",
-            code=code,
-        )
+
+def refuse_beyond(limits: Limits, code: str, what: str, limit: str, unit: str) -> NoReturn:
+    """Fail an attempt that went beyond one of its limits; the message names the setting."""
+    raise FatalFailure(
+        f"{what} {getattr(limits, limit)} {unit}; produce less, or raise the setting worker.{limit}",
+        code=code,
+    )
 
 
 def _fault(value: object, depth: int = 0) -> str | None:
@@ -1065,15 +1246,15 @@ def _shown(value: object) -> str:
     return clean_text(text[:LINE_CHARS_MAX], chars_max=LINE_CHARS_MAX)
 
 
-def empty_folder(folder: Path) -> None:
-    """Remove all that is in a folder, however deep; links are removed, never followed.
+def empty_folder(folder: Path, *, spared: str = "") -> None:
+    """Remove all that is in a folder, however deep, but for one name; links are removed, never followed.
 
     A hostile runner may leave a tree deeper than recursion or a path may be, or without permissions.
     So folders inside folders are moved to the top first, and each is made accessible before it is read.
     """
     moves = 0
     for _ in range(EMPTYING_ROUNDS_MAX):
-        found = list(folder.iterdir())
+        found = [path for path in folder.iterdir() if path.name != spared]
         if not found:
             return
         for path in found:

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
+from stateward.blobs import Artifact
 from stateward.core.errors import ArtifactError, StoreError
 from stateward.core.failpoints import Point, point
 from stateward.core.model import (
@@ -48,6 +49,8 @@ from stateward.workers.sdk import (
     Limits,
     Result,
     Runner,
+    StoredFile,
+    pieces_of_file,
     run_runner,
 )
 
@@ -149,6 +152,56 @@ class StageSavedValues:
         return self._outputs.load_value(*self._of, name)
 
 
+class Artifacts(Protocol):
+    """Blob storage, as far as a worker needs it."""
+
+    def path(self, digest: str) -> Path:
+        """The file of an artifact; raises ArtifactError if there is none."""
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
+        """Store bytes durably under their SHA-256."""
+
+
+class StageFiles:
+    """Derived files of one attempt: stored as artifacts at once, and found by the attempts that the record counts.
+
+    An artifact is durable before there is a result that names it. An attempt that then fails or is lost leaves bytes
+    that no record names, which is harmless.
+    """
+
+    def __init__(
+        self, outputs: Outputs, artifacts: Artifacts, record_id: str, inputs: Mapping[str, int]
+    ) -> None:
+        self._outputs = outputs
+        self._artifacts = artifacts
+        self._record_id = record_id
+        self._inputs = inputs
+
+    def store(self, source: bytes | Path) -> StoredFile:
+        """Store the file of an inline job."""
+        size = len(source) if isinstance(source, bytes) else source.stat().st_size
+        digest, size = self.put(pieces_of_file(source), bytes_max=size)
+        return StoredFile(digest, size, self._artifacts.path(digest))
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> tuple[str, int]:
+        """Store these bytes; their SHA-256 and size."""
+        stored = self._artifacts.put(pieces, bytes_max=bytes_max)
+        point(Point.FILE_STORED)
+        return stored.sha256, stored.size
+
+    def find(self, stage: str, name: str) -> Path | None:
+        """The file that an earlier stage saved under a name, or None."""
+        attempt = self._inputs.get(stage)
+        if attempt is None:
+            return None
+        files = self._outputs.files(self._record_id, {stage: attempt})
+        digests = [each.file.sha256 for each in files if each.file.name == name]
+        return self._artifacts.path(digests[0]) if digests else None
+
+    def clear(self) -> None:
+        """Nothing to do: what no result names does not count."""
+
+
 class WorkerIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """Which process a worker is. `life` tells two processes with the same pid apart."""
 
@@ -189,7 +242,7 @@ class Worker:
         database: Database,
         bus: Bus,
         runners: Mapping[str, Runner],
-        artifact_path: Callable[[str], Path],
+        artifacts: Artifacts,
         clock: Callable[[], Micros],
         sleep: Callable[[float], object],
         log: Log,
@@ -199,7 +252,7 @@ class Worker:
         self._database = database
         self._bus = bus
         self._outputs = Outputs(database)
-        self._artifact_path = artifact_path
+        self._artifacts = artifacts
         self._runners = runners
         self._ahead = Prefetch(config.prefetch)
         # The most that can ever be assigned: the slots that are announced grow with prefetch up to AHEAD_MAX.
@@ -412,6 +465,7 @@ class Worker:
                 items=Inputs(self._outputs, work),
                 options=self._options_of(work),
                 saved_values=self._saved_values(work),
+                files=self._files(work),
             )
         except ArtifactError as error:
             return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
@@ -434,7 +488,7 @@ class Worker:
                 )
                 self._finished[key] = Finished(work, missing)
                 continue
-            child.start(order, saved_values=self._saved_values(work))
+            child.start(order, saved_values=self._saved_values(work), files=self._files(work))
             self._children[child] = work
             self._began[child] = time.monotonic()
 
@@ -519,11 +573,14 @@ class Worker:
     def _saved_values(self, work: Work) -> StageSavedValues:
         return StageSavedValues(self._outputs, work.record_id, work.stage, self._clock)
 
+    def _files(self, work: Work) -> StageFiles:
+        return StageFiles(self._outputs, self._artifacts, work.record_id, work.inputs)
+
     def _options_of(self, work: Work) -> Fields:
         return options_of(self._config.options, work.runner)
 
     def _artifact(self, work: Work) -> Path | None:
-        return None if work.artifact is None else self._artifact_path(work.artifact)
+        return None if work.artifact is None else self._artifacts.path(work.artifact)
 
     def _output(self, finished: Finished) -> Output:
         work, result = finished.work, finished.result
@@ -540,7 +597,7 @@ class Worker:
                 facts=result.facts,
                 log=result.log,
             )
-            return Output(mark, Pairs(result.chunks))
+            return Output(mark, Pairs(result.chunks), result.files)
         mark = AttemptResult(
             record_id=work.record_id,
             version=work.version,

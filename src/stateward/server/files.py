@@ -1,0 +1,102 @@
+"""Files that are given out: derived files of a record, and documents for the console to show.
+
+Whatever the bytes are, a browser runs nothing of them: the content type is one of a short list, no browser may guess
+another, and each answer is a sandbox without scripts, forms, plug-ins and the rights of this site.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from litestar import Response
+from litestar.response import Stream
+
+from stateward import schemas
+from stateward.app import App
+from stateward.app.views import file_view
+from stateward.core.errors import UnknownName
+from stateward.core.files import SavedFile
+from stateward.core.model import clean_text
+from stateward.server import views
+from stateward.server.auth import TAG_LIST, Asked, caller_of, seen, service_of
+from stateward.storage.idempotency import Answer
+
+BLOCK_BYTES = 256 * 1024
+NAME_CHARS_SHOWN = 80
+OCTETS = "application/octet-stream"
+# What a browser may be told; anything else is bytes. Of these, the first ones are shown and the others are saved.
+SHOWN_TYPES = (
+    "image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml", "application/pdf", "text/plain", "text/csv",
+    "application/json",
+)  # fmt: skip
+SAVED_TYPES = (
+    "text/html", "text/xml", "application/xml", "application/zip", "application/x-ndjson", "image/tiff", "image/avif",
+)  # fmt: skip
+MEDIA_TYPES = (OCTETS, *SHOWN_TYPES, *SAVED_TYPES)
+CAGE = {
+    # A picture in SVG is styled from within; nothing else of it may act or be loaded.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+async def list_files(request: Asked, record_id: str, *, machine: str | None) -> Answer:
+    """The derived files of a record, by stage."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        record = seen(app, caller, record_id, machine=machine)
+        items = [file_view(record.id, each) for each in app.records.files(record)]
+        return views.json_answer(schemas.RecordFiles(record_id=record.id, items=items))
+
+    return await service_of(request).broad.ask(look)
+
+
+async def get_file(
+    request: Asked, record_id: str, stage: str, name: str, *, machine: str | None, known: str | None
+) -> Response[Any] | Stream:
+    """The bytes of a derived file; 304 where the client has them."""
+    service, caller = service_of(request), caller_of(request)
+
+    def look(app: App) -> tuple[SavedFile, Path]:
+        record = seen(app, caller, record_id, machine=machine)
+        saved = app.records.files(record)
+        wanted = f"{stage}/{name}"
+        found = next((each for each in saved if each.path == wanted), None)
+        if found is None:
+            shown = clean_text(wanted, chars_max=NAME_CHARS_SHOWN)
+            raise UnknownName("file", shown, [each.path for each in saved])
+        return found, app.artifacts.path(found.file.sha256)
+
+    saved, path = await service.quick.ask(look)
+    file = saved.file
+    headers = {"ETag": f'"{file.sha256}"', "Cache-Control": "private, no-cache"}
+    if known is not None and (known.strip() == "*" or file.sha256 in TAG_LIST.findall(known)):
+        return Response(content=None, status_code=304, headers=headers)
+    way = "inline" if file.media_type in SHOWN_TYPES else "attachment"
+    # A name has letters, digits, dots, hyphens and underscores alone: it needs no quoting.
+    headers["Content-Disposition"] = f'{way}; filename="{file.name}"'
+    media_type = file.media_type if file.media_type in MEDIA_TYPES else OCTETS
+    return caged(request, path, size=file.size, media_type=media_type, headers=headers)
+
+
+def caged(
+    request: Asked, path: Path, *, size: int, media_type: str, headers: Mapping[str, str]
+) -> Stream:
+    """A file as an answer that a browser runs nothing of, read a block at a time by a thread of the service."""
+    thread = service_of(request).upload_thread()
+
+    async def blocks() -> AsyncIterator[bytes]:
+        with path.open("rb") as handle:
+            while block := await thread.ask(partial(_read, handle)):
+                yield block
+
+    return Stream(
+        blocks(), media_type=media_type, headers={**CAGE, "Content-Length": str(size), **headers}
+    )
+
+
+def _read(handle: BinaryIO, _: App) -> bytes:
+    return handle.read(BLOCK_BYTES)
