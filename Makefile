@@ -51,16 +51,20 @@ run: setup ## show Stateward at work on sample documents; at a terminal, then se
 
 .PHONY: test
 test: lint ## run the quick checks, then every test; ARGS="tests/storage -k late" picks some
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: test-long
 test-long: setup-dev ## run the tests that are too long for `make test`: more seeds, every machine, every store
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m long $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "long or hypothesis" --hypothesis-profile "other examples" $(ARGS)
+
+.PHONY: test-failed
+test-failed: setup-dev ## run the tests that failed last time again, one after the other
+	@$(BIN)/pytest -n 0 --last-failed --last-failed-no-failures none
 
 .PHONY: coverage
 coverage: lint ## run every test and see that they reach all of the code, which takes half as long again
 	@rm -f .coverage .coverage.*
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
 
 .PHONY: check
 check: lint ## check format, style, types, layers, spelling and declared dependencies

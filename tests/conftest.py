@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from hypothesis import settings
 from psycopg.conninfo import conninfo_to_dict
 
 from lab.postgres import (
@@ -16,9 +17,17 @@ from lab.postgres import (
     Server,
     cluster,
 )
+from stateward.workers import sdk
+from tests.scheduling import ByFile, longest_first, scheduler
 from tests.servers import Run
 
 RUN = pytest.StashKey[Run]()
+
+# `make test` draws the same examples every time: whoever changes a file must not be stopped by a rare fault of another.
+# `make test-long` draws other ones, and more of them, on every run.
+settings.register_profile("same examples", derandomize=True, database=None)
+settings.register_profile("other examples", max_examples=300)
+settings.load_profile("same examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,9 +45,28 @@ def pytest_configure_node(node: Any) -> None:  # noqa: ANN401 - xdist has no typ
     node.workerinput.update(run_folder=str(run.folder), run_controller=run.controller)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile | None:
+    return scheduler(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    longest_first(items)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and RUN in config.stash:
         config.stash[RUN].end()
+
+
+@pytest.fixture(autouse=True)
+def local_runners_are_forgotten() -> Iterator[None]:
+    """What a test declares inside a function ends with it, so that two tests of one process may use the same name."""
+    yield
+    for name, runner in [*sdk.registered().items()]:
+        if "<locals>" in getattr(runner.function, "__qualname__", ""):
+            sdk._RUNNERS.pop(name, None)
 
 
 @pytest.fixture(scope="session")

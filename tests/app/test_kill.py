@@ -38,7 +38,11 @@ def _start(config: Path, role: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize(
-    "roles", [["up", "up"], ["coordinator", "coordinator", "worker", "worker"]]
+    "roles",
+    [
+        pytest.param(["up", "up"], id="nodes", marks=pytest.mark.long),
+        pytest.param(["coordinator", "coordinator", "worker", "worker"], id="roles"),
+    ],
 )
 def test_killed_processes_lose_and_double_nothing(
     store_url: str, tmp_path: Path, roles: list[str]

@@ -6,7 +6,6 @@ Both end with the file: while they run, this process has an event loop and threa
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -15,17 +14,9 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 from stateward.settings import Settings
 from tests.console.scene import MissingBrowser, Scene, chromium, staged
 
-HERE = Path(__file__).parent
 WAIT_MS = 20_000
 
 expect.set_options(timeout=WAIT_MS)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those of a file in one process, one after the other."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.xdist_group(f"web {item.path.stem}"))
 
 
 @pytest.fixture(scope="module")

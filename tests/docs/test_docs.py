@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from msgspec import Struct
 from msgspec.structs import fields
 
@@ -102,10 +103,14 @@ def test_the_example_of_the_readme_is_short() -> None:
     assert len([line for line in example.splitlines() if line]) <= 20
 
 
+def worked(page: Path) -> ParameterSet:
+    """A page as a case; the runbooks of the ledger start a hundred processes and are left to `make test-long`."""
+    marks = pytest.mark.long if "ledger" in page.stem else ()
+    return pytest.param(page, marks=marks, id=page.stem)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [page for page in WORKED if page.stem != SERVICE], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", [worked(page) for page in WORKED if page.stem != SERVICE])
 def test_a_page_can_be_worked_through(page: Path, tmp_path: Path) -> None:
     with Session(tmp_path) as session:
         work_through(page, session)

@@ -42,7 +42,7 @@ def running(config: Path, *roles: str) -> Iterator[list[subprocess.Popen[str]]]:
 
 
 @pytest.mark.service
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_notifier_loses_nothing_and_invents_nothing(
     postgres_url: str, tmp_path: Path
 ) -> None:

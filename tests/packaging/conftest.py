@@ -14,13 +14,6 @@ ROOT = Path(__file__).parents[2]
 PIP = next((ROOT / "tools" / "bootstrap").glob("pip-*.whl")) / "pip"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All in one process, so that the environment is made once."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.xdist_group("packaging"))
-
-
 class Environment:
     """A Python environment of its own, in which packages are installed as a user does it."""
 
@@ -33,7 +26,7 @@ class Environment:
         """`pip install`, in the versions of the lock, so that a new release elsewhere fails no test."""
         versions = self.folder / "constraints.txt"
         locked = (ROOT / "requirements" / "dev.txt").read_text()
-        versions.write_text("\n".join(re.findall(r"^[a-z0-9.-]+==[^ \\]+", locked, re.MULTILINE)))
+        versions.write_text("\n".join(re.findall(r"^[a-z0-9.-]+==[^\\]+", locked, re.MULTILINE)))
         options = [
             "--quiet",
             "--no-input",

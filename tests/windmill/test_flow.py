@@ -46,6 +46,7 @@ def faults(validator: Path, file: Path) -> list[Any]:
     return errors
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_windmills_own_validator_takes_the_flow(validator: Path, tmp_path: Path) -> None:
     whole = tmp_path / "whole.yaml"

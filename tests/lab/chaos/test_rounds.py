@@ -31,6 +31,7 @@ def test_a_stopped_worker_loses_its_work_and_writes_nothing_when_it_wakes() -> N
 
 @pytest.mark.chaos
 @pytest.mark.service
+@pytest.mark.long
 @pytest.mark.timeout(240)
 def test_processes_that_are_cut_off_from_their_database_go_on_afterwards(
     postgres_cluster: Cluster,

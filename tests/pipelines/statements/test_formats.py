@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as some
 
 from lab.documents.statements.structured import WRITERS, Story, story
@@ -46,6 +46,8 @@ def test_any_story_in_any_format_is_read_exactly(
     seed: int, moves: int, name: str, tmp_path: Path
 ) -> None:
     told = story(seed, moves=moves)
+    # Without a day above 12 nothing in a QIF file tells day and month apart, and it says so instead.
+    assume(name != "qif" or any(move.day.day > 12 for move in told.moves))
 
     assert_told(read_bytes(tmp_path, WRITERS[name](told)), told, name)
 

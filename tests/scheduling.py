@@ -1,0 +1,31 @@
+"""Which tests run together in one process of a run."""
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+# Files whose tests each stand alone and take long: each goes to whichever process is free.
+SPREAD = ("tests/docs/test_docs.py", "tests/cli/test_contract.py")
+# Files that share what takes long to make.
+TOGETHER = ("tests/packaging/",)
+# What takes longest begins first: nothing is worse than a file that begins when all others have ended.
+FIRST = ("tests/packaging/", "tests/console/", "tests/docs/", "tests/faults/", "tests/lab/")
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist has no types
+    """The tests of a file in one process, so that its service, browser or database is made once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, _ = nodeid.partition("::")
+        if file in SPREAD:
+            return nodeid
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+def scheduler(config: pytest.Config, log: object) -> ByFile | None:
+    """The scheduler of `--dist loadfile`; another mode keeps its own."""
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Order tests so that the longest files begin first; otherwise they stay as they are."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
