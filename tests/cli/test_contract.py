@@ -76,6 +76,7 @@ CALLS: dict[str, str] = {
     "bench": "bench --records 5",
     "eval statements": "eval statements {inbox}",
     "eval contracts": "eval contracts {inbox}",
+    "eval images": "eval images {inbox}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",

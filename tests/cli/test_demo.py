@@ -50,8 +50,7 @@ def test_a_second_run_says_that_the_documents_are_known(shell: Shell) -> None:
     done = shell("demo")
 
     assert done.exit_code == 0
-    assert done.stdout.count("known from an earlier run") == 18
-    assert len(shell.ids()) == 18
+    assert done.stdout.count("known from an earlier run") == len(shell.ids()) >= 18
 
 
 def test_the_demo_leaves_the_database_of_the_environment_alone(

@@ -165,6 +165,7 @@ def test_every_exception_is_explained() -> None:
 
 def test_every_code_of_a_record_is_explained() -> None:
     page = " ".join(reference(name) for name in ("errors", "contract-codes", "statement-codes"))
+    page += " ".join(each.read_text("utf-8") for each in pages("pipelines"))
     found = set(codes())
 
     assert {"TIMEOUT", "CANCELLED", "WORKER_LOST", "TOO_MANY_ITEMS"} <= found

@@ -26,10 +26,15 @@ if TYPE_CHECKING:
 class EvaluationGroup(Group):
     """A command for every pipeline that declares an evaluation."""
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """An example for each of them."""
-        self.examples = tuple(f"stateward eval {name} samples/" for name in self.list_commands(ctx))
-        super().format_epilog(ctx, formatter)
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """One for each of them."""
+        names = [plugin.name for plugin in installed_plugins() if plugin.evaluation is not None]
+        return tuple(f"stateward eval {name} samples/" for name in names)
+
+    @examples.setter
+    def examples(self, given: tuple[str, ...]) -> None:
+        """Those that are given count for nothing."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of those pipelines."""

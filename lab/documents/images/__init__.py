@@ -1,0 +1,1 @@
+"""Pictures that are drawn: the samples of the images pipeline."""
