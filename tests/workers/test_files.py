@@ -8,7 +8,7 @@ import pytest
 
 from stateward.core.errors import FatalFailure, StoreFull, TransientFailure
 from stateward.core.files import DerivedFile
-from stateward.workers.sandbox import AttemptFiles
+from stateward.workers.sandbox import AttemptFiles, ChildJob
 from stateward.workers.sdk import Completed, Failed, Job, Result
 from tests.workers.children import ChildSlot, an_order, only_item, wait_for
 from tests.workers.jobs import completed, failed
@@ -197,4 +197,16 @@ def test_files_that_cannot_be_stored_fail_the_attempt_which_may_be_tried_again(
 
     assert isinstance(result, Failed)
     assert (result.code, result.is_retryable) == ("FILES_NOT_STORED", True)
+    slot.works()
+
+
+def test_the_files_of_a_job_are_taken_before_the_next_of_its_batch_begins(slot: ChildSlot) -> None:
+    child = slot.idle_child()
+    taken = Taken()
+
+    child.start_all([ChildJob(an_order("good.save_files"), None, taken) for _ in range(3)])
+
+    assert isinstance(wait_for(child), Completed)
+    assert taken.stored == [b"first", b"second"]
+    assert child.pending == 0  # the others were given back
     slot.works()

@@ -10,7 +10,9 @@ the scratch folder. It ends when the runner does, on SIGTERM, or when the worker
 
 The runner imports the pipelines, gives up what it will not need (`confine`), and then runs jobs
 until the channel ends. A channel is a socket with frames of JSON, each after its length in four
-bytes. Nothing here may trust the environment, unpickle, or answer for a forked copy of itself.
+bytes. Several jobs may be sent ahead; a permit for each comes through a pipe of its own, which the
+worker can also read: a job whose permit it took back is never begun. Nothing here may trust the
+environment, unpickle, or answer for a forked copy of itself.
 Threads that a module starts while it is imported stay outside Landlock and keep root's
 capabilities: both bind the thread that asks for them and those that it starts later. seccomp is
 applied to all threads.
@@ -20,20 +22,24 @@ import contextlib
 import ctypes
 import errno
 import faulthandler
+import fcntl
 import importlib
 import importlib.util
 import math
 import os
 import resource
 import runpy
+import select
 import signal
 import socket
 import struct
 import sys
+import termios
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -71,6 +77,10 @@ BOOT = (
 MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
 NOT_LOADED = "RUNNER_NOT_LOADED"
 HEADER_BYTES = 4
+PERMIT_BYTES = 4
+PERMITS_BYTES = 64 * 1024  # all that a pipe holds
+# Frames of one answer are sent together up to this size: a small result is one system call here and one in the worker.
+SEND_BYTES = 64 * 1024
 
 # Exit codes that neither Python (1, 2, 120) nor a shell (126 and up) uses. A runner can fake them, but that changes
 # only the code of its own failure.
@@ -104,8 +114,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     main_path: str | None = None
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One job. As many frames of items follow as `inputs` counts, stage by stage.
+class Order(msgspec.Struct, frozen=True, kw_only=True, tag="order"):
+    """One job. `items` are its inputs, if they are small; else as many frames follow as `inputs` counts, by stage.
 
     Every answer carries the `number` of its job: what a thread of an earlier job still sends is
     never taken for an answer to this one.
@@ -122,6 +132,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     inputs: dict[str, int]
     timeout_s: float
     options: Fields = {}
+    items: dict[str, list[msgspec.Raw]] = {}
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
@@ -154,22 +165,30 @@ class Items(msgspec.Struct, frozen=True, kw_only=True, tag="items"):
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
-    """The job is over and succeeded. Its derived files lie in the scratch folder, the first under the name `0`."""
+    """The job is over and succeeded. Its derived files lie in the scratch folder, the first under the name `0`.
+
+    `is_stopped`: this process begins no other job before the worker has looked at it, because the job saved files,
+    printed something or left processes behind. `seconds` is how long the job took, for the estimate of how many to
+    send ahead.
+    """
 
     number: int
     outcome: str
     facts: Fields
     count: int
     files: tuple[DerivedFile, ...] = ()
+    is_stopped: bool = False
+    seconds: float = 0.0
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, tag="fault"):
-    """The job is over and failed."""
+    """The job is over and failed; after it this process always waits for the worker, as after `Done.is_stopped`."""
 
     number: int
     code: str
     message: str
     is_retryable: bool
+    seconds: float = 0.0
 
 
 class SaveValue(msgspec.Struct, frozen=True, kw_only=True, tag="save"):
@@ -198,7 +217,7 @@ class FindFile(msgspec.Struct, frozen=True, kw_only=True, tag="find"):
 Request: TypeAlias = SaveValue | LoadValue | FindFile
 
 
-class RequestReply(msgspec.Struct, frozen=True, kw_only=True):
+class RequestReply(msgspec.Struct, frozen=True, kw_only=True, tag="reply"):
     """The worker's reply to a request: a saved value, or a path; `error` is empty when it succeeded."""
 
     data: bytes | None = None
@@ -235,11 +254,56 @@ class Channel:
         return payload if len(payload) == size else None
 
     def send(self, *messages: Reply) -> None:
+        self.send_all(messages)
+
+    def send_all(self, messages: Iterable[Reply]) -> None:
+        """Send messages in order, small ones together."""
+        data = b""
         for message in messages:
             # Outside the lock: encoding may be slow or fail.
-            data = frame(msgspec.json.encode(message))
-            with self._lock:
-                self._socket.sendall(data)
+            data += frame(_encode(message))
+            if len(data) >= SEND_BYTES:
+                self._send(data)
+                data = b""
+        if data:
+            self._send(data)
+
+    def _send(self, data: bytes) -> None:
+        with self._lock:
+            self._socket.sendall(data)
+
+
+class Orders:
+    """What the worker sends after `Hello`: orders, some of them ahead, and between them replies to requests."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._ahead: deque[Order] = deque()
+
+    def take(self, number: int) -> Order | None:
+        """The order of this number; those before it were taken back. None when the worker is gone."""
+        while (order := self._ahead.popleft() if self._ahead else self._read_order()) is not None:
+            if order.number == number:
+                return order
+        return None
+
+    def reply(self) -> RequestReply | None:
+        """The reply to the request that was just sent; orders that come before it wait for their turn."""
+        while isinstance(message := self._read(), Order):
+            self._ahead.append(message)
+        return message
+
+    def _read_order(self) -> Order | None:
+        message = self._read()
+        return message if isinstance(message, Order) else None
+
+    def _read(self) -> "Order | RequestReply | None":
+        payload = self._channel.read()
+        return None if payload is None else _from_worker.decode(payload)
+
+
+_encode = msgspec.json.Encoder().encode
+_from_worker = msgspec.json.Decoder(Order | RequestReply)
 
 
 def main() -> NoReturn:
@@ -248,7 +312,7 @@ def main() -> NoReturn:
     The order matters: the death of the worker is watched from the first moment; signals are blocked
     before the fork, so that the death of a runner that fails at once is not missed.
     """
-    channel_fd, status_fd, worker = (int(text) for text in sys.argv[2:5])
+    channel_fd, permits_fd, status_fd, worker = (int(text) for text in sys.argv[2:6])
     sys.argv[:] = ["stateward-runner"]  # foreign code finds a name there, no descriptor numbers
     die_with(worker, signal.SIGTERM)
     # What a runner writes comes from documents: other users of the machine must not read it.
@@ -262,8 +326,9 @@ def main() -> NoReturn:
     if runner == 0:
         # A runner must not report for its supervisor, nor keep the pipe from ending.
         os.close(status_fd)
-        run(channel_fd, supervisor)
+        run(channel_fd, permits_fd, supervisor)
     os.close(channel_fd)  # so that the channel ends when the runner's side of it does
+    os.close(permits_fd)
     supervise(runner, status_fd)
 
 
@@ -322,7 +387,7 @@ def reap(runner: int) -> int | None:
     return found
 
 
-def run(channel_fd: int, supervisor: int) -> NoReturn:
+def run(channel_fd: int, permits_fd: int, supervisor: int) -> NoReturn:
     """The runner's whole life. It never returns into the code that was forked.
 
     It leaves with `os._exit`: exit handlers and threads of foreign code must not delay or change its end.
@@ -335,7 +400,8 @@ def run(channel_fd: int, supervisor: int) -> NoReturn:
         channel = Channel(socket.socket(fileno=channel_fd))
         payload = channel.read()
         if payload is not None:
-            prepare_and_serve(channel, msgspec.json.decode(payload, type=Hello))
+            hello = msgspec.json.decode(payload, type=Hello)
+            prepare_and_serve(channel, Permits(permits_fd), hello)
     except MemoryError:
         os._exit(EXIT_MEMORY)
     except OSError:
@@ -348,7 +414,39 @@ def run(channel_fd: int, supervisor: int) -> NoReturn:
     os._exit(0)
 
 
-def prepare_and_serve(channel: Channel, hello: Hello) -> None:
+class Permits:
+    """The pipe that says which job may begin: the number of each, in four bytes.
+
+    The process that reads a permit has it: the worker takes jobs back by reading the permits that are still there. So
+    a read never blocks, in either process: the other one may have been faster.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._readable = select.poll()
+        self._readable.register(fd, select.POLLIN)
+
+    def next(self) -> int | None:
+        """Wait for the number of the next job; None when the worker is gone."""
+        while (data := read_now(self._fd, PERMIT_BYTES)) is None:
+            self._readable.poll()
+        return int.from_bytes(data, "big") if len(data) == PERMIT_BYTES else None
+
+    def give_up(self) -> None:
+        """Drop the permits of the jobs that were sent ahead: none of them begins before the worker permits it again."""
+        while read_now(self._fd, PERMITS_BYTES):
+            pass
+
+
+def read_now(fd: int, size: int) -> bytes | None:
+    """What a descriptor that does not block has; None if nothing, empty at its end."""
+    try:
+        return os.read(fd, size)
+    except BlockingIOError:
+        return None
+
+
+def prepare_and_serve(channel: Channel, permits: Permits, hello: Hello) -> None:
     """Limits, imports, confinement, jobs: in this order.
 
     Imports are foreign code, so the limits that need no measuring come before them. But the operator
@@ -362,43 +460,63 @@ def prepare_and_serve(channel: Channel, hello: Hello) -> None:
     layers = confine(scratch, may_connect=hello.may_connect) if hello.is_confined else ()
     limit_memory(hello.limits.memory_bytes)
     channel.send(Ready(layers=layers))
-    serve(channel, limits=hello.limits, scratch=scratch, faults=faults, before_job=limit_time)
+    serve(
+        channel,
+        permits,
+        limits=hello.limits,
+        scratch=scratch,
+        faults=faults,
+        before_job=limit_time,
+    )
 
 
 def serve(
     channel: Channel,
+    permits: Permits,
     *,
     limits: Limits,
     scratch: Path,
     faults: Mapping[str, str],
     before_job: Callable[[Order, Limits], None],
 ) -> None:
-    """Run jobs until the channel ends. `faults` are the imports that failed, with the reason."""
+    """Run jobs until the channel ends. `faults` are the imports that failed, with the reason.
+
+    Each answer is sent before the next job begins: whatever that one does to this process, the worker has what came
+    before, and knows which job it was.
+    """
     home = os.getpid()
-    while (payload := channel.read()) is not None:
-        order = msgspec.json.decode(payload, type=Order)
+    orders = Orders(channel)
+    while (number := permits.next()) is not None:
+        order = orders.take(number)
+        if order is None:
+            return
         items = read_items(channel, order, scratch)
         before_job(order, limits)
-        result = work(order, items, channel, limits=limits, scratch=scratch, faults=faults)
+        begin = time.monotonic()
+        result = work(order, items, channel, orders, limits=limits, scratch=scratch, faults=faults)
+        seconds = time.monotonic() - begin
         if os.getpid() != home:
             # The runner forked and both came back: only the original may answer.
             os._exit(0)
         # Before the result, after which the worker drains the output and counts processes.
-        after_job()
-        for message in messages(order.number, result):
-            channel.send(message)
+        is_stopped = not after_job() or isinstance(result, Failed) or bool(result.files)
+        if is_stopped:
+            permits.give_up()  # before the answer: when the worker has it, no other job is under way
+        channel.send_all(messages(order.number, result, is_stopped=is_stopped, seconds=seconds))
 
 
-def read_items(channel: Channel, order: Order, scratch: Path) -> dict[str, Spool]:
+def read_items(channel: Channel, order: Order, scratch: Path) -> Mapping[str, Sequence[bytes]]:
     """The inputs of a job, all of them read before it starts: later frames are replies to its requests.
 
     If the channel ends in the middle, the worker is gone: what is missing is empty, and no result will be read.
     """
-    items: dict[str, Spool] = {}
+    items: dict[str, Sequence[bytes]] = {
+        stage: [bytes(chunk) for chunk in chunks] for stage, chunks in order.items.items()
+    }
     for stage, count in order.inputs.items():
-        items[stage] = Spool(lambda: scratch)
+        spool = items[stage] = Spool(lambda: scratch)
         for _ in range(count):
-            items[stage].append(channel.read() or b"[]")
+            spool.append(channel.read() or b"[]")
     return items
 
 
@@ -406,6 +524,7 @@ def work(
     order: Order,
     items: Mapping[str, Sequence[bytes]],
     channel: Channel,
+    orders: Orders,
     *,
     limits: Limits,
     scratch: Path,
@@ -415,7 +534,7 @@ def work(
     runner = registered().get(order.runner)
     if runner is None:
         return not_loaded(order.runner, faults, log)
-    requests = RequestChannel(channel)
+    requests = RequestChannel(channel, orders)
     files = ChildFiles(scratch, requests, order.number)
     files.clear()  # of the job before, which the worker has taken by now
     job = Job(
@@ -439,18 +558,18 @@ def work(
 class RequestChannel:
     """Requests of a job to its worker, one at a time."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, orders: Orders) -> None:
         self._channel = channel
+        self._orders = orders
         self._lock = threading.Lock()
 
     def ask(self, request: Request) -> bytes | None:
-        # Replies carry no number, so the next frame must be the reply to this request.
+        # Replies carry no number, so the next one must be the reply to this request.
         with self._lock:
             self._channel.send(request)
-            payload = self._channel.read()
-        if payload is None:
+            reply = self._orders.reply()
+        if reply is None:
             raise TransientFailure("the worker is gone", code="NOT_KEPT")
-        reply = msgspec.json.decode(payload, type=RequestReply)
         if reply.error:
             raise TransientFailure(reply.error, code="NOT_KEPT")
         return reply.data
@@ -515,18 +634,47 @@ def not_loaded(name: str, faults: Mapping[str, str], log: Log) -> Failed:
     return Failed(code=NOT_LOADED, message=f"there is no runner {name!r}; {told}")
 
 
-def after_job() -> None:
-    """Leave nothing behind for the next job: no alarm, no buffered output, no zombies (they count as processes)."""
+def after_job() -> bool:
+    """Leave nothing behind for the next job; whether nothing is left that the worker has to look at first.
+
+    No alarm, no buffered output, no zombies (they count as processes). What stays are processes that still run and
+    output that the worker has not read, which it could not tell from that of the next job.
+    """
     signal.setitimer(signal.ITIMER_REAL, 0)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # the runner may close them
             stream.flush()
-    with contextlib.suppress(ChildProcessError):
+    return not has_children() and not has_output()
+
+
+def has_children() -> bool:
+    """Whether a process that this one started still runs; those that have ended are waited for."""
+    try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
+    except ChildProcessError:
+        return False
+    return True
 
 
-def messages(number: int, result: Result) -> Iterator[Reply]:
+def has_output() -> bool:
+    """Whether something printed waits for the worker; also where that cannot be told, as with a closed stream."""
+    try:
+        return any(unread_bytes(fd) for fd in (1, 2))
+    except OSError:
+        return True
+
+
+def unread_bytes(fd: int) -> int:
+    """How many bytes a pipe holds; either end may be asked."""
+    count = bytearray(4)  # an int of C
+    fcntl.ioctl(fd, termios.FIONREAD, count)
+    return int.from_bytes(count, sys.byteorder)
+
+
+def messages(
+    number: int, result: Result, *, is_stopped: bool = False, seconds: float = 0.0
+) -> Iterator[Reply]:
     if isinstance(result, Completed):
         for chunk in result.chunks:
             yield Items(number=number, count=chunk.count, items=msgspec.Raw(chunk.data))
@@ -536,6 +684,8 @@ def messages(number: int, result: Result) -> Iterator[Reply]:
             facts=result.facts,
             count=result.count,
             files=result.files,
+            is_stopped=is_stopped,
+            seconds=seconds,
         )
     else:
         yield Fault(
@@ -543,6 +693,7 @@ def messages(number: int, result: Result) -> Iterator[Reply]:
             code=result.code,
             message=result.message,
             is_retryable=result.is_retryable,
+            seconds=seconds,
         )
 
 
@@ -641,8 +792,10 @@ def limit_time(order: Order, limits: Limits) -> None:
     cpu_s = order.timeout_s if limits.cpu_s is None else limits.cpu_s
     # Up: RLIMIT_CPU has whole seconds, and a job must get no less than the setting says.
     soft = math.ceil(used.ru_utime + used.ru_stime + cpu_s)
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (_within(soft, hard), hard))
+    before, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    # Whole seconds: for quick jobs it is mostly the limit of the job before.
+    if before != _within(soft, hard):
+        resource.setrlimit(resource.RLIMIT_CPU, (_within(soft, hard), hard))
     warning_s = order.timeout_s - min(WARNING_S_MAX, order.timeout_s * WARNING_SHARE)
     signal.setitimer(signal.ITIMER_REAL, warning_s)
 

@@ -13,9 +13,16 @@ with the job that used it up: the loop sees `is_dead` and spawns another. Code t
 document plants in a child can see the documents that come after it there; `jobs_per_child=1` gives
 each document a process of its own.
 
-Three things connect a worker with a child:
+Quick jobs are sent several at a time, so that one wake-up of either process serves many of them. They
+run one after another, and each is answered before the next begins: the first one without an answer
+is the one that runs. What was sent ahead can be taken back (`recall`) until the child begins it. A
+child stops by itself after a job that failed, saved files, printed something or left processes, so
+that these are told from what the next job does; nothing is sent ahead behind such jobs for a while.
+
+Four things connect a worker with a child:
 
     channel  socket pair, both ways   frames of JSON: orders out, log lines, items and results in
+    permits  pipe, worker to child    the number of each job that may begin; the worker can read it too
     output   pipe, child to worker    stdout and stderr of the runner, for the log
     status   pipe, child to worker    from the supervisor: the runner's wait status, once
 """
@@ -34,8 +41,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
@@ -92,6 +101,19 @@ PIPE_BYTES = READS_MAX * READ_BYTES
 # small reads its descriptors are left alone for PACE_S at a time, so that pieces come together.
 SMALL_READS_MAX = 50
 PACE_S = 0.005
+# How many jobs are sent at once, and how long they may take together by the estimate: a job of higher priority, or one
+# that another child could run, waits for them.
+BATCH_MAX = 64
+BATCH_S = 0.02
+# The jobs behind one that takes this long are taken back: they are not quick, or not after this one.
+RECALL_S = 0.05
+# How often a batch is looked at while its last job has not begun: an answer alone does not wake the worker.
+PEEK_S_MIN, PEEK_S_MAX = 0.001, 0.01
+# The weight of the newest job in the estimate of how long jobs take.
+NEWEST_SHARE = 0.2
+# Inputs up to this size travel in their order: only such jobs are sent ahead.
+SMALL_INPUT_CHARS = 64 * KIB
+SEND_BYTES = 64 * KIB
 # For what a frame holds besides one chunk or item: the JSON around it, or a whole log line (its facts
 # alone may have LINE_BYTES_MAX).
 FRAME_SLACK_BYTES = 256 * KIB
@@ -102,6 +124,7 @@ FILES_NOT_STORED = "FILES_NOT_STORED"
 # After these the process may be short of memory, half shut down, or full of files: it is not reused.
 SPENT = frozenset({"MEMORY_LIMIT", "FILE_LIMIT", "RUNNER_EXITED"})
 
+_encode = msgspec.json.Encoder().encode
 _replies = msgspec.json.Decoder(inside.Reply)
 _items = msgspec.json.Decoder(list[dict[str, Any]])
 _about = msgspec.json.Decoder(dict[str, Any])
@@ -125,6 +148,16 @@ class JobOrder(msgspec.Struct, frozen=True, kw_only=True):
     items: Mapping[str, Sequence[str]] = {}
     options: Fields = {}
 
+    @property
+    def is_small(self) -> bool:
+        """Whether its inputs are in memory and few, so that it may be sent ahead."""
+        size = 0
+        for chunks in self.items.values():
+            if not isinstance(chunks, list):  # those in the database are read one by one
+                return False
+            size += sum(map(len, chunks))
+        return size <= SMALL_INPUT_CHARS
+
 
 class AttemptFiles(Protocol):
     """Where a worker stores the derived files of an attempt, and finds those of earlier stages."""
@@ -134,6 +167,14 @@ class AttemptFiles(Protocol):
 
     def find(self, stage: str, name: str) -> Path | None:
         """The file that an earlier stage saved under a name, or None."""
+
+
+class ChildJob(NamedTuple):
+    """A job to start in a child: its order, and where the worker puts what it saves."""
+
+    order: JobOrder
+    saved_values: SavedValues | None = None
+    files: AttemptFiles | None = None
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +211,7 @@ def sandbox_layers() -> tuple[Layer, ...]:
 
 
 class Child:
-    """A warm process, its supervisor, and at most one job."""
+    """A warm process, its supervisor, and the jobs that it was given: the first one runs, the others wait for it."""
 
     def __init__(
         self,
@@ -185,14 +226,22 @@ class Child:
         self.layers: tuple[str, ...] | None = None
         self._process = born.process
         self._wire = _Wire(born.channel, frame_bytes_max=_frame_bytes_max(limits))
+        self._permits_reader, self._permits_writer = born.permits
         self._output_fd = born.output_fd
         self._status_fd = born.status_fd
         self._scratch = born.scratch
         self._limits = limits
         self._now = now
         self._clock = clock
-        self._attempt: _Attempt | None = None
+        self._attempts: deque[_Attempt] = deque()
+        self._ordered = 0
         self._jobs_done = 0
+        self._death: int | None = None  # its wait status, once it is known
+        self._batch_max = 1  # doubled by every batch that ends without a stop
+        self._mean_s: float | None = None
+        self._peek_at = -math.inf
+        self.ran_s = 0.0
+        """How long the job of the last result ran, by what the child says; for estimates only."""
         self._tasks_before = 0  # processes and threads before the job; libraries keep some
         self._is_closed = False
         # The processes were killed; must not happen twice, see `_end_processes`.
@@ -230,6 +279,25 @@ class Child:
         return self._process.pid
 
     @property
+    def _attempt(self) -> "_Attempt | None":
+        """The job that runs."""
+        return self._attempts[0] if self._attempts else None
+
+    @property
+    def pending(self) -> int:
+        """How many of the jobs that it was given have no result yet and were not taken back."""
+        return len(self._attempts)
+
+    @property
+    def capacity(self) -> int:
+        """How many jobs it should be given at once when it is idle."""
+        if self._mean_s is None or self.may_connect:  # what waits for a network is not quick
+            return 1
+        quick = BATCH_MAX if self._mean_s * BATCH_MAX <= BATCH_S else int(BATCH_S / self._mean_s)
+        left = self._limits.jobs_per_child - self._jobs_done
+        return max(1, min(self._batch_max, quick, left))
+
+    @property
     def is_idle(self) -> bool:
         """Whether a job can be started."""
         return self._attempt is None and not self.is_dead
@@ -251,8 +319,10 @@ class Child:
         """When `expire` wants to be called, on the clock of this child; None without a job."""
         if self._attempt is None:
             return None
-        attempt = self._attempt
+        attempt = self._attempts[0]
         wake_at = min(attempt.kill_at, attempt.check_at)
+        if len(self._attempts) > 1:
+            wake_at = min(wake_at, self._peek_at)
         # While a job is paced none of its descriptors is watched: only the clock can wake the loop.
         is_paced = self._clock() < attempt.resume_at
         return min(wake_at, attempt.resume_at) if is_paced else wake_at
@@ -271,9 +341,15 @@ class Child:
         """
         if self._attempt is not None and self._clock() < self._attempt.resume_at:
             return
+        # Answers of a batch are collected: only what is not an answer wakes the loop, or the time (`deadline`).
+        is_batch = len(self._attempts) > 1
         for fd in self.filenos():
-            is_written = self.wants_write and fd == self._wire.fileno()
-            yield fd, selectors.EVENT_READ | (selectors.EVENT_WRITE if is_written else 0)
+            is_channel = fd == self._wire.fileno()
+            is_written = is_channel and self.wants_write
+            is_read = not (is_channel and is_batch)
+            events = is_read * selectors.EVENT_READ | is_written * selectors.EVENT_WRITE
+            if events:
+                yield fd, events
 
     def start(
         self,
@@ -288,24 +364,47 @@ class Child:
 
         A child that is still loading gets the order after its `Ready`; until then LOAD_S_MAX holds.
         """
-        if self._attempt is not None or self._is_closed:
+        self.start_all([ChildJob(order, saved_values, files)])
+
+    def start_all(self, jobs: Sequence["ChildJob"]) -> None:
+        """Begin the first of these jobs, and send the others ahead; all but a single one must be small."""
+        if self._attempts or self._is_closed:
             raise RuntimeError(f"child {self.pid} is not idle; look at is_idle before start()")
-        log = AttemptLog(bytes_max=self._limits.log_bytes_max, now=self._now)
-        self._attempt = _Attempt(
-            order,
-            self._limits,
-            log,
-            number=self._jobs_done,
-            kill_at=self._clock() + LOAD_S_MAX,
-            folder=self._scratch,
-            saved_values=UnsavedValues() if saved_values is None else saved_values,
-            files=files,
-        )
+        for job in jobs:
+            self._attempts.append(
+                _Attempt(
+                    job.order,
+                    self._limits,
+                    AttemptLog(bytes_max=self._limits.log_bytes_max, now=self._now),
+                    number=self._ordered,
+                    kill_at=self._clock() + LOAD_S_MAX,
+                    folder=self._scratch,
+                    saved_values=UnsavedValues() if job.saved_values is None else job.saved_values,
+                    files=job.files,
+                )
+            )
+            self._ordered += 1
         if self.layers is not None:
-            self._send(self._attempt)
+            self._send()
+
+    def recall(self) -> None:
+        """Take back the jobs that the child has not begun; they are no longer `pending`, and may run elsewhere.
+
+        The process that reads a permit has it, so what is read here will not be begun.
+        """
+        if len(self._attempts) < 2:
+            return
+        data = inside.read_now(self._permits_reader, inside.PERMITS_BYTES) or b""
+        size = inside.PERMIT_BYTES
+        back = {data[start : start + size] for start in range(0, len(data), size)}
+        first, *others = self._attempts
+        if first.permit in back:  # its turn has come, only the child has not got to it
+            os.write(self._permits_writer, first.permit)
+        self._attempts = deque([first, *(each for each in others if each.permit not in back)])
+        self._batch_max = 1
 
     def on_ready(self) -> Result | None:
-        """Read and write what is possible now; the result when the job is over.
+        """Read and write what is possible now; the next result. Call it again until there is none.
 
         The status is read last: what a runner sent before it died counts for more than how it died.
         """
@@ -323,6 +422,8 @@ class Child:
         if status is not None:
             return self._on_death(status)
         self._keep_pace(size + self._wire.take_size())
+        if len(self._attempts) > 1:
+            self._peek_at = self._clock() + PEEK_S_MAX
         return None
 
     def expire(self, now: float | None = None) -> Result | None:
@@ -331,8 +432,15 @@ class Child:
         if attempt is None or now < min(attempt.kill_at, attempt.check_at):
             return None
         result = self.on_ready()  # it may be over already: this loop was late, not the job
-        if result is not None or self._attempt is None:
+        if result is not None or self._attempt is not attempt:
             return result
+        if len(self._attempts) > 1:
+            # Without a permit the child begins nothing after the job that runs. So when its answers were read, this
+            # one is still without an answer only if it really still runs.
+            self.recall()
+            result = self.on_ready()
+            if result is not None or self._attempt is not attempt:
+                return result
         if now >= attempt.kill_at:
             return self._kill(*attempt.overrun())
         attempt.check_at = now + CHECK_S
@@ -352,20 +460,42 @@ class Child:
             self._is_closed = True
             self._end_processes()
             self._wire.close()
-            os.close(self._output_fd)
-            os.close(self._status_fd)
+            for fd in (
+                self._permits_reader,
+                self._permits_writer,
+                self._output_fd,
+                self._status_fd,
+            ):
+                os.close(fd)
+            self._attempts.clear()
             _DYING.append((self._process, self._scratch))
         if wait_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(wait_s)
             reap_children()
 
-    def _send(self, attempt: "_Attempt") -> None:
-        now = self._clock()
+    def _send(self) -> None:
+        """Send all jobs and permit them: the orders first, so that the permits find the child ready to read them."""
+        self._begin(self._attempts[0])
+        for attempt in self._attempts:
+            attempt.is_sent = True
+        self._wire.send(
+            frame
+            for attempt in self._attempts
+            for frame in _order_frames(attempt.order, attempt.number)
+        )
+        # A pipe takes so few bytes at once or not at all, and this one is empty.
+        os.write(self._permits_writer, b"".join(each.permit for each in self._attempts))
+
+    def _begin(self, attempt: "_Attempt") -> None:
+        """Let the time of a job run: from when it was sent, or from when the one before it was answered."""
+        now = attempt.begun_at = self._clock()
         attempt.kill_at = now + attempt.order.timeout_s
-        attempt.check_at = now + CHECK_S
-        attempt.is_sent = True
-        self._wire.send(_order_frames(attempt.order, attempt.number))
+        is_batch = len(self._attempts) > 1
+        attempt.check_at = now + (RECALL_S if is_batch else CHECK_S)
+        if is_batch:
+            expected_s = (self._mean_s or 0.0) * len(self._attempts)
+            self._peek_at = now + min(max(expected_s, PEEK_S_MIN), PEEK_S_MAX)
 
     def _keep_pace(self, size: int) -> None:
         """Slow down a job that writes too much, and notice a channel that has ended while its process has not."""
@@ -392,26 +522,46 @@ class Child:
             self.layers = reply.layers
             # Threads that the imports started are not counted against a job.
             self._tasks_before = _tasks(inside.descendants(self.pid))
-            if self._attempt is not None:
-                self._send(self._attempt)
+            if self._attempts:
+                self._send()
             return None
         if self._attempt is None or not self._attempt.is_sent:
             raise ProtocolViolation("it spoke without being asked")
         if isinstance(reply, inside.Request):
-            # The SDK reads the whole order before it calls the runner. A reply now would cut into the
-            # frames of the order: `send` replaces what is still queued.
-            if self._wire.wants_write:
+            # The SDK reads the whole order before it calls the runner. A reply now would come after the
+            # frames of the order, where the SDK does not expect it; between whole orders it does.
+            if self._wire.wants_write and not self._attempt.order.is_small:
                 raise ProtocolViolation("it asked before it had heard the whole job")
             self._wire.send([msgspec.json.encode(self._attempt.answer(reply))])
             return None
         result = self._attempt.take(reply)
-        return None if result is None else self._finish(self._attempt, result)
-
-    def _finish(self, attempt: "_Attempt", result: Result) -> Result:
-        """The job is over; its process is kept for the next one unless it is spent, worn or not clean."""
-        self._attempt = None
+        if result is None:
+            return None
+        self._note(getattr(reply, "seconds", 0.0))
+        is_stopped = isinstance(result, Failed) or getattr(reply, "is_stopped", False)
+        if is_stopped or len(self._attempts) == 1:
+            return self._finish(self._attempt, result, is_stopped=is_stopped)
+        attempt = self._attempts.popleft()
         self._jobs_done += 1
-        self._drain_output(attempt)
+        self._begin(self._attempts[0])
+        return _with_log(result, attempt.log)
+
+    def _note(self, seconds: float) -> None:
+        """Count how long a job took. What a child says of it is used for estimates only, so a lie does no harm."""
+        self.ran_s = min(max(seconds, 0.0), LOAD_S_MAX)
+        mean = self.ran_s if self._mean_s is None else self._mean_s
+        self._mean_s = mean + NEWEST_SHARE * (self.ran_s - mean)
+
+    def _finish(self, attempt: "_Attempt", result: Result, *, is_stopped: bool) -> Result:
+        """The child has stopped; its process is kept for the next job unless it is spent, worn or not clean.
+
+        Jobs that were sent ahead are taken back: their permits were given up before the child stopped.
+        """
+        inside.read_now(self._permits_reader, inside.PERMITS_BYTES)  # of a child that did not
+        self._attempts.clear()
+        self._jobs_done += 1
+        is_noisy = self._drain_output(attempt)
+        self._batch_max = 1 if is_stopped or is_noisy else min(2 * self._batch_max, BATCH_MAX)
         tree = inside.descendants(self.pid)
         self._tasks_before = _tasks(tree)
         if len(tree) > 1:  # the runner itself is one
@@ -422,16 +572,18 @@ class Child:
         is_worn = self._jobs_done >= self._limits.jobs_per_child
         if is_spent or is_worn or self._wire.has_more or len(tree) != 1:
             self.close()
-        return replace(result, log=attempt.log.text())
+        return _with_log(result, attempt.log)
 
     def _kill(self, code: str, message: str, *, is_retryable: bool = True) -> Failed | None:
         """Kill the child; the failure of its job, if it had one."""
         self._end_processes()  # before the output is drained, or it could go on writing
-        attempt, self._attempt = self._attempt, None
+        attempt = self._attempt
+        self._attempts.clear()
         self._drain_output(attempt)
         self.close()
         if attempt is None:
             return None
+        self._note(self._clock() - attempt.begun_at)
         message = clean_text(message, chars_max=self._limits.message_chars_max)
         attempt.log.write("error", message, {"code": code})
         return Failed(code=code, message=message, is_retryable=is_retryable, log=attempt.log.text())
@@ -480,9 +632,19 @@ class Child:
             _signal(self.pid, signal.SIGCONT)
 
     def _read_output(self) -> int:
+        """Read what the job printed; how much.
+
+        Of a batch nothing is read before it is certain which job printed it: the jobs that have not begun are taken
+        back, and what those before the last one printed was read when they stopped.
+        """
+        if len(self._attempts) > 1:
+            if inside.unread_bytes(self._output_fd):
+                self.recall()
+            if len(self._attempts) > 1:
+                return 0
         size = 0
         for _ in range(READS_MAX):
-            data = _read(self._output_fd)
+            data = inside.read_now(self._output_fd, READ_BYTES)
             if not data:
                 break
             size += len(data)
@@ -490,19 +652,22 @@ class Child:
                 self._attempt.print(data)
         return size
 
-    def _drain_output(self, attempt: "_Attempt | None") -> None:
-        """Read the rest of a job's output: the child flushes its streams before it sends its last message.
+    def _drain_output(self, attempt: "_Attempt | None") -> bool:
+        """Read the rest of a job's output; whether the job has printed anything.
 
-        All of it is here by then, and belongs to this job, not to the next one in the same process.
+        The child flushes its streams before it sends its last message. So all of it is here by then, and belongs to
+        this job, not to the next one in the same process.
         """
         for _ in range(READS_MAX):
-            data = b"" if self._is_closed else _read(self._output_fd)
+            data = None if self._is_closed else inside.read_now(self._output_fd, READ_BYTES)
             if not data:
                 break
             if attempt is not None:
                 attempt.print(data)
-        if attempt is not None:
-            attempt.print(b"\n")  # completes a last line without an end
+        if attempt is None or not attempt.has_printed:
+            return False
+        attempt.print(b"\n")  # completes a last line without an end
+        return True
 
     def _read_status(self) -> int | None:
         """The runner's wait status; None while it lives.
@@ -510,15 +675,13 @@ class Child:
         Four bytes are written to a pipe at once or not at all, so less than that is the end of the
         pipe: the supervisor, its only writer, died without a report.
         """
-        try:
-            data = os.read(self._status_fd, struct.calcsize("i"))
-        except BlockingIOError:
-            return None
-        if len(data) < struct.calcsize("i"):
-            self._is_orphaned = True
-            return signal.SIGKILL
-        (status,) = struct.unpack("i", data)
-        return int(status)
+        if self._death is None:
+            data = inside.read_now(self._status_fd, struct.calcsize("i"))
+            if data is None:
+                return None
+            self._is_orphaned = len(data) < struct.calcsize("i")
+            self._death = int(signal.SIGKILL if self._is_orphaned else struct.unpack("i", data)[0])
+        return self._death
 
 
 _Answer: TypeAlias = inside.Line | inside.Items | inside.Done | inside.Fault
@@ -546,6 +709,8 @@ class _Attempt:
         self.order = order
         self.log = log
         self.number = number
+        self.permit = number.to_bytes(inside.PERMIT_BYTES, "big")
+        self.begun_at = math.inf
         self.kill_at = kill_at
         self.check_at = kill_at  # nothing to count before the order is sent
         self.resume_at = -math.inf
@@ -561,6 +726,7 @@ class _Attempt:
         self._is_told = False
         self._count = 0
         self._bytes = 0
+        self.has_printed = False
         self._partial = b""
         self._small_reads = 0
 
@@ -639,6 +805,7 @@ class _Attempt:
 
     def print(self, data: bytes) -> None:
         """Put what the process printed into the log, line by line, until the share of output is used up."""
+        self.has_printed = True
         if not self.log.has_space(
             "output"
         ):  # counted, not split: a flood must cost the loop little
@@ -790,12 +957,13 @@ class _Wire:
         return self._socket.fileno()
 
     def send(self, payloads: Iterable[bytes]) -> None:
-        """Queue payloads and send what goes at once; replaces what was queued.
+        """Queue payloads and send what goes at once.
 
-        They are encoded one by one as the socket takes them: inputs may lie in files and exceed memory.
+        They are encoded a few at a time as the socket takes them: inputs may lie in files and exceed memory.
         """
-        self._payloads = iter(payloads)
-        self._sending = self._next()
+        self._payloads = chain(self._payloads, payloads)
+        if not self._sending:
+            self._sending = self._next()
         self.flush()
 
     def flush(self) -> None:
@@ -836,7 +1004,12 @@ class _Wire:
         self._socket.close()
 
     def _next(self) -> memoryview:
-        return memoryview(b"".join(map(inside.frame, _first(self._payloads))))
+        data = b""
+        for payload in self._payloads:
+            data += inside.frame(payload)
+            if len(data) >= SEND_BYTES:
+                break
+        return memoryview(data)
 
     def _complete(self) -> Iterator[bytes]:
         """Cut whole frames off what was received: a length of four bytes, big-endian, then the payload."""
@@ -875,6 +1048,7 @@ class _Spawned(NamedTuple):
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
+    permits: tuple[int, int]
     output_fd: int
     status_fd: int
     scratch: Path
@@ -893,6 +1067,7 @@ def _spawn(scratch_root: Path) -> _Spawned:
         channel, channel_end = socket.socketpair()
         ours.callback(channel.close)
         theirs.callback(channel_end.close)
+        permits = _permits(ours)
         output_fd, output_end = _pipe(ours, theirs)
         status_fd, status_end = _pipe(ours, theirs)
         channel.setblocking(False)
@@ -900,9 +1075,18 @@ def _spawn(scratch_root: Path) -> _Spawned:
         # then a runner that prints much waits for the worker to read.
         with contextlib.suppress(OSError):
             fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        process = _popen(channel_end.fileno(), output_end, status_end, scratch)
+        process = _popen((channel_end.fileno(), permits[0], status_end), output_end, scratch)
         ours.pop_all()  # started: from here on `Child.close` closes the worker's ends
-    return _Spawned(process, channel, output_fd, status_fd, scratch)
+    return _Spawned(process, channel, permits, output_fd, status_fd, scratch)
+
+
+def _permits(ours: contextlib.ExitStack) -> tuple[int, int]:
+    """The pipe of permits. The worker keeps both ends: it takes back what the child has not read."""
+    reader, writer = os.pipe()
+    ours.callback(os.close, reader)
+    ours.callback(os.close, writer)
+    os.set_blocking(reader, False)  # for both processes: they share what the descriptor stands for
+    return reader, writer
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
@@ -919,9 +1103,7 @@ def _frame_bytes_max(limits: Limits) -> int:
     return max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
 
 
-def _popen(
-    channel_fd: int, output_fd: int, status_fd: int, scratch: Path
-) -> subprocess.Popen[bytes]:
+def _popen(fds: tuple[int, ...], output_fd: int, scratch: Path) -> subprocess.Popen[bytes]:
     """Start the supervisor with an environment of its own: the worker's may hold secrets.
 
     An interpreter is executed, not forked: a fork would carry the worker's memory, its database
@@ -931,7 +1113,7 @@ def _popen(
     """
     # "" means the current directory, which is the scratch folder in the child.
     path = json.dumps([entry or os.getcwd() for entry in sys.path])  # noqa: PTH109 - "" is the folder
-    numbers = map(str, (channel_fd, status_fd, os.getpid()))
+    numbers = map(str, (*fds, os.getpid()))
     return subprocess.Popen(
         [sys.executable, "-I", "-X", "utf8", "-c", inside.BOOT, path, *numbers],
         stdin=subprocess.DEVNULL,
@@ -941,7 +1123,7 @@ def _popen(
         # glibc gives each thread an arena with 64 MiB of reserved address space unless their number is
         # bounded; RLIMIT_AS would count them as memory of the job.
         env={"HOME": str(scratch), "TMPDIR": str(scratch), "MALLOC_ARENA_MAX": "2"},
-        pass_fds=(channel_fd, status_fd),
+        pass_fds=fds,
         start_new_session=True,
     )
 
@@ -976,8 +1158,10 @@ def _absolute(name: str) -> str:
 
 
 def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
-    """The order, then each input chunk as a frame of its own: no frame grows with the size of the input."""
-    yield msgspec.json.encode(
+    """The order with its inputs, or, if they are not small, each chunk as a frame of its own: none grows with them."""
+    is_small = order.is_small
+    small = order.items.items() if is_small else ()
+    yield _encode(
         inside.Order(
             number=number,
             runner=order.runner,
@@ -987,14 +1171,21 @@ def _order_frames(order: JobOrder, number: int) -> Iterator[bytes]:
             retry_count=order.retry_count,
             labels=order.labels,
             artifact_path=order.artifact_path,
-            inputs={stage: len(chunks) for stage, chunks in order.items.items()},
+            inputs={} if is_small else {name: len(each) for name, each in order.items.items()},
             timeout_s=order.timeout_s,
             options=order.options,
+            items={name: [msgspec.Raw(chunk.encode()) for chunk in each] for name, each in small},
         )
     )
-    for chunks in order.items.values():
-        for chunk in chunks:
-            yield chunk.encode()
+    if not is_small:
+        for chunks in order.items.values():
+            for chunk in chunks:
+                yield chunk.encode()
+
+
+def _with_log(result: Result, log: AttemptLog) -> Result:
+    text = log.text()
+    return replace(result, log=text) if text else result
 
 
 def _checked(raw: bytes, count: int) -> bytes:
@@ -1050,17 +1241,3 @@ def _signal(pid: int, sign: signal.Signals) -> None:
     """Send a signal to a process that may be gone, or may have become another user's."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, sign)
-
-
-def _read(fd: int) -> bytes:
-    try:
-        return os.read(fd, READ_BYTES)
-    except BlockingIOError:
-        return b""
-
-
-def _first(payloads: Iterator[bytes]) -> Iterator[bytes]:
-    """At most one of them; the rest stays in the iterator for the next call."""
-    for payload in payloads:
-        yield payload
-        return

@@ -12,6 +12,7 @@ transaction of the coordinator: until that has committed, the results must be ke
 
 import selectors
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,7 +41,7 @@ from stateward.storage.outputs import (
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
-from stateward.workers.sandbox import Child, JobOrder
+from stateward.workers.sandbox import Child, ChildJob, JobOrder
 from stateward.workers.sdk import (
     Chunk,
     Completed,
@@ -274,7 +275,8 @@ class Worker:
             seen_at=clock(),
         )
         self._wakeup = database.wakeup(TOPIC_WORK)
-        self._children: dict[Child, Work | None] = {}
+        # What each child was given and has not answered, in that order: the first one runs.
+        self._children: dict[Child, deque[Work]] = {}
         self._began: dict[Child, float] = {}
         self._queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
@@ -375,15 +377,14 @@ class Worker:
     @property
     def in_flight(self) -> int:
         """How many jobs it has: running, queued, or not written yet."""
-        running = sum(work is not None for work in self._children.values())
-        return running + len(self._queue) + len(self._finished)
+        return sum(map(len, self._children.values())) + len(self._queue) + len(self._finished)
 
     def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
         """The descriptors to sleep on: those of busy children and, with `is_called`, the wakeup for new work."""
         if is_called:
             yield self._wakeup.fileno(), selectors.EVENT_READ
-        for child, work in self._children.items():
-            if work is not None:
+        for child, given in self._children.items():
+            if given:
                 yield from child.watched()
 
     def wake_in(self) -> float:
@@ -391,8 +392,8 @@ class Worker:
         now = time.monotonic()
         deadlines = [
             child.deadline - now
-            for child, work in self._children.items()
-            if work is not None and child.deadline is not None
+            for child, given in self._children.items()
+            if given and child.deadline is not None
         ]
         if self._queue and self._began:
             deadlines.append(min(self._began.values()) + WAIT_S_MAX - now)
@@ -433,16 +434,19 @@ class Worker:
 
     def _stop_withdrawn(self, assigned: Mapping[Key, Work]) -> None:
         """Drop and kill what is no longer assigned; nothing is reported, because nothing would be accepted."""
+        for child, given in list(self._children.items()):
+            if any(_key(work) not in assigned for work in given):
+                child.recall()  # only the job that runs costs the child its life
+                self._collect(child)
+                if given and _key(given[0]) not in assigned:
+                    self._log.info("stopped: the work was withdrawn", **_facts(given.popleft()))
+                    child.cancel()
+                    self._collect(child)
         for key in [key for key in self._queue if key not in assigned]:
             del self._queue[key]
-        for child, work in self._children.items():
-            if work is not None and _key(work) not in assigned:
-                self._log.info("stopped: the work was withdrawn", **_facts(work))
-                child.cancel()
-                self._free(child)
 
     def _is_under_way(self, key: Key) -> bool:
-        return any(work is not None and _key(work) == key for work in self._children.values())
+        return any(_key(work) == key for given in self._children.values() for work in given)
 
     def _run_inline(self) -> None:
         """Run the inline work in this thread: until it returns there are no heartbeats and no polls."""
@@ -474,27 +478,46 @@ class Worker:
         )
 
     def _start(self) -> None:
-        for key, work in list(self._queue.items()):
-            may_connect = work.network and work.runner not in self._config.offline
+        """Give the idle children work, in the order of the queue; several quick jobs at a time."""
+        while self._queue:
+            work = next(iter(self._queue.values()))
+            may_connect = self._may_connect(work)
             child = self._idle_child(may_connect=may_connect)
             if child is None:
                 return
-            del self._queue[key]
+            # Shared evenly: a job that waits for another one here could run in the next child.
+            share = -(-len(self._queue) // self._config.processes)
+            self._give(child, jobs_max=min(child.capacity, share))
+
+    def _may_connect(self, work: Work) -> bool:
+        return work.network and work.runner not in self._config.offline
+
+    def _give(self, child: Child, *, jobs_max: int) -> None:
+        """Give a child the first jobs of the queue that are of its kind; one with large inputs goes alone."""
+        jobs: list[ChildJob] = []
+        given = self._children[child]
+        for key, work in list(self._queue.items()):
+            if len(jobs) == jobs_max or self._may_connect(work) != child.may_connect:
+                break
             try:
                 order = self._order(work)
             except ArtifactError as error:
                 missing = Failed(
                     code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log=""
                 )
+                del self._queue[key]
                 self._finished[key] = Finished(work, missing)
                 continue
-            child.start(order, saved_values=self._saved_values(work), files=self._files(work))
-            self._children[child] = work
+            if jobs and not order.is_small:
+                break
+            del self._queue[key]
+            jobs.append(ChildJob(order, self._saved_values(work), self._files(work)))
+            given.append(work)
+            if not order.is_small:
+                break
+        if jobs:
+            child.start_all(jobs)
             self._began[child] = time.monotonic()
-
-    def _free(self, child: Child) -> None:
-        self._children[child] = None
-        self._began.pop(child, None)
 
     def _give_back(self) -> None:
         """Return work that has waited too long behind long jobs, so that a worker with free slots can take it."""
@@ -518,7 +541,7 @@ class Worker:
         The network is a property of the process (what it gave up cannot be taken back), so stages with and without
         it never share a child.
         """
-        idle = [child for child, work in self._children.items() if work is None]
+        idle = [child for child, given in self._children.items() if not given]
         for child in [child for child in idle if child.is_dead]:
             idle.remove(child)
             self._dismiss(child)
@@ -536,7 +559,7 @@ class Worker:
             now=self._clock,
             network=may_connect,
         )
-        self._children[child] = None
+        self._children[child] = deque()
         return child
 
     def _dismiss(self, child: Child) -> None:
@@ -545,15 +568,24 @@ class Worker:
         self._began.pop(child, None)
 
     def _poll(self) -> None:
+        for child, given in list(self._children.items()):
+            if given:
+                self._collect(child)
+
+    def _collect(self, child: Child) -> None:
+        """Take the results that a child has; what it was given and will not run goes back to the head of the queue."""
+        given = self._children[child]
         now = time.monotonic()
-        for child, work in list(self._children.items()):
-            if work is None:
-                continue
-            result = child.on_ready() or child.expire(now)
-            if result is not None:
-                self._finished[_key(work)] = Finished(work, result)
-                self._ahead.note(time.monotonic() - self._began[child])
-                self._free(child)
+        while given and (result := child.on_ready() or child.expire(now)) is not None:
+            work = given.popleft()
+            self._finished[_key(work)] = Finished(work, result)
+            self._ahead.note(child.ran_s)
+            self._began[child] = now
+        back = [given.pop() for _ in range(len(given) - child.pending)]
+        if back:
+            self._queue = {**{_key(work): work for work in reversed(back)}, **self._queue}
+        if not given:
+            self._began.pop(child, None)
 
     def _order(self, work: Work) -> JobOrder:
         return JobOrder(
