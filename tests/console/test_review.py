@@ -6,8 +6,9 @@ from itertools import count
 import pytest
 from playwright.sync_api import Page, expect
 
-from stateward.console.review import Piece, fields_of, flat, marks_of, pieces_of
+from stateward.console.review import fields_of, flat, marks_of, row_marks
 from stateward.core.model import Fields
+from stateward.definition.display import ItemView
 from stateward.engine.reviews import DecisionRequest
 from tests.console.scene import Scene, contract_pdf, contract_text
 from tests.waiting import wait_until
@@ -256,21 +257,11 @@ def test_a_field_that_was_not_found_can_be_filled_in() -> None:
     ]
 
 
-def test_places_are_marked_where_they_do_not_overlap() -> None:
-    pieces = pieces_of(
-        "from May to June", [(5, 8, "start-0"), (6, 9, "other-0"), (12, 99, "end-0")]
-    )
-
-    assert pieces == [
-        Piece(text="from "),
-        Piece(text="May", field="start-0"),
-        Piece(text=" to June"),
-    ]
-
-
-def test_marks_are_where_there_are_boxes() -> None:
+def test_marks_are_the_places_that_the_pipeline_declares() -> None:
+    view = ItemView(machine="contract", stage="extract", where="place")
     boxed: Fields = {"field": "rate", "place": {"page": 2, "box": [1.0, 2.0, 3.0, 4.0]}}
 
-    marks = marks_of([boxed, {"field": "law", "place": {"page": 1, "box": None}}])
+    marks = marks_of([boxed, {"field": "law", "place": None}], view)
 
-    assert marks == [{"field": "rate-0", "page": 2, "box": [1.0, 2.0, 3.0, 4.0]}]
+    assert marks == [{"field": "rate-0", "page": 2, "box": (1.0, 2.0, 3.0, 4.0)}]
+    assert row_marks([{"where": {"line": 3}}, {}], None) == [{"field": "row-1", "line": 3}]

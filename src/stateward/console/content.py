@@ -13,11 +13,13 @@ TEXT_BYTES_MAX = 256 * 1024
 CONTROLS_SHARE_MAX = 0.02
 Form: TypeAlias = Literal["pdf", "image", "text", "other"]
 
+SVG = "image/svg+xml"
 PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
+    (b"BM", "image/bmp"),
 )
 _PLAIN = frozenset(b"\t\n\r\x0c") | frozenset(range(32, 256))
 
@@ -38,16 +40,23 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
         return self.form in ("pdf", "image", "text")
 
 
-def shown_as(path: Path) -> Content:
-    """How a file is shown."""
+def shown_as(path: Path, *, media_type: str = "") -> Content:
+    """How a file is shown. `media_type` is what its maker says: of a derived SVG, that it is a picture.
+
+    A picture stands in an `<img>`, where no script of an SVG runs; that of a stranger's document stays text.
+    """
     size = path.stat().st_size
     with path.open("rb") as handle:
         head = handle.read(TEXT_BYTES_MAX)
     if b"%PDF-" in head[:1024]:
         return Content(path=path, size=size, form="pdf", media_type="application/pdf")
-    for sign, media_type in PICTURES:
-        if head.startswith(sign):
-            return Content(path=path, size=size, form="image", media_type=media_type)
+    for sign, found in PICTURES:
+        if head.startswith(sign) and not (found == "image/bmp" and as_text(head) is not None):
+            return Content(path=path, size=size, form="image", media_type=found)
+    if media_type == SVG and b"<svg" in head:
+        return Content(path=path, size=size, form="image", media_type=SVG)
+    if head[4:12] == b"ftypavif":
+        return Content(path=path, size=size, form="image", media_type="image/avif")
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return Content(path=path, size=size, form="image", media_type="image/webp")
     text = as_text(head)

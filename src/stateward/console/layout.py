@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from litestar import Request, Response, get
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from stateward import __version__
 from stateward.app.identity import new_token
@@ -144,6 +144,7 @@ def environment() -> Environment:
         "number": lambda value: f"{value:,}",
         "size": size,
         "plain": plain_actor,
+        "verbatim": verbatim,
         "words": lambda name: str(name).replace("_", " "),
         "shown": shown,
         "cell": lambda row, column: column.text(row),
@@ -299,6 +300,11 @@ def plain_actor(actor: str) -> str:
     if actor.startswith(PERSON):
         return actor.removeprefix(PERSON).partition("@")[0]
     return actor.partition("@")[0] if "@" in actor else actor
+
+
+def verbatim(text: str) -> Markup:
+    """Text in which a browser counts every character: HTML would make one line end of two."""
+    return Markup(str(escape(text)).replace("\r", "&#13;"))  # noqa: S704 - escaped
 
 
 def shown(value: object) -> str:

@@ -1,7 +1,6 @@
 """One record: where it is and why, its way so far, what came of it, its document, and what may be done with it."""
 
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -14,7 +13,13 @@ from markupsafe import Markup
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import attempt_view
-from stateward.console.content import Content, shown_as
+from stateward.console.document import (
+    content_of,
+    file_links,
+    pictures_of,
+    place_of,
+    shown_file,
+)
 from stateward.console.layout import (
     HEADERS,
     console_of,
@@ -24,6 +29,7 @@ from stateward.console.layout import (
     problem_text,
     seconds_between,
 )
+from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED, Machine
 from stateward.core.model import (
@@ -47,6 +53,7 @@ from stateward.server.auth import (
     seen,
     service_of,
 )
+from stateward.server.files import OCTETS, caged
 from stateward.server.problems import Refusal
 from stateward.server.views import record_view
 from stateward.storage.audit import AuditEntry
@@ -55,7 +62,6 @@ from stateward.storage.idempotency import Answer
 TIMELINE_ROWS = 40
 ATTEMPTS_SHOWN = 40
 ITEM_ROWS = 100
-BLOCK_BYTES = 1 << 20
 ACTS_SHOWN = 20
 SAID = (
     "count",
@@ -71,6 +77,7 @@ SAID = (
 Before = Annotated[int | None, QueryParameter(name="before", ge=0, required=False)]
 Place = Annotated[int, QueryParameter(name="place", ge=0, required=False)]
 StageName = Annotated[str, QueryParameter(name="stage", max_length=100, required=False)]
+FileName = Annotated[str, QueryParameter(name="file", max_length=400, required=False)]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +110,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     can_review: bool
     max_retries: int
     stages: list[tuple[str, str, int]]
+    pictures: Mapping[str, str]
     now: Micros
 
 
@@ -157,6 +165,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         can_review=kind == "suspended" and found.status in machine.review_in,
         max_retries=machine.retry.max_retries,
         stages=_made(machine, found),
+        pictures=pictures_of(found, app.records.files(found)),
         now=app.clock(),
     )
 
@@ -296,14 +305,15 @@ async def items(
             list(islice(app.items(record_id, name), place, place + ITEM_ROWS + 1)) if name else []
         )
         view = app.plugins.item_view(found, name)
-        places = [None if view is None else view.place(row) for row in rows[:ITEM_ROWS]]
+        places = [place_of(view, row) for row in rows[:ITEM_ROWS]]
         return {
             "record": found,
             "stage": name,
             "stages": _made(app.registry.of(found), found),
             "rows": rows[:ITEM_ROWS],
             "columns": columns_of(view, rows[:ITEM_ROWS]),
-            "places": places if any(each and each.text for each in places) else [],
+            "places": places if any(places) else [],
+            "pictures": pictures_of(found, app.records.files(found)),
             "place": place,
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
             "about": app.records.about(record_id, name) if name else {},
@@ -377,23 +387,19 @@ async def log(request: Asked, record_id: FromPath[str], version: FromPath[int]) 
 
 
 @get("/records/{record_id:str}/document", opt={"right": "read"})
-async def document(request: Asked, record_id: FromPath[str]) -> Response[bytes]:
-    """The document, shown so that nothing in it can act."""
+async def document(
+    request: Asked, record_id: FromPath[str], file: FileName = ""
+) -> Response[bytes]:
+    """The document or a file that a stage derived from it, shown so that nothing in it can act."""
     caller = caller_of(request)
 
     def look_(app: App) -> dict[str, Any]:
         found = seen(app, caller, record_id)
-        return {"record": found, "content": content_of(app, found)}
+        files = file_links(found, app.records.files(found))
+        shown = shown_file(app, found, BASE, file=file)
+        return {"record": found, "shown": shown, "files": files, "file": file}
 
     return fragment(request, "document.html", await service_of(request).broad.ask(look_))
-
-
-def content_of(app: App, record: Record) -> Content | None:
-    """What a record's document is and how it can be shown; None where there is none."""
-    if record.artifact is None:
-        return None
-    path = app.artifacts.path(record.artifact)
-    return shown_as(path) if path.exists() else None
 
 
 @get("/records/{record_id:str}/content", opt={"right": "read"})
@@ -405,32 +411,15 @@ async def content(
     """The bytes of the document, in a cage: whatever they are, a browser runs nothing of them."""
     service, caller = service_of(request), caller_of(request)
     found = await service.quick.ask(lambda app: seen(app, caller, record_id))
-    thread = service.upload_thread()
-    what = await thread.ask(lambda app: content_of(app, found))
+    what = await service.upload_thread().ask(lambda app: content_of(app, found))
     if what is None:
         raise Refusal("not-found", "this record has no document here")
-    media_type = what.media_type if not save else "application/octet-stream"
-    headers = {
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-        "X-Content-Type-Options": "nosniff",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cache-Control": "private, no-store",
-        "Content-Length": str(what.size),
-    }
-    if save or not what.is_shown:
+    is_saved = save or not what.is_shown
+    headers = {"Cache-Control": "private, no-store"}
+    if is_saved:
         headers["Content-Disposition"] = 'attachment; filename="document"'
-
-    async def blocks() -> AsyncIterator[bytes]:
-        with what.path.open("rb") as handle:
-            while block := await thread.ask(partial(_read, handle)):
-                yield block
-
-    return Stream(blocks(), media_type=media_type, headers=headers)
-
-
-def _read(handle: Any, _: App) -> bytes:  # noqa: ANN401 - an open file
-    block: bytes = handle.read(BLOCK_BYTES)
-    return block
+    media_type = OCTETS if save else what.media_type
+    return caged(request, what.path, size=what.size, media_type=media_type, headers=headers)
 
 
 HANDLERS: list[Any] = [

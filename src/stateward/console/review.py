@@ -14,10 +14,11 @@ from litestar.params import FromPath
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import review_view, task_view
-from stateward.console.content import Content
+from stateward.console.document import ShownFile, mark_of, place_of, shown_file
 from stateward.console.layout import fragment, page, shown
-from stateward.console.record import content_of
+from stateward.console.static_files import BASE
 from stateward.core.model import Fields, Json, Record
+from stateward.definition.display import Column, ItemView, columns_of
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -26,7 +27,7 @@ from stateward.server.auth import (
 )
 
 QUEUE_MAX = 100
-PAGES_MAX = 60
+ROWS_MAX = 500
 LOW, MIDDLE = 60, 85
 
 
@@ -50,23 +51,17 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name}-{self.number}"
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a page of text; `field` is the id of the value that stands there."""
-
-    text: str
-    field: str = ""
-
-
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """All that a reviewer needs for one record."""
 
     task: schemas.ReviewDetail
     record: Record
     fields: list[Field]
+    rows: list[Fields]
+    columns: tuple[Column, ...]
     problems: list[str]
-    content: Content | None
+    shown: ShownFile | None
     marks: str
-    pages: list[tuple[int, list[Piece]]]
 
 
 @get("/review", opt={"right": "read"})
@@ -128,19 +123,29 @@ def look(app: App, caller: Caller, record_id: str) -> Work:
     """One review with its document."""
     task = app.reviews.task(record_id, machines=caller.machines)
     detail = review_view(app.reviews, app.store, task, actor=caller.actor)
-    content = content_of(app, task.record)
     problems = flat(detail.problems)
-    fields = fields_of(detail.fields, problems)
-    is_drawn = content is not None and content.form == "pdf"
+    view = app.plugins.item_view(task.record, _reviewed_stage(app, task.record))
+    fields = fields_of(detail.fields, problems, view)
+    # Values with names make a form, which can be corrected. Rows are shown as their pipeline shows them.
+    rows = [] if fields else detail.fields[:ROWS_MAX]
+    marks = marks_of(detail.fields, view) if fields else row_marks(rows, view)
     return Work(
         task=detail,
         record=task.record,
         fields=fields,
+        rows=rows,
+        columns=columns_of(view, rows),
         problems=[_said(each) for each in problems if not each.get("field")],
-        content=content,
-        marks=msgspec.json.encode(marks_of(detail.fields)).decode(),
-        pages=[] if is_drawn else _pages(app, task.record, detail.fields),
+        shown=shown_file(app, task.record, BASE),
+        marks=msgspec.json.encode(marks).decode(),
     )
+
+
+def _reviewed_stage(app: App, record: Record) -> str:
+    """The stage whose items a reviewer checks."""
+    machine = app.registry.of(record)
+    review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
+    return "" if review is None else review.of or ""
 
 
 def flat(verdicts: Iterable[Fields]) -> list[Fields]:
@@ -155,7 +160,9 @@ def flat(verdicts: Iterable[Fields]) -> list[Fields]:
     return problems
 
 
-def fields_of(items: Sequence[Fields], problems: Sequence[Fields]) -> list[Field]:
+def fields_of(
+    items: Sequence[Fields], problems: Sequence[Fields], view: ItemView | None = None
+) -> list[Field]:
     """The form: every value that was found, and empty ones for fields that only a problem speaks of."""
     notes: dict[str, list[str]] = {}
     for each in problems:
@@ -163,7 +170,7 @@ def fields_of(items: Sequence[Fields], problems: Sequence[Fields]) -> list[Field
             notes.setdefault(str(each.get("field") or ""), []).append(said)
     fields: list[Field] = []
     for name, number, item in _numbered(items):
-        place = item.get("place")
+        place = place_of(view, item)
         sure = item.get("confidence")
         fields.append(
             Field(
@@ -176,7 +183,7 @@ def fields_of(items: Sequence[Fields], problems: Sequence[Fields]) -> list[Field
                 level=_level(sure),
                 notes=notes.get(name, []) if number == 0 else [],
                 why=shown(item.get("why")),
-                page=_number(place.get("page")) if isinstance(place, dict) else None,
+                page=None if place is None else place.page,
             )
         )
     named = {field.name for field in fields}
@@ -190,16 +197,16 @@ def fields_of(items: Sequence[Fields], problems: Sequence[Fields]) -> list[Field
     return fields
 
 
-def marks_of(items: Sequence[Fields]) -> list[dict[str, Json]]:
-    """Where values stand on pages that are drawn."""
-    marks: list[dict[str, Json]] = []
-    for name, number, item in _numbered(items):
-        place = item.get("place")
-        if isinstance(place, dict) and isinstance(place.get("box"), list):
-            marks.append(
-                {"field": f"{name}-{number}", "page": place.get("page"), "box": place.get("box")}
-            )
-    return marks
+def marks_of(items: Sequence[Fields], view: ItemView | None) -> list[dict[str, Json]]:
+    """Where the values of a form stand in the document."""
+    named = [(f"{name}-{number}", place_of(view, item)) for name, number, item in _numbered(items)]
+    return [mark_of(name, place) for name, place in named if place is not None]
+
+
+def row_marks(rows: Sequence[Fields], view: ItemView | None) -> list[dict[str, Json]]:
+    """Where rows stand in the document."""
+    numbered = [(f"row-{at}", place_of(view, row)) for at, row in enumerate(rows, start=1)]
+    return [mark_of(name, place) for name, place in numbered if place is not None]
 
 
 def _numbered(items: Iterable[Fields]) -> list[tuple[str, int, Fields]]:
@@ -214,48 +221,6 @@ def _numbered(items: Iterable[Fields]) -> list[tuple[str, int, Fields]]:
     return numbered
 
 
-def _pages(app: App, record: Record, items: Sequence[Fields]) -> list[tuple[int, list[Piece]]]:
-    """The text of a document that has no drawn pages, with the places of values marked."""
-    stage = app.plugins.record_view(record.machine).pages
-    if not stage or stage not in record.outputs:
-        return []
-    pages: list[tuple[int, list[Piece]]] = []
-    for found in app.items(record.id, stage):
-        number, text = _number(found.get("number")), found.get("text")
-        if number is None or not isinstance(text, str) or len(pages) >= PAGES_MAX:
-            continue
-        pages.append((number, pieces_of(text, _spots(items, number))))
-    return pages
-
-
-def _spots(items: Sequence[Fields], page_number: int) -> list[tuple[int, int, str]]:
-    spots: list[tuple[int, int, str]] = []
-    for name, number, item in _numbered(items):
-        place = item.get("place")
-        if not isinstance(place, dict) or _number(place.get("page")) != page_number:
-            continue
-        start, end = _number(place.get("start")), _number(place.get("end"))
-        if start is not None and end is not None:
-            spots.append((start, end, f"{name}-{number}"))
-    return sorted(spots)
-
-
-def pieces_of(text: str, spots: Sequence[tuple[int, int, str]]) -> list[Piece]:
-    """A text cut where values begin and end; of places that overlap, the first is marked."""
-    pieces: list[Piece] = []
-    at = 0
-    for start, end, name in spots:
-        if start < at or end <= start or end > len(text):
-            continue
-        if start > at:
-            pieces.append(Piece(text=text[at:start]))
-        pieces.append(Piece(text=text[start:end], field=name))
-        at = end
-    if at < len(text):
-        pieces.append(Piece(text=text[at:]))
-    return pieces
-
-
 def _level(sure: Json) -> str:
     if not isinstance(sure, int):
         return ""
@@ -264,10 +229,6 @@ def _level(sure: Json) -> str:
 
 def _said(problem: Fields) -> str:
     return shown(problem.get("sentence") or problem.get("message") or problem.get("code"))
-
-
-def _number(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 HANDLERS: list[Any] = [queue, review, work, queue_live]

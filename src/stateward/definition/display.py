@@ -76,8 +76,9 @@ class Column(msgspec.Struct, frozen=True):
 class Where(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A place in the document: a page and a box on it, a row or line, or a range of characters.
 
-    `page`, `line` and `row` count from 1. `box` is (left, top, right, bottom) in points from the top left corner of the
-    page. `start` and `end` are character offsets into the text of the page, or of the whole document without one.
+    `page`, `line` and `row` count from 1. `box` is (left, top, right, bottom) from the top left corner: in points on a
+    page, in pixels on a picture. `start` and `end` are character offsets into the text of the page, or of the whole
+    document without one. `file` ("stage/name") says that the place is in that derived file instead of the document.
     """
 
     page: int | None = None
@@ -87,6 +88,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sheet: str | None = None
     start: int | None = None
     end: int | None = None
+    file: str | None = None
 
     @classmethod
     def read(cls, value: Json) -> "Where | None":
@@ -109,7 +111,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         parts = [f"{name} {value}" for name, value in named if value is not None]
         if not parts and self.start is not None:
             parts = [f"character {self.start}"]
-        return ", ".join(parts)
+        return ", ".join(([] if self.file is None else [self.file]) + parts)
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,18 +25,19 @@ from stateward.storage.idempotency import Answer
 BLOCK_BYTES = 256 * 1024
 NAME_CHARS_SHOWN = 80
 OCTETS = "application/octet-stream"
+SVG = "image/svg+xml"
 # What a browser may be told; anything else is bytes. Of these, the first ones are shown and the others are saved.
 SHOWN_TYPES = (
-    "image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml", "application/pdf", "text/plain", "text/csv",
+    "image/png", "image/jpeg", "image/gif", "image/webp", SVG, "application/pdf", "text/plain", "text/csv",
     "application/json",
 )  # fmt: skip
 SAVED_TYPES = (
     "text/html", "text/xml", "application/xml", "application/zip", "application/x-ndjson", "image/tiff", "image/avif",
 )  # fmt: skip
 MEDIA_TYPES = (OCTETS, *SHOWN_TYPES, *SAVED_TYPES)
+POLICY = "default-src 'none'; sandbox"
 CAGE = {
-    # A picture in SVG is styled from within; nothing else of it may act or be loaded.
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -79,6 +80,8 @@ async def get_file(
     # A name has letters, digits, dots, hyphens and underscores alone: it needs no quoting.
     headers["Content-Disposition"] = f'{way}; filename="{file.name}"'
     media_type = file.media_type if file.media_type in MEDIA_TYPES else OCTETS
+    if media_type == SVG:  # it is styled from within; nothing else of it may act or be loaded
+        headers["Content-Security-Policy"] = f"{POLICY}; style-src 'unsafe-inline'"
     return caged(request, path, size=file.size, media_type=media_type, headers=headers)
 
 

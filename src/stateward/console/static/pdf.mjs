@@ -5,7 +5,7 @@ const base = document.body.dataset.static;
 const PAGES_MAX = 200;
 pdfjs.GlobalWorkerOptions.workerSrc = `${base}/vendor/pdf.worker.min.mjs`;
 
-export async function show(element, { marks = [] } = {}) {
+export async function show(element) {
   let file;
   try {
     file = await pdfjs.getDocument({
@@ -59,18 +59,6 @@ export async function show(element, { marks = [] } = {}) {
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", `Page ${number} of ${file.numPages}`);
     sheet.append(canvas);
-    // Boxes are in points from the upper left corner of the page.
-    for (const mark of marks.filter((each) => each.page === number)) {
-      const box = document.createElement("div");
-      box.className = "mark";
-      box.dataset.field = mark.field;
-      const [x0, y0, x1, y1] = mark.box;
-      box.style.left = `${(100 * x0) / width}%`;
-      box.style.top = `${(100 * y0) / height}%`;
-      box.style.width = `${(100 * (x1 - x0)) / width}%`;
-      box.style.height = `${(100 * (y1 - y0)) / height}%`;
-      sheet.append(box);
-    }
     element.append(sheet);
     sheets.push(sheet);
     seen.observe(sheet);

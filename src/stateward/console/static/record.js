@@ -1,67 +1,82 @@
-// A record: its items anew when its status changes, and its PDF, drawn by pdf.js when it is scrolled into view.
-"use strict";
-document.addEventListener("DOMContentLoaded", () => {
-  const status = () => document.getElementById("status")?.dataset.status;
-  let last = status();
-  document.addEventListener("stateward:refreshed", () => {
-    if (status() === last) return;
-    last = status();
-    htmx.trigger("#items", "stale");
-  });
+// A record: its document beside what came of it, each row with its place; items anew when its status changes.
+import { mark, open, point } from "./viewer.mjs";
 
-  const begin = async (element) => {
-    if (element.dataset.begun) return;
-    element.dataset.begun = "yes";
-    const { show } = await import(`${document.body.dataset.static}/pdf.mjs`);
-    await show(element);
-  };
-  const look = () => document.querySelectorAll("[data-pdf]").forEach(begin);
-  document.addEventListener("htmx:afterSettle", look);
-  look();
+const { toast } = window.stateward;
+const body = document.getElementById("document-body");
+const items = document.getElementById("items");
+const status = () => document.getElementById("status")?.dataset.status;
+const viewer = () => body.querySelector("[data-viewer]");
+const links = () => [...items.querySelectorAll("[data-place]")];
+let last = status();
+let wanted = null; // a place in another file, until that is open
+let isAsked = false;
+let extra = []; // marks that no row has: the place that a link from elsewhere leads to
 
-  // Where an item comes from: a box on a page, a line, or a range of characters.
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  const toPage = (sheet, place) => {
-    document.querySelectorAll(".mark.place").forEach((each) => each.remove());
-    sheet.scrollIntoView({ block: "nearest", behavior: still });
-    if (!place.box) return;
-    const [x0, y0, x1, y1] = place.box;
-    const { width, height } = sheet.dataset;
-    const mark = document.createElement("div");
-    mark.className = "mark on place";
-    mark.style.left = `${(100 * x0) / width}%`;
-    mark.style.top = `${(100 * y0) / height}%`;
-    mark.style.width = `${(100 * (x1 - x0)) / width}%`;
-    mark.style.height = `${(100 * (y1 - y0)) / height}%`;
-    sheet.append(mark);
-    mark.scrollIntoView({ block: "center", behavior: still });
-  };
-  const toText = (element, place) => {
-    const text = element.textContent;
-    let [start, end] = [place.start, place.end];
-    const line = place.line ?? place.row;
-    if (start === undefined && line !== undefined) {
-      const lines = text.split("\n");
-      if (line > lines.length) return;
-      start = lines.slice(0, line - 1).reduce((sum, each) => sum + each.length + 1, 0);
-      end = start + lines[line - 1].length;
-    }
-    if (start === undefined || end === undefined || end > text.length) return;
-    const mark = document.createElement("mark");
-    mark.className = "spot on";
-    mark.textContent = text.slice(start, end);
-    element.replaceChildren(text.slice(0, start), mark, text.slice(end));
-    mark.scrollIntoView({ block: "center", behavior: still });
-  };
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-place]");
-    if (!link) return;
-    const place = JSON.parse(link.dataset.place);
-    const sheet = document.querySelector(`.sheet[data-page="${place.page ?? 1}"]`);
-    const text = document.getElementById("document-text");
-    if (!sheet && !text) return;
-    event.preventDefault();
-    if (sheet) toPage(sheet, place);
-    else toText(text, place);
-  });
+document.addEventListener("stateward:refreshed", () => {
+  if (status() === last) return;
+  last = status();
+  htmx.trigger(items, "stale");
 });
+
+const place = (link) => JSON.parse(link.dataset.place);
+const isHere = (each) => (each.file ?? "") === (viewer()?.dataset.file ?? "");
+
+function markRows() {
+  const shown = viewer();
+  if (shown?.dataset.ready !== "yes") return;
+  const rows = links().map((link) => ({ ...place(link), field: link.dataset.mark }));
+  mark(shown, [...extra, ...rows].filter(isHere));
+  if (wanted) pointTo(...wanted);
+  else if (isAsked) point(shown, "asked", extra[0]); // rows that came later have replaced all marks
+}
+
+function pointTo(field, where) {
+  wanted = null;
+  isAsked = field === "asked";
+  items.querySelectorAll("tr.on").forEach((row) => row.classList.remove("on"));
+  items.querySelector(`[data-mark="${CSS.escape(field)}"]`)?.closest("tr").classList.add("on");
+  if (!point(viewer(), field, where) && viewer().querySelector("[data-cut]")) {
+    toast("This place is after the part that is shown; save the document to see it.");
+  }
+}
+
+function go(field, where) {
+  if (isHere(where) && viewer()?.dataset.ready === "yes") { pointTo(field, where); return; }
+  wanted = [field, where];
+  if (isHere(where)) return; // it is being drawn
+  const file = where.file ? `?file=${encodeURIComponent(where.file)}` : "";
+  htmx.ajax("GET", `${body.getAttribute("hx-get")}${file}`, { target: body, swap: "innerHTML" });
+}
+
+async function begin() {
+  const shown = viewer();
+  if (!shown) return;
+  await open(shown);
+  if (shown === viewer()) markRows();
+}
+body.addEventListener("htmx:afterSettle", begin);
+items.addEventListener("htmx:afterSettle", markRows);
+begin();
+
+items.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-place]") ?? event.target.closest("tr")?.querySelector("[data-place]");
+  if (!link || !viewer() || (event.target.closest("a, button") ?? link) !== link) return;
+  event.preventDefault();
+  go(link.dataset.mark, place(link));
+});
+body.addEventListener("click", (event) => {
+  const field = event.target.closest(".mark, .spot")?.dataset.field;
+  if (!field) return;
+  pointTo(field, {});
+  items.querySelector("tr.on")?.scrollIntoView({ block: "nearest" });
+});
+
+// A link from elsewhere leads to a place: #place={"page":2,"box":[…]}
+const asked = /^#place=(.*)$/.exec(location.hash);
+if (asked) {
+  try {
+    const where = JSON.parse(decodeURIComponent(asked[1]));
+    extra = [{ ...where, field: "asked" }];
+    go("asked", where);
+  } catch { /* no place of ours */ }
+}

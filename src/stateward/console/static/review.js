@@ -1,5 +1,5 @@
 // The review page: the document beside the form, decisions by keyboard, ten seconds to take one back, then the next.
-import { show } from "./pdf.mjs";
+import { open, point as pointAt } from "./viewer.mjs";
 
 const { base, csrf, toast, tellAll } = window.stateward;
 const UNDO_MS = 10_000;
@@ -27,8 +27,8 @@ async function begin() {
   tasks().forEach((row) => row.classList.toggle("on", row.dataset.task === present?.id));
   if (!shown) return;
   tellAll(work);
-  const pdf = shown.querySelector("[data-pdf]");
-  if (pdf) show(pdf, { marks: JSON.parse(pdf.dataset.marks) }).then(() => point(null));
+  const viewer = shown.querySelector("[data-viewer]");
+  if (viewer) open(viewer).then(() => point(null));
   const before = refused.get(present.id);
   if (before) refill(before);
   if (shown.dataset.open === "yes" && isAllowed) await claim();
@@ -82,11 +82,12 @@ function move(step) {
 
 // The place of a field on the page
 function point(field) {
-  work.querySelectorAll(".field.on, .mark.on, .spot.on").forEach((each) => each.classList.remove("on"));
+  work.querySelectorAll(".field.on, tr.on").forEach((each) => each.classList.remove("on"));
+  const viewer = work.querySelector("[data-viewer]");
+  if (viewer) pointAt(viewer, field);
   if (!field) return;
-  work.querySelectorAll(`[data-field="${CSS.escape(field)}"]`).forEach((each) => each.classList.add("on"));
-  const mark = work.querySelector(`.mark[data-field="${CSS.escape(field)}"], .spot[data-field="${CSS.escape(field)}"]`);
-  mark?.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  const name = CSS.escape(field);
+  work.querySelectorAll(`.field[data-field="${name}"], tr[data-field="${name}"]`).forEach((each) => each.classList.add("on"));
 }
 work.addEventListener("focusin", (event) => {
   const field = event.target.closest(".field");
@@ -94,6 +95,8 @@ work.addEventListener("focusin", (event) => {
 });
 work.addEventListener("click", (event) => {
   const mark = event.target.closest(".mark, .spot");
+  const row = event.target.closest("tr[data-field]");
+  if (mark || row) point((mark ?? row).dataset.field);
   if (mark) work.querySelector(`.field[data-field="${CSS.escape(mark.dataset.field)}"] input`)?.focus();
   const button = event.target.closest("[data-decide]");
   if (button) decide(button.dataset.decide);

@@ -1,0 +1,134 @@
+"""The document beside the result, for a pipeline that the console knows nothing of: marks, derived files, pictures."""
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from playwright.sync_api import Page, expect
+
+from stateward.core.model import Json
+from tests.console.scene import Scene, staged
+
+GALLERY = Path(__file__).with_name("gallery.py")
+
+
+def png(width: int, height: int) -> bytes:
+    """A white picture."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress(b"".join(b"\x00" + b"\xff" * width for _ in range(height)))
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """A service with a stranger's pipeline."""
+    folder = tmp_path_factory.mktemp("gallery")
+    with staged(
+        folder, settle=lambda settings: replace(settings, pipelines=(str(GALLERY),))
+    ) as found:
+        yield found
+
+
+def shown(scene: Scene, content: bytes, *places: Json, name: str = "a.bin") -> str:
+    """The id of a record whose items are at these places."""
+    record_id = scene.submit(content, name=name, machine="gallery", places=json.dumps(places))
+    assert scene.rested(record_id) == "asked"
+    return record_id
+
+
+def test_a_picture_is_shown_beside_its_items_and_boxes_are_marked_in_pixels(
+    gallery: Scene, page: Page
+) -> None:
+    record_id = shown(gallery, png(400, 200), {"box": [100, 50, 200, 100]}, {"line": 9})
+    page.goto(gallery.page(f"/records/{record_id}"))
+
+    page.locator("#items [data-mark=row-1]").click()
+
+    mark = page.locator("#document .mark[data-field=row-1]")
+    expect(mark).to_have_class("mark on")
+    expect(mark).to_have_attribute("style", "left: 25%; top: 25%; width: 25%; height: 25%;")
+    expect(page.locator("#items tr.on")).to_have_count(1)
+    document, made = page.locator("#document").bounding_box(), page.locator("#made").bounding_box()
+    assert document is not None
+    assert made is not None
+    assert document["x"] + document["width"] <= made["x"]
+    assert abs(document["y"] - made["y"]) < 2
+
+
+def test_characters_lines_and_rows_of_a_text_are_marked(gallery: Scene, page: Page) -> None:
+    text = 'a 🙂 b\r\n"two\nlines",2\r\nlast'
+    record_id = shown(
+        gallery, text.encode(), {"start": 4, "end": 5}, {"row": 2}, {"line": 4}, name="rows.csv"
+    )
+    page.goto(gallery.page(f"/records/{record_id}"))
+    expect(page.locator(".spot")).to_have_count(3)
+
+    found = [
+        page.locator(f".spot[data-field=row-{number}]").evaluate("(each) => each.textContent")
+        for number in (1, 2, 3)
+    ]
+
+    assert found == ["b", '"two\nlines",2', "last"]
+    page.locator(".spot[data-field=row-2]").click()
+    expect(page.locator("#items tr.on")).to_contain_text("2")
+
+
+def test_a_place_in_a_derived_file_opens_that_file(gallery: Scene, page: Page) -> None:
+    record_id = shown(gallery, b"plain", {"file": "look/notes.txt", "line": 2}, {"line": 1})
+    page.goto(gallery.page(f"/records/{record_id}"))
+    expect(page.locator("#document-text .spot")).to_have_text("plain")
+
+    page.locator("#items [data-mark=row-1]").click()
+
+    expect(page.locator(".spot.on")).to_have_text("second")
+    expect(page.locator("[data-viewer]")).to_have_attribute("data-file", "look/notes.txt")
+    page.locator("#items [data-mark=row-2]").click()
+    expect(page.locator("#document-text .spot.on")).to_have_text("plain")
+
+
+def test_derived_pictures_are_shown_and_other_files_are_linked(gallery: Scene, page: Page) -> None:
+    record_id = shown(gallery, b"\x00\x01\x02 unknown", {"line": 1})
+    page.goto(gallery.page(f"/records/{record_id}"))
+
+    expect(page.locator(".derived img")).to_have_count(1)
+    expect(page.locator("#items td img")).to_have_count(1)
+    expect(page.locator("#facts img")).to_have_count(1)
+    expect(page.locator("[data-viewer]")).to_contain_text("This cannot be shown here")
+    page.locator("[data-derived='look/crop.svg'] button").click()
+    picture = page.locator("[data-viewer] img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("(each) => each.decode().then(() => each.naturalWidth)") == 20
+    with page.expect_download() as saved:
+        page.locator("[data-derived='look/bundle.zip'] a").click()
+    assert saved.value.path().read_bytes() == b"PK"
+
+
+def test_a_link_from_elsewhere_leads_to_a_place(gallery: Scene, page: Page) -> None:
+    record_id = shown(gallery, b"one\ntwo\nthree", {"line": 1})
+
+    page.goto(gallery.page(f'/records/{record_id}#place={{"start":4,"end":7}}'))
+
+    expect(page.locator(".spot.on")).to_have_text("two")
+
+
+def test_rows_are_reviewed_beside_the_document(gallery: Scene, page: Page) -> None:
+    record_id = shown(gallery, b"one\ntwo\nthree!", {"line": 2})
+    page.goto(gallery.page(f"/review/{record_id}"))
+    expect(page.locator("#checked tbody tr")).to_have_count(1)
+
+    page.locator("#checked tbody tr").click()
+
+    expect(page.locator(".spot.on")).to_have_text("two")
+    expect(page.locator("#approve")).to_be_enabled()
