@@ -129,6 +129,10 @@ load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL
 	@$(BIN)/python -m lab.load --rate $(or $(RATE),100) --seconds $(or $(SECONDS),60) \
 	  --burst $(or $(BURST),10000) $(if $(RATE)$(SECONDS)$(BURST),,--page docs/explanation/load.md)
 
+.PHONY: eval-literature
+eval-literature: setup ## compare the papers of DIR with their truth, or with what their XML says
+	@$(BIN)/stateward eval literature "$(or $(DIR),../shared/corpus/literature)"
+
 .PHONY: simulate
 simulate: setup-dev ## run simulated histories with crashes and every other fault; SEEDS=10000 FROM=0, or SEED=4711 for one
 	@$(BIN)/python -m lab.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),1000) --from $(or $(FROM),0))

@@ -77,6 +77,7 @@ CALLS: dict[str, str] = {
     "eval statements": "eval statements {inbox}",
     "eval contracts": "eval contracts {inbox}",
     "eval images": "eval images {inbox}",
+    "eval literature": "eval literature {inbox}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",

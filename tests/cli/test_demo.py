@@ -73,7 +73,7 @@ def test_the_commands_that_it_names_work(shell: Shell) -> None:
         for each in commands
         if each[0] in {"list", "items", "logs", "errors", "verify", "machine"}
     ]
-    assert len(runnable) == 7
+    assert len(runnable) >= 7  # one graph for each state machine
     assert all(shell(*each).exit_code == 0 for each in runnable)
 
 

@@ -339,6 +339,7 @@ class App:
                     each.name: 0.0 if settings.machine(each.name).is_fifo else ageing_s
                     for each in self._machines
                 },
+                automatic_moves=self.plugins.automatic_moves,
             ),
             ticks=time.monotonic,
         )

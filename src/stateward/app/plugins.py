@@ -18,6 +18,7 @@ from stateward.definition.discovery import LoadedPlugin
 from stateward.definition.display import ItemView, RecordView
 from stateward.definition.plugin import (
     AUTO,
+    AutomaticMove,
     ConfiguredPlugin,
     Content,
     Correction,
@@ -131,6 +132,13 @@ class Plugins:
     def _is_own_runner(self, machine: str, stage: str, runner: str) -> bool:
         own = self.machines.get(machine)
         return own is not None and stage in own.stage and own.stage[stage].runner == runner
+
+    @cached_property
+    def automatic_moves(self) -> dict[tuple[str, str], AutomaticMove]:
+        """(machine, status) to the move that records make as soon as they are there."""
+        names = [plugin.name for plugin in self if plugin.configured is not None]
+        moves = [each for name in names for each in self.configured(name).automatic_moves()]
+        return {(each.machine, each.status): each for each in moves}
 
     # Documents
 

@@ -121,6 +121,18 @@ class Corrected(msgspec.Struct, frozen=True, kw_only=True):
     faults: Sequence[tuple[str, str]] = ()
 
 
+class AutomaticMove(msgspec.Struct, frozen=True, kw_only=True):
+    """A move of a state machine that the settings ask for: records make it as soon as they reach `status`.
+
+    `event` must be that of one of the machine's `moves`, and not one that only a person may make.
+    """
+
+    machine: str
+    status: str
+    event: str
+    reason: str = ""
+
+
 class ConfiguredPlugin(Generic[O_co]):
     """A plug-in under the settings of one service: override what depends on the options.
 
@@ -143,6 +155,10 @@ class ConfiguredPlugin(Generic[O_co]):
 
     def source_types(self) -> Iterable[SourceType]:
         """Source types that the settings add to those of the plug-in."""
+        return ()
+
+    def automatic_moves(self) -> Iterable[AutomaticMove]:
+        """Moves that records make by themselves under these settings, such as leaving out stages that are off."""
         return ()
 
     def check_correction(self, correction: Correction) -> Corrected:

@@ -38,6 +38,7 @@ from stateward.core.model import (
     PRIORITY_NORMAL,
     RUNNER,
     SECOND,
+    SEQUENCER,
     Applied,
     Change,
     Decision,
@@ -51,6 +52,7 @@ from stateward.core.model import (
     Work,
     event_id,
 )
+from stateward.definition.plugin import AutomaticMove
 from stateward.storage.store import DeadLetter, QueryNames, Store
 from stateward.transport import (
     NO_WORKER,
@@ -153,13 +155,15 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     many records per commit (docs/decisions/0006); the bound keeps that turn, and the memory of a batch, small.
     `lease_s` is three heartbeats: one that is lost must not cost a job. `deliveries_max` ends work that takes its
     worker down each time, which would otherwise go from worker to worker for ever. `ageing_s`, by machine: the wait
-    that counts as one point of priority; 0 for first come, first served.
+    that counts as one point of priority; 0 for first come, first served. `automatic_moves`, by machine and status:
+    moves that records make in the transaction that brings them there.
     """
 
     batch_max: int = 512
     lease_s: float = 15.0
     deliveries_max: int = 3
     ageing_s: Mapping[str, float] = {}
+    automatic_moves: Mapping[tuple[str, str], AutomaticMove] = {}
 
 
 class Coordinator:
@@ -328,7 +332,15 @@ class Coordinator:
             # A timeout, a cancellation or a lost worker ended the attempt, not its runner. Without its work row a
             # worker that still runs it stops, and cannot settle a result.
             batch.withdrawn.append((event.record_id, transition.attempt))
+        if transition is not None and self._config.automatic_moves:
+            self._move_on(decision.change.record, batch)
         return decision
+
+    def _move_on(self, record: Record, batch: "Batch") -> None:
+        """Make the move that the settings ask for at this status, in the same batch: no dispatch comes between."""
+        move = self._config.automatic_moves.get((record.machine, record.status))
+        if move is not None:
+            self._decide(_automatic_event(move, record, batch.now), batch)
 
     def _decision(self, record: Record | None, event: Event, batch: "Batch") -> Decision:
         if record is None:
@@ -805,6 +817,20 @@ def _lost_event(work: Work, now: Micros) -> Event:
         actor=COORDINATOR,
         error_code=WORKER_LOST,
         error_message=f"its worker was lost {work.delivery} times while it ran {work.stage}",
+    )
+
+
+def _automatic_event(move: AutomaticMove, record: Record, now: Micros) -> Event:
+    # The settings are what drives the record here, so the machine's rules for drivers apply: no move that only a
+    # person may make is made by itself.
+    return Event(
+        id=event_id(record.id, makes=record.version + 1, type_=move.event),
+        type=move.event,
+        record_id=record.id,
+        version=record.version,
+        at=now,
+        actor=f"{SEQUENCER}settings",
+        reason=move.reason or None,
     )
 
 

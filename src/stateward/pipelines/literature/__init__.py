@@ -1,11 +1,90 @@
-"""Papers: the `literature` machine, whose states are those of the ledger. Here is only what the pipeline declares."""
+"""Papers: from a file or an identifier to text that is found and cited. Here is only what the pipeline declares.
 
-from stateward.definition.plugin import Plugin
+The `literature` machine is that of the ledger, whose sixteen states it has.
+"""
+
+from stateward.definition.display import Column, ItemView, RecordView, SearchableText
+from stateward.definition.plugin import (
+    Demonstration,
+    Evaluation,
+    Plugin,
+    Sample,
+    SourceType,
+)
+
+MACHINE = "literature"
 
 PLUGIN = Plugin(
     name="literature",
     package=__name__,
     doc="Papers are fetched, parsed, validated, embedded and indexed.",
     machines=("stateward.ledger:DOCUMENT_MACHINE",),
-    runners=("stateward.pipelines.literature",),
+    runners=("stateward.pipelines.literature.runners",),
+    options="stateward.pipelines.literature.settings:LiteratureSettings",
+    configured="stateward.pipelines.literature.settings:ConfiguredLiterature",
+    source_types=(
+        SourceType(
+            name="paper_file",
+            machine=MACHINE,
+            title="Paper, any format",
+            suffixes=(".xml", ".nxml", ".pdf", ".html", ".htm", ".xhtml", ".txt"),
+        ),
+    ),
+    detect="stateward.pipelines.literature.detection:detect",
+    records=(
+        RecordView(
+            machine=MACHINE,
+            title="Papers",
+            accepts="JATS, PubMed XML, PDF, HTML, text",
+            result=("build_ir", "summary"),
+        ),
+    ),
+    items=(
+        ItemView(
+            machine=MACHINE,
+            stage="parse",
+            title="Blocks as read",
+            columns=(
+                Column("kind", format="code"),
+                Column("section", format="list"),
+                Column("label"),
+                Column("text"),
+                Column("part"),
+            ),
+        ),
+        ItemView(
+            machine=MACHINE,
+            stage="validate",
+            title="Findings",
+            columns=(Column("code", format="code"), Column("message")),
+        ),
+        ItemView(
+            machine=MACHINE,
+            stage="build_ir",
+            title="Intermediate form",
+            columns=(
+                Column("number", format="number"),
+                Column("id", format="code"),
+                Column("kind", format="code"),
+                Column("section", format="list"),
+                Column("label"),
+                Column("text"),
+                Column("part"),
+            ),
+        ),
+    ),
+    searchable=(
+        SearchableText(machine=MACHINE, stage="build_ir", fields=("text",), title="Papers"),
+    ),
+    demo=Demonstration(samples=(Sample(file="samples/*", machine=MACHINE),)),
+    evaluation=Evaluation(
+        run="stateward.pipelines.literature.report:evaluation",
+        doc="""Compare the papers of a folder with their truth.
+
+        Each is read by the stages up to the intermediate form, but nothing is stored. The truth of NAME.xml stands
+        beside it as NAME.truth.json, with any of `ids`, `title`, `authors`, `abstract`, `section_titles` and
+        `references` (their number). A JATS or PubMed file without one is compared with what plain XPath finds in it.
+        It ends with 1 if any paper is wrong and nothing says so.
+        """,
+    ),
 )

@@ -63,7 +63,7 @@ def _text_page(page: PdfPage) -> TextPage:
     parts: list[str] = []
     lines: list[TextLine] = []
     at = 0
-    for row in _reading_order(_rows(page.words), page.width):
+    for row in _reading_order(text_rows(page.words), page.width):
         text, xs = _line_text(row)
         lines.append(TextLine(at, at + len(text), _box(row), xs))
         parts.append(text)
@@ -72,7 +72,7 @@ def _text_page(page: PdfPage) -> TextPage:
     return TextPage(page.number, width, height, "\n".join(parts), lines)
 
 
-def _rows(words: Sequence[PdfWord]) -> list[Row]:
+def text_rows(words: Sequence[PdfWord]) -> list[Row]:
     """Lines from the top, each from left to right; small raised letters (of 3rd, of notes) are in their line."""
     rows: list[Row] = []
     above: Row | None = None

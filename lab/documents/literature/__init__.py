@@ -1,0 +1,1 @@
+"""Papers that are made up: PDFs with two columns, for samples and tests."""

@@ -1,0 +1,366 @@
+"""A web page of a paper: what its `citation_` and Dublin Core tags say, and the text of its main part.
+
+Publishers' pages carry the metadata that Google Scholar asks for; where they do not, the title is the first heading.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, TEXT_TOO_LARGE
+from stateward.pipelines.literature.identifiers import normal_ids, orcid_of
+from stateward.pipelines.literature.jats import prose, text_of
+from stateward.pipelines.literature.paper import (
+    Author,
+    Block,
+    Journal,
+    Kind,
+    Licence,
+    Metadata,
+    Note,
+    Paper,
+    Place,
+    Reference,
+    iso_date,
+    squeeze,
+    year_of,
+)
+from stateward.pipelines.literature.sections import (
+    ABSTRACT,
+    REFERENCES,
+    heading_label,
+    heading_text,
+    ids_in,
+    plain_heading,
+)
+
+FORMAT = "html"
+NO_METADATA = "NO_METADATA"
+DROPPED = (
+    "script",
+    "style",
+    "nav",
+    "header",
+    "footer",
+    "aside",
+    "form",
+    "noscript",
+    "template",
+    "svg",
+    "button",
+    "iframe",
+)
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([A-Za-z0-9._-]+)", re.IGNORECASE)
+_REFERENCE_LIST = re.compile(r"\b(references?|bibliograph\w*|citations?|ref-list)\b", re.IGNORECASE)
+_DATE = re.compile(r"([12][0-9]{3})(?:[-/]([0-9]{1,2}))?(?:[-/]([0-9]{1,2}))?")
+
+
+def read_html(path: Path, *, chars_max: int) -> Paper:
+    """A web page."""
+    root = _parse(path, chars_max)
+    tags = _MetaTags(root)
+    main = _main(root)
+    metadata = tags.metadata()
+    blocks = list(_Blocks(metadata).of(main))
+    notes = []
+    if not tags.is_citation:
+        notes.append(
+            Note(
+                code=NO_METADATA,
+                message="the page has no citation tags; title and text are those of its main part",
+            )
+        )
+    return Paper(metadata=metadata, blocks=blocks, notes=notes)
+
+
+def _parse(path: Path, chars_max: int) -> etree._Element:
+    data = path.read_bytes()
+    declared = _CHARSET.search(data[:4096])
+    encoding = find_encoding(path).name
+    if encoding not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and declared:
+        encoding = declared[1].decode()
+    try:
+        text = data.decode(encoding, "replace")
+    except LookupError:
+        text = data.decode("utf-8", "replace")
+    if len(text) > chars_max:
+        raise FatalFailure(
+            f"the page has {len(text)} characters and the limit is {chars_max}", code=TEXT_TOO_LARGE
+        )
+    text = re.sub(r"^(\s*)<\?xml[^>]*\?>", r"\1", text).replace("\x00", "")
+    if not text.strip():
+        raise FatalFailure("the page is empty; submit it again", code=EMPTY_DOCUMENT)
+    parser = lxml_html.HTMLParser(
+        no_network=True, remove_comments=True, remove_pis=True, huge_tree=False
+    )
+    try:
+        return lxml_html.document_fromstring(text, parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError) as error:
+        raise FatalFailure(
+            "the page holds no text; submit it again", code=EMPTY_DOCUMENT
+        ) from error
+
+
+class _MetaTags:
+    """What the head of a page says."""
+
+    def __init__(self, root: etree._Element) -> None:
+        self._root = root
+        self._tags: list[tuple[str, str]] = []
+        for each in root.iter("meta"):
+            name = (each.get("name") or each.get("property") or "").lower()
+            if name and (content := squeeze(each.get("content"))):
+                self._tags.append((name, content))
+        self.is_citation = any(name.startswith("citation_") for name, _ in self._tags)
+
+    def first(self, *names: str) -> str:
+        """The first value of the first of these names that there is."""
+        for name in names:
+            for own, content in self._tags:
+                if own == name:
+                    return content
+        return ""
+
+    def metadata(self) -> Metadata:
+        date = self.first(
+            "citation_publication_date", "citation_date", "dc.date", "prism.publicationdate"
+        )
+        online = self.first("citation_online_date")
+        dates = {"published": _date(date), "epub": _date(online)}
+        dates = {name: each for name, each in dates.items() if each}
+        keywords = self.first("citation_keywords", "keywords", "dc.subject")
+        return Metadata(
+            format=FORMAT,
+            title=self._title(),
+            ids=self._ids(),
+            type=self.first("citation_article_type", "dc.type"),
+            language=(
+                self.first("citation_language", "dc.language") or self._root.get("lang") or ""
+            ).lower(),
+            authors=self._authors(),
+            journal=Journal(
+                title=self.first("citation_journal_title", "prism.publicationname"),
+                abbreviation=self.first("citation_journal_abbrev"),
+                issns=tuple(content for name, content in self._tags if name == "citation_issn"),
+                publisher=self.first("citation_publisher", "dc.publisher"),
+            ),
+            volume=self.first("citation_volume", "prism.volume"),
+            issue=self.first("citation_issue", "prism.number"),
+            first_page=self.first("citation_firstpage", "prism.startingpage"),
+            last_page=self.first("citation_lastpage"),
+            dates=dates,
+            year=year_of(dates),
+            abstract=self.first("citation_abstract", "dc.description") if self.is_citation else "",
+            keywords=[word.strip() for word in re.split(r"[;,]", keywords) if word.strip()],
+            licence=self._licence(),
+            retraction="retracted" if self._title().lower().startswith("retracted") else "",
+        )
+
+    def _title(self) -> str:
+        title = self.first("citation_title", "dc.title", "og:title")
+        if title:
+            return title
+        heading = self._root.find(".//h1")
+        return text_of(heading) or text_of(self._root.find(".//title"))
+
+    def _ids(self) -> dict[str, str]:
+        names = {
+            "citation_doi": "doi", "dc.identifier": "doi", "prism.doi": "doi", "citation_pmid": "pmid",
+            "citation_pmcid": "pmcid", "citation_arxiv_id": "arxiv", "bepress_citation_doi": "doi",
+        }  # fmt: skip
+        return normal_ids((names[name], content) for name, content in self._tags if name in names)
+
+    def _authors(self) -> list[Author]:
+        """Authors; institution, ORCID and address stand after the name that they belong to."""
+        found: list[dict[str, list[str]]] = []
+        for name, content in self._tags:
+            if name in ("citation_author", "dc.creator") and (
+                name == "citation_author" or not self.is_citation
+            ):
+                found.append({"name": [content], "orcid": [], "email": [], "institution": []})
+            elif found and name.startswith("citation_author_"):
+                found[-1].setdefault(name.removeprefix("citation_author_"), []).append(content)
+        return [_author(each) for each in found]
+
+    def _licence(self) -> Licence:
+        for each in self._root.iter("a", "link"):
+            if "license" in (each.get("rel") or "").split():
+                return Licence(url=each.get("href", ""), text=text_of(each))
+        return Licence(text=self.first("dc.rights"))
+
+
+def _author(found: dict[str, list[str]]) -> Author:
+    (name,) = found["name"]
+    surname, comma, given = (part.strip() for part in name.partition(","))
+    if not comma:
+        given, _, surname = name.rpartition(" ")
+    return Author(
+        name=f"{given} {surname}".strip(),
+        surname=surname,
+        given=given,
+        orcid=next(map(orcid_of, found["orcid"]), ""),
+        email=next(iter(found["email"]), ""),
+        affiliations=tuple(found["institution"]),
+    )
+
+
+def _date(text: str) -> str:
+    found = _DATE.search(text)
+    return iso_date(*(part or "" for part in found.groups())) if found else ""
+
+
+def _main(root: etree._Element) -> etree._Element:
+    """The part of a page that is the paper: an article, what is marked as main, or all but the frame around it."""
+    for tag in DROPPED:
+        for each in list(root.iter(tag)):
+            if tag == "header" and each.find(".//h1") is not None:
+                continue  # the head of an article holds its title
+            each.drop_tree()
+    candidates = [*root.iter("article"), *root.xpath(".//main | .//*[@role='main']")]
+    body = root.find("body")
+    whole = root if body is None else body
+    best = max(candidates, key=lambda each: len(each.text_content()), default=whole)
+    # Where an article is only one teaser among many, its part of the page is small.
+    return best if len(best.text_content()) * 2 >= len(whole.text_content()) else whole
+
+
+class _Blocks:
+    """The blocks of the main part."""
+
+    def __init__(self, metadata: Metadata) -> None:
+        self._metadata = metadata
+        self._section: tuple[str, ...] = ()
+        self._levels: list[int] = []
+        self._is_title = False
+
+    def of(self, main: etree._Element) -> Iterator[Block]:
+        if self._metadata.title:
+            yield Block(kind="title", text=self._metadata.title)
+        yield from self._walk(main)
+
+    def _walk(self, element: etree._Element) -> Iterator[Block]:
+        if (text := squeeze(element.text)) and element.tag in (
+            "div",
+            "section",
+            "article",
+            "main",
+            "body",
+        ):
+            yield self._block("paragraph", text, element)
+        for child in element:
+            yield from self._element(child)
+            if text := squeeze(child.tail):
+                yield self._block("paragraph", text, element)
+
+    def _element(self, element: etree._Element) -> Iterator[Block]:
+        tag = element.tag
+        if tag in HEADINGS:
+            yield from self._heading(element, HEADINGS[tag])
+        elif tag == "table":
+            rows = [
+                [text_of(cell) for cell in row.iterchildren("td", "th")]
+                for row in element.iter("tr")
+            ]
+            yield self._block("table", text_of(element.find("caption")), element, rows=rows)
+        elif tag == "figure":
+            yield self._block("figure", text_of(element.find("figcaption")), element)
+            yield from (block for each in element.iter("table") for block in self._element(each))
+        elif tag in ("ol", "ul"):
+            for item in element.iterchildren("li"):
+                yield from self._item(item)
+        elif tag in ("p", "pre", "blockquote", "dt", "dd"):
+            if text := text_of(element):
+                yield self._block("quote" if tag == "blockquote" else "paragraph", text, element)
+        elif _is_inline(element):
+            if text := text_of(element):
+                yield self._block("paragraph", text, element)
+        else:
+            yield from self._walk(element)
+
+    def _heading(self, element: etree._Element, level: int) -> Iterator[Block]:
+        text = text_of(element)
+        if not text or text == self._metadata.title:
+            return
+        while self._levels and self._levels[-1] >= level:
+            self._levels.pop()
+        self._section = self._section[: len(self._levels)]
+        name = heading_text(text)
+        yield Block(
+            kind="heading",
+            text=name,
+            section=self._section,
+            level=len(self._levels) + 1,
+            label=heading_label(text),
+            source_id=element.get("id") or "",
+            where=Place(line=element.sourceline),
+        )
+        self._levels.append(level)
+        self._section = (*self._section, name)
+
+    def _item(self, item: etree._Element) -> Iterator[Block]:
+        text = prose(item, ("ol", "ul"))
+        if text and self._is_reference(item):
+            links = " ".join(each.get("href") or "" for each in item.iter("a"))
+            reference = Reference(ids={**ids_in(links), **ids_in(text)})
+            yield self._block("reference", text, item, reference=reference)
+        elif text:
+            yield self._block("list_item", text, item)
+        for inner in item.iterchildren("ol", "ul"):
+            yield from self._element(inner)
+
+    def _is_reference(self, item: etree._Element) -> bool:
+        if {plain_heading(each) for each in self._section} & REFERENCES:
+            return True
+        around = [item, *item.iterancestors()][:4]
+        names = " ".join(f"{each.get('class') or ''} {each.get('id') or ''}" for each in around)
+        return bool(_REFERENCE_LIST.search(names.replace("_", "-")))
+
+    def _block(
+        self,
+        kind: Kind,
+        text: str,
+        element: etree._Element,
+        *,
+        rows: list[list[str]] | None = None,
+        reference: Reference | None = None,
+    ) -> Block:
+        if kind == "paragraph" and {plain_heading(each) for each in self._section} & ABSTRACT:
+            kind = "abstract"
+        return Block(
+            kind=kind,
+            text=text,
+            section=self._section,
+            source_id=element.get("id") or "",
+            rows=rows or [],
+            reference=reference,
+            where=Place(line=element.sourceline),
+        )
+
+
+_BLOCK_LEVEL = frozenset(
+    (
+        *HEADINGS,
+        "table",
+        "figure",
+        "ol",
+        "ul",
+        "p",
+        "pre",
+        "blockquote",
+        "div",
+        "section",
+        "article",
+        "dl",
+    )
+)
+
+
+def _is_inline(element: etree._Element) -> bool:
+    """Whether an element holds words and no blocks."""
+    return next(element.iter(*_BLOCK_LEVEL), None) is None

@@ -1,0 +1,213 @@
+"""PubMed's XML (`PubmedArticle`, as E-utilities deliver it) as a paper: a citation and its abstract, no body."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from lxml import etree
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import UNSUPPORTED_FORMAT
+from stateward.pipelines.literature.identifiers import DOI, normal_id, normal_ids, orcid_of
+from stateward.pipelines.literature.jats import child_text, text_of
+from stateward.pipelines.literature.paper import (
+    Author,
+    Block,
+    Journal,
+    Licence,
+    Metadata,
+    OtherAbstract,
+    Paper,
+    Reference,
+    Related,
+    Retraction,
+    iso_date,
+    squeeze,
+    year_of,
+)
+from stateward.pipelines.literature.xml_source import XmlSource
+
+FORMAT = "pubmed"
+BLOCK_TAGS = ("ArticleTitle", "AbstractText", "Reference")
+SEVERAL_PAPERS = "SEVERAL_PAPERS"
+ID_TYPES = {"pubmed": "pmid", "pmc": "pmcid", "doi": "doi"}
+# What PubMed calls relations, as JATS does.
+RELATIONS = {
+    "RetractionIn": "retraction-forward",
+    "RetractionOf": "retracted-article",
+    "ExpressionOfConcernIn": "concern-forward",
+    "ExpressionOfConcernFor": "object-of-concern",
+    "ErratumIn": "correction-forward",
+    "ErratumFor": "corrected-article",
+}
+_YEAR = re.compile(r"\b[12][0-9]{3}\b")
+
+
+def read_pubmed(data: bytes) -> Paper:
+    """The one citation of a file."""
+    source = XmlSource(data, block_tags=BLOCK_TAGS)
+    articles = list(source.root.iter("PubmedArticle", "PubmedBookArticle"))
+    if len(articles) != 1:
+        raise FatalFailure(
+            f"the file holds {len(articles)} citations, and a record is one paper; "
+            "`stateward literature add FILE` makes a record for each of them",
+            code=SEVERAL_PAPERS if articles else UNSUPPORTED_FORMAT,
+        )
+    (article,) = articles
+    citation = article.find("MedlineCitation")
+    if citation is None or citation.find("Article") is None:
+        raise FatalFailure("the XML holds no PubMed article", code=UNSUPPORTED_FORMAT)
+    metadata = _metadata(article, citation)
+    return Paper(metadata=metadata, blocks=list(_blocks(source, article, metadata)))
+
+
+def _metadata(record: etree._Element, citation: etree._Element) -> Metadata:
+    article = citation.find("Article")
+    related = [
+        _related(each) for each in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+    ]
+    types = [text_of(each) for each in article.iterfind("PublicationTypeList/PublicationType")]
+    dates = _dates(record, article)
+    issue = article.find("Journal/JournalIssue")
+    first, _, last = child_text(article, "Pagination/MedlinePgn").partition("-")
+    return Metadata(
+        format=FORMAT,
+        title=child_text(article, "ArticleTitle"),
+        ids=_ids(record, citation, article),
+        type=next((each for each in types if each != "Journal Article"), "journal article"),
+        language=child_text(article, "Language"),
+        authors=[_author(each) for each in article.iterfind("AuthorList/Author")],
+        journal=Journal(
+            title=child_text(article, "Journal/Title"),
+            abbreviation=child_text(article, "Journal/ISOAbbreviation"),
+            issns=tuple(text_of(each) for each in article.iterfind("Journal/ISSN")),
+        ),
+        volume="" if issue is None else child_text(issue, "Volume"),
+        issue="" if issue is None else child_text(issue, "Issue"),
+        first_page=first,
+        last_page=_whole_page(first, last),
+        dates=dates,
+        year=year_of(dates),
+        abstract="\n".join(_abstract_lines(article.find("Abstract"))),
+        other_abstracts=[
+            OtherAbstract(
+                type=each.get("Type", ""),
+                text="\n".join(_abstract_lines(each)),
+                language=each.get("Language", ""),
+            )
+            for each in citation.iterfind("OtherAbstract")
+        ],
+        keywords=[text_of(each) for each in citation.iterfind("KeywordList/Keyword")],
+        subjects=[
+            text_of(each)
+            for each in citation.iterfind("MeshHeadingList/MeshHeading/DescriptorName")
+        ],
+        licence=Licence(copyright=child_text(article, "Abstract/CopyrightInformation")),
+        retraction=_retraction(types, related),
+        related=related,
+    )
+
+
+def _ids(
+    record: etree._Element, citation: etree._Element, article: etree._Element
+) -> dict[str, str]:
+    pairs = [("pmid", child_text(citation, "PMID"))]
+    pairs += _id_pairs(record.iterfind("PubmedData/ArticleIdList/ArticleId"))
+    pairs += [
+        ("doi", text_of(each))
+        for each in article.iterfind("ELocationID")
+        if each.get("EIdType") == "doi" and each.get("ValidYN", "Y") == "Y"
+    ]
+    for bank in article.iterfind("DataBankList/DataBank"):
+        if child_text(bank, "DataBankName") == "ClinicalTrials.gov":
+            pairs += [("nct", text_of(each)) for each in bank.iter("AccessionNumber")]
+    return normal_ids(pairs)
+
+
+def _id_pairs(elements: Iterable[etree._Element]) -> list[tuple[str, str]]:
+    return [(ID_TYPES.get(each.get("IdType", ""), ""), text_of(each)) for each in elements]
+
+
+def _author(element: etree._Element) -> Author:
+    surname, given = child_text(element, "LastName"), child_text(element, "ForeName")
+    given = given or child_text(element, "Initials")
+    suffix, group = child_text(element, "Suffix"), child_text(element, "CollectiveName")
+    orcids = (
+        each for each in element.iterfind("Identifier") if each.get("Source", "").lower() == "orcid"
+    )
+    return Author(
+        name=group or " ".join(filter(None, (given, surname, suffix))),
+        surname=surname,
+        given=given,
+        suffix=suffix,
+        orcid=next((orcid_of(text_of(each)) for each in orcids), ""),
+        affiliations=tuple(
+            text_of(each) for each in element.iterfind("AffiliationInfo/Affiliation")
+        ),
+        is_group=bool(group),
+    )
+
+
+def _dates(record: etree._Element, article: etree._Element) -> dict[str, str]:
+    dates: dict[str, str] = {}
+    issue = article.find("Journal/JournalIssue/PubDate")
+    if issue is not None:
+        dates["ppub"] = _date(issue) or iso_date(
+            *_YEAR.findall(child_text(issue, "MedlineDate"))[:1] or [""]
+        )
+    for each in article.iterfind("ArticleDate"):
+        dates["epub"] = _date(each)
+    for each in record.iterfind("PubmedData/History/PubMedPubDate"):
+        if each.get("PubStatus") in ("received", "accepted", "revised"):
+            dates[each.get("PubStatus", "")] = _date(each)
+    return {name: date for name, date in dates.items() if date}
+
+
+def _date(element: etree._Element) -> str:
+    return iso_date(*(child_text(element, name) for name in ("Year", "Month", "Day")))
+
+
+def _whole_page(first: str, last: str) -> str:
+    """The last page in full: PubMed writes 1865-76 for 1865-1876."""
+    is_short = first.isdecimal() and last.isdecimal() and len(last) < len(first)
+    return first[: len(first) - len(last)] + last if is_short else last
+
+
+def _abstract_lines(abstract: etree._Element | None) -> Iterator[str]:
+    for each in abstract.iterfind("AbstractText") if abstract is not None else ():
+        if label := squeeze(each.get("Label")):
+            yield label
+        if text := text_of(each):
+            yield text
+
+
+def _related(element: etree._Element) -> Related:
+    kind = element.get("RefType", "")
+    source, pmid = child_text(element, "RefSource"), child_text(element, "PMID")
+    doi = DOI.search(source)
+    found = normal_id("pmid", pmid) or (normal_id("doi", doi[0]) if doi else "")
+    return Related(type=RELATIONS.get(kind, kind), id=found, text=source)
+
+
+def _retraction(types: list[str], related: list[Related]) -> Retraction:
+    relations = {each.type for each in related}
+    if "Retraction of Publication" in types or "retracted-article" in relations:
+        return "notice"
+    if "Retracted Publication" in types or "retraction-forward" in relations:
+        return "retracted"
+    return "concern" if "Expression of Concern" in types else ""
+
+
+def _blocks(source: XmlSource, record: etree._Element, metadata: Metadata) -> Iterator[Block]:
+    article = record.find("MedlineCitation/Article")
+    title = article.find("ArticleTitle")
+    if metadata.title:
+        yield Block(kind="title", text=metadata.title, where=source.place(title))
+    for each in article.iterfind("Abstract/AbstractText"):
+        label = squeeze(each.get("Label"))
+        section = ("Abstract", label) if label else ("Abstract",)
+        if text := text_of(each):
+            yield Block(kind="abstract", text=text, section=section, where=source.place(each))
+    for each in record.iterfind("PubmedData/ReferenceList//Reference"):
+        text = child_text(each, "Citation")
+        reference = Reference(ids=normal_ids(_id_pairs(each.iter("ArticleId"))))
+        yield Block(kind="reference", text=text, reference=reference, where=source.place(each))

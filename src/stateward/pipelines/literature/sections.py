@@ -1,0 +1,90 @@
+"""Which lines of a plain text or a PDF are headings, by the words that papers use for them."""
+
+import re
+
+from stateward.pipelines.literature.identifiers import NCT, PMCID, normal_ids
+
+NAMED = frozenset({
+    "abstract", "summary", "introduction", "background", "methods", "method", "results", "discussion", "conclusion",
+    "conclusions", "references", "bibliography", "acknowledgements", "acknowledgments", "acknowledgement",
+    "acknowledgment", "appendix", "materials", "limitations", "objectives", "objective", "aims", "related work",
+    "materials and methods", "methods and materials", "patients and methods", "literature cited", "works cited",
+    "results and discussion", "discussion and conclusions", "conflicts of interest", "competing interests",
+    "author contributions", "data availability", "funding", "supplementary material", "experimental section",
+})  # fmt: skip
+REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited"})
+ABSTRACT = frozenset({"abstract", "summary"})
+HEADING_CHARS_MAX = 120
+
+_NUMBER = re.compile(
+    r"^(?P<number>(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-H]\.))\s+(?P<title>[A-Z].*)$"
+)
+_RUN_IN = re.compile(r"^(abstract|summary)\s*[.:\u2013\u2014-]+\s*(?=\S)", re.IGNORECASE)
+_ENTRY = re.compile(r"^(?:\[(?P<square>[0-9]{1,4})\]|(?P<plain>[0-9]{1,4})[.)])\s+")
+_DOI = re.compile(r"10\.[0-9]{4,9}/[^\s\"<>{}|\\^`]+")
+_PMID = re.compile(r"\bPMID:?\s*([0-9]{4,9})\b", re.IGNORECASE)
+_ARXIV = re.compile(
+    r"\barXiv:\s*([0-9]{4}\.[0-9]{4,5}(?:v[0-9]+)?|[a-z-]+/[0-9]{7}(?:v[0-9]+)?)", re.IGNORECASE
+)
+
+
+def heading_level(line: str) -> int:
+    """The level of a line that is a heading by its words or its number; 0 if it is none."""
+    line = line.strip()
+    if not line or len(line) > HEADING_CHARS_MAX:
+        return 0
+    if plain_heading(line) in NAMED:
+        return _depth(line)
+    found = _NUMBER.match(line)
+    if found is None or line.endswith((".", ",", ";")) or len(found["title"].split()) > 12:
+        return 0
+    return _depth(line)
+
+
+def _depth(line: str) -> int:
+    found = _NUMBER.match(line)
+    return 1 if found is None else found["number"].rstrip(".").count(".") + 1
+
+
+def heading_text(line: str) -> str:
+    """A heading without its number."""
+    found = _NUMBER.match(line.strip())
+    return found["title"] if found else line.strip().rstrip(":")
+
+
+def heading_label(line: str) -> str:
+    """The number of a heading."""
+    found = _NUMBER.match(line.strip())
+    return found["number"].rstrip(".") if found else ""
+
+
+def plain_heading(line: str) -> str:
+    """A heading as it is compared: without number and colon, in small letters."""
+    return heading_text(line).strip(" .:").lower()
+
+
+def run_in_abstract(line: str) -> str | None:
+    """What follows the word Abstract on its own line ("Abstract. We show …"); None if the line does not begin so."""
+    found = _RUN_IN.match(line)
+    return line[found.end() :] if found else None
+
+
+def entry_label(line: str) -> str:
+    """The number with which a reference begins: [12] or 12."""
+    found = _ENTRY.match(line)
+    return "" if found is None else found["square"] or found["plain"]
+
+
+def without_label(line: str) -> str:
+    """A reference without that number."""
+    return _ENTRY.sub("", line, count=1)
+
+
+def ids_in(text: str) -> dict[str, str]:
+    """The identifiers that a text names: what looks like one and is introduced as one."""
+    pairs = [("doi", found) for found in _DOI.findall(text)]
+    pairs += [("pmid", found) for found in _PMID.findall(text)]
+    pairs += [("arxiv", found) for found in _ARXIV.findall(text)]
+    pairs += [("pmcid", found[0]) for found in PMCID.finditer(text)]
+    pairs += [("nct", found[0]) for found in NCT.finditer(text)]
+    return normal_ids(pairs)

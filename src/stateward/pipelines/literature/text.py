@@ -1,0 +1,185 @@
+"""A plain text as a paper: paragraphs between empty lines, headings by their words, references at the end.
+
+A plain text says of nothing what it is. The title is its first paragraph; authors are not guessed.
+"""
+
+from pathlib import Path
+
+from stateward.pipelines.kit.documents import TextDocument
+from stateward.pipelines.kit.reader import read_document
+from stateward.pipelines.literature.paper import (
+    Block,
+    Kind,
+    Metadata,
+    Note,
+    Paper,
+    Place,
+    Reference,
+    squeeze,
+)
+from stateward.pipelines.literature.sections import (
+    ABSTRACT,
+    REFERENCES,
+    entry_label,
+    heading_label,
+    heading_level,
+    heading_text,
+    ids_in,
+    plain_heading,
+    run_in_abstract,
+    without_label,
+)
+
+FORMAT = "text"
+HEAD_CHARS = 4000  # where a paper names its own identifiers; further on they are those of others
+TITLE_CHARS_MAX = 400
+
+
+class Piece:
+    """A paragraph or a line of its own, with its place; `is_large` if it is printed larger than the text around it."""
+
+    __slots__ = ("is_large", "size", "text", "where")
+
+    def __init__(
+        self, text: str, where: Place, *, size: float = 0.0, is_large: bool = False
+    ) -> None:
+        self.text = text
+        self.where = where
+        self.size = size
+        self.is_large = is_large
+
+
+def read_text(path: Path, *, pages_max: int, chars_max: int) -> Paper:
+    """A text file."""
+    document = read_document(path, pages_max=pages_max, chars_max=chars_max)
+    pieces = [piece for page in document.pages for piece in _pieces(document, page.number)]
+    return paper_of(pieces, format_=FORMAT)
+
+
+def _pieces(document: TextDocument, number: int) -> list[Piece]:
+    """Paragraphs of a page: an empty line ends one, and so does a line that is a heading or begins a reference."""
+    page = document.pages[number - 1]
+    paged = number if len(document.pages) > 1 else None
+    pieces: list[Piece] = []
+    lines: list[tuple[str, int, int]] = []
+
+    def close() -> None:
+        if lines:
+            text = joined([line for line, _, _ in lines])
+            pieces.append(Piece(text, Place(lines[0][1], lines[-1][2], paged)))
+            lines.clear()
+
+    for each in page.lines:
+        line = page.text[each.start : each.end]
+        if not line.strip():
+            close()
+            continue
+        is_heading = bool(heading_level(line))
+        if is_heading or entry_label(line.strip()):
+            close()
+        lines.append((line.strip(), each.start, each.end))
+        if is_heading:
+            close()
+    close()
+    return pieces
+
+
+def joined(lines: list[str]) -> str:
+    """Lines as running text; a word that was broken at the end of a line is whole again."""
+    text = ""
+    for each in lines:
+        line = squeeze(each)
+        is_broken = (
+            text.endswith("-") and len(text) > 1 and text[-2].isalpha() and line[:1].islower()
+        )
+        text = text[:-1] + line if is_broken else f"{text} {line}" if text else line
+    return text
+
+
+def paper_of(pieces: list[Piece], *, format_: str) -> Paper:
+    """Pieces in reading order as a paper."""
+    reading = _Reading()
+    for piece in pieces:
+        reading.take(piece)
+    head = "\n".join(piece.text for piece in pieces)[:HEAD_CHARS]
+    own = head if reading.references_at is None else head[: reading.references_at]
+    metadata = Metadata(
+        format=format_,
+        title=reading.title,
+        ids=ids_in(own),
+        abstract="\n".join(block.text for block in reading.blocks if block.kind == "abstract"),
+    )
+    return Paper(metadata=metadata, blocks=reading.blocks, notes=reading.notes)
+
+
+class _Reading:
+    """Goes through the pieces and knows what comes next: title, abstract, sections, references."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.blocks: list[Block] = []
+        self.notes: list[Note] = []
+        self.references_at: int | None = None
+        self._section: tuple[str, ...] = ()
+        self._chars = 0
+
+    def take(self, piece: Piece) -> None:
+        text = piece.text
+        level = heading_level(text) or (1 if piece.is_large and len(text) <= TITLE_CHARS_MAX else 0)
+        abstract = run_in_abstract(text)
+        if not self.title and plain_heading(text) not in ABSTRACT and abstract is None:
+            self.title = text[:TITLE_CHARS_MAX]
+            self._add("title", text, piece)
+        elif abstract is not None and not level:
+            self._section = ("Abstract",)
+            self.blocks.append(
+                Block(kind="abstract", text=abstract, section=self._section, where=piece.where)
+            )
+        elif level:
+            self._heading(piece, level)
+        else:
+            self._body(piece)
+        self._chars += len(text) + 1
+
+    def _heading(self, piece: Piece, level: int) -> None:
+        text = heading_text(piece.text)
+        level = min(level, len(self._section) + 1)
+        self.blocks.append(
+            Block(
+                kind="heading",
+                text=text,
+                section=self._section[: level - 1],
+                level=level,
+                label=heading_label(piece.text),
+                where=piece.where,
+            )
+        )
+        self._section = (*self._section[: level - 1], text)
+        if plain_heading(text) in REFERENCES and self.references_at is None:
+            self.references_at = self._chars
+
+    def _body(self, piece: Piece) -> None:
+        names = {each.lower() for each in self._section}
+        if names & REFERENCES:
+            self._reference(piece)
+        elif names & ABSTRACT:
+            self._add("abstract", piece.text, piece)
+        else:
+            self._add("paragraph", piece.text, piece)
+
+    def _reference(self, piece: Piece) -> None:
+        label, text = entry_label(piece.text), without_label(piece.text)
+        reference = Reference(label=label, ids=ids_in(text))
+        self.blocks.append(
+            Block(
+                kind="reference",
+                text=text,
+                section=self._section,
+                label=label,
+                reference=reference,
+                where=piece.where,
+            )
+        )
+
+    def _add(self, kind: Kind, text: str, piece: Piece) -> None:
+        self.blocks.append(Block(kind=kind, text=text, section=self._section, where=piece.where))

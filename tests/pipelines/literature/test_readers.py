@@ -1,0 +1,253 @@
+"""Readers: each format becomes the same kind of paper."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.documents.literature.papers import SECTIONS, Section, ferries, two_columns
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.literature.ir import about_ir, ir_blocks
+from stateward.pipelines.literature.paper import Author
+from tests.pipelines.literature.articles import (
+    PAGE,
+    PMC,
+    RETRACTION,
+    REVIEWED,
+    SAMPLES,
+    TEXT,
+    read,
+    texts,
+)
+
+
+def test_an_article_says_what_it_is(tmp_path: Path) -> None:
+    paper = read(tmp_path, PMC)
+    found = paper.metadata
+
+    assert found.title == "Salt & sugar in \N{GREEK SMALL LETTER ALPHA}-invented soups"
+    assert found.ids == {"pmid": "99000010", "pmcid": "PMC9900010", "doi": "10.5555/SJ.2010.10"}
+    assert found.authors == [
+        Author(
+            name="P J O\u2019Neill Jr",
+            surname="O\u2019Neill",
+            given="P J",
+            suffix="Jr",
+            affiliations=("1Kitchen, Samples",),
+        ),
+        Author(name="SOUP Consortium", is_group=True),
+    ]
+    assert (found.journal.title, found.journal.abbreviation) == (
+        "British Journal of Samples",
+        "Br J Samples",
+    )
+    assert (found.dates, found.year) == ({"epub": "2010-11-02", "ppub": "2011-01"}, 2010)
+    assert found.abstract == "Background:\nSoup is salted.\nResults:\nIt was good."
+    assert [each.text for each in found.other_abstracts] == ["Short."]
+
+
+def test_blocks_come_in_reading_order_and_comments_are_none(tmp_path: Path) -> None:
+    paper = read(tmp_path, PMC)
+
+    assert texts(paper.blocks, "heading") == ["Introduction", "Thanks"]
+    assert texts(paper.blocks, "paragraph")[:2] == [
+        "As Cook (2001) said2, x = y.",
+        "We tasted: and wrote it down.",
+    ]
+    assert texts(paper.blocks, "list_item") == ["salt", "sugar"]
+    (table,) = (block for block in paper.blocks if block.kind == "table")
+    assert (table.label, table.text) == ("Table 1", "Grams\nWeighed twice.")
+    assert table.rows == [["Soup", "Salt"], ["Pea", "3.1"]]
+
+
+def test_references_are_taken_apart_as_far_as_the_source_does(tmp_path: Path) -> None:
+    first, second = (each for each in read(tmp_path, PMC).blocks if each.kind == "reference")
+
+    assert first.text == "Cook A. (2001). Pots. Lids 7:1-9."
+    assert first.reference is not None
+    assert (first.reference.ids, first.reference.authors) == ({"pmid": "11111"}, ("Cook A",))
+    assert second.text == "Spoon B. A book. 1990."
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_offsets_lead_to_the_block_in_the_decoded_file(tmp_path: Path, encoding: str) -> None:
+    data = PMC.encode(encoding)
+    for block in read(tmp_path, data).blocks:
+        if block.kind in ("reference", "table"):
+            continue
+        decoded = data.decode(encoding if encoding != "utf-8-sig" else "utf-8")
+        shift = int(encoding == "utf-8-sig")  # the mark is no part of the decoded text
+        assert block.where.start is not None
+        start, end = block.where.start + shift, (block.where.end or 0) + shift
+        snippet = decoded[start:end]
+        assert snippet.startswith("<")
+        assert snippet.endswith(">")
+        assert block.text.split()[0][:3] in snippet
+
+
+def test_a_retraction_and_what_it_retracts_are_marked(tmp_path: Path) -> None:
+    found = read(tmp_path, RETRACTION).metadata
+
+    assert found.retraction == "notice"
+    assert [(each.type, each.id) for each in found.related] == [
+        ("retracted-article", "10.5555/SJ.2010.10")
+    ]
+
+
+def test_a_decision_letter_is_a_part_of_its_own(tmp_path: Path) -> None:
+    paper = read(tmp_path, REVIEWED)
+    about = about_ir(paper.metadata, ir_blocks(paper.blocks))
+
+    assert about.section_titles == ["Handles"]
+    assert texts(paper.blocks, "reference") == ["One. 10.5555/x"]
+    assert texts(paper.blocks, "heading", "decision-letter") == ["Decision letter", "Major points"]
+
+
+def test_pubmed_gives_a_citation_with_its_abstract(tmp_path: Path) -> None:
+    found = read(tmp_path, (SAMPLES / "rye-bread.xml").read_bytes()).metadata
+
+    assert found.ids == {"pmid": "99000002", "doi": "10.5555/stateward.rye.2"}
+    assert [each.name for each in found.authors] == ["Ida M Roggen", "Breakfast Study Group"]
+    assert found.authors[0].orcid == "0000-0001-5109-3700"
+    assert (found.first_page, found.last_page) == ("145", "152")
+    assert found.abstract.startswith("BACKGROUND\nWhether sourdough")
+    assert found.dates == {"ppub": "2022-11"}
+
+
+def test_a_retracted_paper_of_pubmed_is_marked(tmp_path: Path) -> None:
+    data = (SAMPLES / "rye-bread.xml").read_text("utf-8")
+    data = data.replace(
+        "</MedlineCitation>",
+        '<CommentsCorrectionsList><CommentsCorrections RefType="RetractionIn"><RefSource>X. 2023. doi: 10.5555/r'
+        "</RefSource></CommentsCorrections></CommentsCorrectionsList></MedlineCitation>",
+    )
+
+    found = read(tmp_path, data).metadata
+
+    assert found.retraction == "retracted"
+    assert found.related[0].id == "10.5555/r"
+
+
+def test_a_web_page_says_what_it_is_in_its_tags(tmp_path: Path) -> None:
+    paper = read(tmp_path, PAGE, "page.html")
+    found = paper.metadata
+
+    assert (found.title, found.ids) == ("Ladles of the north", {"doi": "10.5555/ladle.7"})
+    assert [(each.name, each.orcid) for each in found.authors] == [
+        ("Anna Spoon", "0000-0002-1825-0097"),
+        ("Ben Fork", ""),
+    ]
+    assert found.authors[0].affiliations == ("Kitchen Institute",)
+    assert found.dates == {"published": "2021-05-03"}
+    assert texts(paper.blocks, "heading") == ["Abstract", "Introduction", "Pots", "References"]
+    assert texts(paper.blocks, "abstract") == ["They are long."]
+    assert texts(paper.blocks, "figure") == ["A ladle."]
+    assert [each.reference.ids for each in paper.blocks if each.reference is not None] == [
+        {"doi": "10.5555/pots"},
+        {},
+    ]
+    assert not any("Home" in each.text or "Imprint" in each.text for each in paper.blocks)
+
+
+def test_a_text_is_read_by_its_headings(tmp_path: Path) -> None:
+    paper = read(tmp_path, TEXT, "paper.txt")
+
+    assert paper.metadata.title == "Ladles of the south"
+    assert paper.metadata.ids == {"doi": "10.5555/ladle.8"}
+    assert texts(paper.blocks, "abstract") == [
+        "They are short, and it is unknown why they were made so short."
+    ]
+    assert texts(paper.blocks, "heading") == ["Introduction", "Results", "References"]
+    assert "This paragraph is broken over lines." in texts(paper.blocks, "paragraph")[1]
+    assert [each.reference.ids for each in paper.blocks if each.reference is not None] == [
+        {"doi": "10.5555/pots"},
+        {"pmid": "12345"},
+    ]
+
+
+def test_a_pdf_is_read_column_by_column(tmp_path: Path) -> None:
+    paper = read(tmp_path, ferries(), "ferries.pdf")
+
+    assert paper.metadata.title == "Night ferries and the sleep of harbour towns"
+    assert paper.metadata.ids == {"doi": "10.5555/stateward.ferry.3"}
+    assert texts(paper.blocks, "heading") == [
+        "Abstract", "Introduction", "Methods", "Timetables", "Results", "Discussion", "References",
+    ]  # fmt: skip
+    assert len(texts(paper.blocks, "reference")) == 3
+    assert "halved the number of awakenings" in paper.metadata.abstract
+    assert not paper.notes
+
+
+def test_what_the_pages_of_a_pdf_repeat_is_no_text(tmp_path: Path) -> None:
+    long = [Section(each.heading, [*each.paragraphs] * 6) for each in SECTIONS]
+    data = two_columns(
+        "A title over two columns that is long enough to be broken into two lines",
+        authors="A. B.",
+        doi="10.5555/long",
+        abstract="Short.",
+        sections=long,
+        references=["[1] One. 2001.", "[2] Two. 2002."],
+    )
+
+    paper = read(tmp_path, data, "long.pdf")
+
+    assert paper.metadata.title.endswith("to be broken into two lines")
+    assert not any("Journal of Invented Harbours" in each.text for each in paper.blocks)
+    expected = sum(len(each.paragraphs) for each in long)
+    assert len(texts(paper.blocks, "paragraph")) == expected + 2  # authors and DOI
+    assert len(texts(paper.blocks, "reference")) == 2
+
+
+def test_the_script_makes_the_sample_that_ships() -> None:
+    assert (SAMPLES / "night-ferries.pdf").read_bytes() == ferries()
+
+
+ENTITY_BOMB = (
+    '<!DOCTYPE article [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><article><front/>&b;</article>'
+)
+SEVERAL = (SAMPLES / "rye-bread.xml").read_text("utf-8")
+SEVERAL = SEVERAL.replace(
+    "</PubmedArticleSet>",
+    SEVERAL[SEVERAL.index("<PubmedArticle>") : SEVERAL.index("</PubmedArticleSet>")]
+    + "</PubmedArticleSet>",
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "EMPTY_DOCUMENT"),
+        (b"\x00\x00\x00", "EMPTY_DOCUMENT"),
+        (ENTITY_BOMB.encode(), "HOSTILE_FILE"),
+        (PMC[: len(PMC) // 2].encode(), "CORRUPT_FILE"),
+        (b"<article>" * 5000, "CORRUPT_FILE"),
+        (b"<article/>", "EMPTY_DOCUMENT"),
+        (b"<invoice><a/></invoice>", "UNSUPPORTED_FORMAT"),
+        (b"PK\x03\x04" + b"\x00" * 100, "UNSUPPORTED_FORMAT"),
+        (b"\x89PNG\r\n\x1a\n" + b"\x00" * 100, "UNSUPPORTED_FORMAT"),
+        (b"%PDF-1.7 torn", "CORRUPT_FILE"),
+        (ferries()[:1500], "CORRUPT_FILE"),
+        (bytes(range(256)) * 40, "UNSUPPORTED_FORMAT"),
+        (SEVERAL.encode(), "SEVERAL_PAPERS"),
+        (
+            b"<?xml version='1.0' encoding='utf-8'?><article><p>\xff\xfe</p></article>",
+            "CORRUPT_FILE",
+        ),
+        (b"<html></html>", "EMPTY_DOCUMENT"),
+    ],
+)
+def test_what_is_no_paper_is_refused_with_a_code(tmp_path: Path, data: bytes, code: str) -> None:
+    with pytest.raises(FatalFailure) as refused:
+        read(tmp_path, data)
+
+    assert refused.value.code == code
+
+
+def test_an_external_entity_reads_no_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("SECRET")
+    data = f'<!DOCTYPE article SYSTEM "file://{secret}"><article><body><p>A &unknown; B</p></body></article>'
+
+    paper = read(tmp_path, data)
+
+    assert texts(paper.blocks, "paragraph") == ["A &unknown; B"]
+    assert [note.code for note in paper.notes] == ["UNKNOWN_ENTITY"]
