@@ -76,6 +76,7 @@ CALLS: dict[str, str] = {
     "bench": "bench --records 5",
     "eval statements": "eval statements {inbox}",
     "eval contracts": "eval contracts {inbox}",
+    "eval catalogs": "eval catalogs {inbox}",
     "eval images": "eval images {inbox}",
     "eval literature": "eval literature {inbox}",
     "ledger init": "ledger init {new}",

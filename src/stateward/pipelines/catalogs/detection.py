@@ -1,0 +1,105 @@
+"""Whether a file is a catalogue, by its first bytes and headings. It never inflates or parses anything.
+
+A bank's table has dates and amounts, but neither SKUs nor GTINs: only headings that name products make a catalogue.
+"""
+
+import csv
+import re
+
+from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.catalogs.headings import (
+    HEADING_ROWS_MAX,
+    IDENTITIES,
+    PRICES,
+    roles_in,
+    simplify,
+)
+from stateward.pipelines.kit.delimited import DELIMITERS
+from stateward.pipelines.kit.files import ZIP, is_pdf
+
+SAMPLE_CHARS = 16 * 1024
+OWN_FORMAT, SURE, LIKELY, BY_NAME = 95, 80, 60, 40
+SURE_ROLES = 4
+# What only banks and laboratories have in a table: a column of such a heading makes it none of ours.
+FOREIGN = frozenset(map(simplify, (
+    "balance", "saldo", "solde", "iban", "bic", "buchungstag", "buchungsdatum", "valuta", "wertstellung",
+    "verwendungszweck", "booking date", "value date", "transaction date", "debit", "credit", "payee", "loinc",
+    "date", "datum", "amount", "betrag", "montant", "importe", "specimen", "reference range", "referenzbereich",
+    "patient id",
+)))  # fmt: skip
+NAMES = re.compile(
+    r"catalog|katalog|catalogue|product|produkt|artikel|price.?list|preisliste|pricelist|tarif|listino|sortiment",
+    re.IGNORECASE,
+)
+_BMECAT = re.compile(rb"<(?:\w+:)?BMECAT\b", re.IGNORECASE)
+_GOOGLE = b"http://base.google.com/ns/1.0"
+_XML_ITEM = re.compile(
+    rb"<(?:\w+:)?(?:product|article|item|offer|artikel|produkt)s?[\s>]", re.IGNORECASE
+)
+_XML_FIELDS = re.compile(rb"<(?:\w+:)?(?:sku|gtin|ean|price|preis)\b", re.IGNORECASE)
+_JSON_KEYS = re.compile(r'"([A-Za-z_ ]{1,40})"\s*:')
+
+
+def detect(content: Content) -> Detected | None:
+    """A catalogue, or None."""
+    head = content.head
+    if is_pdf(head):
+        return None
+    if head.startswith(ZIP):
+        is_sheet = b"xl/" in head or content.name.lower().endswith((".xlsx", ".ods"))
+        return _found("xlsx", BY_NAME) if is_sheet and NAMES.search(content.name) else None
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<"):
+        return _xml(head)
+    text = _text(head)
+    if start.startswith((b"{", b"[")):
+        return _json(text)
+    return _table(text)
+
+
+def _xml(head: bytes) -> Detected | None:
+    if _BMECAT.search(head):
+        return _found("bmecat", OWN_FORMAT)
+    if _GOOGLE in head:
+        return _found("google", OWN_FORMAT)
+    is_list = _XML_ITEM.search(head) and len({*map(bytes.lower, _XML_FIELDS.findall(head))}) > 1
+    return _found("xml", LIKELY) if is_list else None
+
+
+def _json(text: str) -> Detected | None:
+    keys = {*_JSON_KEYS.findall(text[:SAMPLE_CHARS])}
+    if {"variants", "handle"} <= keys or {"regular_price", "sku"} <= keys:
+        return _found("json", OWN_FORMAT)
+    return _found("json", LIKELY) if _names_products([*keys]) else None
+
+
+def _table(text: str) -> Detected | None:
+    """By the best row of headings under any delimiter."""
+    lines = text[:SAMPLE_CHARS].splitlines()[:HEADING_ROWS_MAX]
+    best: list[str] = []
+    for delimiter in DELIMITERS:
+        try:
+            rows = [*csv.reader(lines, delimiter=delimiter)]
+        except csv.Error:
+            continue
+        best = max([best, *rows], key=lambda row: len(roles_in(row)))
+    if not _names_products(best):
+        return None
+    return _found("csv", SURE if len(roles_in(best)) >= SURE_ROLES else LIKELY)
+
+
+def _names_products(names: list[str]) -> bool:
+    """Whether headings name what identifies a product and its price, and nothing of another domain."""
+    roles = roles_in(names)
+    is_foreign = any(simplify(name) in FOREIGN for name in names)
+    return bool(roles & IDENTITIES and roles & PRICES) and not is_foreign
+
+
+def _text(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return head.decode("utf-16", "ignore")
+    return head.decode("utf-8-sig", "replace")
+
+
+def _found(format_: str, confidence: int) -> Detected:
+    return Detected(source_type="catalog", format=format_, confidence=confidence)

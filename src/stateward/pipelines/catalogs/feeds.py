@@ -1,0 +1,85 @@
+"""XML: Google feeds as RSS and Atom, BMEcat (see there), and any list of elements that look like products."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stateward.pipelines.catalogs.bmecat import Bmecat, is_bmecat, without_document_type
+from stateward.pipelines.catalogs.headings import is_heading
+from stateward.pipelines.catalogs.model import CatalogReading
+from stateward.pipelines.catalogs.objects import (
+    TRANSPARENT,
+    ObjectMaker,
+    PrintedCells,
+    put_cell,
+)
+from stateward.pipelines.catalogs.tables import no_catalog
+from stateward.pipelines.kit.xml import local_name, parse_xml
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+GOOGLE = "http://base.google.com/ns/1.0"
+FEED_DEPTH_MAX = 6
+VALUE_CHARS_MAX = 100_000
+
+
+def read_xml(path: Path) -> CatalogReading:
+    """The catalogue in an XML document."""
+    root = parse_xml(without_document_type(path.read_bytes()))
+    if is_bmecat(root):
+        reading = CatalogReading("bmecat")
+        catalog = Bmecat(root)
+        reading.currency = catalog.currency
+        reading.currency_why = "the header of the catalogue names it" if catalog.currency else ""
+        rows = catalog.rows()
+    else:
+        elements = _products(root)
+        is_google = any(GOOGLE in str(value) for value in root.nsmap.values())
+        reading = CatalogReading("google" if is_google else "xml")
+        rows = (
+            (number, element.sourceline, _cells(element))
+            for number, element in enumerate(elements, start=1)
+        )
+    reading.batches = ObjectMaker(reading).batches(rows)
+    return reading
+
+
+def _products(root: "_Element") -> list["_Element"]:
+    """The elements of one name that are the most and look like products."""
+    groups: dict[tuple[str, str], list[_Element]] = {}
+    for element in root.iter():
+        if len(element) and isinstance(element.tag, str) and element.getparent() is not None:
+            groups.setdefault((str(element.getparent().tag), element.tag), []).append(element)
+    likely = [
+        found for found in groups.values() if any(is_heading([*_cells(each)]) for each in found[:5])
+    ]
+    if not likely:
+        raise no_catalog("no repeated element in it has a SKU beside a title or a price")
+    return max(reversed(likely), key=len)  # of two as long, the inner one
+
+
+def _cells(element: "_Element", prefix: str = "", depth: int = 0) -> PrintedCells:
+    """The leaves of an element by name; the first of several with a text wins, the others are numbered."""
+    cells: PrintedCells = {}
+    for name, value in element.attrib.items():
+        cells[f"{prefix}{str(name).rpartition('}')[2]}"] = str(value)
+    for child in element:
+        name = local_name(child)
+        if not name:
+            continue
+        if len(child) and depth < FEED_DEPTH_MAX:
+            parent = "" if name in TRANSPARENT else f"{name} "
+            inner = _cells(child, parent, depth + 1)
+        else:
+            inner = {
+                f"{prefix}{name}": "".join(map(str, child.itertext()))[:VALUE_CHARS_MAX].strip()
+            }
+            inner |= {
+                f"{prefix}{name} {str(key).rpartition('}')[2]}": str(value)
+                for key, value in child.attrib.items()
+            }
+            if not inner[f"{prefix}{name}"] and "href" in child.attrib:  # Atom links
+                inner[f"{prefix}{name}"] = str(child.attrib["href"])
+        for key, text in inner.items():
+            put_cell(cells, key, text)
+    return cells

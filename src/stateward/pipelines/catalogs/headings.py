@@ -1,0 +1,140 @@
+"""The role of a column by its heading. The words, in many languages, are data in `headings.yaml`."""
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import yaml
+
+from stateward.pipelines.catalogs.currencies import currency_in
+from stateward.pipelines.kit.dates import fold
+
+HEADING_CHARS_MAX = 80
+HEADING_ROWS_MAX = 40  # titles and addresses stand above the headings of a price list
+ROLES_MIN = 2
+# Without one of these no row can be told from another.
+IDENTITIES = frozenset({"sku", "gtin", "barcode", "handle", "number", "mpn"})
+PRODUCT_ROLES = frozenset({"price", "title", "category", "brand", "sale_price", "list_price"})
+PRICES = frozenset({"price", "sale_price", "list_price"})
+# Columns by which a program names itself. In WooCommerce, Type is simple, variable or variation.
+SHOPIFY = frozenset({"handle", "variant price"})
+WOOCOMMERCE = frozenset({"regular price", "type"})
+# Those identify products by a handle or a number; elsewhere the number of a product is its SKU.
+PROGRAMS = frozenset({"shopify", "woocommerce"})
+_SIGNS = re.compile(r"[\W_]+")
+_INNER_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
+
+
+class ColumnPlan(NamedTuple):
+    """What the columns of a table are: the heading and the place of each role, and of the cells without one."""
+
+    headings: tuple[str, ...]
+    places: dict[str, int]
+    others: tuple[tuple[int, str], ...]
+    format: str
+    currency: str
+
+    @property
+    def width(self) -> int:
+        return len(self.headings)
+
+    def columns(self) -> dict[str, str]:
+        """Each heading with its role."""
+        roles = {place: role for role, place in self.places.items()}
+        return {name: roles.get(at, "") for at, name in enumerate(self.headings) if name}
+
+
+@cache
+def _words() -> dict[str, tuple[str, int]]:
+    data = yaml.safe_load((files(__package__) / "headings.yaml").read_text("utf-8"))
+    table: dict[str, tuple[str, int]] = {}
+    for role, lines in data["columns"].items():
+        words = (simplify(word) for line in lines for word in line.split(","))
+        for rank, word in enumerate(words):
+            table.setdefault(word, (role, rank))
+    return table
+
+
+@lru_cache(maxsize=8192)
+def simplify(text: str) -> str:
+    """A heading without case, accents and signs: `Prix_TTC` is `prix ttc`, `priceCurrency` two words."""
+    return _SIGNS.sub(" ", fold(_INNER_CAPITAL.sub(" ", text))).strip()
+
+
+@lru_cache(maxsize=8192)
+def role_of(heading: str) -> tuple[str, int]:
+    """The role of a column and its rank among the words for it; ("", 0) if it has none."""
+    if not heading or len(heading) > HEADING_CHARS_MAX:
+        return "", 0
+    table = _words()
+    for text in (heading, _IN_BRACKETS.sub(" ", heading), _without_currency(heading)):
+        if (found := table.get(simplify(text))) is not None:
+            return found
+    return "", 0
+
+
+def _without_currency(heading: str) -> str:
+    words = [word for word in _SIGNS.split(heading.replace("€", " EUR ")) if word]
+    return " ".join(word for word in words if not currency_in(word))
+
+
+def roles_in(cells: Sequence[str]) -> set[str]:
+    """The roles that a row of headings names."""
+    return {role for cell in cells if (role := role_of(cell.strip())[0])}
+
+
+def is_heading(cells: Sequence[str]) -> bool:
+    """Whether a row could be the headings of a catalogue."""
+    roles = roles_in(cells)
+    return len(roles) >= ROLES_MIN and bool(roles & IDENTITIES) and bool(roles & PRODUCT_ROLES)
+
+
+def heading_row(rows: Sequence[Sequence[str]]) -> int | None:
+    """The place of the row that names the most roles; None if none looks like headings."""
+    first = rows[:HEADING_ROWS_MAX]
+    at = max(range(len(first)), key=lambda each: len(roles_in(first[each])), default=None)
+    return at if at is not None and is_heading(first[at]) else None
+
+
+def plan_of(headings: Sequence[str], format_: str) -> ColumnPlan:
+    """The roles of all columns, decided once for a file."""
+    names = tuple(" ".join(cell.split()) for cell in headings)
+    simple = {simplify(name) for name in names}
+    best: dict[str, tuple[int, int]] = {}
+    for at, name in enumerate(names):
+        role, rank = role_of(name)
+        if simplify(name) == "type" and simple >= WOOCOMMERCE:
+            role = "kind"
+        if role and (role not in best or rank < best[role][0]):
+            best[role] = rank, at
+    places = {role: at for role, (_, at) in best.items()}
+    format_ = _program(simple) or format_
+    _lend(places, format_)
+    taken = set(places.values())
+    others = tuple(
+        (at, name if names.index(name) == at else f"{name} ({at + 1})")
+        for at, name in enumerate(names)
+        if at not in taken and name
+    )
+    currency = next(
+        (found for role in PRICES & places.keys() if (found := currency_in(names[places[role]]))),
+        "",
+    )
+    return ColumnPlan(names, places, others, format_, currency)
+
+
+def _lend(places: dict[str, int], format_: str) -> None:
+    """A table may name its products by another column: `id` of a Google feed, the description of a price list."""
+    if "sku" not in places and "number" in places and format_ not in PROGRAMS:
+        places["sku"] = places.pop("number")
+    if "title" not in places and "description" in places:
+        places["title"] = places.pop("description")
+
+
+def _program(simple: set[str]) -> str:
+    if simple >= SHOPIFY:
+        return "shopify"
+    return "woocommerce" if simple >= WOOCOMMERCE else ""

@@ -1,0 +1,543 @@
+"""The stage `normalize`: observations become valid products; every other row is rejected with its reason.
+
+A product has a SKU (or what its program identifies it by), a title, an exact price, a GTIN whose check digit is right,
+and a category of the taxonomy. What is missing but not wrong is flagged on the product. Nothing is guessed: a price
+without a currency stays without one. The same observations and rules give the same bytes.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+import msgspec
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import Fields
+from stateward.pipelines.catalogs import gtin as gtins
+from stateward.pipelines.catalogs.categories import UNMAPPED, CategoryMapper
+from stateward.pipelines.catalogs.currencies import currency_of
+from stateward.pipelines.catalogs.gtin import is_plain_gtin
+from stateward.pipelines.catalogs.headings import PROGRAMS
+from stateward.pipelines.catalogs.html_text import tidy, to_text
+from stateward.pipelines.catalogs.model import (
+    ParseSummary,
+    PrintedProduct,
+    Problem,
+    ProductPlace,
+    Rejection,
+    notes_of,
+)
+from stateward.pipelines.catalogs.options import CatalogOptions
+from stateward.pipelines.catalogs.prices import (
+    RANGE,
+    SHARED_SIGN,
+    UNKNOWN_CURRENCY,
+    Price,
+    PriceReader,
+    in_currency,
+)
+from stateward.pipelines.catalogs.sale_dates import sale_period
+from stateward.pipelines.catalogs.tables import LONG_ROW
+from stateward.workers.sdk import Batch, Job, Outcome
+
+NORMALIZER_VERSION = (
+    1  # to be increased by a change after which the same observations give other products
+)
+BATCH_ROWS = 250
+BATCH_CHARS = 100_000  # of descriptions: a batch must fit into a chunk of 256 KiB
+REJECTED_KEPT_MAX = 5_000
+REJECTED_LOGGED_MAX = 2_000
+ROWS_IN_FACTS_MAX = 200
+# Products whose variants may still come; a catalogue lists them one after another, or nearly so.
+PARENTS_MAX = 50_000
+STOCK_DIGITS_MAX = 16
+PRICES_MAX = 200_000
+CATEGORIES_MAX = 100_000
+# Rows of WooCommerce that stand for several products and have no price of their own.
+GROUPS = ("variable", "grouped", "external")
+DEFAULT_OPTION = "default title"  # what Shopify prints for a product without variants
+
+SENTENCES = {
+    "RAGGED_ROW": "the row has more cells than there are headings, so that its values may stand in wrong columns",
+    "MISSING_SKU": "the SKU is missing",
+    "DUPLICATE_SKU": "the SKU {value} is already that of row {row}",
+    "DUPLICATE_VARIANT": "the variant {value} is already in row {row}",
+    "ORPHAN_VARIANT": "no row before it gives the title of {value}",
+    "MISSING_TITLE": "the title is missing",
+    "MISSING_PRICE": "the price is missing",
+    "UNPARSEABLE_PRICE": "{value} is no price",
+    "NEGATIVE_PRICE": "the price {value} is negative",
+    "UNKNOWN_CURRENCY": "{value} is no currency",
+    "CURRENCY_CONFLICT": "the price and its currency disagree: {value}",
+    "BAD_GTIN": "{value} is no GTIN: it has other characters than digits",
+    "PLACEHOLDER_GTIN": "{value} is a placeholder and no GTIN",
+    "BAD_GTIN_LENGTH": "{value} is no GTIN: one has 8, 12, 13 or 14 digits",
+    "BAD_GTIN_CHECKSUM": "{value} is no GTIN: its last digit does not check the others",
+    "GTIN_SCIENTIFIC": "{value} is what a spreadsheet left of a GTIN; format the column as text and export it again",
+    "UNKNOWN_CATEGORY": "{value} is no category",
+    "UNMAPPED_CATEGORY": "no rule maps the category {value}",
+}
+
+FLAGS = {
+    "SHORT_ROW": "the row has fewer cells than there are headings",
+    "MISSING_SKU": "the SKU is missing; the product is identified by its handle or number",
+    "MISSING_CURRENCY": "no currency is printed; give the label currency or the setting catalogs.currency",
+    "AMBIGUOUS_CURRENCY": "the sign of the price is that of several currencies; give the label currency",
+    "AMBIGUOUS_PRICE": "the price can be read with either decimal sign; give the label decimal",
+    "PRICE_RANGE": "a range is printed; the price is the lowest of it",
+    "ZERO_PRICE": "the price is zero",
+    "OTHER_PRICE_UNREADABLE": "the sale or list price cannot be read, and is left out",
+    "SALE_ABOVE_PRICE": "the sale price is higher than the price",
+    "SALE_DATES_UNREADABLE": "the days of the sale cannot be read for sure, and are left out",
+    "BARCODE_NO_GTIN": "the barcode is no GTIN, and is left out",
+    "GTIN_ZERO_RESTORED": "the GTIN had lost the zero in front, and has it again",
+    "DUPLICATE_GTIN": "another product has the same GTIN",
+    "UNMAPPED_CATEGORY": "no rule maps the category; add one to the setting catalogs.categories",
+    "STOCK_UNREADABLE": "the stock is no whole number, and is left out",
+}
+
+
+class Product(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A valid product or variant; amounts are exact decimals as text. `flags` are what a person should look at."""
+
+    id: str
+    sku: str
+    title: str
+    price: str = ""
+    currency: str = ""
+    gtin: str = ""
+    category: str = ""
+    brand: str = ""
+    handle: str = ""
+    options: dict[str, str] = {}
+    sale_price: str = ""
+    list_price: str = ""
+    price_highest: str = ""
+    sale_from: str = ""
+    sale_to: str = ""
+    stock: int | None = None
+    mpn: str = ""
+    description: str = ""
+    image: str = ""
+    link: str = ""
+    kind: str = ""
+    price_printed: str = ""
+    gtin_printed: str = ""
+    category_printed: str = ""
+    flags: tuple[str, ...] = ()
+    where: ProductPlace = ProductPlace(0)
+
+
+def normalize(job: Job) -> Iterator[Batch]:
+    """Convert the observations of a job."""
+    about = msgspec.convert(job.about("parse"), ParseSummary)
+    normalizer = Normalizer(about, CatalogOptions.of(job))
+    batch: list[Product] = []
+    count = chars = 0
+    for row in job.items(PrintedProduct, "parse"):
+        product = normalizer.convert(row)
+        if product is None:
+            continue
+        batch.append(product)
+        chars += len(product.description)
+        if len(batch) == BATCH_ROWS or chars > BATCH_CHARS:
+            count += len(batch)
+            yield Batch(batch)
+            batch, chars = [], 0
+    count += len(batch)
+    if not count:
+        first = normalizer.rejected[0].message if normalizer.rejected else "they name images only"
+        raise FatalFailure(
+            f"none of {about.rows} rows is a valid product; the first: {first}", code="NO_VALID_ROW"
+        )
+    if batch:
+        yield Batch(batch)
+    return normalizer.outcome(job, count)  # type: ignore[return-value]
+
+
+class _Parent(NamedTuple):
+    """What the variants of a product inherit."""
+
+    title: str
+    description: str
+    brand: str
+    category: str
+    image: str
+    option_names: tuple[str, str, str]
+
+
+NO_PARENT = _Parent("", "", "", "", "", ("", "", ""))
+NO_OPTIONS: dict[str, str] = {}
+NO_SALE = ("", "", "")
+
+
+class _Rejected(Exception):
+    """A row is no valid product."""
+
+    def __init__(self, code: str, value: str = "", row: int = 0) -> None:
+        super().__init__(code)
+        self.code = code
+        self.value = value
+        self.row = row
+
+
+class Normalizer:
+    """Converts the rows of one catalogue, and remembers what must not come twice."""
+
+    def __init__(self, about: ParseSummary, options: CatalogOptions) -> None:
+        self._about = about
+        self._options = options
+        self._prices = PriceReader(options.decimal or about.decimal)
+        self._categories = CategoryMapper(options.categories)
+        self._rejects_unmapped = options.unmapped_categories == "reject"
+        self._currency = currency_of(about.currency) or currency_of(options.currency) or ""
+        roles = set(about.columns.values())
+        self._has_price = "price" in roles or about.format == "bmecat"
+        self._needs_sku = about.format not in PROGRAMS  # there the SKU is a choice of the merchant
+        self._known_prices: dict[tuple[str, str], Price] = {}  # as printed: price and currency
+        self._known_categories: dict[str, str] = {}
+        self._ids: dict[str, int] = {}
+        self._gtins: dict[str, str] = {}
+        self._parents: dict[str, _Parent] = {}
+        self._flag_counts: dict[str, tuple[int, ProductPlace]] = {}
+        self._unmapped: dict[str, int] = {}
+        self.image_rows = 0
+        self.rejected: list[Rejection] = []
+        self.rejected_rows: dict[str, list[int]] = {}
+
+    def convert(self, row: PrintedProduct) -> Product | None:
+        """A row as a product; None if it was rejected, or only adds an image to one."""
+        try:
+            return self._product(row)
+        except _Rejected as error:
+            self._reject(row, error)
+            return None
+
+    def _product(self, row: PrintedProduct) -> Product | None:
+        """The checks in the order in which their codes are documented; the first that fails is the reason.
+
+        This runs for every row. What most rows have not is asked for here and handled elsewhere.
+        """
+        if row.fault == LONG_ROW:
+            raise _Rejected("RAGGED_ROW")
+        flags = [row.fault] if row.fault else []
+        sku, handle = row.sku.strip(), row.handle.strip()
+        group = row.parent.strip() or handle
+        parent = self._parents.get(group, NO_PARENT) if group else NO_PARENT
+        if (
+            handle
+            and not (row.title or sku or row.price or row.option1)
+            and parent is not NO_PARENT
+        ):
+            self.image_rows += 1
+            return None
+        options = (
+            _options_of(row, parent)
+            if row.option1 or row.color or row.size or row.material
+            else NO_OPTIONS
+        )
+        if sku and sku in self._ids:
+            raise _Rejected("DUPLICATE_SKU", sku, self._ids[sku])
+        identity = sku or self._other_identity(row, handle, options, flags)
+        title = _line(row.title) if row.title else parent.title
+        if not title:
+            raise _Rejected("ORPHAN_VARIANT", handle) if handle else _Rejected("MISSING_TITLE")
+        price = self._known_prices.get((row.price, row.currency)) or self._price(row)
+        flags += price.flags
+        code = row.gtin or row.barcode
+        digits = code if is_plain_gtin(code) else self._gtin(row, code, flags) if code else ""
+        printed = row.category.strip() or row.product_type.strip() or parent.category
+        category = self._known_categories.get(printed) or self._category(printed, flags)
+        description = _text(row.description) if row.description else parent.description
+        sale, sale_from, sale_to = (
+            self._sale(row, price, flags) if row.sale_price or row.sale_dates else NO_SALE
+        )
+        listed = self._other_price(row.list_price, price, flags) if row.list_price else ""
+        stock = _stock(row.stock, flags) if row.stock else None
+        # Nothing can be wrong from here on: now the row counts.
+        self._ids[identity] = row.where.row
+        if digits and self._gtins.setdefault(digits.lstrip("0"), identity) != identity:
+            flags.append("DUPLICATE_GTIN")
+        brand = row.brand.strip() or parent.brand
+        image = row.image or parent.image
+        if row.kind or (handle and handle not in self._parents):
+            self._remember(
+                row, _Parent(title, description, brand, printed, image, _option_names(row))
+            )
+        if flags:
+            self._count(flags, row.where)
+        # By position, in the order of the fields: keyword arguments take three times as long.
+        return Product(
+            identity,
+            sku,
+            title,
+            price.amount,
+            price.currency,
+            digits,
+            category,
+            brand,
+            handle,
+            options,
+            sale,
+            listed,
+            price.highest,
+            sale_from,
+            sale_to,
+            stock,
+            row.mpn.strip(),
+            description,
+            image,
+            row.link,
+            row.kind,
+            "" if row.price == price.amount else row.price,
+            "" if code == digits else code,
+            "" if printed == category else printed,
+            tuple(flags) if flags else (),
+            row.where,
+        )
+
+    # The parts of a product
+
+    def _remember(self, row: PrintedProduct, parent: _Parent) -> None:
+        """Keep what the variants of a product inherit, if the row is the first of its handle, SKU or number."""
+        keys = [row.handle.strip()]
+        if row.kind and not row.parent:
+            keys += [row.sku.strip(), f"id:{row.number.strip()}"]
+        for key in keys:
+            if key and key != "id:":
+                self._parents.setdefault(key, parent)
+        while len(self._parents) > PARENTS_MAX:
+            del self._parents[next(iter(self._parents))]
+
+    def _other_identity(
+        self, row: PrintedProduct, handle: str, options: dict[str, str], flags: list[str]
+    ) -> str:
+        """What tells a product without a SKU from all others; it must not be in the catalogue already."""
+        number = row.number.strip()
+        if self._needs_sku or not (handle or number):
+            raise _Rejected("MISSING_SKU")
+        flags.append("MISSING_SKU")
+        identity = "/".join((handle, *options.values())) if handle else f"id:{number}"
+        if identity in self._ids:
+            raise _Rejected("DUPLICATE_VARIANT", identity, self._ids[identity])
+        return identity
+
+    def _price(self, row: PrintedProduct) -> Price:
+        """The price with its currency: beside it, in its own cell, in the heading, or in the settings."""
+        stated = currency_of(row.currency)
+        if stated is None:
+            raise _Rejected(UNKNOWN_CURRENCY, row.currency)
+        if not row.price.strip():
+            if self._has_price and not row.kind.casefold().startswith(GROUPS):
+                raise _Rejected("MISSING_PRICE")
+            return Price(currency=stated)
+        price = self._prices.read(row.price)
+        if price.fault:
+            raise _Rejected(price.fault, row.price)
+        if price.currency and stated and price.currency != stated:
+            raise _Rejected("CURRENCY_CONFLICT", f"{row.price} and {stated}")
+        currency = price.currency or stated or self._currency
+        flags = [flag for flag in price.flags if flag != SHARED_SIGN or not currency]
+        if not currency and SHARED_SIGN not in flags:
+            flags.append("MISSING_CURRENCY")
+        if not Decimal(price.amount):
+            flags.append("ZERO_PRICE")
+        amount, highest = in_currency(price.amount, currency), in_currency(price.highest, currency)
+        known = Price(amount, highest, currency, "", tuple(flags))
+        if len(self._known_prices) < PRICES_MAX:
+            self._known_prices[row.price, row.currency] = known
+        return known
+
+    def _sale(self, row: PrintedProduct, price: Price, flags: list[str]) -> tuple[str, str, str]:
+        """The sale price, and from when to when it holds."""
+        amount = self._other_price(row.sale_price, price, flags)
+        if amount and price.amount and Decimal(amount) > Decimal(price.amount):
+            flags.append("SALE_ABOVE_PRICE")
+        return amount, *sale_period(row, flags)
+
+    def _other_price(self, text: str, price: Price, flags: list[str]) -> str:
+        """A sale or list price: the product is valid without it, so that a wrong one is only flagged."""
+        if not text.strip():
+            return ""
+        other = self._prices.read(text)
+        if other.fault or (other.currency and price.currency and other.currency != price.currency):
+            flags.append("OTHER_PRICE_UNREADABLE")
+            return ""
+        if other.highest and RANGE not in flags:
+            flags.append(RANGE)
+        return in_currency(other.amount, price.currency)
+
+    def _gtin(self, row: PrintedProduct, code: str, flags: list[str]) -> str:
+        if not code.strip():
+            return ""
+        found = gtins.read_gtin(code)
+        if found.fault:
+            # A barcode may be the merchant's own; digits of the right length claim to be a GTIN.
+            if not row.gtin and found.fault in (gtins.NO_DIGITS, gtins.BAD_LENGTH):
+                flags.append("BARCODE_NO_GTIN")
+                return ""
+            raise _Rejected(found.fault, code.strip())
+        if found.is_restored:
+            flags.append("GTIN_ZERO_RESTORED")
+        return found.digits
+
+    def _category(self, printed: str, flags: list[str]) -> str:
+        if not printed:
+            return ""
+        mapped = self._categories.map(printed)
+        if not mapped.fault:
+            if len(self._known_categories) < CATEGORIES_MAX:
+                self._known_categories[printed] = mapped.category
+            return mapped.category
+        if mapped.fault != UNMAPPED or self._rejects_unmapped:
+            raise _Rejected(mapped.fault, printed)
+        self._unmapped[printed] = self._unmapped.get(printed, 0) + 1
+        flags.append(UNMAPPED)
+        return ""
+
+    def _count(self, flags: list[str], where: ProductPlace) -> None:
+        for flag in flags:
+            count, first = self._flag_counts.get(flag, (0, where))
+            self._flag_counts[flag] = count + 1, first
+
+    # The result
+
+    def _reject(self, row: PrintedProduct, error: _Rejected) -> None:
+        self.rejected_rows.setdefault(error.code, []).append(row.where.row)
+        if len(self.rejected) < REJECTED_KEPT_MAX:
+            value = f"{error.value.strip()[:100]!r}"
+            message = SENTENCES[error.code].format(value=value, row=error.row)
+            printed = row.price if error.code.endswith("_PRICE") else error.value
+            self.rejected.append(
+                Rejection(
+                    code=error.code,
+                    message=message,
+                    where=row.where,
+                    sku=row.sku.strip()[:200],
+                    printed=printed[:200],
+                )
+            )
+
+    def outcome(self, job: Job, count: int) -> Outcome:
+        """Counts, notes and log of the whole catalogue."""
+        rejected = sum(map(len, self.rejected_rows.values()))
+        notes = notes_of([*self._about.problems, *self._problems()])
+        counts = {code: len(rows) for code, rows in sorted(self.rejected_rows.items())}
+        ranges = {code: row_ranges(rows) for code, rows in sorted(self.rejected_rows.items())}
+        self._log(job, count, rejected, ranges)
+        facts: Fields = {
+            "products": count,
+            "rejected": rejected,
+            "rules": self._categories.version,
+            "notes": list(notes),
+        }
+        if rejected:
+            facts["reasons"] = dict(counts)
+            facts["rejected_rows"] = {
+                code: row_ranges(rows[:ROWS_IN_FACTS_MAX])
+                for code, rows in sorted(self.rejected_rows.items())
+            }
+        about = {
+            "normalizer": NORMALIZER_VERSION,
+            "rules": self._categories.version,
+            "products": count,
+            "rejected_count": rejected,
+            "reasons": counts,
+            "rejected_rows": ranges,
+            "rejected": msgspec.to_builtins(self.rejected),
+            "image_rows": self.image_rows,
+            "flags": {flag: number for flag, (number, _) in sorted(self._flag_counts.items())},
+            "unmapped_categories": dict(sorted(self._unmapped.items())[:200]),
+            "notes": notes,
+        }
+        return Outcome(facts=facts, about=about)
+
+    def _problems(self) -> Iterator[Problem]:
+        for each in self.rejected:
+            yield Problem(each.code, each.message, each.where)
+        for flag, (count, where) in sorted(self._flag_counts.items()):
+            more = f" (and so of {count - 1} more products)" if count > 1 else ""
+            yield Problem(flag, f"{FLAGS[flag]}{more}", where)
+
+    def _log(self, job: Job, count: int, rejected: int, ranges: dict[str, str]) -> None:
+        """One line for each rejected row; beyond the limit, the rows of each reason in one line."""
+        for each in self.rejected[:REJECTED_LOGGED_MAX]:
+            job.log(
+                each.message,
+                level="warning",
+                code=each.code,
+                row=each.where.row,
+                sku=each.sku,
+                line=each.where.line,
+            )
+        if rejected > REJECTED_LOGGED_MAX:
+            for code, rows in ranges.items():
+                job.log(f"all rows rejected with {code}", level="warning", code=code, rows=rows)
+        job.log(
+            f"{count} products by rules {self._categories.version}",
+            rejected=rejected,
+            image_rows=self.image_rows,
+            flags={flag: number for flag, (number, _) in sorted(self._flag_counts.items())},
+        )
+
+
+def row_ranges(rows: list[int]) -> str:
+    """Row numbers in few characters: `3, 7-9`."""
+    parts: list[list[int]] = []
+    for row in sorted(set(rows)):
+        if parts and row == parts[-1][1] + 1:
+            parts[-1][1] = row
+        else:
+            parts.append([row, row])
+    return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def _options_of(row: PrintedProduct, parent: _Parent) -> dict[str, str]:
+    """What tells a variant from the others of its product, by the names that the first of them gives."""
+    found: dict[str, str] = {}
+    if row.option1.casefold() != DEFAULT_OPTION:
+        names = zip(_option_names(row), parent.option_names, strict=True)
+        for at, ((own, inherited), value) in enumerate(
+            zip(names, (row.option1, row.option2, row.option3), strict=True), start=1
+        ):
+            if value:
+                found[own or inherited or f"option {at}"] = value
+    for name in ("color", "size", "material"):
+        if value := getattr(row, name):
+            found.setdefault(name, value)
+    return found
+
+
+def _option_names(row: PrintedProduct) -> tuple[str, str, str]:
+    return row.option1_name, row.option2_name, row.option3_name
+
+
+def _line(title: str) -> str:
+    """A title on one line and without markup."""
+    if "<" in title or "&" in title:
+        title = to_text(title)
+    return " ".join(title.split())
+
+
+def _text(description: str) -> str:
+    if "<" in description or "&" in description:
+        return to_text(description)
+    return tidy(description) if "\n" in description or "  " in description else description.strip()
+
+
+def _stock(text: str, flags: list[str]) -> int | None:
+    """A whole number of pieces; anything else is flagged, and kept with the observation."""
+    if text.isascii() and text.isdigit() and len(text) < STOCK_DIGITS_MAX:
+        return int(text)
+    number = text.strip()
+    whole, point, rest = number.partition(".")
+    digits = whole if point and not rest.strip("0") else number
+    if (
+        digits.removeprefix("-").isascii()
+        and digits.removeprefix("-").isdigit()
+        and len(digits) < STOCK_DIGITS_MAX
+    ):
+        return int(digits)
+    if number:
+        flags.append("STOCK_UNREADABLE")
+    return None

@@ -1,0 +1,248 @@
+"""JSON: products as objects, alone, in lines or in a list somewhere; Shopify and WooCommerce by their own shapes.
+
+Numbers keep the digits that are printed: no float is made of a price.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.catalogs.headings import PROGRAMS, is_heading, role_of
+from stateward.pipelines.catalogs.model import CatalogReading, Observation, ProductPlace
+from stateward.pipelines.catalogs.tables import no_catalog
+from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.kit.failures import CORRUPT_FILE, HOSTILE_FILE
+
+JsonValue: TypeAlias = "str | bool | list[JsonValue] | dict[str, JsonValue] | None"
+JsonObject: TypeAlias = "dict[str, JsonValue]"
+PrintedCells: TypeAlias = dict[str, str]
+
+BATCH_ROWS = 100
+DEPTH_MAX = 4
+SAME_NAME_MAX = 100
+VALUE_CHARS_MAX = 100_000
+# Objects inside a product whose own name says nothing: what is in them belongs to the product.
+TRANSPARENT = frozenset(
+    {"offers", "pricing", "prices", "identifiers", "details", "attributes", "node"}
+)
+_loads = partial(json.loads, parse_float=str, parse_int=str, parse_constant=str)
+
+
+def read_json(path: Path) -> CatalogReading:
+    """The catalogue in a JSON document or in JSON lines."""
+    encoding = find_encoding(path)
+    text = path.read_bytes().decode(encoding.name, "replace").lstrip("\ufeff")
+    products = _products(_decoded(text), 0)
+    if not products:
+        raise no_catalog("no list in it holds objects with a SKU beside a title or a price")
+    reading = CatalogReading("json")
+    reading.decisions.append(f"the text is {encoding.name}: {encoding.why}")
+    maker = ObjectMaker(reading)
+    reading.format = _program(products[0])
+    reading.batches = maker.batches(
+        (number, None, cells)
+        for number, product in enumerate(products, start=1)
+        for cells in _rows(product)
+    )
+    return reading
+
+
+class ObjectMaker:
+    """Makes observations of cells by name; the role of each name is looked up once."""
+
+    def __init__(self, reading: CatalogReading) -> None:
+        self._reading = reading
+
+    def batches(
+        self, rows: Iterator[tuple[int, int | None, PrintedCells]]
+    ) -> Iterator[list[Observation]]:
+        """The products in lists that fit into a chunk; rows are (number, line, cells)."""
+        batch: list[Observation] = []
+        for number, line, cells in rows:
+            batch.append(self._observation(ProductPlace(number, line), cells))
+            if len(batch) == BATCH_ROWS:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _observation(self, where: ProductPlace, cells: PrintedCells) -> Observation:
+        found: dict[str, tuple[int, str]] = {}
+        other: PrintedCells = {}
+        for name, value in cells.items():
+            role, rank = role_of(name)
+            self._reading.columns.setdefault(name, role)
+            if not value:
+                continue
+            if not role or (role in found and found[role][0] <= rank):
+                other[name] = value
+                continue
+            if role in found:
+                other[role] = found[role][1]
+            found[role] = rank, value
+        roles = {role: value for role, (_, value) in found.items()}
+        if "sku" not in roles and "number" in roles and self._reading.format not in PROGRAMS:
+            roles["sku"] = roles.pop("number")
+        if "title" not in roles and "handle" not in roles and "description" in roles:
+            roles["title"] = roles.pop("description")
+        return Observation(where, **roles, other=other)
+
+
+def put_cell(cells: PrintedCells, key: str, text: str) -> None:
+    """Add a cell; the first of a name with a text keeps the name, the others are numbered."""
+    if not cells.get(key):
+        cells[key] = text
+    elif text:
+        number = next((at for at in range(2, SAME_NAME_MAX) if f"{key} ({at})" not in cells), 0)
+        cells[f"{key} ({number or SAME_NAME_MAX})"] = text
+
+
+def _decoded(text: str) -> JsonValue:
+    try:
+        try:
+            found: JsonValue = _loads(text)
+        except ValueError:
+            lines = [line for line in text.splitlines() if line.strip()]
+            if len(lines) < 2:
+                raise
+            found = [_loads(line) for line in lines]
+    except RecursionError as error:
+        raise FatalFailure(
+            "the JSON is nested deeper than any catalogue; it is not read", code=HOSTILE_FILE
+        ) from error
+    except ValueError as error:
+        raise FatalFailure(
+            f"the JSON is damaged or incomplete ({error}); export it again", code=CORRUPT_FILE
+        ) from error
+    return found
+
+
+def _products(value: JsonValue, depth: int) -> list[JsonObject]:
+    """The longest list of objects that look like products."""
+    if depth > DEPTH_MAX:
+        return []
+    if isinstance(value, list):
+        objects = [_unwrapped(each) for each in value if isinstance(each, dict)]
+        if any(map(_is_product, objects[:20])):
+            return objects
+        lists = [_products(each, depth + 1) for each in objects[:20]]
+        return max(lists, key=len, default=[])
+    if not isinstance(value, dict):
+        return []
+    lists = [_products(each, depth + 1) for each in value.values()]
+    found = max(lists, key=len, default=[])
+    if _is_product(value) and not any(map(_has_identity_of_its_own, found)):
+        return [value]
+    return found
+
+
+def _unwrapped(value: JsonObject) -> JsonObject:
+    """GraphQL wraps each object of a list: {"node": {...}}."""
+    node = value.get("node")
+    return node if isinstance(node, dict) and len(value) <= 2 else value
+
+
+def _is_product(value: JsonObject) -> bool:
+    return is_heading([*_cells(value)]) or (_variants(value) != [] and "title" in value)
+
+
+def _has_identity_of_its_own(value: JsonObject) -> bool:
+    return "title" in value or "name" in value
+
+
+def _program(product: JsonObject) -> str:
+    if _variants(product):
+        return "shopify"
+    return "woocommerce" if "regular_price" in product and "type" in product else "json"
+
+
+def _rows(product: JsonObject) -> Iterator[PrintedCells]:
+    """The cells of a product, or of each of its variants."""
+    variants = _variants(product)
+    if variants:
+        yield from _shopify_rows(product, variants)
+        return
+    cells = _cells(product)
+    if "regular_price" in product and "type" in product:
+        _adapt_woocommerce(cells)
+    yield cells
+
+
+def _variants(product: JsonObject) -> list[JsonObject]:
+    found = product.get("variants")
+    if isinstance(found, dict):
+        found = found.get("edges") or found.get("nodes")
+    return (
+        [_unwrapped(each) for each in found if isinstance(each, dict)]
+        if isinstance(found, list)
+        else []
+    )
+
+
+def _shopify_rows(product: JsonObject, variants: list[JsonObject]) -> Iterator[PrintedCells]:
+    shared = _cells(
+        {
+            name: value
+            for name, value in product.items()
+            if name not in ("variants", "options", "id")
+        }
+    )
+    options = product.get("options")
+    for at, option in enumerate(options[:3] if isinstance(options, list) else (), start=1):
+        if isinstance(option, dict):
+            shared[f"option{at} name"] = _text(option.get("name"))
+    for variant in variants:
+        cells = _cells({name: value for name, value in variant.items() if name != "title"})
+        yield {**shared, **{name: value for name, value in cells.items() if value}}
+
+
+def _adapt_woocommerce(cells: PrintedCells) -> None:
+    """`type` says simple, variable or variation, `price` what holds today: the regular price or that of the sale."""
+    cells["product kind"] = cells.pop("type", "")
+    if cells.get("regular_price"):
+        cells["price"] = cells.pop("regular_price")
+    if cells.get("parent_id") == "0":
+        del cells["parent_id"]
+
+
+def _cells(value: Mapping[str, JsonValue], prefix: str = "", depth: int = 0) -> PrintedCells:
+    """An object as cells by name; what is nested goes by both names, or by the inner one alone."""
+    cells: PrintedCells = {}
+    for name, given in value.items():
+        is_list = isinstance(given, list) and bool(given) and name in TRANSPARENT
+        inner = given[0] if is_list and isinstance(given, list) else given
+        if isinstance(inner, dict) and depth < DEPTH_MAX and not _label(inner):
+            parent = "" if name in TRANSPARENT else f"{name} "
+            nested = _cells(inner, parent, depth + 1)
+            for key, text in nested.items():
+                cells.setdefault(key, text)
+        else:
+            cells[f"{prefix}{name}"] = _text(inner)[:VALUE_CHARS_MAX]
+    return cells
+
+
+def _text(value: JsonValue) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case list():
+            return ", ".join(filter(None, map(_text, value)))
+        case dict():
+            return _label(value) or json.dumps(value, ensure_ascii=False)
+
+
+def _label(value: JsonObject) -> str:
+    """The text that stands for an object: the name of a category or brand, the address of an image."""
+    if len(value) > 12:
+        return ""
+    for key in ("name", "src", "url"):
+        if isinstance(found := value.get(key), str) and found:
+            return found
+    return ""

@@ -1,0 +1,106 @@
+"""The stage `parse`: a catalogue becomes observations, each product or variant as it is printed.
+
+What holds for all rows (the roles of the columns, the decimal sign of the prices, the currency of a heading) is decided
+here, with its reason, and travels to the next stage in the summary. Nothing is converted and no product is refused.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import Fields
+from stateward.pipelines.catalogs.model import CatalogReading, Observation, ParseSummary, notes_of
+from stateward.pipelines.catalogs.options import CatalogOptions
+from stateward.pipelines.catalogs.readers import read_catalog
+from stateward.pipelines.kit.money import vote_decimal
+from stateward.workers.sdk import Batch, Job, Outcome
+
+PROBLEMS_MAX = 1000
+PROBLEMS_LOGGED_MAX = 100
+# Distinct printed prices that vote on the decimal sign: enough for any table, and bounded for a hostile one.
+PRICES_MAX = 5_000
+WITH_POINT = frozenset({"bmecat", "google", "shopify", "woocommerce"})
+
+
+def parse(job: Job) -> Iterator[Batch]:
+    """Read the document of a job."""
+    options = CatalogOptions.of(job)
+    if job.path is None:
+        job.bytes()  # raises with the reason
+        raise AssertionError
+    reading = read_catalog(job.path, options.bounds)
+    prices = _PriceSample()
+    count = 0
+    for batch in reading.batches:
+        count += len(batch)
+        prices.add(batch)
+        yield Batch(batch)
+    if not count:
+        raise FatalFailure(
+            "the catalogue has headings but no product; export it again", code="EMPTY_CATALOG"
+        )
+    about = _summary(reading, prices, count)
+    _log(job, reading, about)
+    return Outcome(facts=_facts(about), about=msgspec.to_builtins(about))  # type: ignore[return-value]
+
+
+class _PriceSample:
+    """The distinct prices of a file, by which its decimal sign is decided."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, None] = {}
+
+    def add(self, rows: list[Observation]) -> None:
+        if len(self._texts) < PRICES_MAX:
+            self._texts |= dict.fromkeys([row.price or row.sale_price for row in rows])
+
+    def texts(self) -> Iterator[str]:
+        """Each side of a range is a price of its own."""
+        for text in list(self._texts)[:PRICES_MAX]:
+            yield from (part for part in text.replace("\u2013", " - ").split(" - ") if part.strip())
+
+
+def _summary(reading: CatalogReading, prices: _PriceSample, count: int) -> ParseSummary:
+    vote = vote_decimal(prices.texts())
+    if not vote.is_sure and reading.format in WITH_POINT:
+        vote = vote._replace(decimal=".", is_sure=True, why=f"{reading.format} prints a point")
+    return ParseSummary(
+        format=reading.format,
+        rows=count,
+        blank_rows=reading.blank_rows,
+        columns=reading.columns,
+        decimal=vote.decimal if vote.is_sure else "",
+        decimal_why=vote.why,
+        currency=reading.currency,
+        currency_why=reading.currency_why,
+        problems=reading.problems[:PROBLEMS_MAX],
+    )
+
+
+def _facts(about: ParseSummary) -> Fields:
+    facts: Fields = {"format": about.format, "rows": about.rows}
+    if notes := notes_of(about.problems):
+        facts["notes"] = list(notes)
+    return facts
+
+
+def _log(job: Job, reading: CatalogReading, about: ParseSummary) -> None:
+    """Decisions with their reasons, then what could not be read."""
+    for sentence in reading.decisions:
+        job.log(sentence)
+    job.log(
+        f"{about.rows} rows of a catalogue ({about.format})",
+        roles={name: role for name, role in about.columns.items() if role},
+        without_role=[name for name, role in about.columns.items() if not role],
+        decimal=about.decimal or "undecided",
+        decimal_why=about.decimal_why,
+        currency=about.currency,
+        blank_rows=about.blank_rows,
+    )
+    for problem in about.problems[:PROBLEMS_LOGGED_MAX]:
+        row = problem.where.row if problem.where else None
+        job.log(problem.message, level="warning", code=problem.code, row=row)
+    if len(reading.problems) > PROBLEMS_LOGGED_MAX:
+        more = len(reading.problems) - PROBLEMS_LOGGED_MAX
+        job.log(f"{more} more problems are not listed", level="warning")

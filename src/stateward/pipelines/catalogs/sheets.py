@@ -1,0 +1,38 @@
+"""XLSX, XLS and ODS: every sheet that has the headings of a catalogue."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.catalogs.model import CatalogReading, Observation
+from stateward.pipelines.catalogs.tables import RowBatch, no_catalog, table_observations
+from stateward.pipelines.kit.spreadsheets import read_sheets
+
+BATCH_ROWS = 100  # few enough that descriptions of some kilobytes fit into a chunk
+
+
+def read_sheet(path: Path) -> CatalogReading:
+    """The products of all sheets; a sheet without headings of products is named in the log."""
+    reading = CatalogReading("xlsx")
+    parts: list[Iterator[list[Observation]]] = []
+    for name, rows in read_sheets(path):
+        if not any(any(cells) for cells in rows):
+            continue
+        try:
+            # A sheet is a whole in memory, so that the width of its first row is that of all.
+            parts.append(table_observations(_batches(name if parts else None, rows), reading))
+        except FatalFailure:
+            reading.decisions.append(f"the sheet {name!r} holds no catalogue")
+        else:
+            reading.decisions.append(f"the sheet {name!r} holds products")
+    if not parts:
+        raise no_catalog("no sheet has a row that names a SKU beside a title or a price")
+    reading.batches = chain.from_iterable(parts)
+    return reading
+
+
+def _batches(sheet: str | None, rows: list[list[str]]) -> Iterator[RowBatch]:
+    for at in range(0, len(rows), BATCH_ROWS):
+        part = rows[at : at + BATCH_ROWS]
+        yield RowBatch(part, at + 1, list(range(at + 1, at + 1 + len(part))), sheet)

@@ -1,0 +1,143 @@
+"""Rows of cells become observations: the headings are found and understood once, then whole columns are moved."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, repeat
+from typing import NamedTuple
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.catalogs.headings import ColumnPlan, heading_row, plan_of
+from stateward.pipelines.catalogs.model import ROLES, CatalogReading, Observation, ProductPlace
+
+BATCH_ROWS = 500  # as many as the SDK stores in one chunk
+LONG_ROW, SHORT_ROW = "LONG_ROW", "SHORT_ROW"
+SURPLUS = "(more cells)"
+KNOWN_MAX = 2_000
+
+
+class RowBatch(NamedTuple):
+    """Rows that follow each other: the number of the first, and the line on which each begins."""
+
+    rows: Sequence[list[str]]
+    first: int
+    lines: Sequence[int]
+    sheet: str | None = None
+
+
+def no_catalog(why: str) -> FatalFailure:
+    """The refusal of a file in which no products are found."""
+    return FatalFailure(
+        f"the file is no catalogue that can be read: {why}; export it with a row of headings such as "
+        "SKU, Title, Price, Currency",
+        code="NO_CATALOG",
+    )
+
+
+def table_observations(
+    batches: Iterable[RowBatch], reading: CatalogReading
+) -> Iterator[list[Observation]]:
+    """The products of a table; its headings are looked for before this returns."""
+    source = iter(batches)
+    first = next(source, None)
+    at = None if first is None else heading_row(first.rows)
+    if first is None or at is None:
+        raise no_catalog("no row names a SKU, GTIN or handle beside a title or a price")
+    maker = RowMaker(plan_of(first.rows[at], reading.format), reading)
+    where = f"row {first.first + at}"
+    reading.decisions.append(f"the headings are in {where}")
+    rest = RowBatch(first.rows[at + 1 :], first.first + at + 1, first.lines[at + 1 :], first.sheet)
+    return maker.all_observations(rest, source)
+
+
+class RowMaker:
+    """Makes observations of rows by the plan of their columns."""
+
+    def __init__(self, plan: ColumnPlan, reading: CatalogReading) -> None:
+        self._width = plan.width
+        self._others = plan.others
+        self._places = [plan.places.get(role) for role in ROLES]
+        self._reading = reading
+        # Cells without a role are mostly the same few words in all rows: each combination is made once.
+        self._known: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, str]]] = {}
+        reading.format = plan.format
+        reading.columns |= plan.columns()
+        if plan.currency:
+            reading.currency = plan.currency
+            reading.currency_why = f"the heading of the price names {plan.currency}"
+
+    def all_observations(
+        self, first: RowBatch, rest: Iterable[RowBatch]
+    ) -> Iterator[list[Observation]]:
+        """The products of all batches."""
+        yield from self.observations(first)
+        for batch in rest:
+            yield from self.observations(batch)
+
+    def observations(self, batch: RowBatch) -> Iterator[list[Observation]]:
+        """The products of one batch, in lists that fit into a chunk."""
+        for at in range(0, len(batch.rows), BATCH_ROWS):
+            end = at + BATCH_ROWS
+            part = RowBatch(batch.rows[at:end], batch.first + at, batch.lines[at:end], batch.sheet)
+            made = self._columns(part)
+            if made:
+                yield made
+
+    def _columns(self, batch: RowBatch) -> list[Observation]:
+        """Whole columns at once: a row costs one call of the Struct and no Python code of its own."""
+        rows, places = self._filled(batch)
+        if not rows:
+            return []
+        faults: Iterable[str] = repeat("")
+        surplus: list[str] = []
+        if {*map(len, rows)} != {self._width}:
+            faults = [self._fault(cells) for cells in rows]
+            surplus = [" | ".join(cells[self._width :]).strip(" |") for cells in rows]
+            rows = [self._fitted(cells) for cells in rows]
+        columns = list(zip(*rows, strict=True))
+        others = self._other_cells(columns, len(rows))
+        for at, text in enumerate(surplus):
+            if text:
+                others[at] = {**others[at], SURPLUS: text}
+        roles = (repeat("") if at is None else columns[at] for at in self._places)
+        return list(map(Observation, places, faults, *roles, others))
+
+    def _filled(self, batch: RowBatch) -> tuple[Sequence[list[str]], list[ProductPlace]]:
+        """The rows that are not blank, and their places."""
+        numbers = range(batch.first, batch.first + len(batch.rows))
+        if batch.sheet is None and batch.lines == [*numbers]:
+            places = [*map(ProductPlace, numbers)]
+        else:
+            known = (
+                None if line == number else line
+                for line, number in zip(batch.lines, numbers, strict=True)
+            )
+            places = [*map(ProductPlace, numbers, known, repeat(batch.sheet))]
+        full = [any(cells) for cells in batch.rows]
+        if all(full):
+            return batch.rows, places
+        self._reading.blank_rows += full.count(False)
+        return [*compress(batch.rows, full)], [*compress(places, full)]
+
+    def _fault(self, cells: list[str]) -> str:
+        if len(cells) < self._width:
+            return SHORT_ROW
+        return LONG_ROW if any(cells[self._width :]) else ""
+
+    def _fitted(self, cells: list[str]) -> list[str]:
+        return [*cells[: self._width], *repeat("", self._width - len(cells))]
+
+    def _other_cells(self, columns: Sequence[Sequence[str]], count: int) -> list[dict[str, str]]:
+        """What the columns without a role hold; most of them hold nothing, and cost nothing."""
+        used = [(name, columns[at]) for at, name in self._others if any(columns[at])]
+        if not used:
+            return [{}] * count
+        names = tuple(name for name, _ in used)
+        known = self._known.setdefault(names, {})
+        made: list[dict[str, str]] = []
+        for row in zip(*(column for _, column in used), strict=True):
+            cells = known.get(row)
+            if cells is None:
+                cells = {name: cell for name, cell in zip(names, row, strict=True) if cell}
+                if len(known) < KNOWN_MAX:
+                    known[row] = cells
+            made.append(cells)
+        return made

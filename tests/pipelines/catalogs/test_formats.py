@@ -1,0 +1,159 @@
+"""Catalogues of many programs: each product is read as printed, with its row, and normalized."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines.catalogs.reading import read, read_file
+
+DOCUMENTS = Path(__file__).with_name("documents")
+SAMPLES = Path("src/stateward/pipelines/catalogs/samples")
+
+
+def test_variants_of_shopify_inherit_what_their_handle_has(tmp_path: Path) -> None:
+    found = read_file(DOCUMENTS / "shopify.csv", labels={"currency": "EUR"})
+
+    small, medium, mug = found.products
+    assert (medium["title"], medium["brand"], medium["category"]) == (
+        "Round Tee",
+        "Acme",
+        "Apparel & Accessories",
+    )
+    assert medium["options"] == {"Size": "M", "Color": "Red"}
+    assert small["description"] == medium["description"] == "Soft & light."
+    assert (small["price"], small["list_price"], small["currency"]) == ("19.00", "25.00", "EUR")
+    assert mug["id"] == "mug"
+    assert mug["flags"] == ["MISSING_SKU", "BARCODE_NO_GTIN"]
+    assert found.about["image_rows"] == 1
+    assert found.rejected == {6: "ORPHAN_VARIANT"}
+    assert [each["where"] for each in found.observations[:2]] == [
+        {"row": 2},
+        {"row": 3, "line": 4},
+    ]
+
+
+def test_variations_of_woocommerce_find_their_parent_by_sku_or_number(tmp_path: Path) -> None:
+    found = read_file(DOCUMENTS / "woocommerce.csv", labels={"currency": "EUR"})
+
+    group, small, medium, cap = found.products
+    assert "price" not in group
+    assert small["description"] == medium["description"] == "Warm"
+    assert (small["price"], small["sale_price"]) == ("45.00", "35.00")
+    assert (medium["id"], medium["flags"]) == ("id:12", ["MISSING_SKU"])
+    assert (cap["gtin"], cap["sale_from"], cap["sale_to"]) == (
+        "4006381333931",
+        "2026-11-20",
+        "2026-11-30",
+    )
+    assert group["category"] == "Apparel & Accessories"
+
+
+def test_bmecat_1_2_gives_the_price_that_the_customer_pays(tmp_path: Path) -> None:
+    product = read_file(DOCUMENTS / "bmecat-12.xml").product
+
+    assert (product["sku"], product["title"], product["gtin"]) == ("A-1", "Säge", "4006381333931")
+    assert (product["price"], product["list_price"], product["currency"]) == (
+        "21.50",
+        "30.00",
+        "EUR",
+    )
+    assert (product["category"], product["brand"]) == ("Hardware", "Stahl AG")
+
+
+def test_bmecat_2005_has_products_and_a_currency_at_the_price(tmp_path: Path) -> None:
+    product = read_file(DOCUMENTS / "bmecat-2005.xml").product
+
+    assert (product["sku"], product["price"], product["currency"]) == ("P-9", "0.125", "CHF")
+    assert (product["gtin"], product["options"]) == ("04006381333931", {"material": "Steel"})
+
+
+def test_an_atom_feed_of_google_keeps_the_price_of_shipping_apart(tmp_path: Path) -> None:
+    found = read_file(DOCUMENTS / "atom.xml")
+
+    assert found.product["price"] == "1299.00"
+    assert found.product["currency"] == "USD"
+    assert found.product["link"] == "https://example.com/tv-1"
+    assert found.product["category"] == "Electronics"
+    assert found.observations[0]["other"]["shipping price"] == "9.99 USD"
+
+
+def test_products_of_shopify_as_json_become_their_variants(tmp_path: Path) -> None:
+    document = {
+        "products": [
+            {
+                "id": 1,
+                "title": "Tee",
+                "handle": "tee",
+                "body_html": "<p>Soft</p>",
+                "vendor": "Acme",
+                "product_type": "Shirts",
+                "options": [{"name": "Size", "values": ["S", "M"]}],
+                "variants": [
+                    {"id": 11, "title": "S", "option1": "S", "sku": "T-S", "price": "19.00"},
+                    {"id": 12, "title": "M", "option1": "M", "sku": "T-M", "price": "21.00"},
+                ],
+            }
+        ]
+    }
+
+    small, medium = read(tmp_path, json.dumps(document), labels={"currency": "USD"}).products
+
+    assert (small["sku"], small["price"], small["title"]) == ("T-S", "19.00", "Tee")
+    assert (medium["options"], medium["description"]) == ({"Size": "M"}, "Soft")
+
+
+def test_products_of_woocommerce_as_json_keep_their_exact_digits(tmp_path: Path) -> None:
+    document = (
+        '[{"id": 7, "name": "Mug", "slug": "mug", "type": "simple", "sku": "M-1", "price": "8",'
+        ' "regular_price": "10.10", "sale_price": "8", "categories": [{"id": 1, "name": "Kitchen"}],'
+        ' "stock_quantity": 3, "weight": 1.10}]'
+    )
+
+    found = read(tmp_path, document, labels={"currency": "GBP"})
+
+    assert (found.product["price"], found.product["sale_price"]) == ("10.10", "8.00")
+    assert found.product["category"] == "Home & Garden"
+    assert found.observations[0]["other"]["weight"] == "1.10"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '{"data": {"items": [{"sku": "A", "name": "Lamp", "price": {"amount": 12.5, "currency": "EUR"}}]}}',
+        '{"sku": "A", "name": "Lamp", "price": 12.50, "currency": "EUR"}\n'
+        '{"sku": "B", "name": "Lamp", "price": 1, "currency": "EUR"}\n',
+        '[{"sku": "A", "name": "Lamp", "offers": {"price": "12.50", "priceCurrency": "EUR"}}]',
+        "<shop><products><product><sku>A</sku><name>Lamp</name><price currency='EUR'>12.50</price></product>"
+        "</products></shop>",
+        "SKU\tName\tPrice\tCurrency\nA\tLamp\t12.50\tEUR\n",
+        "Référence;Désignation;Prix TTC (€)\nA;Lamp;12,50\n",
+        "Referencia|Nombre|Precio en EUR\nA|Lamp|12,50 \n",
+        "Codice articolo;Nome;Prezzo;Valuta\nA;Lamp;€ 12,50;\n",
+        "sep=;\nArt.-Nr.;Bezeichnung;VK-Preis;Währung\nA;Lamp;12,50;€\n",
+        "Artikelcode;Productnaam;Prijs\nA;Lamp;EUR 12,50\n",
+    ],
+)
+def test_headings_of_many_languages_and_shapes_lead_to_the_same_product(
+    tmp_path: Path, document: str
+) -> None:
+    product = read(tmp_path, document).products[0]
+
+    assert (product["sku"], product["title"]) == ("A", "Lamp")
+    assert (product["price"], product["currency"]) == ("12.50", "EUR")
+    assert "flags" not in product
+
+
+def test_the_samples_are_read_with_their_bad_rows(tmp_path: Path) -> None:
+    found = {path.name: read_file(path) for path in sorted(SAMPLES.iterdir())}
+
+    assert found["preisliste-werkzeug.csv"].rejected == {
+        8: "BAD_GTIN_CHECKSUM",
+        9: "DUPLICATE_SKU",
+        10: "GTIN_SCIENTIFIC",
+        11: "UNPARSEABLE_PRICE",
+    }
+    assert found["google-feed.xml"].rejected == {3: "BAD_GTIN_CHECKSUM"}
+    assert len(found["shopify-leather.csv"].products) == 4
+    bench = found["preisliste-werkzeug.csv"].products[3]
+    assert (bench["price"], bench["price_printed"], bench["currency"]) == ("389.00", "389,-", "EUR")

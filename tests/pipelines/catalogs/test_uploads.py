@@ -1,0 +1,93 @@
+"""A catalogue from its upload to its products, through a real app; and no file of a bank becomes one."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.definition.plugin import Content
+from stateward.pipelines.catalogs.detection import detect
+
+STATEMENTS = Path("src/stateward/pipelines/statements/samples")
+CATALOGS = Path("src/stateward/pipelines/catalogs/samples")
+BAD = {
+    0: "{sku},Lamp,Garden,5.00,EUR,4006381333932",
+    1: ",Lamp,Garden,5.00,EUR,",
+    2: "{sku},Lamp,???,5.00,EUR,",
+    3: "{sku},Lamp,Garden,call us,EUR,",
+    4: "{sku},,Garden,5.00,EUR,",
+}
+
+
+def a_catalog(*, rows: int, bad: int) -> bytes:
+    """A catalogue in which every so many rows one is bad."""
+    every = rows // bad
+    lines = ["SKU,Name,Category,Price,Currency,GTIN"]
+    for number in range(rows):
+        sku = f"S-{number}"
+        good = f"{sku},Lamp {number},Garden,{number % 90}.50,EUR,"
+        is_bad = number % every == every - 1
+        lines.append(BAD[number // every % len(BAD)].format(sku=sku) if is_bad else good)
+    return "\n".join(lines).encode()
+
+
+def test_1500_rows_with_20_bad_ones_end_normalized_with_1480(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        record = app.submit(a_catalog(rows=1500, bad=20), name="supplier.csv").record
+        app.run_until_idle()
+        view = app.records.view(app.record(record.id))
+        about = app.records.about(record.id, "normalize")
+        log = app.records.attempts(record.id)[-1].log
+        first = next(iter(app.items(record.id)))
+
+    assert view.status == "normalized"
+    assert view.labels["source_type"] == "catalog"
+    assert (view.exposed["observations_count"], view.exposed["canonicals_count"]) == (1500, 1480)
+    assert about["rejected_count"] == 20
+    assert sum(map(int, about["reasons"].values())) == 20  # type: ignore[union-attr, arg-type]
+    assert log.count('"code":"BAD_GTIN_CHECKSUM"') == 4
+    assert '"row":76' in log
+    assert isinstance(view.notes, list)
+    assert str(view.notes[0]).startswith("BAD_GTIN_CHECKSUM: row 76")
+    assert first["where"] == {"row": 2}
+
+
+@pytest.mark.parametrize("path", sorted(STATEMENTS.iterdir()), ids=lambda path: path.name)
+def test_a_statement_of_a_bank_is_no_catalogue(path: Path) -> None:
+    assert detect(Content.of(path, name=path.name)) is None
+
+
+@pytest.mark.parametrize("path", sorted(CATALOGS.iterdir()), ids=lambda path: path.name)
+def test_a_sample_is_detected(path: Path) -> None:
+    found = detect(Content.of(path, name=path.name))
+
+    assert found is not None
+    assert found.source_type == "catalog"
+    assert found.confidence > 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Date,Description,Amount,Balance\n2026-01-05,Shop,-1.50,8.50\n",
+        "Buchungstag;Verwendungszweck;Betrag;Referenz;Artikel\n01.01.2026;Shop;-1,50;A;B\n",
+        "Test,Value,Unit,Reference range\nGlucose,5.1,mmol/L,3.9-5.5\n",
+        '{"resourceType": "Bundle", "entry": [{"id": "1", "name": "x"}]}',
+        "<Document xmlns='urn:iso:std:iso:20022:tech:xsd:camt.053.001.02'><BkToCstmrStmt/></Document>",
+        "<html><body>product price sku</body></html>",
+        "a plain letter about products and prices",
+    ],
+)
+def test_documents_of_other_domains_are_no_catalogue(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+
+    assert detect(Content.of(path)) is None
+
+
+def test_a_spreadsheet_is_taken_for_a_catalogue_only_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"PK\x03\x04....xl/workbook.xml")
+
+    assert detect(Content.of(path, name="umsaetze.xlsx")) is None
+    assert detect(Content.of(path, name="Preisliste 2026.xlsx")) is not None
