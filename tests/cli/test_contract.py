@@ -248,10 +248,13 @@ def contracts_in(demo: Shell) -> dict[str, str]:
         return {"review": waiting(app).id, "held": app.submissions.create([held])[0].record.id}
 
 
-@pytest.mark.parametrize("path", CALLS)
-@pytest.mark.parametrize("place", ["before", "after"])
+# The options that all commands share are read in one place, so a few commands show that they may stand before them too.
+@pytest.mark.parametrize(
+    ("place", "path"),
+    [*(("after", path) for path in CALLS), ("before", "list"), ("before", "ledger stats")],
+)
 def test_with_json_stdout_is_one_document(
-    path: str, place: str, demo: Shell, filled: Callable[[str], list[str]]
+    place: str, path: str, demo: Shell, filled: Callable[[str], list[str]]
 ) -> None:
     args = ["--json", *filled(path)] if place == "before" else [*filled(path), "--json"]
 
