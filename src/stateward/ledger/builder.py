@@ -26,18 +26,22 @@ from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
     ERROR_MESSAGE_CHARS_MAX,
     ERROR_TYPE_CHARS_MAX,
+    INT_MAX,
     KNOWN_FIELDS,
     MAX_RETRIES_DEFAULT,
     METADATA_BYTES_MAX,
     SHORT_ID_CHARS_MAX,
+    STATE_CHARS_MAX,
     TRACEBACK_CHARS_MAX,
     LedgerEntry,
     LedgerLine,
     PlainLedgerEntry,
+    check_count,
     check_doc_id,
     check_metadata,
     check_number,
     check_text,
+    check_timestamp,
     encode_json,
     to_microseconds,
 )
@@ -296,7 +300,9 @@ class LineBuilder:
             entry = given if isinstance(given, LedgerEntry) else _entry(given)
             doc_id, extra, new = entry.doc_id, entry.extra, entry.state
             check_doc_id(doc_id)
-            if table is not None:
+            if table is None:
+                check_text(new, what="state", chars_max=STATE_CHARS_MAX)
+            else:
                 new = table.require_typed(new) if is_checked else table.require_known(new)
             before = self.recent.get(doc_id) or self._line_of(doc_id)
             line = self._line(entry, before, now, new, is_checked=is_checked)
@@ -362,12 +368,23 @@ class LineBuilder:
             check_text(entry.error_type, what="error_type", chars_max=ERROR_TYPE_CHARS_MAX)
         if entry.actor is not None:
             check_text(entry.actor, what="actor", chars_max=ADAPTER_CHARS_MAX)
-        for what, number in (
-            ("duration_seconds", entry.duration_seconds),
-            ("timestamp", entry.timestamp),
-        ):
-            if number is not None:
-                check_number(number, what=what)
+        for what, text in (("error_message", entry.error_message), ("traceback", entry.traceback)):
+            if text is not None and type(text) is not str:
+                raise InvalidRequest(f"{what} is text, not {type(text).__name__}")
+        _check_numbers(entry)
+
+
+def _check_numbers(entry: LedgerEntry) -> None:
+    """Whatever is written must be readable: `1.0` is no count for a reader, although Python takes it for one."""
+    if entry.duration_seconds is not None:
+        check_number(entry.duration_seconds, what="duration_seconds")
+    if entry.timestamp is not None:
+        check_timestamp(entry.timestamp)
+    for what, count in (("retry_count", entry.retry_count), ("max_retries", entry.max_retries)):
+        if count is not None:
+            check_count(count, what=what)
+    if entry.source_seq is not None:
+        check_count(entry.source_seq, what="source_seq", most=INT_MAX)
 
 
 def _entry(change: Change) -> LedgerEntry:

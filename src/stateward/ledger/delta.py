@@ -6,9 +6,11 @@ as well, against the 32 digits before it, before anything in it is believed, eve
 otherwise hide the line and bring back an older state.
 
 Recovery. Bytes after the last good line are a *torn tail*, and may be cut off, only if nothing says that they had ever
-been durable. Three witnesses can say so: a later line that matches its predecessor and whose group began after the bad
-one (`seq - n` >= the bad seq), `HEAD`, and the index, which is written from durable lines alone. Then the ledger
-refuses to open and says where: what to give up is for a person to decide, with `repair`, never for this code.
+been durable, nor that another process wrote them. Three witnesses can say that they were durable: a later line that
+matches its predecessor and whose group began after the bad one (`seq - n` >= the bad seq), `HEAD`, and the index, which
+is written from durable lines alone. A whole line that is sealed as the successor of a line further up was written by
+another process than the line that stands there. Then the ledger refuses to open and says where: what to give up is
+for a person to decide, with `repair`, never for this code.
 """
 
 import gzip
@@ -18,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, count, takewhile
 from pathlib import Path
 from struct import iter_unpack
+
+import msgspec
 
 from stateward.core.errors import LedgerDamaged
 from stateward.ledger import chain
@@ -119,6 +123,7 @@ class Delta:
             size = os.fstat(self.fd).st_size
             tail = os.pread(self.fd, max(0, size - self.end), self.end)
             proof = durability_proof(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
+            proof = proof or self._proof_of_another_writer(tail)
             if not proof:
                 return tail
             seq = self.seq
@@ -126,6 +131,11 @@ class Delta:
             self.refresh()
             if self.seq == seq:
                 raise self._damaged(proof, self.end, self.seq + 1)
+
+    def _proof_of_another_writer(self, tail: bytes) -> str | None:
+        if not tail:
+            return None
+        return proof_of_another_writer(tail, os.pread(self.fd, self.end, 0), self.info.chain)
 
     # Reading on
 
@@ -135,7 +145,7 @@ class Delta:
         limit = self.info.last_seq
         while limit is None or self.seq < limit:
             texts = chain.valid_prefix(self._next_chunk(), self.chain)
-            lines = decode_lines(b"".join(texts))
+            lines = self._decoded(texts)
             if [line.seq for line in lines] != list(range(self.seq + 1, self.seq + 1 + len(lines))):
                 numbered = zip(lines, count(self.seq + 1))
                 lines = [
@@ -153,6 +163,15 @@ class Delta:
                 # A reader cannot write the index file, but a long tail must not be searched line by line either.
                 self.index_tail(None)
         return control
+
+    def _decoded(self, texts: list[bytes]) -> list[LedgerLine]:
+        """The lines; one that is sealed but holds what no line can hold is damage too."""
+        try:
+            return decode_lines(b"".join(texts))
+        except msgspec.MsgspecError as error:
+            at, why = unreadable(texts) or (0, str(error))
+            byte = self.end + sum(map(len, texts[:at]))
+            raise self._damaged(why, byte, self.seq + 1 + at) from error
 
     def _next_chunk(self) -> bytes:
         size = READ_BYTES
@@ -348,6 +367,19 @@ class Delta:
         self.close()
 
 
+def unreadable(texts: list[bytes]) -> tuple[int, str] | None:
+    """The position of the first line that cannot be decoded, and why; None if all can be."""
+    try:
+        decode_lines(b"".join(texts))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        for at, text in enumerate(texts):
+            try:
+                decode_line(text)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                return at, f"the line is sealed, but cannot be read: {error}"
+    return None
+
+
 def durability_proof(tail: bytes, *, first_bad: int, durable_seq: int) -> str | None:
     """Why the bad bytes in `tail` were once durable, as a sentence; None if nothing says so: a torn tail."""
     if durable_seq >= first_bad:
@@ -358,6 +390,34 @@ def durability_proof(tail: bytes, *, first_bad: int, durable_seq: int) -> str | 
     for seq, n in chain.consistent_lines_after(tail, first_bad=first_bad):
         if seq - n >= first_bad:
             return f"the line is not as it was sealed, and seq {seq} proves that it was durable"
+    return None
+
+
+def proof_of_another_writer(tail: bytes, good: bytes, before: str) -> str | None:
+    """Why `tail` holds lines of a second writer, as a sentence; None if nothing says so.
+
+    A torn write of one writer leaves whole lines behind only where the lines before them are lost, so none of them
+    follows a line of the good part. A line that does was written, and perhaps acknowledged, by another process that
+    took the same end for its own. `before` is the head of the chain before the good part.
+    """
+    heads: dict[int, list[bytes]] = {}
+    previous = before.encode()
+    for line in good.splitlines(keepends=True):
+        position = chain.position_of(line)
+        if position is not None:
+            heads.setdefault(position[0] - 1, []).append(previous)
+            previous = chain.head_of(line)
+            heads.setdefault(position[0], []).append(previous)
+    if not heads:
+        return None
+    for line in tail.splitlines(keepends=True):
+        position = chain.position_of(line) if line.endswith(b"\n") else None
+        known = heads.get(position[0] - 1, ()) if position is not None else ()
+        if position is not None and any(chain.check(line, head) for head in known):
+            return (
+                f"seq {position[0]} was written by another process, which had the ledger open at the same time; "
+                "both may have been acknowledged"
+            )
     return None
 
 

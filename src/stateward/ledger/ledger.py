@@ -56,10 +56,12 @@ from stateward.ledger.queries import LedgerQueries
 from stateward.ledger.record import (
     IMPORT_CLOSED,
     IMPORT_OPENED,
+    INT_MAX,
     METADATA_BYTES_MAX,
     LedgerAuditRecord,
     LedgerEntry,
     audit_record,
+    check_count,
     check_text,
 )
 from stateward.ledger.schedule import MaintenanceSchedule
@@ -259,8 +261,9 @@ class Ledger(LedgerQueries):
             last = self.source_seq(source)
             fresh: list[LedgerEntry] = []
             for entry in entries:
-                if entry.source_seq is None or isinstance(entry.source_seq, bool):
+                if entry.source_seq is None:
                     raise InvalidRequest(f"{entry.doc_id}: a mirrored entry carries its source_seq")
+                check_count(entry.source_seq, what="source_seq", most=INT_MAX)
                 if entry.source_seq > last:
                     fresh.append(entry)
                     last = entry.source_seq
@@ -405,6 +408,8 @@ class ImportWriter:
         With a `source` each line names it and its `source_seq`, and `Ledger.source_seq` says how far it came.
         `is_vetted` says that `legacy.LegacyReader` made the entries and has checked their values.
         """
+        if source is not None:
+            check_text(source, what="source", chars_max=256)
         if entries:
             self._writer.append(entries, is_checked=False, is_vetted=is_vetted, source=source)
             self.records += len(entries)

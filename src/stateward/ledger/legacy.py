@@ -27,6 +27,7 @@ from stateward.core.model import Fields, Json, clean_text
 from stateward.definition.yaml_source import convert, read_yaml
 from stateward.ledger.record import (
     ADAPTER_CHARS_MAX,
+    COUNT_MAX,
     ERROR_TYPE_CHARS_MAX,
     INT_MAX,
     INT_MIN,
@@ -528,6 +529,10 @@ def _number(value: Json, *, is_whole: bool) -> int | float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
-    if value < 0 or value > EXACT_INT_MAX or (is_whole and value != int(value)):
+    if (
+        value < 0
+        or value > (COUNT_MAX if is_whole else EXACT_INT_MAX)
+        or (is_whole and value != int(value))
+    ):
         return None
     return int(value) if is_whole else float(value)

@@ -30,6 +30,7 @@ DOC_ID_BYTES_MAX = 4096
 SHORT_ID_CHARS_MAX = DOC_ID_BYTES_MAX // 4
 """UTF-8 takes at most 4 bytes a character: a shorter id need not be encoded to know that it is short enough."""
 ADAPTER_CHARS_MAX = 256
+STATE_CHARS_MAX = 256
 METADATA_BYTES_MAX = 1 << 20
 METADATA_DEPTH_MAX = 50
 """Well below the depth at which common decoders give up (Ruby: 100, jq 1.6: 256)."""
@@ -39,6 +40,11 @@ TRACEBACK_CHARS_MAX = 65_536
 MAX_RETRIES_DEFAULT = 3
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 """What other tools read exactly: DuckDB's BIGINT, Go's int64, msgspec without big integers."""
+
+COUNT_MAX = 2**31 - 1
+"""Of retries: far more than ever happen, and one more never leaves 64 bits."""
+TIMESTAMP_MIN, TIMESTAMP_END = -62_135_596_800, 253_402_300_800
+"""The years 1 to 9999: what a date can be made of."""
 
 CONTROL_DOC_ID: Final = ""
 ROLLED_BACK = "ledger.rolled_back"
@@ -320,6 +326,21 @@ def check_number(value: Json, *, what: str) -> None:
     """Refuse what is not a finite number; True counts as none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidRequest(f"{what} is a finite number, not {value!r:.60}")
+
+
+def check_timestamp(value: Json) -> None:
+    """Refuse what is no moment between the years 1 and 9999, in seconds."""
+    check_number(value, what="timestamp")
+    if not TIMESTAMP_MIN <= value < TIMESTAMP_END:  # type: ignore[operator]
+        raise InvalidRequest(
+            f"timestamp is in seconds since 1970 and within the years 1 to 9999, not {value!r:.60}"
+        )
+
+
+def check_count(value: object, *, what: str, most: int = COUNT_MAX) -> None:
+    """Refuse what is not a whole number from 0 on; 1.0 and True are none."""
+    if type(value) is not int or not 0 <= value <= most:
+        raise InvalidRequest(f"{what} is a whole number from 0 to {most}, not {value!r:.60}")
 
 
 def to_microseconds(seconds: float) -> float:

@@ -17,7 +17,12 @@ from stateward.core.errors import Damage, LedgerDamaged, LedgerError
 from stateward.core.machine import Machine
 from stateward.ledger import chain
 from stateward.ledger.checkpoints import parse_checkpoint
-from stateward.ledger.delta import durability_proof, read_chunks
+from stateward.ledger.delta import (
+    durability_proof,
+    proof_of_another_writer,
+    read_chunks,
+    unreadable,
+)
 from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.manifest import (
     ARCHIVE,
@@ -163,6 +168,8 @@ class LedgerVerifier:
         head, seq, size, tail = self._check_lines(info, path)
         if info.last_seq is None:
             why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head_seq)
+            if why is None and tail:
+                why = proof_of_another_writer(tail, path.read_bytes()[:size], info.chain)
             if why is not None:
                 self._report_bad_line(info, why, byte=size, seq=seq + 1)
             elif tail:
@@ -194,11 +201,20 @@ class LedgerVerifier:
                         self._span.add(leaf_hash(text))
                     head, seq, size = after, seq + 1, size + len(line)
                     self._lines += 1
+                self._check_readable(info, lines, byte=size, seq=seq)
                 self._progress(info.file, self._lines)
         except LedgerDamaged as error:
             self.findings += error.findings
             self.bad_at = self.bad_at or (info, size, seq + 1)
         return head.decode(), seq, size, rest
+
+    def _check_readable(self, info: DeltaInfo, lines: list[bytes], *, byte: int, seq: int) -> None:
+        """A seal says that a line is what was written, not that it can be read. `byte` and `seq` are those after it."""
+        found = unreadable([text + b"\n" for text in lines])
+        if found is not None:
+            at, sentence = found
+            behind = sum(len(text) + 1 for text in lines[at:])
+            self._report_bad_line(info, sentence, byte=byte - behind, seq=seq - len(lines) + at + 1)
 
     def check_snapshots(self, manifest: Manifest) -> None:
         """Every snapshot against its root, and its place in the log against the chain there."""

@@ -70,6 +70,7 @@ Progress = Callable[[str, int], None]
 """Called now and then with what is being read, and how many lines or files were."""
 decode_summary = msgspec.json.Decoder(Summary).decode
 _SLOT = struct.Struct("<QQQI4x")
+HEAD_BYTES_MAX = 2 * _SLOT.size
 
 
 def no_progress(_what: str, _count: int) -> None:
@@ -478,12 +479,18 @@ def read_head(folder: Path) -> int:
         text = (folder / HEAD).read_bytes()
     except FileNotFoundError:
         return 0
-    newest = 0
+    seq, _generation = newest_slot(text)
+    return seq
+
+
+def newest_slot(text: bytes) -> tuple[int, int]:
+    """The seq and the generation of the manifest in the newer whole slot of `HEAD`; zeros if neither is whole."""
+    newest = (0, 0)
     for at in (0, _SLOT.size):
         if len(text) >= at + _SLOT.size:
-            seq, _size, _generation, crc = _SLOT.unpack_from(text, at)
+            seq, _size, generation, crc = _SLOT.unpack_from(text, at)
             if zlib.crc32(text[at : at + 24]) == crc:
-                newest = max(newest, seq)
+                newest = max(newest, (seq, generation))
     return newest
 
 

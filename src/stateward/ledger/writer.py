@@ -1,9 +1,14 @@
 """The single writer of a ledger: the lock, the group that is being gathered, and what makes it durable.
 
 Lines are built under a short lock (see `builder`). Then some thread commits: one `write` for all lines gathered so
-far, one `fdatasync`, then the lines are visible, then `HEAD` is written. While a sync is under way other threads
-gather the next group. So many threads share few syncs, and no commit waits for a timer. Lines that are not durable
-yet are known to the check of the next ones, and to nothing else.
+far, one `fdatasync`, then the lines are visible, then `HEAD` is written. One thread at a time *leads*; the others wait
+until their lines are durable or no thread leads any more. While a sync is under way they gather the next group, and a
+new leader lets those that are about to add a line do so first. So many threads share few syncs, and no commit waits
+for a timer. Lines that are not durable yet are known to the check of the next ones, and to nothing else.
+
+Before each write the file must end where this writer left it, and this must be the process that opened the ledger:
+after a `fork`, on a file system without locks or when `LOCK` was deleted there may be a second writer, and neither may
+spoil what the other acknowledged.
 
 Three locks, always taken in this order:
 
@@ -21,6 +26,7 @@ everything, and opening the ledger again finds out from the disk what is there.
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -53,8 +59,10 @@ from stateward.ledger.record import (
     to_microseconds,
 )
 from stateward.ledger.states import TransitionTable
-from stateward.ledger.view import LedgerView, head_slot, read_head
+from stateward.ledger.view import HEAD_BYTES_MAX, LedgerView, head_slot, newest_slot, read_head
 
+GATHERED_MAX = 1024
+"""Lines that a leader waits for; more do not make a sync any cheaper."""
 GROUP_LINES_MAX = 100_000
 """A group is in memory several times while it is built, and other threads wait for its write and its sync."""
 ANY_MACHINE = "*"
@@ -87,7 +95,14 @@ class LedgerWriter:
         self.maintenance_lock = threading.RLock()
         self._is_synced = durability == "group"
         self._metadata_bytes_max = metadata_bytes_max
-        self._poison: OSError | None = None
+        self._poison: BaseException | None = None
+        self._pid = os.getpid()
+        self._turn = threading.Condition()
+        self._is_led = False
+        self._was_shared = False
+        """Whether the last group held lines of several threads, or others were waiting: then more will come."""
+        self._waiting = 0
+        """Threads that are between adding a line and knowing that it is durable."""
         self._fd = self._head_fd = -1
         self._next_slot = 0
         self._lock_fd = acquire_lock(folder, disk, clock)
@@ -242,6 +257,42 @@ class LedgerWriter:
         """Everything up to `seq` is durable when this returns, written by this thread or by another."""
         if self._durable >= seq:
             return
+        if self.commit_lock._is_owned():  # type: ignore[attr-defined] # maintenance, or a mirror: it has the turn anyway
+            self._commit_gathered()
+            return
+        with self._turn:
+            self._waiting += 1
+            try:
+                while self._is_led and self._durable < seq:
+                    self._turn.wait()
+                if self._durable >= seq:
+                    return
+                self._is_led = True
+            finally:
+                self._waiting -= 1
+        try:
+            self._let_others_add()
+            self._commit_gathered()
+        finally:
+            with self._turn:
+                self._is_led = False
+                self._turn.notify_all()
+
+    def _let_others_add(self) -> None:
+        """Give way to threads that run, as long as they add lines: one sync then serves them all.
+
+        A thread that was just told that its line is durable adds its next one within microseconds. Without this the
+        leader would be the first to come back, and would sync its own line alone.
+        """
+        if not self._was_shared:
+            return
+        gathered = -1
+        while gathered < len(self._pending.ids) < GATHERED_MAX:
+            gathered = len(self._pending.ids)
+            time.sleep(0)
+
+    def _commit_gathered(self) -> None:
+        """Write and sync everything that was gathered so far."""
         with self.commit_lock:
             with self.state_lock:
                 self.check_usable()
@@ -251,7 +302,9 @@ class LedgerWriter:
                 self._pending = CommitGroup(group.seq, group.chain)
             if not group.ids:
                 return  # the thread that held the lock before us has committed our lines too
+            self._was_shared = self._waiting > 0 or len(group.ids) > 1
             with self.poison_on_error():
+                self._check_alone()
                 self.disk.write(self._fd, "".join(group.texts).encode())
                 if self._is_synced:
                     self.disk.fdatasync(self._fd)
@@ -260,6 +313,29 @@ class LedgerWriter:
                 self._write_head()
                 if len(self.view.active.pending) >= INDEX_EVERY_LINES:
                     self.index_tail()
+
+    def _check_alone(self) -> None:
+        """Raises `LedgerPoisoned` if another process has written to the log since this writer did."""
+        active = self.view.active
+        what = ""
+        if os.getpid() != self._pid:
+            what = f"process {self._pid} opened it, and this one was forked from that; open it anew after a fork"
+        elif os.fstat(self._fd).st_size != active.end:
+            what = f"{active.path.name} no longer ends where this writer left it"
+        elif active.end and not os.pread(
+            self._fd, chain.PREVIOUS_BYTES, active.end - chain.PREVIOUS_BYTES
+        ).startswith(active.chain):
+            what = f"the last line of {active.path.name} is not the one that this writer wrote"
+        elif newest_slot(os.pread(self._head_fd, HEAD_BYTES_MAX, 0)) > (
+            active.seq,
+            self.view.manifest.generation,
+        ):
+            what = f"{HEAD} is ahead of this writer"
+        if what:
+            raise LedgerPoisoned(
+                f"{self.folder} has another writer: {what}. Nothing was written; what was acknowledged before is "
+                "durable. Let one process write, and open the ledger again"
+            )
 
     def _show(self, group: CommitGroup) -> None:
         """Let look-ups see the lines of a durable group."""
@@ -327,7 +403,7 @@ class LedgerWriter:
 
     @contextmanager
     def poison_on_error(self) -> Iterator[None]:
-        """An `OSError` in here poisons the writer."""
+        """Whatever is raised in here poisons the writer: also Ctrl-C in the middle of a write leaves half a line."""
         try:
             yield
         except OSError as error:
@@ -336,6 +412,9 @@ class LedgerWriter:
                 f"{self.folder}: {error.strerror or error}; nothing more is written. What was acknowledged is "
                 "durable; free space or repair the disk, then close the ledger and open it again"
             ) from error
+        except BaseException as error:
+            self._poison = error
+            raise
 
     @property
     def is_usable(self) -> bool:

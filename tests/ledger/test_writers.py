@@ -1,0 +1,285 @@
+"""What is acknowledged can be read again: bad values are refused, a second writer is noticed, threads share syncs."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerPoisoned
+from stateward.ledger import Ledger, LedgerEntry, LedgerState
+from stateward.ledger.chain import SEAL_BYTES, head_of, seal
+from stateward.ledger.disk import Disk
+from stateward.ledger.manifest import LOCK, read_manifest
+from stateward.ledger.verify import verify
+
+PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
+NOT_COUNTS = [1.0, True, "3", -1, 2**31, float("nan"), b"1", [1]]
+
+
+def active_file(folder: Path) -> Path:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    return folder / manifest.active.file
+
+
+# Values
+
+
+@pytest.mark.parametrize("value", NOT_COUNTS, ids=repr)
+@pytest.mark.parametrize("field", ["retry_count", "max_retries"])
+def test_what_is_no_count_is_refused_and_leaves_the_ledger_as_it_was(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    with Ledger.open(tmp_path / "l") as ledger, pytest.raises(InvalidRequest, match=field):
+        ledger.record("doc:1", PENDING, **{field: value})  # type: ignore[arg-type]
+
+    with Ledger.open(tmp_path / "l") as ledger:
+        assert ledger.durable_seq == 0
+
+
+@pytest.mark.parametrize("value", [1.5, True, "3", -1, 2**63], ids=repr)
+def test_a_mirrored_entry_has_a_whole_number(tmp_path: Path, value: object) -> None:
+    entry = LedgerEntry(doc_id="doc:1", state="here", source_seq=value)  # type: ignore[arg-type]
+
+    with (
+        Ledger.open(tmp_path / "l", machine=None) as ledger,
+        pytest.raises(InvalidRequest, match="source_seq"),
+    ):
+        ledger.mirror([entry], source="store")
+
+    assert verify(tmp_path / "l").lines == 0
+
+
+@pytest.mark.parametrize("value", [1e18, -1e18, float("inf"), "now", True], ids=repr)
+def test_a_time_that_no_date_can_be_made_of_is_refused(tmp_path: Path, value: object) -> None:
+    entry = LedgerEntry(doc_id="doc:1", state=PENDING, timestamp=value)  # type: ignore[arg-type]
+
+    with Ledger.open(tmp_path / "l") as ledger, pytest.raises(InvalidRequest, match="timestamp"):
+        ledger.record_many([entry])
+
+
+@pytest.mark.parametrize("state", [1, None, "x" * 300, "\ud800"], ids=repr)
+def test_a_mirrored_state_is_text(tmp_path: Path, state: object) -> None:
+    entry = LedgerEntry(doc_id="doc:1", state=state, source_seq=1)  # type: ignore[arg-type]
+
+    with Ledger.open(tmp_path / "l", machine=None) as ledger, pytest.raises(InvalidRequest):
+        ledger.mirror([entry], source="store")
+
+
+ANY_VALUE = some.one_of(
+    some.none(),
+    some.booleans(),
+    some.integers(),
+    some.floats(),
+    some.text(max_size=20),
+    some.binary(max_size=4),
+    some.dictionaries(some.text(max_size=4), some.integers(), max_size=2),
+)
+FIELDS = (
+    "adapter", "error_type", "error_message", "traceback", "retry_count", "max_retries", "duration_seconds", "metadata",
+    "actor",
+)  # fmt: skip
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(values=some.dictionaries(some.sampled_from(FIELDS), ANY_VALUE))
+def test_whatever_is_taken_can_be_read_again(tmp_path: Path, values: dict[str, Any]) -> None:
+    folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+    taken = 0
+    with Ledger.open(folder, durability="os") as ledger:
+        try:
+            ledger.record("doc:1", PENDING, **values)
+            taken = 1
+        except InvalidRequest:
+            pass
+
+    with Ledger.open(folder, read_only=True) as ledger:
+        assert len(list(ledger.history("doc:1"))) == taken
+    assert verify(folder).is_sound
+
+
+def test_a_sealed_line_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    with Ledger.open(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+    path = active_file(folder)
+    first = path.read_bytes()
+    body = first[:-SEAL_BYTES].replace(b'"seq":1', b'"retry_count":1.5,"seq":2')
+    path.write_bytes(first + seal(body, head_of(first))[0])
+
+    (finding,) = verify(folder).findings
+
+    assert (finding.seq, finding.byte) == (2, len(first))
+    assert "cannot be read" in finding.sentence
+    with pytest.raises(LedgerDamaged, match="cannot be read"):
+        Ledger.open(folder)
+
+
+# Two writers
+
+
+def without_a_lock(folder: Path) -> Ledger:
+    """A second writer, as on a file system that has no locks."""
+    (folder / LOCK).unlink()
+    return Ledger.open(folder)
+
+
+def test_a_writer_notices_another_one_before_it_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    with Ledger.open(folder) as first:
+        first.record("doc:1", PENDING)
+        with without_a_lock(folder) as second:
+            second.record("doc:2", PENDING)
+
+            with pytest.raises(LedgerPoisoned, match="another writer"):
+                first.record("doc:3", PENDING)
+            second.record("doc:4", PENDING)
+
+    with Ledger.open(folder) as ledger:
+        assert [line.doc_id for line in ledger.records()] == ["doc:1", "doc:2", "doc:4"]
+    assert verify(folder).is_sound
+
+
+def test_a_writer_notices_that_another_one_began_a_new_file(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    with Ledger.open(folder) as first:
+        first.record("doc:1", PENDING)
+        with without_a_lock(folder) as second:
+            second.rotate()
+            second.record("doc:2", PENDING)
+
+        with pytest.raises(LedgerPoisoned, match="another writer"):
+            first.record("doc:3", PENDING)
+
+    assert verify(folder).is_sound
+
+
+def test_a_forked_process_does_not_write(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "l") as ledger:
+        ledger.record("doc:1", PENDING)
+        child = os.fork()
+        if child == 0:
+            try:
+                ledger.record("doc:2", PENDING)
+            except LedgerPoisoned:
+                os._exit(7)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        ledger.record("doc:3", PENDING)
+
+        assert os.waitstatus_to_exitcode(status) == 7
+        assert [line.doc_id for line in ledger.records()] == ["doc:1", "doc:3"]
+
+
+def test_whole_lines_of_another_writer_are_never_cut_off(tmp_path: Path) -> None:
+    folder = tmp_path / "l"
+    with Ledger.open(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+    path = active_file(folder)
+    first = path.read_bytes()
+    with Ledger.open(folder) as ledger:
+        ledger.record("doc:2", PENDING)
+    ours = path.read_bytes()
+    theirs, _ = seal(ours[len(first) : -SEAL_BYTES].replace(b"doc:2", b"doc:9"), head_of(first))
+    path.write_bytes(ours + theirs)
+
+    (finding,) = verify(folder).findings
+    with pytest.raises(LedgerDamaged, match="another process"):
+        Ledger.open(folder)
+
+    assert "another process" in finding.sentence
+    assert path.read_bytes() == ours + theirs
+
+
+def test_ctrl_c_in_the_middle_of_a_write_stops_the_writer(tmp_path: Path) -> None:
+    class Interrupted(Disk):
+        is_on = False
+
+        def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
+            if self.is_on:
+                super().write(fd, data[:10])
+                raise KeyboardInterrupt
+            super().write(fd, data)
+
+    disk = Interrupted()
+    with Ledger.open(tmp_path / "l", disk=disk) as ledger:
+        ledger.record("doc:1", PENDING)
+        disk.is_on = True
+        with pytest.raises(KeyboardInterrupt):
+            ledger.record("doc:2", PENDING)
+        disk.is_on = False
+
+        with pytest.raises(LedgerPoisoned):
+            ledger.record("doc:3", PENDING)
+
+    with Ledger.open(tmp_path / "l") as ledger:
+        assert [line.doc_id for line in ledger.records()] == ["doc:1"]
+
+
+# Threads
+
+
+class CountingDisk(Disk):
+    """Counts syncs, and makes each last until `pause` returns."""
+
+    def __init__(self, pause: Callable[[], object]) -> None:
+        super().__init__()
+        self.syncs = 0
+        self.pause = pause
+
+    def fdatasync(self, fd: int) -> None:
+        self.syncs += 1
+        self.pause()
+        super().fdatasync(fd)
+
+
+def test_threads_share_syncs(tmp_path: Path) -> None:
+    threads, records = 16, 20
+    disk = CountingDisk(lambda: threading.Event().wait(0.002))
+    with Ledger.open(tmp_path / "l", disk=disk) as ledger:
+        disk.syncs = 0
+
+        def work(number: int) -> None:
+            for each in range(records):
+                ledger.record(f"doc:{number}:{each}", PENDING)
+
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+        assert ledger.durable_seq == threads * records
+        assert disk.syncs < threads * records / 2
+    assert verify(tmp_path / "l").is_sound
+
+
+def test_a_failed_sync_is_told_to_every_thread_that_waits_for_it(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise OSError(5, "Input/output error")
+
+    disk = CountingDisk(lambda: None)
+    refused: list[str] = []
+    with Ledger.open(tmp_path / "l", disk=disk) as ledger:
+        disk.pause = fail
+
+        def work(number: int) -> None:
+            try:
+                ledger.record(f"doc:{number}", PENDING)
+            except LedgerPoisoned:
+                refused.append(f"doc:{number}")
+
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+
+    assert len(refused) == 8
