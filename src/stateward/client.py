@@ -244,6 +244,11 @@ class Client:
         """Records by machine and status."""
         return self._get("/counts", schemas.Counts, params=_params(q=q)).items
 
+    def search(self, text: str, *, limit: int = 20) -> Iterator[schemas.SearchHit]:
+        """Passages of documents that match, the best first."""
+        params = _params(q=text, limit=limit)
+        return self._pages("/search", params, schemas.SearchPage, lambda page: page.items)
+
     def errors(self) -> list[schemas.ErrorGroup]:
         """Errors by cause."""
         return self._get("/errors", schemas.Errors).items

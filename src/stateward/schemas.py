@@ -245,6 +245,42 @@ class Errors(Document, frozen=True, kw_only=True):
     items: list[ErrorGroup]
 
 
+class SnippetSegment(Document, frozen=True, kw_only=True):
+    """A piece of a snippet; `is_match`: it is what was looked for."""
+
+    text: str
+    is_match: bool
+
+
+class SearchHit(Document, frozen=True, kw_only=True):
+    """A passage of a document that matches.
+
+    `title` is the name of the document, `kind` what its pipeline calls this text, `item` the number of the item of the
+    stage (from 0), `where` its place in the document: `page` and `box`, `line`, `row`, or `start` and `end`.
+    """
+
+    record_id: str
+    machine: str
+    status: str
+    stage: str
+    item: Count
+    kind: str
+    title: str
+    snippet: Annotated[
+        list[SnippetSegment], Meta(description="Plain text in pieces; nothing in it is markup.")
+    ]
+    score: Annotated[float, Meta(ge=0, le=1, description="How well it matches; higher is better.")]
+    where: Fields | None
+    created_at: Time
+
+
+class SearchPage(Document, frozen=True, kw_only=True):
+    """Some results, the best first; `next` leads on, or is null."""
+
+    items: list[SearchHit]
+    next: str | None
+
+
 class Ask(Request, frozen=True, kw_only=True):
     """A request of a person, with its reason."""
 

@@ -13,6 +13,7 @@ import pytest
 
 from stateward.app import App
 from stateward.settings import Settings
+from stateward.storage.full_text import FullTextIndex
 from tests.waiting import wait_until
 
 RECORDS = 60
@@ -80,6 +81,8 @@ def test_killed_processes_lose_and_double_nothing(
         verdict = app.admin.verify()
         assert verdict.is_sound
         assert verdict.transitions == 5 * RECORDS
+        wait_until(app.indexer.is_done, timeout_s=PATIENCE_S)
+        assert FullTextIndex(app.database).count() == 2 * RECORDS, "each text once"
 
 
 def _wait_until_all_rest(app: App, ids: list[str]) -> None:

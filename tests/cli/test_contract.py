@@ -38,6 +38,7 @@ CALLS: dict[str, str] = {
     "items": "items {ok}",
     "files": "files {ok}",
     "file": "file {ok} parse/a.txt --out {new}",
+    "search": "search shop",
     "errors": "errors",
     "counts": "counts",
     "retry": "retry {bad}",

@@ -7,6 +7,7 @@ Command line, HTTP API and console call an `App` and nothing below it. What it c
     actions       retry, cancel, priority, bulk actions, pauses
     reviews       what waits for a person, claims, decisions
     admin         keys, verification, export
+    search        what documents say
     editions      items made again by today's rules
     notifications webhooks and email
     dashboard     figures for the console;  monitor: figures for Prometheus
@@ -38,6 +39,7 @@ from stateward.app.runtime import (
     open_database,
     runner_limits,
 )
+from stateward.app.search import Search
 from stateward.app.submissions import Submissions
 from stateward.app.transition_log import TransitionLog
 from stateward.blobs import Folder
@@ -52,6 +54,7 @@ from stateward.engine.coordinator import (
     register,
 )
 from stateward.engine.external_driver import ExternalDriver
+from stateward.engine.indexer import Indexer, Searchable
 from stateward.engine.node import Node, Roles
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
@@ -63,6 +66,7 @@ from stateward.notifications.signing import KEY_BYTES, secret_of
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
 from stateward.storage.database import TOPIC_CHANGES, Database
+from stateward.storage.full_text import FullTextIndex
 from stateward.storage.idempotency import IdempotencyKeys
 from stateward.storage.keys import Keys
 from stateward.storage.outputs import Outputs
@@ -275,6 +279,27 @@ class App:
             plugins=self.plugins,
             limits=runner_limits(self.settings),
             clock=self.clock,
+            index=self.indexer.replace,
+        )
+
+    @cached_property
+    def search(self) -> Search:
+        """What documents say."""
+        return Search(
+            index=FullTextIndex(self.database),
+            store=self.store,
+            registry=self.registry,
+            query=lambda text, now: self.records.query(text, now=now),
+        )
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        """What puts the text of completed stages into the full-text index."""
+        return Indexer(
+            Searchable(each for plugin in self.plugins for each in plugin.searchable),
+            index=FullTextIndex(self.database),
+            outputs=self.outputs,
+            ticks=time.monotonic,
         )
 
     @cached_property
@@ -381,6 +406,7 @@ class App:
             coordinator=self.coordinator if is_coordinator else None,
             scheduler=self.scheduler if is_coordinator else None,
             mirror=mirror,
+            indexer=self.indexer if is_coordinator else None,
             notifier=self._notifier if is_notifier else None,
         )
         return Node(

@@ -11,6 +11,7 @@ from stateward.core.errors import StatewardError
 from stateward.core.model import SECOND
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
+from stateward.storage.full_text import FullTextIndex
 from stateward.workers.sandbox import sandbox_layers
 from stateward.workers.sdk import registered
 
@@ -79,6 +80,7 @@ def checks(app: App) -> Iterator[Check]:
         )
         or "nothing is paused",
     )
+    yield _search_check(app)
     yield _notices_check(app)
     if app.settings.ledger.mirror is not None:
         yield _mirror_check(app, Path(app.settings.ledger.mirror))
@@ -91,6 +93,20 @@ def checks(app: App) -> Iterator[Check]:
             if layer.is_available
             else "runners are held by the other layers only; a newer kernel has it",
         )
+
+
+def _search_check(app: App) -> Check:
+    index = FullTextIndex(app.database)
+    behind = index.last_transition() - index.cursor().seq
+    is_alike = app.indexer.is_declared_alike()
+    return Check(
+        name="search",
+        is_well=is_alike,
+        sentence=f"{index.count()} passages are indexed, {behind} transitions are not yet"
+        if is_alike
+        else "pipelines declare other text searchable than the index holds",
+        advice="" if is_alike else "make it anew: stateward search --rebuild",
+    )
 
 
 def _notices_check(app: App) -> Check:

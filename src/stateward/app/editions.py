@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 
 from stateward.app.plugins import Plugins
-from stateward.app.records import EDITION_OF, Records, edition_version
+from stateward.app.records import Records, edition_version
 from stateward.blobs import Folder
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.machine import Stage
 from stateward.core.model import Micros, Record
 from stateward.engine.coordinator import MachineRegistry
-from stateward.storage.outputs import AttemptResult, Output, Outputs
+from stateward.storage.full_text import IndexedTransition
+from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
 from stateward.workers.sdk import Failed, Job, Limits, Result, registered, run_runner
 from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of, route_of
 
@@ -32,7 +33,9 @@ class Editions:
         plugins: Plugins,
         limits: Limits,
         clock: Callable[[], Micros],
+        index: Callable[[IndexedTransition], None],
     ) -> None:
+        self._index = index
         self._records = records
         self._registry = registry
         self._outputs = outputs
@@ -72,6 +75,16 @@ class Editions:
             log=result.log,
         )
         self._outputs.write([Output(edition, Pairs(result.chunks))])
+        self._index(
+            IndexedTransition(
+                seq=0,
+                record_id=record.id,
+                machine=record.machine,
+                stage=stage,
+                version=record.outputs[stage],
+                labels=record.labels,
+            )
+        )
         return edition
 
     def _run(self, record: Record, stage: Stage) -> Result:

@@ -15,13 +15,12 @@ from stateward.core.view import Explanation, WaitContext, explain, is_at_rest
 from stateward.engine.coordinator import MachineRegistry
 from stateward.engine.system import is_alive
 from stateward.storage.database import Wakeup
-from stateward.storage.outputs import AttemptResult, Outputs
+from stateward.storage.outputs import EDITION_OF, AttemptResult, Outputs
 from stateward.storage.store import ErrorGroup, Store
 from stateward.transport import Bus
 
 WAIT_STEP_S = 5.0  # a lost wake-up delays a waiting caller by no more than this
 ID_CHARS_SHOWN = 80
-EDITION_OF = "edition_of"
 
 
 class Records:

@@ -36,6 +36,7 @@ from stateward.cli.records import (
     status,
 )
 from stateward.cli.review import advance, review
+from stateward.cli.search import search
 from stateward.cli.submit import submit
 from stateward.cli.up import (
     api,
@@ -63,6 +64,7 @@ COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
             watch,
             status,
             list_,
+            search,
             history,
             explain,
             logs,

@@ -108,6 +108,10 @@ class AppProtocol(Protocol):
         """The bytes of a derived file, a piece at a time."""
         ...
 
+    def search(self, text: str) -> Iterator["schemas.SearchHit"]:
+        """Passages of documents that match, the best first."""
+        ...
+
     def errors(self) -> "list[schemas.ErrorGroup]":
         """Records that rest with an error, by cause, the most frequent first."""
         ...

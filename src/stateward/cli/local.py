@@ -141,6 +141,16 @@ class LocalApp(AppProtocol):
                 return pieces_of(self._app.artifacts.path(each.file.sha256))
         raise UnknownName("file", wanted, [each.path for each in saved])
 
+    def search(self, text: str) -> Iterator[schemas.SearchHit]:
+        """Passages of documents that match, a page at a time."""
+        place = None
+        while True:
+            page = self._app.search.find(text, after=place, limit=PAGE)
+            yield from page.hits
+            place = page.next
+            if place is None:
+                return
+
     def errors(self) -> list[schemas.ErrorGroup]:
         """Records that rest with an error, by cause."""
         return [error_group_view(each) for each in self._app.records.errors()]

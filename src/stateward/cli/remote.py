@@ -169,6 +169,11 @@ class RemoteApp(AppProtocol):
         with translated():
             yield from self._client.file(record_id, stage, name)
 
+    def search(self, text: str) -> Iterator[schemas.SearchHit]:
+        """Passages of documents that match."""
+        with translated():
+            yield from self._client.search(text)
+
     def errors(self) -> list[schemas.ErrorGroup]:
         """Records that rest with an error, by cause."""
         with translated():

@@ -18,11 +18,12 @@ from stateward.console import (
     record,
     records,
     review,
+    search,
 )
 from stateward.console.layout import badges_now, check_page, refused
 from stateward.console.static_files import BASE
 
-PAGES = (board, records, record, errors, review, ledger, operations)
+PAGES = (board, records, record, errors, review, ledger, operations, search)
 
 
 def console() -> list[ControllerRouterHandler]:

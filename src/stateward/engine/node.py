@@ -19,6 +19,7 @@ from stateward import telemetry
 from stateward.core.errors import StoreBroken, StoreFull, StoreUnreachable
 from stateward.core.model import SECOND, Event, Micros
 from stateward.engine.coordinator import Coordinator
+from stateward.engine.indexer import Indexer
 from stateward.engine.mirror import Mirror
 from stateward.engine.scheduler import Scheduler
 from stateward.engine.system import SteadyClock
@@ -59,6 +60,7 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     coordinator: Coordinator | None = None
     scheduler: Scheduler | None = None
     mirror: Mirror | None = None
+    indexer: Indexer | None = None
     notifier: Callable[[Callable[[], None]], Notifier] | None = None
 
 
@@ -90,6 +92,7 @@ class Node:
         self._coordinator = roles.coordinator
         self._scheduler = roles.scheduler
         self._mirror = roles.mirror
+        self._indexer = roles.indexer
         self._is_stopping = False
         self._recover_at = 0.0
         self._trouble: Trouble | None = None
@@ -223,7 +226,8 @@ class Node:
         The order matters. Wake-ups are cleared before anything is read, so that what is written after the read wakes
         the loop again. The worker prepares outside the transaction, because inline runners run there and must not hold
         the write lock. It settles before the coordinator's part, which handles the results in the same transaction and
-        dispatches to the slots that they freed. Mirror and notifier follow the log, so they come after the commit.
+        dispatches to the slots that they freed. Mirror, notifier and indexer follow the log, so they come after the
+        commit.
         """
         if self._wakeup is not None:
             self._wakeup.clear()
@@ -252,6 +256,8 @@ class Node:
             is_busy |= self._mirror.step() >= self._mirror.batch_max
         if self._notifier is not None:
             is_busy |= self._notifier.step()
+        if self._indexer is not None:
+            is_busy |= self._indexer.step(is_busy=is_busy or self._in_flight > 0)
         return is_busy
 
     def _coordinate(self, coordinator: Coordinator, told: Sequence[Event]) -> bool:
@@ -280,6 +286,8 @@ class Node:
     def _is_done(self) -> bool:
         if not self._is_idle or self._bus.load_by_worker() or self._bus.depth():
             return False
+        if self._indexer is not None and not self._indexer.is_done():
+            return False
         return self._notifier is None or self._notifier.is_done()
 
     def _sleep(self, *, at_most_s: float = math.inf) -> None:
@@ -304,6 +312,8 @@ class Node:
             waits.append(wakes_in)
         if self._notifier is not None:
             waits.append(self._notifier.wakes_in)
+        if self._indexer is not None:
+            waits.append(self._indexer.wakes_in)
         if self._coordinator is not None:
             waits.append(max(0.0, self._recover_at - time.monotonic()))
         due_at = None if self._scheduler is None else self._scheduler.next_at()

@@ -31,6 +31,7 @@ from stateward.server import (
     machines,
     records,
     reviews,
+    search,
 )
 from stateward.server.auth import (
     OPTIONS,
@@ -140,6 +141,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
     return [
         *resources,
         *records.HANDLERS,
+        *search.HANDLERS,
         *reviews.HANDLERS,
         *contributed,
         *batches.HANDLERS,

@@ -15,6 +15,7 @@ import msgspec
 
 Cell: TypeAlias = str | int | float | bytes | bool | None
 Row: TypeAlias = tuple[Cell, ...]
+TextIndex: TypeAlias = Literal["fts5", "tsvector"]
 ColumnType: TypeAlias = Literal["text", "bigint", "double precision", "boolean", "json"]
 
 # What a wake-up is about, so that a process that is woken asks the database for that alone.
@@ -64,6 +65,9 @@ class Database(Protocol):
 
     skip_locked: str
     """The same, but rows that another transaction has locked are left out: several coordinators share one queue."""
+
+    text_index: TextIndex
+    """How the database finds words: a virtual table of its own (FTS5), or a column with an index (tsvector)."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """One transaction. A nested one joins the outer one; an exception in either rolls all of it back."""

@@ -31,6 +31,7 @@ from stateward.core.model import (
 from stateward.storage.database import Database, Row, Table
 
 ATTEMPTS_MAX = 1000
+EDITION_OF = "edition_of"  # the fact of a rebuilt output: the version that it replaces
 CHUNKS_AT_ONCE = 64  # of up to 256 KiB: what a reader of many items holds in memory
 # Chunks are inserted in portions, so that an output of a gigabyte is never in memory at once.
 PORTION_ROWS = 10_000
@@ -225,6 +226,31 @@ class Outputs:
         for data in self.item_chunks(record_id, version):
             if not data.startswith("{"):  # an object is what `about` returns
                 yield from _decode_items(data)
+
+    def some_chunks(
+        self, record_id: str, version: int, *, start: int, limit: int
+    ) -> list[list[Fields]]:
+        """The items of some chunks of an attempt, from a number on; a chunk about all items has none."""
+        stored = StoredChunks(self._database, record_id, version)
+        return [
+            [] if data.startswith("{") else _decode_items(data)
+            for data in stored.page(start, limit=limit)
+        ]
+
+    def newest_edition(self, record_id: str, *, stage: str, made: int) -> int:
+        """The version under which the newest edition of an output is stored: `made` itself if it is the only one."""
+        found = self._database.rows(
+            "SELECT version, facts FROM outputs WHERE record_id = :record_id AND version < 0"
+            " AND stage = :stage ORDER BY version",
+            record_id=record_id,
+            stage=stage,
+        )
+        of_it = (
+            int(version or 0)
+            for version, facts in found
+            if _decode_facts(str(facts)).get(EDITION_OF) == made
+        )
+        return next(of_it, made)
 
     def about(self, record_id: str, version: int) -> Fields:
         """What the attempt said about its items as a whole; empty if nothing."""

@@ -38,6 +38,7 @@ from stateward.storage.database import (
     ColumnType,
     Row,
     Table,
+    TextIndex,
 )
 from stateward.storage.libpq import (
     Session,
@@ -99,6 +100,7 @@ class PostgresDatabase:
 
     for_update = " FOR UPDATE"
     skip_locked = " FOR UPDATE SKIP LOCKED"
+    text_index: TextIndex = "tsvector"
 
     def __init__(
         self,

@@ -33,6 +33,7 @@ from stateward.storage.database import (
     Cell,
     Row,
     Table,
+    TextIndex,
 )
 from stateward.storage.migrations import migrations
 
@@ -59,6 +60,7 @@ class SqliteDatabase:
 
     for_update = ""  # BEGIN IMMEDIATE admits one writer at a time, so nothing more has to be locked
     skip_locked = ""
+    text_index: TextIndex = "fts5"
 
     def __init__(
         self, path: Path | str, *, is_durable: bool = True, busy_s: float = BUSY_S

@@ -1,0 +1,169 @@
+"""Full-text search: a query of a person in, results with snippets out. Reads only.
+
+The database gives the passages that match, those that were indexed last first, up to `CANDIDATES_MAX`; they are ranked
+here. So a search costs the same however long the history is, and both databases rank alike. What matches beyond the
+first candidates comes on later pages, ranked among itself.
+"""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward import schemas
+from stateward.core.model import Fields, Micros, Record, to_iso
+from stateward.core.query import META, Query, Term
+from stateward.core.text_search import (
+    TextQuery,
+    matches,
+    parse_text_query,
+    score,
+    snippet,
+    tag,
+)
+from stateward.engine.coordinator import MachineRegistry
+from stateward.storage.full_text import FoundPassage, FullTextIndex
+from stateward.storage.search import where
+from stateward.storage.store import Store
+
+CANDIDATES_MAX = 200
+
+
+class SearchPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a list of results goes on: `offset` of the ranked candidates with an id below `below`.
+
+    `now` is what relative times of the query mean.
+    """
+
+    below: int
+    offset: int
+    now: Micros
+
+
+class SearchResults(msgspec.Struct, frozen=True, kw_only=True):
+    """Some results, the best first; `next` is where the list goes on, or None."""
+
+    hits: list[schemas.SearchHit]
+    next: SearchPlace | None
+
+
+class Search:
+    """What can be asked about the text of documents."""
+
+    def __init__(
+        self,
+        *,
+        index: FullTextIndex,
+        store: Store,
+        registry: MachineRegistry,
+        query: Callable[[str, Micros | None], Query],
+    ) -> None:
+        self._index = index
+        self._store = store
+        self._registry = registry
+        self._query = query
+
+    def find(
+        self,
+        text: str,
+        *,
+        machines: Sequence[str] = (),
+        after: SearchPlace | None = None,
+        limit: int = 20,
+    ) -> SearchResults:
+        """Results of these machines (none: all). `InvalidRequest` says what is wrong with a query."""
+        wanted = parse_text_query(text)
+        query = self._query(wanted.records, None if after is None else after.now)
+        if machines:
+            query = replace(query, terms=(*query.terms, Term(key="machine", values=(*machines,))))
+        found = self._candidates(wanted, query, below=None if after is None else after.below)
+        ranked = _ranked(wanted, found)
+        offset = 0 if after is None else after.offset
+        shown = ranked[offset : offset + limit]
+        return SearchResults(
+            hits=self._hits(wanted, shown),
+            next=_next(ranked, found, offset=offset + limit, after=after, now=query.now),
+        )
+
+    def _candidates(
+        self, wanted: TextQuery, query: Query, *, below: int | None
+    ) -> list[FoundPassage]:
+        names = self._registry.query_names
+        condition, params = where(query, kinds=names.kinds, running=names.running)
+        return self._index.find(
+            wanted,
+            tags=list(_tags(query)),
+            condition=condition,
+            params=params,
+            below=below,
+            limit=CANDIDATES_MAX,
+        )
+
+    def _hits(
+        self, wanted: TextQuery, shown: Sequence[tuple[float, FoundPassage]]
+    ) -> list[schemas.SearchHit]:
+        records = self._store.load(each.record_id for _, each in shown)
+        return [
+            _hit(wanted, each, records[each.record_id], points=points)
+            for points, each in shown
+            if each.record_id in records
+        ]
+
+
+def _tags(query: Query) -> list[list[str]]:
+    """What records must have, as words of their passages: groups, of each of which one."""
+    return [
+        [tag(term.key, value) for value in term.texts]
+        for term in query.terms
+        if (term.key == "machine" or term.key.startswith(META)) and not term.is_negated
+    ]
+
+
+def _ranked(wanted: TextQuery, found: Sequence[FoundPassage]) -> list[tuple[float, FoundPassage]]:
+    """The best first, newer ones before older ones that are as good; each item once."""
+    scored = [(score(each.text, wanted.wanted), each) for each in found]
+    scored.sort(key=lambda pair: (-pair[0], -pair[1].id))
+    best: dict[tuple[str, str, int, str], tuple[float, FoundPassage]] = {}
+    for pair in scored:
+        each = pair[1]
+        best.setdefault((each.record_id, each.stage, each.item, each.title), pair)
+    return list(best.values())
+
+
+def _next(
+    ranked: Sequence[tuple[float, FoundPassage]],
+    found: Sequence[FoundPassage],
+    *,
+    offset: int,
+    after: SearchPlace | None,
+    now: Micros,
+) -> SearchPlace | None:
+    if offset < len(ranked):
+        # Fixed by the first page: what is indexed meanwhile moves nothing.
+        below = found[0].id + 1 if after is None else after.below
+        return SearchPlace(below=below, offset=offset, now=now)
+    if len(found) < CANDIDATES_MAX:
+        return None
+    return SearchPlace(below=found[-1].id, offset=0, now=now)
+
+
+def _hit(
+    wanted: TextQuery, found: FoundPassage, record: Record, *, points: float
+) -> schemas.SearchHit:
+    place: Fields | None = msgspec.json.decode(found.place) if found.place else None
+    return schemas.SearchHit(
+        record_id=record.id,
+        machine=record.machine,
+        status=record.status,
+        stage=found.stage,
+        item=found.item,
+        kind=found.title,
+        title=str(record.labels.get("filename") or record.id),
+        snippet=[
+            schemas.SnippetSegment(text=each.text, is_match=each.is_match)
+            for each in snippet(found.text, matches(found.text, wanted.wanted))
+        ],
+        score=points,
+        where=place,
+        created_at=to_iso(record.created_at),
+    )

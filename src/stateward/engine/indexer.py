@@ -1,0 +1,271 @@
+"""The indexer: follows the history and puts the text of completed stages into the full-text index.
+
+It reads what was committed, in the order of the history, and notes how far it came in the transaction that writes the
+text. So it loses nothing when the process is killed, indexes nothing twice, and any number of coordinators may run one.
+A large output is indexed in several steps. While there is other work it takes a small share of the time
+(`BUSY_SHARE`); what is left is indexed when there is none.
+
+It changes no record, and nothing waits for it but searches.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import count
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.model import Fields, Json
+from stateward.core.text_search import passages, tag
+from stateward.definition.display import SearchableText, Where, cell_text
+from stateward.storage.full_text import (
+    FullTextIndex,
+    IndexCursor,
+    IndexedTransition,
+    Passage,
+)
+from stateward.storage.outputs import Outputs
+
+TRANSITIONS_MAX = 200
+PASSAGES_MAX = 500  # of a step, about: a transaction of some milliseconds
+CHUNKS_MAX = 4  # that are read at once, each up to 256 KiB of items
+BUSY_SHARE = 0.05
+PACE_S = 0.05
+FIELD_SEPARATOR = " · "
+SOURCE_TYPE = "source_type"
+
+
+class Searchable:
+    """Which text of which stage people search for, as the pipelines declare it."""
+
+    def __init__(self, declared: Iterable[SearchableText]) -> None:
+        self._by_stage: dict[tuple[str, str], list[SearchableText]] = {}
+        for each in declared:
+            self._by_stage.setdefault((each.machine, each.stage), []).append(each)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_stage)
+
+    @property
+    def digest(self) -> str:
+        """Changes when pipelines declare something else."""
+        document = sorted(
+            msgspec.json.encode(each) for known in self._by_stage.values() for each in known
+        )
+        return blake2b(b"\n".join(document), digest_size=12).hexdigest()
+
+    def of(self, output: IndexedTransition) -> list[SearchableText]:
+        """What is declared for an output; a declaration for its source type goes before one for all."""
+        known = self._by_stage.get((output.machine, output.stage), [])
+        source_type = output.labels.get(SOURCE_TYPE)
+        own = [each for each in known if source_type in each.source_types]
+        return own or [each for each in known if not each.source_types]
+
+
+class Indexer:
+    """Indexes what is new, a step at a time."""
+
+    def __init__(
+        self,
+        searchable: Searchable,
+        *,
+        index: FullTextIndex,
+        outputs: Outputs,
+        ticks: Callable[[], float],
+    ) -> None:
+        self._searchable = searchable
+        self._index = index
+        self._outputs = outputs
+        self._ticks = ticks
+        self._pace_at = 0.0
+        self._is_held_back = False
+        self._done = -1  # the last transition that is known to be indexed
+
+    # For the loop that drives it
+
+    def step(self, *, is_busy: bool) -> bool:
+        """Index some of what is new; whether there was anything. While others are busy it holds itself back."""
+        begun = self._ticks()
+        self._is_held_back = is_busy and begun < self._pace_at
+        if self._is_held_back:
+            return False
+        is_new = self._index.last_transition() != self._done and self._index_some()
+        took = self._ticks() - begun
+        self._pace_at = begun + max(PACE_S, took / BUSY_SHARE)
+        return is_new
+
+    @property
+    def wakes_in(self) -> float:
+        """Seconds until the next step, if one was put off; whatever else is new wakes the loop itself."""
+        return max(0.0, self._pace_at - self._ticks()) if self._is_held_back else math.inf
+
+    def is_done(self) -> bool:
+        """Whether everything that was committed is indexed."""
+        cursor = self._index.cursor()
+        return not cursor.record_id and cursor.seq >= self._index.last_transition()
+
+    # One step
+
+    def _index_some(self) -> bool:
+        with self._index.transaction():
+            cursor = self._index.lock()
+            if cursor is None:  # another process indexes
+                return False
+            after = self._continue(cursor) if cursor.record_id else self._follow(cursor)
+            if after == cursor:
+                self._done = cursor.seq
+                return False
+            self._index.move(after)
+            return True
+
+    def _follow(self, cursor: IndexCursor) -> IndexCursor:
+        """Index the outputs of the next transitions, until there is enough for one step."""
+        if not cursor.declared:
+            cursor = replace(cursor, declared=self._searchable.digest)
+        fresh = self._index.transitions(after=cursor.seq, limit=TRANSITIONS_MAX)
+        found: list[Passage] = []
+        for each in fresh:
+            cursor = replace(cursor, seq=each.seq)
+            if not each.stage or not self._searchable.of(each):
+                continue
+            begun = self._begin(each, cursor)
+            part, cursor = self._read(each, begun)
+            found += part
+            if cursor.record_id or len(found) >= PASSAGES_MAX:
+                break
+        self._index.add(found)
+        return cursor
+
+    def _begin(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
+        self._index.remove(output.record_id, output.stage)
+        version = self._outputs.newest_edition(
+            output.record_id, stage=output.stage, made=output.version
+        )
+        return replace(
+            cursor,
+            record_id=output.record_id,
+            stage=output.stage,
+            version=version,
+            chunk=0,
+            item=0,
+        )
+
+    def _continue(self, cursor: IndexCursor) -> IndexCursor:
+        output = self._index.output(cursor.record_id, cursor.version, cursor.stage)
+        if output is None:
+            return _ended(cursor)
+        found, after = self._read(output, cursor)
+        self._index.add(found)
+        return after
+
+    def _read(
+        self, output: IndexedTransition, cursor: IndexCursor
+    ) -> tuple[list[Passage], IndexCursor]:
+        """The passages of the next chunks of an output, enough for one step, and where they end."""
+        chunks = self._outputs.some_chunks(
+            cursor.record_id, cursor.version, start=cursor.chunk, limit=CHUNKS_MAX
+        )
+        declared, tags = self._searchable.of(output), tags_of(output)
+        found: list[Passage] = []
+        number = cursor.item
+        for chunk, items in enumerate(chunks, cursor.chunk + 1):
+            for item in items:
+                found += _passages(output, declared, item, number, tags)
+                number += 1
+            if len(found) >= PASSAGES_MAX:
+                return found, replace(cursor, chunk=chunk, item=number)
+        if len(chunks) < CHUNKS_MAX:
+            return found, _ended(cursor)
+        return found, replace(cursor, chunk=cursor.chunk + CHUNKS_MAX, item=number)
+
+    # By command
+
+    def replace(self, output: IndexedTransition) -> None:
+        """Index one output again, at once: its items were made anew without a transition."""
+        if not self._searchable.of(output):
+            return
+        with self._index.transaction():
+            self._index.lock(is_patient=True)
+            cursor = self._begin(output, IndexCursor(seq=0))
+            while cursor.record_id:
+                found, cursor = self._read(output, cursor)
+                self._index.add(found)
+
+    def clear(self) -> Iterator[int]:
+        """Empty the index and begin with the first transition again; gives how many passages went, step by step."""
+        for _ in count():
+            with self._index.transaction():
+                cleared = self._index.clear_some()
+            if not cleared:
+                break
+            yield cleared
+        self._index.move(IndexCursor(seq=0, declared=self._searchable.digest))
+        self._done = -1
+
+    def is_declared_alike(self) -> bool:
+        """Whether the index holds what pipelines declare now; one that was never begun does."""
+        return self._index.cursor().declared in ("", self._searchable.digest)
+
+
+def tags_of(output: IndexedTransition) -> tuple[str, ...]:
+    """What a record is, as words: its machine and its labels, which never change."""
+    return (
+        tag("machine", output.machine),
+        *(tag(f"meta.{name}", label_text(value)) for name, value in output.labels.items()),
+    )
+
+
+def label_text(value: Json) -> str:
+    """A label as a query writes it."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _ended(cursor: IndexCursor) -> IndexCursor:
+    return IndexCursor(seq=cursor.seq, declared=cursor.declared)
+
+
+def _passages(
+    output: IndexedTransition,
+    declared: Sequence[SearchableText],
+    item: Fields,
+    number: int,
+    tags: tuple[str, ...],
+) -> Iterator[Passage]:
+    for each in declared:
+        text = _joined(_text(item.get(name)) for name in each.fields)
+        where = Where.read(item.get(each.where))
+        for start, piece in passages(text) if text else ():
+            place = _moved(where, start, whole=len(text))
+            yield Passage(
+                record_id=output.record_id,
+                stage=output.stage,
+                item=number,
+                title=each.title,
+                place="" if place is None else msgspec.json.encode(place).decode(),
+                text=piece,
+                tags=tags,
+            )
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """The texts of several fields as one; what another one says already is left out."""
+    found: list[str] = []
+    for text in texts:
+        if text and not any(text.casefold() in each.casefold() for each in found):
+            found.append(text)
+    return FIELD_SEPARATOR.join(found)
+
+
+def _text(value: Json) -> str:
+    """A value as text that every database can store."""
+    text = cell_text(value).replace("\x00", " ").strip()
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def _moved(where: Where | None, start: int, *, whole: int) -> Where | None:
+    """The place of a piece of an item's text, where that is the same text as in the document."""
+    if where is None or where.start is None or where.end is None or not start:
+        return where
+    is_same = where.end - where.start == whole
+    return replace(where, start=where.start + start) if is_same else where
