@@ -80,6 +80,7 @@ CALLS: dict[str, str] = {
     "eval catalogs": "eval catalogs {inbox}",
     "eval images": "eval images {inbox}",
     "eval literature": "eval literature {inbox}",
+    "eval documents": "eval documents {inbox}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",

@@ -59,11 +59,16 @@ def read_pdf(path: Path, *, password: str | None, pages_max: int, chars_max: int
     return [_text_page(page) for page in pages]
 
 
+def reading_rows(words: Sequence[PdfWord], width: float) -> list[list[PdfWord]]:
+    """Words of a page as lines from left to right, in the order in which a person reads them."""
+    return list(_reading_order(text_rows(words), width))
+
+
 def _text_page(page: PdfPage) -> TextPage:
     parts: list[str] = []
     lines: list[TextLine] = []
     at = 0
-    for row in _reading_order(text_rows(page.words), page.width):
+    for row in reading_rows(page.words, page.width):
         text, xs = _line_text(row)
         lines.append(TextLine(at, at + len(text), _box(row), xs))
         parts.append(text)
