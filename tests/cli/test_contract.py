@@ -81,6 +81,7 @@ CALLS: dict[str, str] = {
     "eval images": "eval images {inbox}",
     "eval literature": "eval literature {inbox}",
     "eval documents": "eval documents {inbox}",
+    "eval inspection": "eval inspection {inbox}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",

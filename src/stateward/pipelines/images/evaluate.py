@@ -8,6 +8,7 @@ damaged picture is tried once more, as a retry would, to see what the lenient at
 import re
 from collections.abc import Iterator, Mapping
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -17,14 +18,13 @@ from stateward.core.model import Fields
 from stateward.definition.plugin import EvaluationReport, EvaluationRequest, Table
 from stateward.pipelines.images import runners  # noqa: F401 - registers them
 from stateward.pipelines.images.settings import ImageSettings
-from stateward.pipelines.kit.evaluation import LIMITS, DocumentScore
+from stateward.pipelines.kit.evaluation import DocumentScore, StagesRun, run_stages
 from stateward.pipelines.kit.ground_truth import TruthFiles, documents_in, mapping
-from stateward.workers.sdk import Completed, Job, Result, registered, run_runner
 
 SUFFIXES = frozenset({
     ".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".tif", ".tiff", ".bmp", ".jp2", ".heic",
 })  # fmt: skip
-STAGES = ("resize", "thumbnail")
+RUNNERS = {"resize": "images.resize", "thumbnail": "images.thumbnail"}
 CODE = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
 COLOR_DIFFERENCE_MAX = 6  # of 255, in the mean of a channel
 COLUMNS = ("picture", "right", "result", "wrong")
@@ -47,17 +47,6 @@ class PictureResult(msgspec.Struct, frozen=True, kw_only=True):
     def score(self) -> DocumentScore:
         """It as a count."""
         return DocumentScore.of(is_exact=not self.faults, is_flagged=bool(self.code or self.notes))
-
-
-class Derived(msgspec.Struct, frozen=True, kw_only=True):
-    """All that both stages made of a picture, and the failure that ended them."""
-
-    about: Fields
-    items: tuple[Fields, ...]
-    files: Mapping[str, bytes]
-    notes: tuple[str, ...] = ()
-    code: str = ""
-    is_retryable: bool = False
 
 
 def evaluation(request: EvaluationRequest) -> EvaluationReport:
@@ -90,72 +79,42 @@ def judge(
     path: Path, truth: Mapping[str, object], settings: ImageSettings, request: EvaluationRequest
 ) -> PictureResult:
     """One picture: what is wrong with it, and what the record would say."""
-    options: Fields = msgspec.to_builtins(settings)
-    found = derive(path, options, request)
+    found = derive(path, settings, request)
     expected = str(truth.get("expect", ""))
     faults = (
-        list(_failure_faults(expected, found))
-        if expected or found.code
-        else [*_fact_faults(truth, found), *_file_faults(truth, found, settings)]
+        _failure_faults(expected, found)
+        if expected or found.failure is not None
+        else chain(_fact_faults(truth, found), _file_faults(truth, found, settings))
     )
-    return PictureResult(file=path.name, faults=tuple(faults), code=found.code, notes=found.notes)
+    return PictureResult(
+        file=path.name,
+        faults=tuple(faults),
+        code="" if found.failure is None else found.failure.code,
+        notes=tuple(dict.fromkeys(found.notes)),
+    )
 
 
-def derive(path: Path, options: Fields, request: EvaluationRequest) -> Derived:
-    """Both stages over one file; a retryable failure is tried once more."""
-    first = _derive(path, options, request, retry_count=0)
-    return _derive(path, options, request, retry_count=1) if first.is_retryable else first
+def derive(path: Path, settings: ImageSettings, request: EvaluationRequest) -> StagesRun:
+    """Both stages over one file; a failure that may be retried is, once."""
+    options: Fields = msgspec.to_builtins(settings)
+    first = run_stages(path, RUNNERS, now=request.clock, options=options)
+    if first.failure is None or not first.failure.is_retryable:
+        return first
+    return run_stages(path, RUNNERS, now=request.clock, options=options, retry_count=1)
 
 
-def _derive(
-    path: Path, options: Fields, request: EvaluationRequest, *, retry_count: int
-) -> Derived:
-    chunks: dict[str, list[str | bytes]] = {}
-    items: list[Fields] = []
-    files: dict[str, bytes] = {}
-    about: Fields = {}
-    notes: list[str] = []
-    for stage in STAGES:
-        job = Job(
-            record_id="EVAL", stage=stage, path=path, items=chunks, options=options,
-            retry_count=retry_count,
-        )  # fmt: skip
-        result: Result = run_runner(
-            registered()[f"images.{stage}"],
-            job,
-            limits=LIMITS,
-            sleep=lambda _: None,
-            now=request.clock,
-        )
-        if not isinstance(result, Completed):
-            return Derived(
-                about={}, items=(), files={}, code=result.code, is_retryable=result.is_retryable
-            )
-        chunks[stage] = [chunk.data for chunk in result.chunks]
-        for chunk in result.chunks:
-            value = msgspec.json.decode(chunk.data)
-            if isinstance(value, list):
-                items += value
-            elif stage == STAGES[0]:
-                about = value
-        said = result.facts.get("notes")
-        notes += map(str, said) if isinstance(said, list) else []
-        files |= {each.name: job.file(stage, each.name).read_bytes() for each in result.files}
-    return Derived(about=about, items=tuple(items), files=files, notes=tuple(dict.fromkeys(notes)))
-
-
-def _failure_faults(expected: str, found: Derived) -> Iterator[str]:
+def _failure_faults(expected: str, found: StagesRun) -> Iterator[str]:
     codes = CODE.findall(expected)
     flags = {note.partition(":")[0] for note in found.notes}
-    if found.code:
-        if found.code not in codes:
-            yield f"it failed with {found.code}; expected: {expected or 'a picture'}"
+    if found.failure is not None:
+        if found.failure.code not in codes:
+            yield f"it failed with {found.failure.code}; expected: {expected or 'a picture'}"
     elif "partial" not in expected or not flags.intersection(codes):
         yield f"it did not fail; expected: {expected}"
 
 
-def _fact_faults(truth: Mapping[str, object], found: Derived) -> Iterator[str]:
-    about = found.about
+def _fact_faults(truth: Mapping[str, object], found: StagesRun) -> Iterator[str]:
+    about = found.about("resize")
     size, shown = [about["width"], about["height"]], about["shown"]
     if "size" in truth and truth["size"] != size:
         yield f"its size is {size}, not {truth['size']}"
@@ -168,13 +127,14 @@ def _fact_faults(truth: Mapping[str, object], found: Derived) -> Iterator[str]:
 
 
 def _file_faults(
-    truth: Mapping[str, object], found: Derived, settings: ImageSettings
+    truth: Mapping[str, object], found: StagesRun, settings: ImageSettings
 ) -> Iterator[str]:
     from PIL import Image, ImageStat
 
     bounds = {each.name: each for each in (*settings.sizes, settings.thumbnail)}
-    for item in found.items:
-        file, size = str(item["file"]), bounds[str(item["name"])]
+    items = [(stage, item) for stage in RUNNERS for item in found.items(stage)]
+    for stage_name, item in items:
+        file, size = f"{stage_name}/{item['file']}", bounds[str(item["name"])]
         image = Image.open(BytesIO(found.files[file]))
         if list(image.size) != [item["width"], item["height"]]:
             yield f"{file} has another size than its item says"

@@ -11,7 +11,15 @@ from typing import Protocol
 import msgspec
 
 from stateward.core.model import Fields, Micros
-from stateward.workers.sdk import Completed, Failed, Job, Limits, registered, run_runner
+from stateward.workers.sdk import (
+    Completed,
+    Failed,
+    Job,
+    Limits,
+    UnsavedFiles,
+    registered,
+    run_runner,
+)
 
 LIMITS = Limits(transient_attempts=1)  # an evaluation need not wait for a disk to come back
 
@@ -44,6 +52,8 @@ class StagesRun(msgspec.Struct, frozen=True, kw_only=True):
 
     completed: Mapping[str, Completed]
     failure: Failed | None = None
+    files: Mapping[str, bytes] = {}
+    """The derived files, by `stage/name`."""
 
     def items(self, stage: str) -> Iterator[Fields]:
         """The items of a stage."""
@@ -51,6 +61,17 @@ class StagesRun(msgspec.Struct, frozen=True, kw_only=True):
             value = msgspec.json.decode(chunk.data)
             if isinstance(value, list):  # what is said of the items as a whole is no list
                 yield from value
+
+    def about(self, stage: str) -> Fields:
+        """What a stage said of its items as a whole."""
+        values = [msgspec.json.decode(chunk.data) for chunk in self.completed[stage].chunks]
+        return next((value for value in values if isinstance(value, dict)), {})
+
+    @property
+    def notes(self) -> list[str]:
+        """What all stages want a person to look at."""
+        said = [one.facts.get("notes") for one in self.completed.values()]
+        return [str(note) for notes in said if isinstance(notes, list) for note in notes]
 
 
 def run_stages(
@@ -60,19 +81,30 @@ def run_stages(
     now: Callable[[], Micros],
     labels: Fields | None = None,
     options: Fields | None = None,
+    retry_count: int = 0,
 ) -> StagesRun:
     """Put a document through stages (stage to runner, in order), as a worker would; nothing is stored."""
     completed: dict[str, Completed] = {}
+    files: dict[str, bytes] = {}
     for stage, runner in runners.items():
         items = {name: [chunk.data for chunk in one.chunks] for name, one in completed.items()}
         job = Job(
-            record_id="EVAL", stage=stage, path=path, items=items, labels=labels, options=options
+            record_id="EVAL",
+            stage=stage,
+            path=path,
+            items=items,
+            labels=labels,
+            options=options,
+            retry_count=retry_count,
+            files=UnsavedFiles(files),
         )
         result = run_runner(registered()[runner], job, limits=LIMITS, sleep=lambda _: None, now=now)
         if isinstance(result, Failed):
-            return StagesRun(completed=completed, failure=result)
+            return StagesRun(completed=completed, failure=result, files=files)
         completed[stage] = result
-    return StagesRun(completed=completed)
+        for each in result.files:
+            files[f"{stage}/{each.name}"] = job.file(stage, each.name).read_bytes()
+    return StagesRun(completed=completed, files=files)
 
 
 class Confident(Protocol):

@@ -153,7 +153,7 @@ def encoded(image: "Image", format_: str, *, quality: int = 85) -> bytes:
     bare.info.clear()
     options: dict[str, dict[str, object]] = {
         "jpeg": {"quality": quality, "optimize": True, "progressive": True},
-        "png": {"optimize": True},
+        "png": {"compress_level": 6},
         "webp": {"quality": quality, "method": 4},
     }
     out = BytesIO()
