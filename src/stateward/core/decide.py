@@ -17,6 +17,7 @@ from stateward.core.machine import (
     RETRY_REQUESTED,
     UPGRADED,
     Machine,
+    Review,
     Rule,
     Stage,
 )
@@ -49,6 +50,7 @@ from stateward.core.model import (
     is_held,
     log_ref,
     timeout_message,
+    to_iso,
 )
 
 CANCELLED = "CANCELLED"
@@ -392,9 +394,37 @@ def _release(machine: Machine, record: Record, event: Event, stage: Stage) -> De
 def _answer(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Applied:
     """Apply the answer to a review. Corrected items count as the output of the review, for the stages after it."""
     moved = _move(record, to=rule.to, now=now)
-    if event.count is not None and rule.review is not None:
-        moved = replace(moved, outputs=record.outputs | {rule.review.name: record.version})
+    review = rule.review
+    if review is None:
+        return _apply(machine, moved, record, event, now)
+    if event.count is not None:
+        moved = replace(moved, outputs=record.outputs | {review.name: record.version})
+    if machine.kind[rule.to] == "failed":
+        return _refuse(machine, moved, record, event, review, now)
+    answered_at = f"{review.name}_timestamp"
+    if answered_at in machine.expose:
+        moved = replace(moved, fields=moved.fields | {answered_at: to_iso(moved.entered_at)})
     return _apply(machine, moved, record, event, now)
+
+
+def _refuse(
+    machine: Machine, moved: Record, record: Record, event: Event, review: Review, now: Micros
+) -> Applied:
+    """An answer that ends in a failed state. A retry repeats the stage whose items were looked at, then asks again."""
+    is_timeout = event.type.endswith(".timed_out")
+    stage = None if review.of is None else machine.stage[review.of]
+    moved = replace(
+        moved,
+        failed_from=record.status if stage is None else stage.running,
+        error_code="REVIEW_TIMED_OUT" if is_timeout else "REVIEW_REJECTED",
+        error_message=event.reason
+        or (
+            f"no person answered the review {review.name} in time"
+            if is_timeout
+            else f"Rejected by {event.actor}"
+        ),
+    )
+    return _apply(machine, moved, record, replace(event, is_retryable=False), now)
 
 
 def _reopen(machine: Machine, record: Record, event: Event, rule: Rule, now: Micros) -> Decision:
