@@ -79,6 +79,7 @@ CALLS: dict[str, str] = {
     "eval contracts": "eval contracts {inbox}",
     "eval catalogs": "eval catalogs {inbox}",
     "eval images": "eval images {inbox}",
+    "eval labs": "eval labs {inbox}",
     "eval literature": "eval literature {inbox}",
     "eval documents": "eval documents {inbox}",
     "eval inspection": "eval inspection {inbox}",

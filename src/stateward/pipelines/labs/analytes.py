@@ -1,0 +1,157 @@
+"""Which analyte a printed name means: by its LOINC code, or by the synonyms of analytes.yaml with a confidence."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import lru_cache
+
+import msgspec
+
+from stateward.pipelines.labs.model import Analyte
+from stateward.pipelines.labs.units import convert
+from stateward.pipelines.labs.words import fold, load_data
+
+SURE = 80  # below, the code is flagged
+EXACT, WITHOUT_BRACKETS, WITHOUT_FILLERS, ANY_ORDER = 97, 92, 90, 88
+NO_UNIT_PENALTY, WRONG_UNIT = 5, 55
+LOINC = re.compile(r"[0-9]{1,7}-[0-9]")
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_FILLERS = frozenset(
+    (
+        "im in i s p serum plasma blood blut blutes ser sang sangre sangue le la el der die das des du de l "
+        "of the level levels edta venous quant quantitative qn konzentration concentration abs absolut "
+        "absolute serique sanguin sanguine plasmatique en suero n calc calculated berechnet u ia eclia clia "
+        "enzymatic enzymatisch hplc ifcc photometrisch clauss standardised standardized nuchtern jeun "
+        "ayunas fasting count counts anzahl value wert gesamt total totale totaux totales"
+    ).split()
+)  # fmt: skip
+
+
+class Match(msgspec.Struct, frozen=True):
+    """An analyte, the code to report, and how sure that is."""
+
+    analyte: Analyte | None
+    code: str
+    confidence: int
+
+
+def _load() -> dict[str, Analyte]:
+    found = {}
+    for key, told in load_data("analytes.yaml").items():
+        mass = told.get("mass")
+        found[key] = Analyte(
+            key=key,
+            loinc=told["loinc"],
+            unit=told["unit"],
+            names=tuple(told["names"]),
+            mass=None if mass is None else Decimal(str(mass)),
+            valence=told.get("valence", 0),
+            also=tuple(told.get("also", ())),
+            specimen=told.get("in", "blood"),
+            kin=told.get("kin", ""),
+            formula=told.get("formula", ""),
+        )
+    return found
+
+
+ANALYTES = _load()
+_BY_CODE = {
+    code: analyte
+    for analyte in reversed(ANALYTES.values())
+    for code in (*analyte.also, analyte.loinc)
+}
+
+
+def _by_name() -> dict[str, tuple[Analyte, ...]]:
+    found: dict[str, list[Analyte]] = {}
+    for analyte in ANALYTES.values():
+        for name in dict.fromkeys(map(fold, analyte.names)):
+            found.setdefault(name, []).append(analyte)
+    return {name: tuple(analytes) for name, analytes in found.items()}
+
+
+_BY_NAME = _by_name()
+_BY_TOKENS = {frozenset(name.split()): analytes for name, analytes in reversed(_BY_NAME.items())}
+
+
+def is_loinc(code: str) -> bool:
+    """Whether a code has the form of LOINC and the right check digit."""
+    if not LOINC.fullmatch(code):
+        return False
+    digits, _, check = code.partition("-")
+    total = 0
+    for at, digit in enumerate(reversed(digits)):
+        doubled = int(digit) * (2 if at % 2 == 0 else 1)
+        total += doubled // 10 + doubled % 10
+    return (10 - total % 10) % 10 == int(check)
+
+
+def by_code(code: str) -> Analyte | None:
+    """The analyte of a LOINC code, if the table has it."""
+    return _BY_CODE.get(code)
+
+
+@lru_cache(maxsize=4096)
+def by_name(name: str, units: tuple[str, ...] = (), specimen: str = "") -> Match:
+    """The analyte that a printed name means. `units` are the UCUM codes that its unit may be."""
+    for analytes, confidence in _meanings(name):
+        fitting = [each for each in analytes if _fits_specimen(each, specimen)]
+        if not fitting:
+            continue
+        if not units:
+            penalty = NO_UNIT_PENALTY if any(each.unit for each in fitting) else 0
+            return Match(fitting[0], fitting[0].loinc, confidence - penalty)
+        for each in fitting:
+            if any(_takes(each, unit) for unit in units):
+                return Match(each, each.loinc, confidence)
+        if any(each.unit == "" for each in fitting):
+            first = next(each for each in fitting if each.unit == "")
+            return Match(first, first.loinc, SURE)
+        return Match(fitting[0], fitting[0].loinc, WRONG_UNIT)
+    return Match(None, "", 0)
+
+
+def _takes(analyte: Analyte, unit: str) -> bool:
+    """Whether a value in this unit can be a value of this analyte."""
+    return bool(analyte.unit) and convert(Decimal(1), unit, analyte.unit, analyte) is not None
+
+
+def is_name(name: str) -> bool:
+    """Whether a text is a name of an analyte."""
+    return next(_meanings(name), None) is not None
+
+
+def _meanings(name: str) -> Iterator[tuple[tuple[Analyte, ...], int]]:
+    """The analytes that a name may mean, the surest reading first."""
+    folded = fold(name)
+    if folded in _BY_NAME:
+        yield _BY_NAME[folded], EXACT
+    joined = re.sub(r"\b(\w) (?=\w\b)", r"\1", folded)  # V.G.M. is VGM
+    if joined != folded and joined in _BY_NAME:
+        yield _BY_NAME[joined], WITHOUT_BRACKETS
+    bare = fold(_BRACKETS.sub(" ", name))
+    if bare != folded and bare in _BY_NAME:
+        yield _BY_NAME[bare], WITHOUT_BRACKETS
+    for inside in _BRACKETS.findall(name):
+        if (part := fold(inside)) in _BY_NAME and len(part) > 1:
+            yield _BY_NAME[part], WITHOUT_FILLERS
+    for text in (folded, bare):
+        words = [word for word in text.split() if word not in _FILLERS]
+        if (short := " ".join(words)) in _BY_NAME:
+            yield _BY_NAME[short], WITHOUT_FILLERS
+        for tokens in (frozenset(text.split()), frozenset(words)):
+            if len(tokens) > 1 and tokens in _BY_TOKENS:
+                yield _BY_TOKENS[tokens], ANY_ORDER
+
+
+def _fits_specimen(analyte: Analyte, specimen: str) -> bool:
+    return analyte.specimen == (specimen or "blood") or (not specimen and _is_only_meaning(analyte))
+
+
+@lru_cache(maxsize=512)
+def _is_only_meaning(analyte: Analyte) -> bool:
+    """Whether some name of an analyte means nothing in blood: `nitrite` is of urine without saying so."""
+    return all(
+        all(other.specimen == analyte.specimen for other in _BY_NAME[fold(name)])
+        for name in analyte.names[:1]
+    )

@@ -1,0 +1,431 @@
+"""FHIR in JSON: a Bundle, a DiagnosticReport or an Observation, of R2 to R5.
+
+Numbers stay as they are written (1.10 is not 1.1). Each object remembers where in the text it stands.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.failures import CORRUPT_FILE
+from stateward.pipelines.labs.analytes import is_loinc
+from stateward.pipelines.labs.model import (
+    BAD_CODE,
+    UNSUPPORTED_VALUE,
+    LabReading,
+    Observation,
+    Place,
+)
+from stateward.pipelines.labs.source import ReportSource
+
+DEPTH_MAX = 60
+SPAN = "\x00span"  # no key of a document: JSON texts that are stored hold no such character
+LOINC_SYSTEMS = frozenset(
+    {"http://loinc.org", "https://loinc.org", "urn:oid:2.16.840.1.113883.6.1"}
+)
+UCUM_SYSTEM = "http://unitsofmeasure.org"
+# Observations of these categories are no laboratory results.
+OTHER_CATEGORIES = frozenset(
+    {
+        "vital-signs",
+        "social-history",
+        "survey",
+        "exam",
+        "therapy",
+        "activity",
+        "imaging",
+        "procedure",
+    }
+)
+STATUSES = {"registered": "pending", "entered-in-error": "wrong"}
+_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
+
+Json = Any
+Object = dict[str, Any]
+
+
+def read_fhir(source: ReportSource) -> LabReading:
+    """Every laboratory observation of a document."""
+    resources = list(_resources(_decoded(source.data())))
+    index = _index(resources)
+    reading = LabReading(format="fhir", observations=[], decisions=[], skipped={})
+    grouped = _reports(resources, index)
+    patients: set[str] = set()
+    for resource in resources:
+        if resource.get("resourceType") != "Observation":
+            continue
+        if why := _why_skipped(resource):
+            reading.skipped[why] = reading.skipped.get(why, 0) + 1
+            continue
+        subject = _subject(resource, index, source)
+        patients.add(_reference(resource.get("subject")))
+        report = grouped.get(id(resource), {})
+        reading.observations += _observations(resource, report, index, subject)
+        if len(reading.observations) > source.results_max:
+            raise FatalFailure(
+                f"the file has more than {source.results_max} results; split it, or raise labs.results_max",
+                code="TOO_LARGE",
+            )
+    reading.patients = len(patients)
+    reading.decisions.append(
+        f"FHIR: {len(resources)} resources, {len(reading.observations)} observations"
+    )
+    return reading
+
+
+def _decoded(data: bytes) -> Json:
+    text = data.decode("utf-8-sig")
+    spans = _object_spans(text)
+    try:
+        found = json.loads(
+            text,
+            parse_float=Decimal,
+            parse_int=Decimal,
+            parse_constant=_refuse_constant,
+            # Objects are given in the order in which they close, which is the order of the spans.
+            object_pairs_hook=lambda pairs: {**dict(pairs), SPAN: next(spans, (0, 0))},
+        )
+    except RecursionError:
+        raise _damaged("is nested too deeply") from None
+    except ValueError:
+        raise _damaged("is no valid JSON") from None
+    if not isinstance(found, dict | list):
+        raise _damaged("is no FHIR resource")
+    return found
+
+
+def _object_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where each object begins and ends, in the order in which they end."""
+    opened: list[int] = []
+    for found in _STRUCTURE.finditer(text):
+        if found[0] == "{":
+            opened.append(found.start())
+        elif found[0] == "}" and opened:
+            yield opened.pop(), found.end()
+
+
+def _refuse_constant(_: str) -> Json:
+    raise ValueError
+
+
+def _damaged(how: str) -> FatalFailure:
+    return FatalFailure(f"the FHIR document {how}; export it again", code=CORRUPT_FILE)
+
+
+def _resources(node: Json, depth: int = 0) -> Iterator[Object]:
+    """Every resource of a document: entries of bundles, contained ones, and lists of resources."""
+    if depth > DEPTH_MAX:
+        raise _damaged("is nested too deeply")
+    if isinstance(node, list):
+        for each in node:
+            yield from _resources(each, depth + 1)
+    elif isinstance(node, dict) and isinstance(node.get("resourceType"), str):
+        if node["resourceType"] == "Bundle":
+            for entry in _list(node.get("entry")):
+                inner = entry.get("resource") if isinstance(entry, dict) else None
+                if isinstance(inner, dict):
+                    if isinstance(entry.get("fullUrl"), str):
+                        inner["\x00url"] = entry["fullUrl"]
+                    yield from _resources(inner, depth + 1)
+            return
+        yield node
+        for inner in _list(node.get("contained")):
+            if isinstance(inner, dict):
+                inner["\x00in"] = id(node)
+                yield from _resources(inner, depth + 1)
+
+
+def _index(resources: list[Object]) -> dict[str, Object]:
+    """Resources by every name that a reference may use."""
+    index: dict[str, Object] = {}
+    for each in resources:
+        kind, number = each.get("resourceType"), each.get("id")
+        if isinstance(number, str):
+            index.setdefault(f"{kind}/{number}", each)
+            index.setdefault(f"#{number}", each)
+        if isinstance(each.get("\x00url"), str):
+            index.setdefault(each["\x00url"], each)
+    return index
+
+
+def _reports(resources: list[Object], index: Mapping[str, Object]) -> dict[int, Object]:
+    """The report that each observation belongs to, by the identity of the observation."""
+    found: dict[int, Object] = {}
+    for report in resources:
+        if report.get("resourceType") == "DiagnosticReport":
+            for reference in _list(report.get("result")):
+                target = _target(reference, index)
+                if target is not None:
+                    found.setdefault(id(target), report)
+    return found
+
+
+def _target(reference: Json, index: Mapping[str, Object]) -> Object | None:
+    text = _reference(reference)
+    return index.get(text) or index.get("/".join(text.split("/")[-2:])) if text else None
+
+
+def _reference(value: Json) -> str:
+    text = value.get("reference") if isinstance(value, dict) else None
+    return text.partition("/_history")[0] if isinstance(text, str) else ""
+
+
+def _why_skipped(resource: Object) -> str:
+    if resource.get("status") == "entered-in-error":
+        return "results entered in error are left out"
+    codes = {
+        coding.get("code")
+        for category in _list(resource.get("category"))
+        for coding in _codings(category)
+    }
+    if codes & OTHER_CATEGORIES and "laboratory" not in codes:
+        return "observations of other categories than laboratory are left out"
+    if not _has_value(resource) and not _list(resource.get("component")):
+        members = _list(resource.get("hasMember")) or _list(resource.get("related"))
+        if members:
+            return "panels only group other results"
+    return ""
+
+
+def _has_value(node: Object) -> bool:
+    return any(key.startswith("value") for key in node)
+
+
+def _subject(resource: Object, index: Mapping[str, Object], source: ReportSource) -> str:
+    patient = _target(resource.get("subject"), index)
+    if patient is None:
+        return source.patient(_reference(resource.get("subject")))
+    for identifier in _list(patient.get("identifier")):
+        if isinstance(identifier, dict) and identifier.get("value"):
+            return source.patient(str(identifier["value"]))
+    names = [
+        " ".join(map(str, [name.get("family", ""), *_list(name.get("given"))]))
+        for name in _list(patient.get("name"))
+        if isinstance(name, dict)
+    ]
+    return source.patient(f"{' '.join(names)} {patient.get('birthDate', '')}")
+
+
+def _observations(
+    resource: Object, report: Object, index: Mapping[str, Object], patient: str
+) -> Iterator[Observation]:
+    """An observation, or one for each component that has a value of its own."""
+    components = [each for each in _list(resource.get("component")) if isinstance(each, dict)]
+    if _has_value(resource) or not components:
+        yield _observation(resource, resource, report, index, patient)
+    for component in components:
+        yield _observation(component, resource, report, index, patient)
+
+
+def _observation(
+    node: Object, resource: Object, report: Object, index: Mapping[str, Object], patient: str
+) -> Observation:
+    code, name, local, problems = _identity(node.get("code"))
+    value, unit, is_supported = _value(node)
+    if not is_supported:
+        problems = (*problems, UNSUPPORTED_VALUE)
+    start, end = node.get(SPAN, (0, 0))
+    status = str(resource.get("status") or "")
+    if not value and status in ("", "unknown") and not _has_value(node):
+        status = "registered"
+    return Observation(
+        test=name or code or local,
+        value=value,
+        unit=unit,
+        range=_ranges(node.get("referenceRange"), unit),
+        flag=_interpretation(node.get("interpretation")),
+        code=code,
+        local_code=local,
+        specimen=_specimen(resource, report, index),
+        collected=_time(resource) or _time(report),
+        resulted=_text_of(resource.get("issued")) or _text_of(report.get("issued")),
+        status=STATUSES.get(status, status),
+        section=_concept_text(report.get("code")),
+        comment=_notes(resource),
+        patient_key=patient,
+        decimal=".",
+        problems=problems,
+        where=Place(start=start, end=end),
+    )
+
+
+def _identity(concept: Json) -> tuple[str, str, str, tuple[str, ...]]:
+    code = local = ""
+    problems: tuple[str, ...] = ()
+    for coding in _codings(concept):
+        found = _text_of(coding.get("code"))
+        if _text_of(coding.get("system")).rstrip("/") in LOINC_SYSTEMS:
+            if is_loinc(found):
+                code = code or found
+            else:
+                problems = (BAD_CODE,)
+        else:
+            local = local or found
+    return code, _concept_text(concept), local, problems
+
+
+def _concept_text(concept: Json) -> str:
+    if not isinstance(concept, dict):
+        return ""
+    shown = [_text_of(coding.get("display")) for coding in _codings(concept)]
+    return _text_of(concept.get("text")) or next(filter(None, shown), "")
+
+
+def _codings(concept: Json) -> list[Object]:
+    found = concept.get("coding") if isinstance(concept, dict) else None
+    return [each for each in _list(found) if isinstance(each, dict)]
+
+
+def _value(node: Object) -> tuple[str, str, bool]:
+    """Value and unit as texts, and whether the type of the value is one that is read."""
+    for key, value in node.items():
+        match key, value:
+            case "valueQuantity", dict():
+                return *_quantity(value), True
+            case "valueCodeableConcept", dict():
+                codes = [_text_of(each.get("code")) for each in _codings(value)]
+                return _concept_text(value) or next(filter(None, codes), ""), "", True
+            case "valueRatio", dict():
+                return *_ratio(value), True
+            case "valueRange", dict():
+                low, unit = _quantity(value.get("low"))
+                high, other = _quantity(value.get("high"))
+                return (
+                    f"{low}-{high}" if low and high else f"<={high}" if high else f">={low}",
+                    unit or other,
+                    True,
+                )
+            case "valueBoolean", bool():
+                return "positive" if value else "negative", "", True
+            case "valueString" | "valueDateTime" | "valueTime" | "valueInteger" | "valueDate", _:
+                return _text_of(value), "", True
+            case "valuePeriod", dict():
+                return f"{_text_of(value.get('start'))}/{_text_of(value.get('end'))}", "", True
+    is_unread = any(key.startswith("value") for key in node)
+    return "", "", not is_unread
+
+
+def _quantity(value: Json) -> tuple[str, str]:
+    if not isinstance(value, dict):
+        return "", ""
+    is_ucum = _text_of(value.get("system")) == UCUM_SYSTEM
+    code, unit = _text_of(value.get("code")), _text_of(value.get("unit"))
+    number = _text_of(value.get("value"))
+    return f"{_text_of(value.get('comparator'))}{number}" if number else "", (
+        code if is_ucum and code else unit or code
+    )
+
+
+def _ratio(value: Object) -> tuple[str, str]:
+    """A ratio of 1 to a number is a titre; any other is told as it is."""
+    first, unit = _quantity(value.get("numerator"))
+    second, other = _quantity(value.get("denominator"))
+    return f"{first}:{second}", f"{unit}/{other}" if unit and other else unit
+
+
+def _ranges(ranges: Json, unit: str) -> str:
+    """The reference range: the plain one, or all of them as text where they depend on the patient."""
+    told = [each for each in _list(ranges) if isinstance(each, dict)]
+    plain = [
+        each
+        for each in told
+        if not each.get("appliesTo") and not each.get("age") and _is_normal(each)
+    ]
+    if len(plain) == 1:
+        return _range(plain[0], unit)
+    texts = [
+        " ".join(
+            filter(
+                None,
+                (
+                    *(f"{_concept_text(to)}:" for to in _list(each.get("appliesTo"))),
+                    _range(each, unit),
+                ),
+            )
+        )
+        for each in told
+        if _is_normal(each)
+    ]
+    return "; ".join(filter(None, texts))
+
+
+def _is_normal(told: Object) -> bool:
+    """Whether a range is that of healthy people, and not a limit of treatment or alarm."""
+    kinds = _codings(told.get("type")) or [
+        coding for each in _list(told.get("type")) for coding in _codings(each)
+    ]
+    codes = {coding.get("code") for coding in kinds}
+    return not codes or "normal" in codes
+
+
+def _range(told: Object, unit: str) -> str:
+    low, low_unit = _quantity(told.get("low"))
+    high, high_unit = _quantity(told.get("high"))
+    other = low_unit or high_unit
+    tail = f" {other}" if other and other != unit else ""
+    if low and high:
+        return f"{low} - {high}{tail}"
+    if low or high:
+        return f"{'>=' if low else '<='} {low or high}{tail}"
+    return _text_of(told.get("text"))
+
+
+def _interpretation(found: Json) -> str:
+    concepts = _list(found) if not isinstance(found, dict) else [found]
+    codes = [
+        next((code for each in _codings(concept) if (code := _text_of(each.get("code")))), "")
+        or _concept_text(concept)
+        for concept in concepts
+    ]
+    return "~".join(filter(None, codes))
+
+
+def _specimen(resource: Object, report: Object, index: Mapping[str, Object]) -> str:
+    for holder in (resource, report):
+        references = holder.get("specimen")
+        for reference in _list(references) if not isinstance(references, dict) else [references]:
+            target = _target(reference, index)
+            if target is not None and (text := _concept_text(target.get("type"))):
+                return text
+            if target is not None and (codes := _codings(target.get("type"))):
+                return _text_of(codes[0].get("code"))
+            if isinstance(reference, dict) and (text := _text_of(reference.get("display"))):
+                return text
+    return ""
+
+
+def _time(resource: Object) -> str:
+    period = resource.get("effectivePeriod")
+    start = _text_of(period.get("start")) if isinstance(period, dict) else ""
+    return (
+        _text_of(resource.get("effectiveDateTime"))
+        or _text_of(resource.get("effectiveInstant"))
+        or start
+    )
+
+
+def _notes(resource: Object) -> str:
+    texts = [
+        _text_of(each.get("text")) for each in _list(resource.get("note")) if isinstance(each, dict)
+    ]
+    return "\n".join(filter(None, (*texts, _text_of(resource.get("comment")))))
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _text_of(value: Json) -> str:
+    """A scalar as text; "" for everything else."""
+    if isinstance(value, bool) or value is None:
+        return ""
+    return (
+        f"{value:f}"
+        if isinstance(value, Decimal)
+        else value.strip()
+        if isinstance(value, str)
+        else ""
+    )

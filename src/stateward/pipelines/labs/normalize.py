@@ -1,0 +1,252 @@
+"""From what a report prints to what it means: code, canonical unit, range in the same unit, recomputed flag.
+
+Nothing is guessed in silence. What is uncertain keeps its printed form and gets one of the codes of `model`.
+"""
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.pipelines.labs.analytes import SURE, Match, by_code, by_name
+from stateward.pipelines.labs.model import (
+    AMBIGUOUS_NUMBER,
+    CODE_UNSURE,
+    FLAG_DISAGREES,
+    NO_VALUE,
+    PENDING,
+    RANGE_CONDITIONAL,
+    RANGE_UNREAD,
+    ROW_UNREAD,
+    UNIT_MISMATCH,
+    UNIT_MISSING,
+    UNKNOWN_TEST,
+    UNKNOWN_UNIT,
+    UNSUPPORTED_VALUE,
+    VALUE_UNREAD,
+    Analyte,
+    LabResult,
+    Observation,
+)
+from stateward.pipelines.labs.ranges import PrintedRange, flag_of, read_range
+from stateward.pipelines.labs.units import candidates, convert, rounded
+from stateward.pipelines.labs.values import PrintedValue, plain, read_value
+from stateward.pipelines.labs.words import FLAGS, PENDING_WORDS, fold, specimen_of
+
+NOT_YET = frozenset({"pending", "cancelled", "not asked", "order only", "registered"})
+UNITLESS = frozenset({"", "{titer}", "{ratio}", "{INR}", "[pH]", "{index}"})
+TITRE = "{titer}"
+_SIDES = {"HH": "H", "LL": "L", "AA": "A"}
+
+
+def normalize(observations: Iterable[Observation]) -> Iterator[LabResult]:
+    """Every observation as a result. Whether a missing flag means `normal` depends on the whole report."""
+    told = list(observations)
+    has_flags = any(_printed_side(each.flag) in ("H", "L", "A") for each in told)
+    return (normalize_one(each, has_flags=has_flags) for each in told)
+
+
+class _Quantity(msgspec.Struct, frozen=True):
+    """A value and its range in one unit."""
+
+    value: PrintedValue
+    within: PrintedRange
+    unit: str
+    problems: tuple[str, ...] = ()
+
+
+def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
+    """One observation as a result."""
+    value = read_value(seen.value, seen.decimal)
+    within = read_range(seen.range, seen.decimal)
+    printed_unit = seen.unit or (within.unit if value.kind in ("quantity", "interval") else "")
+    units = candidates(printed_unit)
+    match = _match(seen, units, value)
+    problems = [*seen.problems, *_value_problems(seen, value, within)]
+    problems += _code_problems(match, seen)
+    told = _in_canonical_unit(value, within, printed_unit, units, match)
+    problems += told.problems
+    # By what is printed, where value and range have one unit: rounding after a conversion must not move a limit.
+    has_own_unit = bool(within.unit) and within.unit != seen.unit and bool(seen.unit)
+    flag = flag_of(told.value, told.within) if has_own_unit else flag_of(value, within)
+    flag = "" if PENDING in problems else flag
+    if _disagrees(flag, seen.flag, has_flags=has_flags):
+        problems.append(FLAG_DISAGREES)
+    is_unread = ROW_UNREAD in problems
+    return LabResult(
+        test=seen.test,
+        code=match.code,
+        code_name=match.analyte.title if match.analyte is not None else "",
+        code_source="" if not match.code else "report" if seen.code == match.code else "synonym",
+        code_confidence=match.confidence,
+        kind="none" if PENDING in problems or is_unread else "text" if value.kind == "unread" else value.kind,
+        value="" if is_unread else _value_text(told.value),
+        comparator=told.value.comparator,
+        unit=told.unit,
+        low=_limit(told.within.low),
+        high=_limit(told.within.high),
+        range_text=seen.range if told.within.kind not in ("interval", "none") else "",
+        flag=flag,
+        printed_flag=_printed_flag(seen.flag),
+        printed={
+            name: text
+            for name, text in (
+                ("value", seen.value), ("unit", seen.unit), ("range", seen.range), ("flag", seen.flag),
+            )
+            if text
+        },
+        specimen=seen.specimen,
+        collected=seen.collected,
+        resulted=seen.resulted,
+        status=seen.status,
+        section=seen.section,
+        comment=seen.comment,
+        patient_key=seen.patient_key,
+        problems=tuple(dict.fromkeys(problems)),
+        where=seen.where,
+    )  # fmt: skip
+
+
+def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Match:
+    """The code that the report has, else that of the name; the analyte of the name also where a code is unknown."""
+    specimen = specimen_of(seen.specimen) or specimen_of(seen.section) or specimen_of(seen.test)
+    known = by_code(seen.code) if seen.code else None
+    if known is not None:
+        return Match(known, seen.code, 100)
+    if value.kind == "titre":
+        units = units or (TITRE,)
+    found = by_name(seen.test, units, specimen)
+    if not seen.code:
+        return found
+    is_fitting = found.analyte is not None and found.confidence >= SURE
+    return Match(found.analyte if is_fitting else None, seen.code, 100)
+
+
+def _value_problems(seen: Observation, value: PrintedValue, within: PrintedRange) -> Iterator[str]:
+    is_word = fold(seen.value) in PENDING_WORDS
+    if (seen.status in NOT_YET and value.kind == "none") or is_word:
+        yield PENDING
+    elif (
+        value.kind == "none"
+        and UNSUPPORTED_VALUE not in seen.problems
+        and ROW_UNREAD not in seen.problems
+    ):
+        yield NO_VALUE
+    elif value.kind == "unread":
+        yield VALUE_UNREAD
+    if value.is_ambiguous:
+        yield AMBIGUOUS_NUMBER
+    if within.kind == "unread":
+        yield RANGE_UNREAD
+    elif within.kind == "conditional":
+        yield RANGE_CONDITIONAL
+
+
+def _code_problems(match: Match, seen: Observation) -> Iterator[str]:
+    if not match.code:
+        yield UNKNOWN_TEST
+    elif match.confidence < SURE:
+        yield CODE_UNSURE
+
+
+def _in_canonical_unit(
+    value: PrintedValue, within: PrintedRange, printed: str, units: tuple[str, ...], match: Match
+) -> _Quantity:
+    """Value and range in the canonical unit of the analyte, or as they are if that is impossible."""
+    if value.kind == "titre":
+        return _Quantity(value, within, TITRE)
+    if value.kind not in ("quantity", "interval"):
+        unit = units[0] if units else printed
+        problems = (UNKNOWN_UNIT,) if printed and not units else ()
+        return _Quantity(value, within, unit if value.kind != "none" else "", problems)
+    analyte = match.analyte
+    if not printed:
+        return _Quantity(value, within, _unit_of_none(analyte), _missing(analyte))
+    if not units:
+        return _Quantity(value, within, printed, (UNKNOWN_UNIT,))
+    if analyte is None or not analyte.unit:
+        return _Quantity(value, within, units[0])
+    for unit in units:
+        factored = _converted(value, within, unit, analyte)
+        if factored is not None:
+            return _with_own_range_unit(factored, within, unit, analyte)
+    return _Quantity(value, within, units[0], (UNIT_MISMATCH,))
+
+
+def _unit_of_none(analyte: Analyte | None) -> str:
+    return analyte.unit if analyte is not None and analyte.unit in UNITLESS else ""
+
+
+def _missing(analyte: Analyte | None) -> tuple[str, ...]:
+    return () if analyte is None or analyte.unit in UNITLESS else (UNIT_MISSING,)
+
+
+def _converted(
+    value: PrintedValue, within: PrintedRange, unit: str, analyte: Analyte
+) -> _Quantity | None:
+    if convert(Decimal(1), unit, analyte.unit, analyte) is None:
+        return None
+
+    def scaled(number: Decimal | None) -> Decimal | None:
+        if number is None or unit == analyte.unit:
+            return number
+        found = convert(number, unit, analyte.unit, analyte)
+        if found == number:
+            return number
+        return None if found is None else rounded(found, number)
+
+    moved = replace(value, number=scaled(value.number), high=scaled(value.high))
+    limits = replace(within, low=scaled(within.low), high=scaled(within.high))
+    return _Quantity(moved, limits if within.kind == "interval" else within, analyte.unit)
+
+
+def _with_own_range_unit(
+    told: _Quantity, within: PrintedRange, unit: str, analyte: Analyte
+) -> _Quantity:
+    """The range converted from its own unit, where it prints one that differs from the value's."""
+    own = candidates(within.unit) if within.unit and within.kind == "interval" else ()
+    if not within.unit or within.kind != "interval" or unit in own:
+        return told
+    for each in own:
+        other = _converted(told.value, within, each, analyte)
+        if other is not None:
+            return replace(told, within=other.within)
+    # Words behind the numbers that are no unit: the range is kept as text, because half of it is not understood.
+    unread = replace(within, kind="unread", low=None, high=None)
+    return replace(told, within=unread, problems=(*told.problems, RANGE_UNREAD))
+
+
+def _value_text(value: PrintedValue) -> str:
+    if value.kind in ("quantity", "titre") and value.number is not None:
+        return plain(value.number)
+    if value.kind == "interval" and value.number is not None and value.high is not None:
+        return f"{plain(value.number)}-{plain(value.high)}"
+    return value.text if value.kind != "none" else ""
+
+
+def _limit(number: Decimal | None) -> str:
+    return "" if number is None else plain(number)
+
+
+def _printed_flag(text: str) -> str:
+    """The printed flag in the letters of HL7; "" if there is none, "?" if it is not known."""
+    found = [FLAGS.get(part.strip().casefold(), "?") for part in text.split("~") if part.strip()]
+    return next((each for each in found if each != "?"), "?" if found else "")
+
+
+def _printed_side(text: str) -> str:
+    flag = _printed_flag(text)
+    return _SIDES.get(flag, flag)
+
+
+def _disagrees(flag: str, printed: str, *, has_flags: bool) -> bool:
+    """Whether the printed flag contradicts value and range. A missing one means `normal` if others are printed."""
+    said = _printed_side(printed)
+    if not flag or said == "?":
+        return False
+    if not said:
+        return has_flags and flag != "N"
+    if said == "A":
+        return flag == "N"
+    return said != flag and not (flag == "A" and said in ("H", "L"))

@@ -1,0 +1,85 @@
+"""Lab reports as text PDFs: rows by geometry.
+
+`headings` finds the lines that name columns, `layout` decides which words belong to which column, `rows` puts lines
+together into results, `cells` takes apart what one cell holds. A line that looks like a result and cannot be read is
+given with ROW_UNREAD; it is never dropped.
+"""
+
+import re
+
+from stateward.core.errors import FatalFailure, StageFailure
+from stateward.pipelines.kit.dates import vote_order
+from stateward.pipelines.kit.failures import CORRUPT_FILE, ENCRYPTED
+from stateward.pipelines.kit.pdf.damage import count_damaged_streams
+from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
+from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
+from stateward.pipelines.labs.model import LabReading
+from stateward.pipelines.labs.pdf.headings import DATE, collected_date
+from stateward.pipelines.labs.pdf.rows import observations_of
+from stateward.pipelines.labs.source import ReportSource
+
+CHARS_MIN = 60  # of the whole document: less is a scan
+NO_TABLE = "NO_TABLE"
+ADVICE = "make its text readable with OCR first, or ask the laboratory for a text PDF, HL7 or FHIR"
+_PATIENT = re.compile(
+    r"(?:patient(?:en)?[- ]?(?:id|nr|no|number|nummer)|mrn|pat\.?[- ]?(?:id|nr))\W{1,4}([\w-]{3,30})",
+    re.IGNORECASE,
+)
+
+
+def read_pdf(source: ReportSource) -> LabReading:
+    """The results of a report."""
+    decisions: list[str] = []
+    if damaged := count_damaged_streams(source.path):
+        if source.attempt == 0:
+            raise StageFailure(
+                f"{damaged} parts of the PDF are damaged, so results may be missing; a retry reads what is left",
+                code=CORRUPT_FILE,
+            )
+        decisions.append(f"DAMAGED: {damaged} parts of the PDF are damaged; results may be missing")
+    pages = _pages(source)
+    require_text(pages, chars_min=CHARS_MIN, advice=ADVICE)
+    lines, _ = lines_of(pages, PdfLine, is_content=_is_content)
+    texts = [line.text for page in lines for line in page]
+    order = _date_order(texts, pages, source)
+    patient = next(
+        (source.patient(found[1]) for text in texts if (found := _PATIENT.search(text))), ""
+    )
+    observations = observations_of(
+        lines, date_order=order, collected=collected_date(lines, order), patient=patient
+    )
+    if not observations:
+        raise FatalFailure(
+            "no table of results was found in the PDF; check that it is a lab report, or submit it as HL7, FHIR or CSV",
+            code=NO_TABLE,
+        )
+    decisions.append(f"PDF: {len(pages)} pages, {len(observations)} rows")
+    return LabReading(
+        format="pdf", observations=observations, decisions=decisions, skipped={}, patients=1
+    )
+
+
+def _pages(source: ReportSource) -> list[PdfPage]:
+    """Every page, with the first password that opens the file."""
+    for password in source.passwords:
+        try:
+            return list(read_pages(source.path, password=password, pages_max=source.pages_max))
+        except FatalFailure as error:
+            if error.code != ENCRYPTED:
+                raise
+    return list(read_pages(source.path, pages_max=source.pages_max))
+
+
+def _is_content(text: str) -> bool:
+    """Whether a text in a margin belongs to the document although pages repeat it: the headings of a table do."""
+    return len(text.split()) <= 12 and re.search(r"[^\W\d]{3}", text) is not None
+
+
+def _date_order(texts: list[str], pages: list[PdfPage], source: ReportSource) -> str:
+    """Day or month first: as the dates show, as the settings say, else as the paper suggests (Letter is American)."""
+    is_letter = abs(pages[0].width - 612) < 2 and abs(pages[0].height - 792) < 2
+    usual = source.date_order or ("mdy" if is_letter else "dmy")
+    return (
+        vote_order((found[0] for text in texts for found in DATE.finditer(text)), usual=usual).order
+        or usual
+    )

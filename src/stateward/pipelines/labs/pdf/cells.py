@@ -1,0 +1,210 @@
+"""What one printed cell holds: a value with its flag and unit, a unit with a range."""
+
+import re
+
+from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.units import is_known_unit
+from stateward.pipelines.labs.values import read_value, tidy
+from stateward.pipelines.labs.words import FLAGS, ordinal_of
+
+NUMERIC = frozenset({"quantity", "titre", "interval"})
+UNIT_WORDS_MAX = 4
+# Signs that can only be a flag in front of a number; letters there could be anything.
+_LEADING = frozenset(
+    {
+        "*",
+        "**",
+        "***",
+        "!",
+        "!!",
+        "↑",
+        "↓",
+        "↑↑",
+        "↓↓",
+        "▲",
+        "▼",
+        "h",
+        "l",
+        "hh",
+        "ll",
+        "+",
+        "++",
+        "(h)",
+        "(l)",
+        "⇑",
+        "⇓",
+        "•",
+        "#",
+        "<<",
+        ">>",
+    }
+)
+_GLUED = re.compile(
+    r"(?P<value>.*[0-9])\s?(?P<flag>\*{1,3}|!{1,2}|[↑↓▲▼⇑⇓]+|\+{1,3}|-{1,3}|[HL]{1,2}|\([HLA]\))"
+)
+_LEADERS = re.compile(r"(?:\s?\.){4,}|_{4,}|…+")
+_GRAPH = re.compile(r"[\[\]|()*xXo•.\-–—_=<>oO■□▪●○│┃]{3,}")
+
+
+class Parts:
+    """A cell taken apart."""
+
+    __slots__ = ("flag", "range", "unit", "value")
+
+    def __init__(self, value: str, flag: str = "", unit: str = "", range_: str = "") -> None:
+        self.value, self.flag, self.unit, self.range = value, flag, unit, range_
+
+
+def is_flag(text: str) -> bool:
+    """Whether a text is a flag."""
+    return text.strip().casefold() in FLAGS
+
+
+def is_graph(text: str) -> bool:
+    """Whether a text draws where in its range a value lies: `[ * ]`, `|--x-|`."""
+    bare = text.replace(" ", "")
+    return _GRAPH.fullmatch(bare) is not None and read_range(text).kind != "interval"
+
+
+def is_result(text: str) -> bool:
+    """Whether a text is a value by itself: a number, a titre, an interval or a known ordinal."""
+    return read_value(text).kind in (*NUMERIC, "ordinal")
+
+
+def split_value(text: str) -> Parts:
+    """A value cell: `* 5.4`, `5.4 H`, `5,4+`, `14,2 g/dl`, `5.4 mmol/L (3.5-5.1)`."""
+    text = tidy(text)
+    if read_value(text).kind in NUMERIC and not _is_flagged_number(text):
+        return Parts(text)
+    words = text.split()
+    flags: list[str] = []
+    if len(words) > 1 and words[0].casefold() in _LEADING and _starts_number(words[1]):
+        flags.append(words.pop(0))
+    elif words and words[0][0] in "*!↑↓▲▼" and _starts_number(words[0][1:]):
+        flags.append(words[0][0])
+        words[0] = words[0][1:]
+    range_ = _taken_range(words)
+    while len(words) > 1 and is_flag(words[-1]) and is_result_start(words):
+        flags.insert(0, words.pop())
+    value, unit = _taken_unit(words)
+    if (found := _GLUED.fullmatch(value)) and read_value(found["value"]).kind in NUMERIC:
+        value = found["value"]
+        flags.append(found["flag"])
+    return Parts(value, flags[0] if flags else "", unit, range_)
+
+
+def is_result_start(words: list[str]) -> bool:
+    """Whether words begin with a value, so that a flag may follow."""
+    return _starts_number(words[0]) or bool(ordinal_of(" ".join(words[:-1])))
+
+
+def _starts_number(word: str) -> bool:
+    return re.match(r"[<>≤≥=~]{0,2}\s?[+\-−]?[0-9.,]", word) is not None or word in (
+        "<",
+        ">",
+        "≤",
+        "≥",
+        "<=",
+        ">=",
+    )
+
+
+def _is_flagged_number(text: str) -> bool:
+    return re.fullmatch(r".*[0-9]\s?[*!↑↓▲▼+]+", text) is not None
+
+
+def _taken_range(words: list[str]) -> str:
+    """A range in brackets at the end of a value cell, taken off it."""
+    for at in range(1, len(words)):
+        tail = " ".join(words[at:])
+        if tail[:1] in "([" and tail[-1:] in ")]" and read_range(tail).kind == "interval":
+            del words[at:]
+            return tail
+    return ""
+
+
+def _taken_unit(words: list[str]) -> tuple[str, str]:
+    """A unit behind a number."""
+    for count in range(min(UNIT_WORDS_MAX, len(words) - 1), 0, -1):
+        unit = " ".join(words[-count:])
+        value = " ".join(words[:-count])
+        if is_known_unit(unit) and read_value(value).kind in NUMERIC:
+            return value, unit
+        if _GLUED.fullmatch(value) and is_known_unit(unit):
+            return value, unit
+    text = " ".join(words)
+    if (found := re.fullmatch(r"([<>≤≥]?\s?[0-9][0-9.,]*)([^\W\d].*|%|‰)", text)) and is_known_unit(
+        found[2]
+    ):
+        return found[1], found[2]
+    return text, ""
+
+
+def split_unit_and_range(unit: str, range_: str) -> tuple[str, str, str]:
+    """Unit, range and flag, where one cell may hold parts of another."""
+    flag = ""
+    range_ = tidy(range_)
+    words = range_.split()
+    if (
+        len(words) > 1
+        and is_flag(words[-1])
+        and words[-1] not in "-+"
+        and read_range(" ".join(words[:-1])).kind == "interval"
+    ):
+        flag = words.pop()
+        range_ = " ".join(words)
+    if (
+        len(words) > 1
+        and is_flag(words[0])
+        and words[0] not in "-+<>"
+        and read_range(" ".join(words[1:])).kind == "interval"
+    ):
+        flag = flag or words.pop(0)
+        range_ = " ".join(words)
+    if unit and not is_known_unit(unit):
+        moved = _split_unit(unit)
+        if moved is not None:
+            unit, rest = moved
+            if read_range(rest).kind == "interval" and not range_:
+                range_ = rest
+            elif is_flag(rest):
+                flag = flag or rest
+            elif range_ and read_range(f"{rest} {range_}").kind == "interval":
+                range_ = f"{rest} {range_}"
+    if not unit and range_:
+        bare = re.sub(r"\s*\((?:calc|calculated|berechnet)\.?\)$", "", range_)
+        if is_known_unit(bare):
+            return bare, "", flag
+        unit, range_ = _unit_before_range(range_)
+    return unit, range_, flag
+
+
+def _split_unit(text: str) -> tuple[str, str] | None:
+    """A known unit at either end of a text, and the rest."""
+    words = text.split()
+    for count in range(len(words) - 1, 0, -1):
+        head, tail = " ".join(words[:count]), " ".join(words[count:])
+        if is_known_unit(head) and not is_known_unit(text):
+            return head, tail
+        if is_known_unit(tail):
+            return tail, head
+    return None
+
+
+def _unit_before_range(range_: str) -> tuple[str, str]:
+    """`mmol/L 3.5 - 5.1`: the unit stands before its range; behind it, `read_range` finds it."""
+    words = range_.split()
+    for count in range(1, min(UNIT_WORDS_MAX, len(words))):
+        head, tail = " ".join(words[:count]), " ".join(words[count:])
+        if is_known_unit(head) and read_range(tail).kind in ("interval", "ordinal"):
+            return head, tail
+    return "", range_
+
+
+def without_leaders(text: str) -> str:
+    """A name without the dots that lead to its value."""
+    return (
+        tidy(_LEADERS.sub(" ", text)).rstrip(" .:")
+        if _LEADERS.search(text)
+        else tidy(text).rstrip(":").rstrip()
+    )

@@ -1,0 +1,136 @@
+"""Lines that name the columns of a table, and the date on which a specimen was taken."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from stateward.pipelines.kit.dates import is_date
+from stateward.pipelines.kit.pdf.lines import PdfLine
+from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.table import iso_date
+from stateward.pipelines.labs.words import COLLECTED, column_of, fold
+
+WORDS_MAX = 5  # of one heading
+GAP_MAX = 1.2  # of the height, between two words of one heading
+SHARE_MIN = 0.55  # of the words of a heading line that headings explain
+LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
+DATE = re.compile(
+    r"(?<![\w.,/-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})"
+    r"|[0-9]{1,2}[-. ]{1,2}[A-Za-zäéûû]{3,9}\.?[- ,]{1,2}[0-9]{4}|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})(?![\w/-])"
+)
+_TIME = r"(?:[ ,T]*(?:um |à |at )?[0-2]?[0-9][:h][0-5][0-9](?::[0-5][0-9])?(?: ?[AaPp][Mm])?)?"
+_VALUES = frozenset({"value", "in_range", "out_of_range", "date"})
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """One column by its heading; `text` is the date of a column of results of one day."""
+
+    role: str
+    x0: float
+    x1: float
+    text: str = ""
+
+    @property
+    def center(self) -> float:
+        """The middle of the heading."""
+        return (self.x0 + self.x1) / 2
+
+
+def headings_of(line: PdfLine) -> list[Heading]:
+    """The headings of a line; none if the line is not one that names columns."""
+    found = list(_matched(line))
+    explained = sum(count for _, count in found)
+    headings = [heading for heading, _ in found]
+    if explained < SHARE_MIN * len(line.words) or not is_table(headings):
+        return []
+    dates = [each for each in headings if each.role == "date"]
+    if dates and any(each.role == "value" for each in headings):
+        # Beside a column of results, a column with a date holds earlier results.
+        headings = [
+            Heading("previous", each.x0, each.x1, each.text) if each.role == "date" else each
+            for each in headings
+        ]
+    return headings
+
+
+def is_table(headings: Sequence[Heading]) -> bool:
+    """Whether these headings name a table of results: a test and its value, or a value with a unit or range."""
+    roles = [each.role for each in headings]
+    if "test" in roles and _VALUES & set(roles):
+        return True
+    has_value = "value" in roles or roles.count("date") > 1
+    return has_value and bool({"unit", "range"} & set(roles))
+
+
+def _matched(line: PdfLine) -> Iterator[tuple[Heading, int]]:
+    """Headings in the words of a line, the longest first; with each, how many words it explains."""
+    words, at = line.words, 0
+    while at < len(words):
+        for count in range(min(WORDS_MAX, len(words) - at), 0, -1):
+            run = words[at : at + count]
+            if not _is_close(run):
+                continue
+            text = " ".join(word.text for word in run)
+            role = column_of(text.strip(":")) or ("date" if _is_day(text) else "")
+            if role and role != "patient":
+                yield Heading(role, run[0].x0, run[-1].x1, text), count
+                at += count
+                break
+        else:
+            at += 1
+
+
+def _is_close(run: Sequence[PdfWord]) -> bool:
+    return all(
+        second.x0 - first.x1 <= GAP_MAX * (first.bottom - first.top)
+        for first, second in pairwise(run)
+    )
+
+
+def _is_day(text: str) -> bool:
+    return DATE.fullmatch(text) is not None and is_date(text)
+
+
+def continues_heading(headings: Sequence[Heading], heading: PdfLine, line: PdfLine) -> bool:
+    """Whether a line is the second one of a heading: close below it, no digits, each word under a heading."""
+    if line.base - heading.base > LINE_GAP_MAX * heading.height:
+        return False
+    if re.search(r"[0-9]", line.text) and not re.fullmatch(r"[0-9:.,/\s-]*", line.text):
+        return False
+    first = min(headings, key=lambda each: each.x0)
+    is_under = all(
+        any(word.x0 < each.x1 + 4 and word.x1 > each.x0 - 4 for each in headings)
+        for word in line.words
+    )
+    return is_under and (
+        any(word.x0 > first.x1 for word in line.words) or bool(column_of(line.text))
+    )
+
+
+def collected_date(pages: Sequence[Sequence[PdfLine]], order: str) -> str:
+    """When the specimen was taken, as the first label that says so; "" if none does."""
+    for page in pages:
+        for number, line in enumerate(page):
+            for label in COLLECTED:
+                after = _after(line.text, label)
+                if after is None:
+                    continue
+                below = page[number + 1].text if number + 1 < len(page) else ""
+                for text in (after, below):
+                    found = re.search(DATE.pattern + _TIME, text[:80])
+                    if found is not None:
+                        told, is_sure = iso_date(found[0].strip(), order)
+                        return told if is_sure else ""
+    return ""
+
+
+def _after(text: str, label: str) -> str | None:
+    """What follows a label in a line; None if the line has it not."""
+    words = text.split()
+    size = len(label.split())
+    for at in range(len(words) - size + 1):
+        if fold(" ".join(words[at : at + size])) == label:
+            return " ".join(words[at + size :])
+    return None

@@ -1,0 +1,652 @@
+"""Lines of a table become results: names over several lines, section headings, remarks, several dates."""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from statistics import median
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.pipelines.kit.pdf.lines import PdfLine
+from stateward.pipelines.kit.pdf.pages import PdfWord
+from stateward.pipelines.labs.analytes import by_name, is_name
+from stateward.pipelines.labs.model import AMBIGUOUS_DATE, ROW_UNREAD, Observation, Place
+from stateward.pipelines.labs.pdf.cells import (
+    NUMERIC,
+    is_flag,
+    is_graph,
+    is_result,
+    split_unit_and_range,
+    split_value,
+    without_leaders,
+)
+from stateward.pipelines.labs.pdf.headings import Heading, continues_heading, headings_of
+from stateward.pipelines.labs.pdf.layout import Layout, cells, layouts_of
+from stateward.pipelines.labs.ranges import read_range
+from stateward.pipelines.labs.table import iso_date
+from stateward.pipelines.labs.units import candidates, convert, is_known_unit
+from stateward.pipelines.labs.values import read_value, vote_decimal
+from stateward.pipelines.labs.words import LINES, PENDING_WORDS, SECTIONS, fold, specimen_of
+
+NEAR = 1.8  # of the height: a line that continues the one above is not farther below
+REMARK_NEAR = 2.6
+FAR = 8.0  # of the height: beyond such a gap a name and a number alone are no result, but the foot of the page
+SAME_WITHIN = Decimal("0.03")  # two units of one result, each rounded as printed
+TIGHT = 0.86  # of the usual distance of rows
+ALIGNED = 4.0  # points
+INDENT_MAX = 25.0  # points: what stands farther in than this is a remark, not the rest of a name
+SMALL_PRINT = 0.88  # of the height of a row: a method or remark below its name
+SUPERSCRIPT = 0.8  # of the height of a line: a smaller number behind a name is a footnote
+NAME_CHARS_MAX = 120
+COMMENT_CHARS_MAX = 2000
+SECTION_WORDS_MAX = 7
+VALUE_ROLES = ("value", "in_range", "out_of_range")
+_OPEN_END = re.compile(r"(?:[,/(\-–]|\b(?:and|und|et|y|of|de|der|in|im|mit|with))$", re.IGNORECASE)
+
+Lines = Sequence[PdfLine]
+
+
+class Row(msgspec.Struct):
+    """A result in the making."""
+
+    name: str
+    page: int
+    base: float
+    height: float
+    x0: float
+    words: list[PdfWord]
+    texts: dict[str, str]
+    values: list[tuple[str, str]]  # a value and its date, "" where the report has one date
+    flag: str = ""
+    section: str = ""
+    comment: str = ""
+    is_unread: bool = False
+    start: float = 0.0  # the baseline of its first line
+    gap_below: float = 0.0  # to the next line
+    has_colon: bool = False
+
+
+class Block(msgspec.Struct):
+    """A line of headings and the lines below it."""
+
+    headings: list[Heading]
+    body: list[PdfLine]
+    title: str = ""
+
+
+def observations_of(
+    pages: Sequence[Lines], *, date_order: str, collected: str, patient: str
+) -> list[Observation]:
+    """The results of all pages in reading order."""
+    rows: list[Row] = []
+    headings: list[Heading] = []
+    section = ""
+    for page in pages:
+        for block in _blocks(page, headings):
+            headings = block.headings or headings
+            section = block.title or section
+            if not headings:
+                rows += filter(None, (_loose(line) for line in block.body))
+                continue
+            for layout in layouts_of(headings, block.body):
+                table = _Table(layout, section, is_certain=bool(block.headings))
+                rows += table.read(block.body)
+                section = table.section
+    decimal = vote_decimal(
+        text
+        for row in rows
+        for text in (*(value for value, _ in row.values), row.texts.get("range", ""))
+    )
+    return [
+        replace(each, decimal=decimal, patient_key=patient)
+        for row in rows
+        for each in _observations(row, date_order, collected)
+    ]
+
+
+def _blocks(page: Lines, before: list[Heading]) -> Iterator[Block]:
+    """The tables of a page. Lines above the first heading belong to the table of the page before, or to none."""
+    block = Block([], [])
+    last: PdfLine | None = None
+    for line in page:
+        found = headings_of(line)
+        if found:
+            title = _title_above(block.body)
+            if block.body:
+                yield block
+            block, last = Block(found, [], title), line
+        elif last is not None and not block.body and continues_heading(block.headings, last, line):
+            last = line
+        else:
+            block.body.append(line)
+    yield block
+
+
+def _title_above(body: Lines) -> str:
+    """The section that a line right above a heading names."""
+    if not body:
+        return ""
+    text = without_leaders(body[-1].text)
+    is_short = len(text.split()) <= SECTION_WORDS_MAX and not re.search(r"[0-9:]", text)
+    is_known = fold(text) in SECTIONS or bool(specimen_of(text))
+    return text if is_short and (is_known or text.isupper()) else ""
+
+
+class _Table:
+    """One table, line by line."""
+
+    def __init__(self, layout: Layout, section: str, *, is_certain: bool) -> None:
+        self.section = section
+        self._layout = layout
+        self._is_certain = is_certain  # its headings stand above it, and not on an earlier page
+        self._rows: list[Row] = []
+        self._held: Row | None = (
+            None  # a name whose value may follow on the next line, or a section
+        )
+        self._pitch = 0.0
+
+    def read(self, body: Lines) -> list[Row]:
+        """The rows of a body."""
+        seen = [(line, words) for line in body if (words := self._layout.words(line))]
+        self._pitch = self._row_distance(seen)
+        for at, (line, words) in enumerate(seen):
+            row = self._row(line, words)
+            below = seen[at + 1][0] if at + 1 < len(seen) else None
+            row.gap_below = (
+                0.0 if below is None or below.page != line.page else below.base - line.base
+            )
+            self._take(row)
+        self._let_go()
+        return self._rows
+
+    def _row_distance(self, seen: list[tuple[PdfLine, list[PdfWord]]]) -> float:
+        bases = [line.base for line, words in seen if len(cells(words)) > 1]
+        gaps = [second - first for first, second in pairwise(bases) if second > first]
+        return median(gaps) if gaps else 0.0
+
+    # One line
+
+    def _row(self, line: PdfLine, words: list[PdfWord]) -> Row:
+        """The words of a line as a row, by columns."""
+        placed: dict[int, list[PdfWord]] = {}
+        sentence = False
+        for cell in cells(words):
+            parts: dict[int, list[PdfWord]] = {}
+            for word in cell:
+                parts.setdefault(self._layout._at(word), []).append(word)
+            if len(parts) > 1 and self._is_overflow(parts):
+                at = min(parts)
+                parts = {at: cell}
+                sentence = sentence or self._is_sentence(cell, at)
+            for at, found in parts.items():
+                placed.setdefault(at, []).extend(found)
+        texts: dict[str, str] = {}
+        values: list[tuple[str, str]] = []
+        for at, found in sorted(placed.items()):
+            column = self._layout.columns[at]
+            text = " ".join(word.text for word in found)
+            if column.role == "date":
+                values.append((text, column.text))
+            else:
+                texts[column.role] = f"{texts.get(column.role, '')} {text}".strip()
+        named = placed.get(self._name_at, [])
+        mark = _leading_mark(named)
+        name = _name(named[1:] if mark else named, line)
+        row = Row(
+            name,
+            line.page,
+            line.base,
+            line.height,
+            words[0].x0,
+            list(words),
+            texts,
+            values,
+            section=self.section,
+        )
+        row.flag, row.start = mark, line.base
+        row.has_colon = bool(named) and named[-1].text.endswith(":")
+        if (
+            sentence
+            and not values
+            and not any(is_result(texts.get(role, "")) for role in VALUE_ROLES)
+        ):
+            row.comment = " ".join(word.text for word in words)
+        self._fill_value(row)
+        return row
+
+    @property
+    def _name_at(self) -> int:
+        return next(at for at, each in enumerate(self._layout.columns) if each.role == "test")
+
+    def _is_overflow(self, parts: dict[int, list[PdfWord]]) -> bool:
+        """Whether a cell runs on from the names into the next column without being a value there."""
+        first, *others = sorted(parts)
+        if self._layout.columns[first].role != "test":
+            return False
+        text = " ".join(word.text for word in parts[others[0]])
+        return not (
+            is_result(text) or split_value(text).unit or is_known_unit(text) or is_flag(text)
+        )
+
+    def _is_sentence(self, cell: list[PdfWord], at: int) -> bool:
+        value_from = min(
+            (
+                each.left
+                for each in self._layout.columns
+                if each.role in (*VALUE_ROLES, "date") and each.left > self._layout.columns[at].left
+            ),
+            default=1e6,
+        )
+        return cell[-1].x1 > value_from + 12
+
+    def _fill_value(self, row: Row) -> None:
+        """The value column, or the one beside it that a value slipped into."""
+        texts = row.texts
+        if row.values:
+            return
+        for role in VALUE_ROLES:
+            if text := texts.get(role, ""):
+                row.values = [(text, "")]
+                if role == "out_of_range":
+                    row.flag = "A"
+                return
+        for role in ("flag", "unit", "previous"):
+            text = texts.get(role, "")
+            words = text.split()
+            if role != "previous" and words and read_value(words[0]).kind in NUMERIC:
+                row.values = [(words[0], "")]
+                texts[role] = " ".join(words[1:])
+                return
+
+    # What a line is
+
+    def _take(self, row: Row) -> None:
+        if row.comment:
+            self._remark(row)
+        elif row.values and row.name:
+            self._result(row)
+        elif row.values:
+            self._value_alone(row)
+        elif row.name:
+            self._name_alone(row)
+        elif self._rows and row.base - self._rows[-1].base < NEAR * 2 * row.height:
+            self._continue_cells(row)
+
+    def _result(self, row: Row) -> None:
+        if not self._is_believable(row):
+            self._remark(row)
+            return
+        held = self._held
+        is_rest = held is not None and not held.name.isupper() and not is_name(row.name)
+        if (
+            held is not None
+            and is_rest
+            and self._is_near(held, row)
+            and self._begins_inside(row.name, held.name)
+        ):
+            row.name = f"{held.name} {row.name}"
+            row.words = [*held.words, *row.words]
+            self._held = None
+        self._let_go()
+        row.section = self.section
+        self._rows.append(row)
+
+    def _is_believable(self, row: Row) -> bool:
+        """Whether a name and a value are a result: a number or a known word, or words that other cells confirm."""
+        text = row.values[0][0]
+        parts = split_value(text)
+        range_kind = read_range(row.texts.get("range", "")).kind
+        kind = read_value(parts.value).kind
+        has_more = (
+            is_known_unit(row.texts.get("unit", ""))
+            or bool(parts.unit)
+            or range_kind in ("interval", "titre", "conditional")
+            or (range_kind == "ordinal" and kind != "unread")
+        )
+        if _is_administrative(row.name) and not (has_more or is_name(row.name)):
+            return False
+        if kind == "unread":
+            return has_more or is_name(row.name)
+        if kind in NUMERIC or kind == "ordinal":
+            is_far = bool(self._rows) and row.base - self._rows[-1].base > FAR * row.height
+            return (self._is_certain and not is_far) or has_more or is_name(row.name)
+        if fold(text) in PENDING_WORDS or has_more or is_name(row.name):
+            return True
+        return (
+            self._is_certain
+            and self._is_aligned(row)
+            and len(text.split()) <= 8
+            and len(row.name.split()) <= 6
+        )
+
+    def _is_aligned(self, row: Row) -> bool:
+        """Whether the value begins or ends where other values do."""
+        at = next(
+            (n for n, each in enumerate(self._layout.columns) if each.role in VALUE_ROLES), None
+        )
+        if at is None:
+            return False
+        mine = _span(self._layout, row.words, at)
+        others = [_span(self._layout, each.words, at) for each in self._rows]
+        return mine is not None and (
+            not self._rows
+            or any(
+                other is not None
+                and (abs(other[0] - mine[0]) < ALIGNED or abs(other[1] - mine[1]) < ALIGNED)
+                for other in others
+            )
+        )
+
+    def _value_alone(self, row: Row) -> None:
+        held = self._held
+        if held is not None and self._is_near(held, row):
+            row.name, row.x0 = held.name, held.x0
+            row.words = [*held.words, *row.words]
+            self._held = None
+            self._result(row)
+            return
+        last = self._rows[-1] if self._rows else None
+        text = row.values[0][0]
+        is_text = read_value(split_value(text).value).kind in ("text", "unread", "none")
+        if last is not None and row.base - last.base < NEAR * last.height * 1.5 and is_text:
+            value, date = last.values[0]
+            last.values[0] = (f"{value} {text}", date)
+            last.words += row.words
+            return
+        if (
+            last is not None
+            and row.base - last.base < NEAR * last.height
+            and _is_same_result(last, row)
+        ):
+            last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
+            last.words += row.words
+            last.base = row.base
+            return
+        if not is_text and self._is_certain and len(row.texts) > 1:
+            row.is_unread = True
+            row.section = self.section
+            self._rows.append(row)
+
+    def _name_alone(self, row: Row) -> None:
+        last = self._rows[-1] if self._rows and self._held is None else None
+        if last is not None and self._continues_name(last, row):
+            last.name = f"{last.name} {row.name}"[:NAME_CHARS_MAX]
+            last.words += row.words
+            last.base = row.base
+            return
+        if (
+            self._held is not None
+            and self._is_near(self._held, row)
+            and _OPEN_END.search(self._held.name)
+        ):
+            self._held.name = f"{self._held.name} {row.name}"
+            self._held.base = row.base
+            return
+        self._let_go()
+        if last is not None and row.x0 > last.x0 - 2 and self._is_small_print(last, row):
+            last.comment = f"{last.comment} {name_of(row)}".strip()[:COMMENT_CHARS_MAX]
+            last.base = row.base
+        elif not _is_administrative(row.name):
+            self._held = row
+
+    @staticmethod
+    def _is_small_print(last: Row, row: Row) -> bool:
+        """Whether a line right below a row is a remark about it: its method, how to interpret it."""
+        is_near = row.page == last.page and row.base - last.base <= NEAR * last.height
+        is_remark = (
+            row.has_colon
+            or _is_remark(row.name)
+            or row.x0 > last.x0 + INDENT_MAX
+            or row.height < SMALL_PRINT * last.height
+        )
+        return is_near and is_remark and fold(row.name) not in SECTIONS
+
+    def _continues_name(self, last: Row, row: Row) -> bool:
+        """Whether a line of a name alone belongs to the row above."""
+        if (
+            row.page != last.page
+            or row.base - last.base > NEAR * last.height
+            or _is_section(row.name)
+        ):
+            return False
+        name = row.name
+        is_capital = name.isupper() and name[0].isalpha() and not last.name.isupper()
+        if (
+            row.has_colon
+            or is_capital
+            or _is_remark(name)
+            or row.height < SMALL_PRINT * last.height
+            or row.x0 > last.x0 + INDENT_MAX
+        ):
+            return False
+        is_inside = self._begins_inside(name, last.name)
+        gap = row.base - last.start
+        is_tight = (
+            bool(self._pitch)
+            and gap < TIGHT * self._pitch
+            and (not row.gap_below or gap < TIGHT * row.gap_below)
+        )
+        is_known = not is_name(last.name) and is_name(f"{last.name} {name}")
+        is_indented = row.x0 > last.x0 + 2 and not name.isupper()
+        return is_inside or is_known or is_indented or (is_tight and row.x0 > last.x0 - 2)
+
+    @staticmethod
+    def _begins_inside(name: str, before: str) -> bool:
+        """Whether a text can only be the rest of a name: after an open end, or in small letters or brackets."""
+        is_open = _OPEN_END.search(before) is not None or before.count("(") > before.count(")")
+        return is_open or name[:1].islower() or name[:1] in "(-/["
+
+    @staticmethod
+    def _is_near(held: Row, row: Row) -> bool:
+        return row.page == held.page and 0 <= row.base - held.base <= NEAR * max(
+            held.height, row.height
+        )
+
+    def _continue_cells(self, row: Row) -> None:
+        """A line without name and value: more of the range, the unit or the remark of the row above."""
+        last = self._rows[-1]
+        if row.page != last.page:
+            return
+        for role in ("range", "unit", "comment", "method"):
+            if text := row.texts.get(role, ""):
+                mark = (
+                    "; "
+                    if role == "range"
+                    and last.texts.get("range")
+                    and not _OPEN_END.search(last.texts["range"])
+                    else " "
+                )
+                last.texts[role] = f"{last.texts.get(role, '')}{mark}{text}".strip(" ;")
+        last.words += row.words
+
+    def _remark(self, row: Row) -> None:
+        self._let_go()
+        text = row.comment or " ".join(word.text for word in row.words)
+        last = self._rows[-1] if self._rows else None
+        if (
+            last is not None
+            and last.page == row.page
+            and row.base - last.base < REMARK_NEAR * last.height
+        ):
+            last.comment = f"{last.comment} {text}".strip()[:COMMENT_CHARS_MAX]
+            last.base = row.base
+        found = _loose_row(row.words, row.page, row.base, row.height)
+        if found is not None and found.is_unread:
+            found.section = self.section
+            self._rows.append(found)
+
+    def _let_go(self) -> None:
+        """A name alone that no value followed names a section."""
+        held, self._held = self._held, None
+        if held is not None and len(held.name.split()) <= SECTION_WORDS_MAX:
+            self.section = held.name.rstrip(":")
+
+
+def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
+    mine = [word for word in words if layout._at(word) == at]
+    return (mine[0].x0, mine[-1].x1) if mine else None
+
+
+def _leading_mark(words: Sequence[PdfWord]) -> str:
+    """A flag that stands before the name: a sign, or letters in a cell of their own."""
+    if len(words) < 2:
+        return ""
+    first = words[0]
+    is_apart = len(cells(words[:2])) > 1
+    is_sign = not any(map(str.isalnum, first.text))
+    return first.text if is_flag(first.text) and (is_sign or is_apart) else ""
+
+
+def _name(words: Sequence[PdfWord], line: PdfLine) -> str:
+    """A name without footnote numbers in small print behind it, and without the dots that lead to its value."""
+    kept = list(words)
+    while (
+        len(kept) > 1
+        and kept[-1].bottom - kept[-1].top < SUPERSCRIPT * line.height
+        and len(kept[-1].text) <= 3
+    ):
+        kept.pop()
+    return without_leaders(" ".join(word.text for word in kept))[:NAME_CHARS_MAX]
+
+
+def _is_same_result(last: Row, row: Row) -> bool:
+    """Whether a line without a name gives the value above in another unit, as French laboratories do."""
+    (one, own_unit), (other, other_unit) = (_value_and_unit(each) for each in (last, row))
+    targets = candidates(other_unit)
+    match = by_name(last.name, candidates(own_unit))
+    if one is None or other is None or match.analyte is None:
+        return False
+    for source in candidates(own_unit):
+        for target in targets:
+            converted = convert(one, source, target, match.analyte)
+            if (
+                converted is not None
+                and other
+                and abs(converted - other) <= SAME_WITHIN * abs(other)
+            ):
+                return True
+    return False
+
+
+def _value_and_unit(row: Row) -> tuple[Decimal | None, str]:
+    parts = split_value(row.values[0][0])
+    unit, _, _ = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
+    return read_value(parts.value).number, unit or parts.unit
+
+
+def name_of(row: Row) -> str:
+    """All words of a line."""
+    return " ".join(word.text for word in row.words)
+
+
+def _is_remark(name: str) -> bool:
+    """Whether a text explains values: it has a colon inside, a comparison or a range."""
+    return re.search(r":.|[<>≤≥]|[0-9]\s*[-–]\s*[0-9]", name) is not None
+
+
+def _is_section(name: str) -> bool:
+    return fold(name) in SECTIONS or name.endswith(":")
+
+
+def _is_administrative(name: str) -> bool:
+    """Whether a line is about the patient, the laboratory or the paper, and no result."""
+    folded = f"{fold(name)} "
+    return any(folded.startswith(f"{word} ") for word in LINES)
+
+
+def _observations(row: Row, order: str, collected: str) -> Iterator[Observation]:
+    """The observations of a row, one for each date."""
+    unit, range_, side = split_unit_and_range(row.texts.get("unit", ""), row.texts.get("range", ""))
+    marks = row.texts.get("flag", "")
+    comment = "\n".join(
+        filter(
+            None,
+            (row.comment, row.texts.get("comment", ""), _previous(row.texts.get("previous", ""))),
+        )
+    )
+    for text, date in row.values:
+        parts = split_value(text)
+        if not parts.value or is_graph(parts.value):
+            continue
+        problems: tuple[str, ...] = (ROW_UNREAD,) if row.is_unread else ()
+        when, is_sure = iso_date(date, order) if date else (collected, True)
+        if not is_sure:
+            problems = (*problems, AMBIGUOUS_DATE)
+        flag = parts.flag or (marks if is_flag(marks) else "") or side or row.flag
+        more = "" if is_flag(marks) or is_graph(marks) else marks
+        yield Observation(
+            test=row.name,
+            value=parts.value,
+            unit=unit or parts.unit,
+            range=range_ or parts.range,
+            flag=flag,
+            specimen=row.texts.get("specimen", ""),
+            code=row.texts.get("code", ""),
+            local_code=row.texts.get("local_code", ""),
+            collected=when,
+            section=row.section,
+            comment="\n".join(filter(None, (comment, more))),
+            problems=problems,
+            where=_place(row),
+        )
+
+
+def _previous(text: str) -> str:
+    return f"previous: {text}" if text.strip(" -") else ""
+
+
+def _place(row: Row) -> Place:
+    words = row.words
+    box = (
+        round(min(word.x0 for word in words), 1), round(min(word.top for word in words), 1),
+        round(max(word.x1 for word in words), 1), round(max(word.bottom for word in words), 1),
+    )  # fmt: skip
+    return Place(page=row.page, box=box)
+
+
+# Outside of tables
+
+
+def _loose(line: PdfLine) -> Row | None:
+    found = _loose_row(line.words, line.page, line.base, line.height)
+    return None if found is None or found.is_unread else found
+
+
+def _loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) -> Row | None:
+    """A line without headings as a result: a known name, then a number with a known unit or a range."""
+    parts = [" ".join(word.text for word in cell) for cell in cells(words)]
+    if len(parts) < 2:
+        return None
+    name = without_leaders(parts[0])
+    at = next(
+        (n for n, text in enumerate(parts[1:], start=1) if is_result(split_value(text).value)), 0
+    )
+    if not at or _is_administrative(name):
+        return None
+    value = split_value(parts[at])
+    unit, range_, flag = value.unit, value.range, value.flag
+    for text in parts[at + 1 :]:
+        if not unit and is_known_unit(text):
+            unit = text
+        elif not range_ and read_range(text).kind == "interval":
+            range_ = text
+        elif not flag and is_flag(text):
+            flag = text
+    is_numeric = read_value(value.value).kind in NUMERIC
+    if not (is_known_unit(unit) or range_) or not is_numeric or not re.search(r"[^\W\d]{2}", name):
+        return None
+    row = Row(
+        name,
+        page,
+        base,
+        height,
+        words[0].x0,
+        list(words),
+        {"unit": unit, "range": range_},
+        [(value.value, "")],
+    )
+    row.flag = flag
+    row.is_unread = at > 1 or not is_name(name)
+    return row

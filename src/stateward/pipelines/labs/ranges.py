@@ -1,0 +1,216 @@
+"""Printed reference ranges: two-sided, one-sided, ordinal; ranges by sex or age are kept as text.
+
+A text in which anything is left over after the range was read is not a plain range: half a range is worse than none.
+"""
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+
+import msgspec
+
+from stateward.pipelines.labs.values import PrintedValue, read_number, tidy
+from stateward.pipelines.labs.words import fold, ordinal_of
+
+_NUMBER = r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+"
+_SIGNED = rf"[+\-−]?(?:{_NUMBER})"
+_TWO = re.compile(
+    rf"(?:von|de|from|entre|zwischen|between)?\s*(?P<low>{_SIGNED})\s*"
+    rf"(?:-|–|—|−|\.\.+|…|bis|to|à|a|et|and|und|y)\s*(?P<high>{_SIGNED})",
+    re.IGNORECASE,
+)
+_BELOW = (
+    r"<\s?or\s?=|<\s?=?|≤|=<|bis(?: zu)?|up to|under|unter|below|less than|max\.?|inf(?:[ée]rieure?|eriore)?\.? ?[àa]|"
+    r"menor (?:de|que)|hasta|inferior a|jusqu'à|fino a|kleiner(?: als)?|tot|do"
+)
+_ABOVE = (
+    r">\s?or\s?=|>\s?=?|≥|=>|over|über|above|more than|greater than|ab|min\.?|sup(?:[ée]rieure?|eriore)?\.? ?[àa]|"
+    r"mayor (?:de|que)|superior a|größer(?: als)?|mindestens|desde"
+)
+_ONE = re.compile(
+    rf"(?:(?P<below>{_BELOW})|(?P<above>{_ABOVE}))\s*(?P<number>{_SIGNED})", re.IGNORECASE
+)
+_TITRE = re.compile(r"(?P<sign><\s?=?|≤|bis|up to)\s*1\s?[:/]\s?(?P<number>[0-9]+)", re.IGNORECASE)
+# `bis 5` and `up to 5` include the limit; `< 5`, `unter 5` and `less than 5` do not.
+_EXCLUDING = frozenset(
+    {"<", ">", "under", "unter", "below", "less than", "over", "über", "above", "more than", "greater than"}
+)  # fmt: skip
+_EXCLUDING_STEMS = ("inf", "sup", "menor", "mayor", "kleiner", "größer")
+_CALCULATED = re.compile(
+    r"\s*\((?:calc|calculated|berechnet|calculé|calculado)\.?\)$", re.IGNORECASE
+)
+_CONDITION = re.compile(
+    r"\b(?:m|f|w|male|female|men|women|man|woman|männer|frauen|mann|frau|männlich|weiblich|homme|femme|hommes|femmes|"
+    r"hombre|hombres|mujer|mujeres|uomo|donna|maschi|femmine|adult|adults|child|children|erwachsene|kinder|years?|jahre|"
+    r"age|ans|años|follicular|luteal|folli\w*|lutéal\w*|trimester|ssw|fasting|nüchtern|\d+\s*(?:y|yrs?|j)|day|night|"
+    r"low risk|high risk|optimal|desirable|deficien\w*|suffizien\w*|mangel\w*|prediabetes|diabetes|normal|"
+    r"non-smoker\w*|smoker\w*)\b\s*[:=)]?",
+    re.IGNORECASE,
+)
+_NONE = frozenset(
+    map(
+        fold,
+        ("not estab", "not established", "see note", "see below", "n a", "na", "none", "siehe text", "s. text",
+         "siehe kommentar", "not applicable", "not defined", "see comment", "s. kommentar", "siehe unten"),
+    )
+)  # fmt: skip
+
+
+class PrintedRange(msgspec.Struct, frozen=True, kw_only=True):
+    """A range. `kind` is interval, ordinal, titre, conditional (by sex or age), none, or unread.
+
+    A limit that is excluded (`< 5`) has `is_low_open` or `is_high_open`.
+    """
+
+    kind: str
+    low: Decimal | None = None
+    high: Decimal | None = None
+    is_low_open: bool = False
+    is_high_open: bool = False
+    text: str = ""
+    unit: str = ""  # what stands behind the numbers
+    is_ambiguous: bool = False
+
+
+@lru_cache(maxsize=4096)
+def read_range(text: str, decimal: str = "") -> PrintedRange:
+    """A printed range; `decimal` is the decimal sign of the report."""
+    text = tidy(text)
+    bare = _unwrapped(text)
+    if not bare or fold(bare) in _NONE or not any(map(str.isalnum, bare)):
+        return PrintedRange(kind="none", text=text)
+    if found := _TITRE.fullmatch(bare):
+        return PrintedRange(
+            kind="titre", high=Decimal(found["number"]), text=text,
+            is_high_open=found["sign"].strip() == "<",
+        )  # fmt: skip
+    if (found := _TWO.match(bare)) is not None:
+        read = _two_sided(found, bare, text, decimal)
+    elif (found := _ONE.match(bare)) is not None:
+        read = _one_sided(found, bare, text, decimal)
+    else:
+        read = None
+    if read is not None:
+        return read
+    if ordinal := ordinal_of(bare):
+        return PrintedRange(kind="ordinal", text=ordinal)
+    if re.search(r"[0-9]", bare) is None:
+        return PrintedRange(kind="ordinal", text=bare)
+    is_conditional = _CONDITION.search(bare) or len(re.findall(_TWO, bare)) > 1
+    return PrintedRange(kind="conditional" if is_conditional else "unread", text=text)
+
+
+def _unwrapped(text: str) -> str:
+    text = text.strip().rstrip(".,;")
+    while len(text) > 1 and (text[0], text[-1]) in (("(", ")"), ("[", "]")):
+        text = text[1:-1].strip()
+    return re.sub(
+        r"^(?:ref\.?|range|norm\.?|n|normal|réf\.?|vr)\s*[:=]\s*", "", text, flags=re.IGNORECASE
+    )
+
+
+def _two_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> PrintedRange | None:
+    rest = _rest(bare, found)
+    if not _is_unit_like(rest):
+        return None
+    low, is_low_ambiguous = read_number(found["low"], decimal)
+    high, is_high_ambiguous = read_number(found["high"], decimal)
+    if low > high:
+        return None
+    return PrintedRange(
+        kind="interval", low=low, high=high, text=text, unit=rest,
+        is_ambiguous=is_low_ambiguous or is_high_ambiguous,
+    )  # fmt: skip
+
+
+def _one_sided(found: re.Match[str], bare: str, text: str, decimal: str) -> PrintedRange | None:
+    rest = _rest(bare, found)
+    if not _is_unit_like(rest):
+        return None
+    number, is_ambiguous = read_number(found["number"], decimal)
+    is_below = found["below"] is not None
+    sign = (found["below"] or found["above"]).strip().lower()
+    is_open = sign in _EXCLUDING or sign.startswith(_EXCLUDING_STEMS)
+    return PrintedRange(
+        kind="interval",
+        low=None if is_below else number,
+        high=number if is_below else None,
+        is_low_open=not is_below and is_open,
+        is_high_open=is_below and is_open,
+        text=text,
+        unit=rest,
+        is_ambiguous=is_ambiguous,
+    )
+
+
+def _rest(bare: str, found: re.Match[str]) -> str:
+    """What follows the numbers; that a value was calculated says nothing about its unit."""
+    rest = bare[found.end() :].strip()
+    return _CALCULATED.sub("", rest) or rest
+
+
+def _is_unit_like(rest: str) -> bool:
+    """Whether what follows a range may be its unit: nothing, or one short word without another range in it."""
+    if not rest:
+        return True
+    return (
+        len(rest) <= 24
+        and not _CONDITION.search(rest)
+        and not _TWO.search(rest)
+        and re.search(r"[<>≤≥;]", rest) is None
+        and len(rest.split()) <= 3
+    )
+
+
+def flag_of(value: PrintedValue, within: PrintedRange) -> str:
+    """L, N or H (A for ordinals) by value and range; "" where they do not decide it."""
+    if within.kind == "ordinal" and value.kind in ("ordinal", "text"):
+        return _ordinal_flag(value, within)
+    if within.kind == "titre" and value.kind == "titre" and value.number is not None:
+        return _interval_flag(value, within)
+    if within.kind == "interval" and value.kind in ("quantity", "interval"):
+        return _interval_flag(value, within)
+    return ""
+
+
+_NEGATIVES = frozenset({"negative", "not detected", "non-reactive", "normal"})
+_POSITIVES = frozenset(
+    {"positive", "detected", "reactive", "1+", "2+", "3+", "4+", "abnormal", "trace"}
+)
+
+
+def _ordinal_flag(value: PrintedValue, within: PrintedRange) -> str:
+    wanted, found = within.text, value.text
+    if fold(wanted) == fold(found) or {wanted, found} <= _NEGATIVES:
+        return "N"
+    if wanted in _NEGATIVES and found in _POSITIVES:
+        return "A"
+    return ""
+
+
+def _interval_flag(value: PrintedValue, within: PrintedRange) -> str:
+    """A censored value is an interval: it decides only if all of that is on one side."""
+    number = value.number
+    if number is None:
+        return ""
+    low, high = number, value.high if value.high is not None else number
+    has_low, has_high = not value.comparator.startswith("<"), not value.comparator.startswith(">")
+    is_strict = value.comparator in ("<", ">")
+    if within.high is not None and has_low:
+        beyond = low > within.high or (
+            low == within.high and (within.is_high_open or (is_strict and not has_high))
+        )
+        if beyond:
+            return "H"
+    if within.low is not None and has_high:
+        beyond = high < within.low or (
+            high == within.low and (within.is_low_open or (is_strict and not has_low))
+        )
+        if beyond:
+            return "L"
+    # Below a limit of detection everything down to zero is possible, so a range that begins at zero still holds.
+    is_above_low = (
+        within.low is None or (has_low and low >= within.low) or (not has_low and within.low <= 0)
+    )
+    is_below_high = within.high is None or (has_high and high <= within.high)
+    return "N" if is_above_low and is_below_high else ""

@@ -1,0 +1,149 @@
+"""The stages: `parse` and `normalize` on the machine `upload`, `validate` and `analyze` on the machine `labs`.
+
+Logs and notes hold codes, counts and places only: what a report prints may be a patient's name.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from stateward.core.model import Fields
+from stateward.pipelines.labs.analysis import analyze_results, summary_of
+from stateward.pipelines.labs.model import (
+    NOTEWORTHY,
+    AnalyzedResult,
+    LabReading,
+    LabResult,
+    Observation,
+)
+from stateward.pipelines.labs.normalize import normalize as normalized
+from stateward.pipelines.labs.options import LabOptions
+from stateward.pipelines.labs.readers import read_report
+from stateward.workers.sdk import Job, Outcome
+
+READER_VERSION = 1  # to be increased by a change after which the same bytes give other results
+NOTES_MAX = 20
+PROBLEMS_LOGGED_MAX = 200
+MEANINGS = {
+    "ROW_UNREAD": "a row looks like a result and could not be read",
+    "VALUE_UNREAD": "a value could not be read",
+    "NO_VALUE": "a test has no value",
+    "AMBIGUOUS_NUMBER": "a number may have a decimal comma or a separator of thousands",
+    "AMBIGUOUS_DATE": "a date may be day first or month first; set labs.date_order",
+    "UNKNOWN_UNIT": "a unit is unknown; the value is not converted",
+    "UNIT_MISMATCH": "a unit does not fit the test; the value is not converted",
+    "UNKNOWN_TEST": "a test has no LOINC code and no known name",
+    "CODE_UNSURE": "a LOINC code is uncertain",
+    "BAD_CODE": "a LOINC code has a wrong check digit",
+    "RANGE_UNREAD": "a reference range could not be read",
+    "FLAG_DISAGREES": "the printed flag contradicts value and range",
+    "UNSUPPORTED_VALUE": "a value is of a type that is not read",
+    "ROW_REPAIRED": "a row had too many cells and was put together",
+}
+
+
+def parse(job: Job) -> Outcome[Observation]:
+    """A report as observations, one for each test, as they are printed."""
+    reading = read_report(LabOptions.of(job).source(job))
+    _log_reading(job, reading)
+    return Outcome(facts=_reading_facts(reading), about=_about(reading), items=reading.observations)
+
+
+def normalize(job: Job) -> Outcome[LabResult]:
+    """Observations as results: coded, in canonical units, with recomputed flags."""
+    results = list(normalized(job.items(Observation)))
+    notes = notes_of(results)
+    _log_problems(job, results)
+    return Outcome(
+        facts={"notes": notes} if notes else {}, about={"problems": _counts(results)}, items=results
+    )
+
+
+def validate(job: Job) -> Outcome[LabResult]:
+    """A report as results, in one step."""
+    reading = read_report(LabOptions.of(job).source(job))
+    _log_reading(job, reading)
+    results = list(normalized(reading.observations))
+    _log_problems(job, results)
+    facts = _reading_facts(reading)
+    notes = [*_damage(reading), *notes_of(results)]
+    if notes:
+        facts["notes"] = list(notes)
+    return Outcome(
+        facts=facts, about=_about(reading) | {"problems": _counts(results)}, items=results
+    )
+
+
+def analyze(job: Job) -> Outcome[AnalyzedResult]:
+    """Results with what a person should look at: critical ones, those out of range, large changes."""
+    options = LabOptions.of(job)
+    results = analyze_results(
+        job.items(LabResult, "validate"),
+        critical=options.critical(),
+        delta_percent=options.delta_percent,
+    )
+    counts = Counter(each.finding or "as expected" for each in results)
+    job.log("analysis", findings=dict(sorted(counts.items())))
+    job.log(
+        "changes are found between results of this document; earlier documents are not compared"
+    )
+    facts: Fields = {
+        "critical_count": counts["critical"],
+        "out_of_range_count": counts["out of range"],
+        "confidence": min((each.confidence for each in results), default=0),
+    }
+    return Outcome(facts=facts, about={"sentence": summary_of(results)}, items=results)
+
+
+def notes_of(results: Sequence[LabResult]) -> list[str]:
+    """What a person should know of the document as a whole: one line for each code."""
+    counts = Counter(problem for each in results for problem in each.problems)
+    return [
+        f"{code}: {MEANINGS[code]} ({counts[code]} of {len(results)})"
+        for code in NOTEWORTHY
+        if counts[code]
+    ][:NOTES_MAX]
+
+
+def _counts(results: Iterable[LabResult]) -> Fields:
+    return dict(sorted(Counter(problem for each in results for problem in each.problems).items()))
+
+
+def _reading_facts(reading: LabReading) -> Fields:
+    facts: Fields = {"format": reading.format}
+    if notes := _damage(reading):
+        facts["notes"] = list(notes)
+    return facts
+
+
+def _damage(reading: LabReading) -> list[str]:
+    return [sentence for sentence in reading.decisions if sentence.startswith("DAMAGED:")]
+
+
+def _about(reading: LabReading) -> Fields:
+    return {
+        "format": reading.format,
+        "reader": READER_VERSION,
+        "patients": reading.patients,
+        "skipped": dict(reading.skipped),
+    }
+
+
+def _log_reading(job: Job, reading: LabReading) -> None:
+    for sentence in reading.log_lines():
+        job.log(sentence)
+
+
+def _log_problems(job: Job, results: Sequence[LabResult]) -> None:
+    """One line for each problem: its code and its place, never what is printed there."""
+    told = 0
+    for number, each in enumerate(results, start=1):
+        for code in each.problems:
+            if code not in MEANINGS or told >= PROBLEMS_LOGGED_MAX:
+                continue
+            told += 1
+            job.log(
+                MEANINGS[code], level="warning", code=code, result=number, page=each.where.page, line=each.where.line,
+            )  # fmt: skip
+    left = sum(code in MEANINGS for each in results for code in each.problems) - told
+    if left:
+        job.log(f"{left} more problems are not listed", level="warning")

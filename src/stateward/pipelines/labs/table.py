@@ -1,0 +1,282 @@
+"""CSV and TSV of laboratory results: one row a test, or one row a test and one column a date.
+
+Columns are found by their headings, in any order and in several languages. A row that does not fit its headings is
+repaired where only one way makes sense, and flagged; otherwise it is flagged and given as it is printed.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from stateward.core.errors import FatalFailure
+from stateward.pipelines.kit.dates import is_date, read_date, vote_order
+from stateward.pipelines.kit.delimited import Record, Rows, find_dialect, read_records
+from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.labs.analytes import is_loinc
+from stateward.pipelines.labs.model import (
+    AMBIGUOUS_DATE,
+    BAD_CODE,
+    ROW_REPAIRED,
+    ROW_UNREAD,
+    LabReading,
+    Observation,
+    Place,
+)
+from stateward.pipelines.labs.source import ReportSource
+from stateward.pipelines.labs.values import is_number_like, read_value, vote_decimal
+from stateward.pipelines.labs.words import column_of
+
+HEADING_ROWS_MAX = 60  # letterheads are shorter
+TEXT_CHARS_MAX = 4000
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """Which column holds what, by index; `dates` are columns of values, each with its date."""
+
+    width: int
+    roles: dict[str, int]
+    patient: tuple[int, ...] = ()
+    dates: tuple[tuple[int, str], ...] = ()
+
+    def cell(self, cells: Sequence[str], role: str) -> str:
+        """The text of a column; "" where the row or the table has none."""
+        at = self.roles.get(role)
+        return cells[at].strip()[:TEXT_CHARS_MAX] if at is not None and at < len(cells) else ""
+
+
+def read_table(source: ReportSource) -> LabReading:
+    """Every row of a table."""
+    source.data()  # within its limit
+    encoding = find_encoding(source.path)
+    dialect = find_dialect(source.path, encoding=encoding.name, score=_score)
+    problems: list[int] = []
+    records: list[Record] = []
+    if dialect is not None:
+        for record in read_records(
+            source.path,
+            dialect,
+            encoding=encoding.name,
+            looks_like_record=lambda text: text.count(dialect.delimiter) > 1,
+            report=lambda line, _: problems.append(line),
+        ):
+            records.append(record)
+            if len(records) > source.results_max:
+                raise FatalFailure(
+                    f"the file has more than {source.results_max} rows; split it, or raise labs.results_max",
+                    code="TOO_LARGE",
+                )
+    at, columns = find_columns([cells for _, cells in records[:HEADING_ROWS_MAX]])
+    if columns is None:
+        raise FatalFailure(
+            "no row names the columns of a lab report; the first row must name at least the test and its result "
+            "(such as Test, Result, Units, Reference Range, Flag)",
+            code="NO_TABLE",
+        )
+    reading = LabReading(format="csv", observations=[], decisions=[], skipped={})
+    reading.decisions.append(f"encoding {encoding.name}: {encoding.why}")
+    if dialect is not None:
+        reading.decisions.append(dialect.why)
+    body = [each for each in records[at + 1 :] if any(cell.strip() for cell in each[1])]
+    _read_body(body, columns, reading, source, set(problems))
+    return reading
+
+
+def _score(rows: Rows) -> tuple[int, ...]:
+    """How many headings a delimiter gives, for choosing among delimiters."""
+    return (
+        max(
+            (len({column_of(cell) for cell in row} - {""}) for row in rows[:HEADING_ROWS_MAX]),
+            default=0,
+        ),
+    )
+
+
+def find_columns(rows: Sequence[Sequence[str]]) -> tuple[int, Columns | None]:
+    """The row that names the columns: one for the test, and one for its result or several for dates."""
+    for at, row in enumerate(rows):
+        roles: dict[str, int] = {}
+        patient: list[int] = []
+        dates: list[tuple[int, str]] = []
+        for index, cell in enumerate(row):
+            role = column_of(cell)
+            if role == "patient":
+                patient.append(index)
+            elif role:
+                roles.setdefault(role, index)
+            elif is_date(cell.strip()):
+                dates.append((index, cell.strip()))
+        if "test" not in roles and "code" in roles:
+            roles["test"] = roles["code"]
+        if "test" in roles and ("value" in roles or dates):
+            columns = Columns(
+                len(row), roles, tuple(patient), () if "value" in roles else tuple(dates)
+            )
+            return at, columns
+    return 0, None
+
+
+def _read_body(
+    body: Sequence[Record],
+    columns: Columns,
+    reading: LabReading,
+    source: ReportSource,
+    broken: set[int],
+) -> None:
+    texts = [
+        columns.cell(cells, role) for _, cells in body for role in ("value", "range", "low", "high")
+    ]
+    decimal = vote_decimal(texts)
+    dates = [columns.cell(cells, role) for _, cells in body for role in ("collected", "resulted")]
+    vote = vote_order(
+        filter(None, (*dates, *(date for _, date in columns.dates))), usual=source.date_order
+    )
+    patients: set[str] = set()
+    section = ""
+    for line, cells in body:
+        filled = [cell for cell in cells if cell.strip()]
+        if (
+            len(filled) == 1
+            and cells
+            and cells[0].strip()
+            and len(cells[0]) < 80
+            and not is_number_like(cells[0])
+        ):
+            section = cells[0].strip()  # a line of its own between rows
+            continue
+        fitted, problems = _fit(cells, columns, is_broken=line in broken)
+        patient = (
+            source.patient(*(fitted[at] for at in columns.patient if at < len(fitted)))
+            if fitted
+            else ""
+        )
+        patients.add(patient)
+        for row in _row(fitted, columns, decimal, vote.order):
+            reading.observations.append(
+                msgspec.structs.replace(
+                    row,
+                    section=row.section or section,
+                    patient_key=patient,
+                    problems=(*row.problems, *problems),
+                    where=Place(line=line),
+                )
+            )
+    reading.patients = len(patients)
+    reading.decisions.append(f"table: {len(body)} rows, {len(reading.observations)} observations")
+
+
+def _fit(
+    cells: list[str], columns: Columns, *, is_broken: bool
+) -> tuple[list[str], tuple[str, ...]]:
+    """The cells of a row as its headings want them, and what is wrong with it."""
+    if is_broken:
+        return cells, (ROW_UNREAD,)
+    extra = len(cells) - columns.width
+    if extra <= 0 or not any(cell.strip() for cell in cells[columns.width :]):
+        is_short = extra < 0 and not columns.cell(cells, "value") and not columns.dates
+        return cells[: columns.width], (ROW_UNREAD,) if is_short else ()
+    # A delimiter inside an unquoted name, or a decimal comma between commas: the place where the row fits again.
+    for at in range(columns.width):
+        joined = [*cells[:at], ",".join(cells[at : at + extra + 1]), *cells[at + extra + 1 :]]
+        if _is_plausible(joined, columns):
+            return joined, (ROW_REPAIRED,)
+    return cells, (ROW_UNREAD,)
+
+
+def _is_plausible(cells: list[str], columns: Columns) -> bool:
+    value, code = columns.cell(cells, "value"), columns.cell(cells, "code")
+    name = columns.cell(cells, "test")
+    return (
+        read_value(value).kind in ("quantity", "titre", "interval", "ordinal")
+        and (not code or is_loinc(code))
+        and re.search(r"[^\W\d]{2}", name) is not None
+        and not is_number_like(columns.cell(cells, "unit"))
+    )
+
+
+def _row(cells: list[str], columns: Columns, decimal: str, order: str) -> Iterator[Observation]:
+    """The observations of one row: one, or one for each date that has a value."""
+    if not columns.dates:
+        yield _observation(
+            cells,
+            columns,
+            columns.cell(cells, "value"),
+            columns.cell(cells, "collected"),
+            decimal,
+            order,
+        )
+        return
+    for index, date in columns.dates:
+        value = cells[index].strip() if index < len(cells) else ""
+        if value:
+            yield _observation(cells, columns, value, date, decimal, order)
+
+
+def _observation(
+    cells: list[str], columns: Columns, value: str, collected: str, decimal: str, order: str
+) -> Observation:
+    cell = columns.cell
+    code = cell(cells, "code")
+    problems: tuple[str, ...] = ()
+    if code and not is_loinc(code):
+        problems = (BAD_CODE,)
+    when, is_sure = iso_date(collected, order)
+    resulted, _ = iso_date(cell(cells, "resulted"), order)
+    if not is_sure:
+        problems = (*problems, AMBIGUOUS_DATE)
+    return Observation(
+        test=cell(cells, "test"),
+        value=value,
+        unit=cell(cells, "unit"),
+        range=cell(cells, "range") or _limits(cell(cells, "low"), cell(cells, "high")),
+        flag=cell(cells, "flag"),
+        code=code
+        if not problems or (AMBIGUOUS_DATE in problems and BAD_CODE not in problems)
+        else "",
+        local_code=cell(cells, "local_code") or (code if BAD_CODE in problems else ""),
+        specimen=cell(cells, "specimen"),
+        collected=when,
+        resulted=resulted,
+        status=cell(cells, "status").lower(),
+        section=cell(cells, "section"),
+        comment=cell(cells, "comment"),
+        decimal=decimal,
+        problems=problems,
+    )
+
+
+def _limits(low: str, high: str) -> str:
+    """Two columns of limits as one range."""
+    if low and high:
+        return f"{low} - {high}"
+    return f">= {low}" if low else f"<= {high}" if high else ""
+
+
+def iso_date(text: str, order: str) -> tuple[str, bool]:
+    """A printed date with its time in ISO 8601; as it is printed, and False, if its order is unknown."""
+    text = text.strip()
+    if not text:
+        return "", True
+    found = re.match(
+        r"(?P<date>.*?)(?:[T ,]+(?:um |à |at )?(?P<time>[0-2]?[0-9][:.h][0-5][0-9](?::[0-5][0-9])?)(?P<rest>.*))?$",
+        text,
+    )
+    day = text if found is None else found["date"]
+    date = read_date(day, order) if order or re.match(r"[0-9]{4}-", day) else None
+    if date is None:
+        return text, False
+    time = (
+        ""
+        if found is None or not found["time"]
+        else found["time"].replace(".", ":").replace("h", ":")
+    )
+    if not time:
+        return date.isoformat(), True
+    rest = (found["rest"] if found is not None else "").strip()
+    hours, minutes = time.split(":")[:2]
+    if rest[:2].lower() in ("am", "pm"):
+        hours = str(int(hours) % 12 + (12 if rest[:2].lower() == "pm" else 0))
+        rest = ""
+    zone = rest if re.fullmatch(r"Z|[+-][0-9]{2}:?[0-9]{2}", rest) else ""
+    seconds = time.split(":")[2] if time.count(":") == 2 else "00"
+    return f"{date.isoformat()}T{int(hours):02}:{minutes}:{seconds}{zone}", True

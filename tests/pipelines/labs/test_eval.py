@@ -1,0 +1,43 @@
+"""`stateward eval labs` compares what is read with what is true, and counts what is silently wrong."""
+
+import json
+from pathlib import Path
+
+from stateward.pipelines.labs.evaluate import evaluate_reports
+from stateward.pipelines.labs.report import _ucum
+from tests.pipelines.labs.reading import csv, hl7
+
+TRUTH = {"test": "Glucose", "loinc": "2345-7", "value_printed": "<5.0", "unit_printed": "mmol/L", "ref": "3.9-5.6",
+         "flag": "", "canonical_unit": "mg/dL", "canonical_value": 90.08, "censored": "<"}  # fmt: skip
+UCUM = """<ucumTests><validation><case id="1" unit="m" valid="true"/><case id="2" unit="m/" valid="false"/>
+<case id="3" unit="mmol/L" valid="true"/></validation><conversion><case id="4" srcUnit="m"/></conversion></ucumTests>"""
+
+
+def test_exact_wrong_and_unknown_reports_are_counted(tmp_path: Path) -> None:
+    text = csv("Glucose;<5.0;mmol/L;3.9-5.6;")
+    for name, told in {
+        "right": TRUTH,
+        "wrong": {**TRUTH, "value_printed": "<6.0"},
+        "absent": {**TRUTH, "test": "Sodium"},
+    }.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        (tmp_path / f"{name}.truth.json").write_text(json.dumps({"results": [told]}))
+    (tmp_path / "other.hl7").write_text(hl7("OBX|1|NM|2345-7^Glucose^LN||131"))
+    (tmp_path / "broken.csv").write_text("nothing")
+
+    found = evaluate_reports(tmp_path, now=lambda: 0)
+
+    assert {each.file: (each.score.exact, each.wrong) for each in found.judged} == {
+        "right.csv": (1, ()),
+        "wrong.csv": (0, ("Glucose: value",)),
+        "absent.csv": (0, ("Sodium: not found", "Glucose: not in the report")),
+    }
+    assert found.total().wrong_in_silence == 2
+    assert dict(found.no_truth) == {"broken.csv": -1, "other.hl7": 1}
+
+
+def test_functional_tests_of_ucum_are_run(tmp_path: Path) -> None:
+    path = tmp_path / "UcumFunctionalTests.xml"
+    path.write_text(UCUM)
+
+    assert _ucum(path) == (3, 3)

@@ -1,0 +1,343 @@
+"""HL7, FHIR, C-CDA and CSV are read completely and exactly."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stateward.core.model import Json
+from tests.pipelines.labs.reading import csv, hl7, normalized, one, parsed, results, rows_of
+
+OBX = "OBX|1|NM|2345-7^Glucose^LN||{value}|{unit}|{range}|{flag}|||F|||20260309074000+0100"
+
+
+def obx(value: str = "131", unit: str = "mg/dL", range_: str = "70-99", flag: str = "H") -> str:
+    return OBX.format(value=value, unit=unit, range=range_, flag=flag)
+
+
+def test_an_observation_of_hl7_has_all_that_its_segment_says(tmp_path: Path) -> None:
+    found = one(
+        tmp_path,
+        hl7("PID|1||1^^^L", "OBR|1|||P1^Panel^L", obx(), "NTE|1||Fasting", "SPM|1|||SER^Serum"),
+    )
+
+    assert found["code"] == "2345-7"
+    assert (found["value"], found["unit"], found["low"], found["high"]) == (
+        "131",
+        "mg/dL",
+        "70",
+        "99",
+    )
+    assert (found["flag"], found["printed_flag"], found["status"]) == ("H", "H", "final")
+    assert (found["specimen"], found["collected"]) == ("serum", "2026-03-09T07:40:00+01:00")
+    assert (found["section"], found["comment"], found["where"]) == ("Panel", "Fasting", {"line": 4})
+    assert "problems" not in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "value", "comparator"),
+    [
+        ("SN", "<^0.5", "0.5", "<"),
+        ("SN", ">^1000", "1000", ">"),
+        ("SN", "^1^:^160", "160", ""),
+        ("NM", "4.06", "4.06", ""),
+    ],
+)
+def test_structured_numbers_of_hl7(
+    tmp_path: Path, kind: str, raw: str, value: str, comparator: str
+) -> None:
+    found = one(tmp_path, hl7(f"OBX|1|{kind}|X^Thing^L||{raw}||||||F"))
+
+    assert (found["value"], found.get("comparator", "")) == (value, comparator)
+
+
+def test_delimiters_escapes_frames_and_line_ends_of_hl7(tmp_path: Path) -> None:
+    text = "\x0bMSH#*!?$#LAB##EHR##2026##ORU*R01#1#P#2.3\r\nOBX#1#ST#X*A?S?B?F?C*L##ab?E?c######F\r\n\x1c\r"
+
+    (found,) = rows_of(parsed(tmp_path, text))
+
+    assert (found["test"], found["value"]) == ("A*B#C", "ab?c")
+
+
+def test_several_messages_and_withdrawn_results(tmp_path: Path) -> None:
+    first = hl7("PID|1||1", obx())
+    second = hl7("PID|1||2", obx("99", flag=""), "OBX|2|NM|2823-3^K^LN||4||||||D")
+
+    found = results(tmp_path, first + second)
+
+    assert [each["value"] for each in found] == ["131", "99"]
+    assert found[0]["patient_key"] != found[1]["patient_key"]
+
+
+def test_lines_of_one_text_are_one_result(tmp_path: Path) -> None:
+    lines = [
+        f"OBX|{n}|TX|CULT^Culture^L||{text}||||||F"
+        for n, text in enumerate(("No growth", "after 48 h"), 1)
+    ]
+
+    assert one(tmp_path, hl7(*lines))["value"] == "No growth\nafter 48 h"
+
+
+def test_a_pending_result_has_no_value_and_says_so(tmp_path: Path) -> None:
+    found = one(tmp_path, hl7("OBX|1|NM|2345-7^Glucose^LN||||||||I"))
+
+    assert (found["kind"], found["status"], found["problems"]) == ("none", "pending", ["PENDING"])
+
+
+def test_a_code_with_a_wrong_check_digit_is_not_used(tmp_path: Path) -> None:
+    found = one(tmp_path, hl7("OBX|1|NM|2345-1^Glucose^LN||131|mg/dL|||||F"))
+
+    assert (found["code"], found["code_source"]) == ("2345-7", "synonym")
+    assert "BAD_CODE" in found["problems"]
+
+
+def quantity(value: str, unit: str = "mmol/L", **more: str) -> str:
+    told = "".join(f', "{key}": "{text}"' for key, text in more.items())
+    return f'{{"value": {value}, "unit": "{unit}", "system": "http://unitsofmeasure.org", "code": "{unit}"{told}}}'
+
+
+def observation(value: str, **more: Json) -> str:
+    parts = {"resourceType": "Observation", "id": "o1", "status": "final", **more}
+    parts.setdefault(
+        "code",
+        {"coding": [{"system": "http://loinc.org", "code": "2823-3", "display": "Potassium"}]},
+    )
+    return json.dumps(parts)[:-1] + f", {value}}}"
+
+
+def test_a_number_of_fhir_keeps_its_zeros(tmp_path: Path) -> None:
+    text = observation(
+        f'"valueQuantity": {quantity("4.10")}',
+        effectiveDateTime="2026-03-09",
+        referenceRange=[{"low": {"value": 3.5}, "high": {"value": 5.1}}],
+        interpretation=[{"coding": [{"code": "N"}]}],
+    )
+
+    found = one(tmp_path, text)
+
+    assert (found["value"], found["low"], found["high"], found["flag"]) == (
+        "4.10",
+        "3.5",
+        "5.1",
+        "N",
+    )
+    assert text[found["where"]["start"]] == "{"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (f'"valueQuantity": {quantity("0.5", comparator="<")}', ("quantity", "<", "0.5")),
+        (
+            '"valueRatio": {"numerator": {"value": 1}, "denominator": {"value": 160}}',
+            ("titre", "", "160"),
+        ),
+        ('"valueCodeableConcept": {"text": "Negative"}', ("ordinal", "", "negative")),
+        ('"valueString": "No growth"', ("text", "", "No growth")),
+        ('"valueBoolean": true', ("ordinal", "", "positive")),
+        ('"valueInteger": 7', ("quantity", "", "7")),
+    ],
+)
+def test_the_values_of_fhir(tmp_path: Path, value: str, expected: tuple[str, str, str]) -> None:
+    found = one(tmp_path, observation(value))
+
+    assert (found["kind"], found.get("comparator", ""), found["value"]) == expected
+
+
+def test_a_value_of_fhir_that_is_not_read_is_flagged(tmp_path: Path) -> None:
+    found = one(tmp_path, observation('"valueSampledData": {"data": "1 2"}'))
+
+    assert "UNSUPPORTED_VALUE" in found["problems"]
+
+
+def test_a_bundle_gives_its_laboratory_results_with_specimen_and_panel(tmp_path: Path) -> None:
+    entries = [
+        {"resourceType": "Patient", "id": "p", "identifier": [{"value": "123"}]},
+        {"resourceType": "Specimen", "id": "s", "type": {"text": "Serum"}},
+        {
+            "resourceType": "DiagnosticReport", "id": "r", "code": {"text": "Electrolytes"},
+            "result": [{"reference": "Observation/o1"}], "specimen": [{"reference": "Specimen/s"}],
+        },
+        json.loads(observation(f'"valueQuantity": {quantity("4.1")}', subject={"reference": "Patient/p"})),
+        json.loads(observation('"valueInteger": 80', id="v", category=[{"coding": [{"code": "vital-signs"}]}])),
+        {"resourceType": "Observation", "id": "a", "status": "final", "hasMember": [{"reference": "Observation/o1"}]},
+    ]  # fmt: skip
+    bundle = {"resourceType": "Bundle", "entry": [{"resource": each} for each in entries]}
+
+    result = parsed(tmp_path, json.dumps(bundle))
+    (found,) = rows_of(normalized(result))
+
+    assert (found["section"], found["specimen"]) == ("Electrolytes", "Serum")
+    assert len(found["patient_key"]) == 32
+
+
+def test_components_are_results_of_their_own(tmp_path: Path) -> None:
+    component = {"code": {"text": "Sodium"}, "valueQuantity": {"value": 140, "unit": "mmol/L"}}
+    parts = {
+        "resourceType": "Observation",
+        "status": "final",
+        "code": {"text": "Panel"},
+        "component": [component],
+    }
+
+    assert one(tmp_path, json.dumps(parts))["code"] == "2951-2"
+
+
+CDA = """<?xml version="1.0"?><ClinicalDocument xmlns="urn:hl7-org:v3" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+<recordTarget><patientRole><id extension="77"/></patientRole></recordTarget>
+<component><structuredBody><component><section>
+<templateId root="2.16.840.1.113883.10.20.22.2.3.1"/><code code="30954-2" codeSystem="2.16.840.1.113883.6.1"/>
+<entry><organizer><code displayName="Electrolytes"/><component>{observation}</component></organizer></entry>
+</section></component><component><section><code code="8716-3"/><entry><observation moodCode="EVN">
+<code code="8480-6" codeSystem="2.16.840.1.113883.6.1"/><value xsi:type="PQ" value="120" unit="mm[Hg]"/>
+</observation></entry>
+</section></component></structuredBody></component></ClinicalDocument>"""
+OBSERVATION = """<observation classCode="OBS" moodCode="EVN">
+<code code="2823-3" codeSystem="2.16.840.1.113883.6.1" displayName="Potassium"/><statusCode code="completed"/>
+<effectiveTime value="20260309074000+0100"/>{value}<interpretationCode code="L"/>
+<referenceRange><observationRange><value xsi:type="IVL_PQ"><low value="3.5" unit="mmol/L"/>
+<high value="5.1" unit="mmol/L"/></value></observationRange></referenceRange></observation>"""
+
+
+def test_the_results_section_of_a_clinical_document(tmp_path: Path) -> None:
+    value = '<value xsi:type="PQ" value="2.9" unit="mmol/L"/>'
+
+    found = one(tmp_path, CDA.format(observation=OBSERVATION.format(value=value)))
+
+    assert (found["code"], found["value"], found["unit"]) == ("2823-3", "2.9", "mmol/L")
+    assert (found["low"], found["high"], found["flag"], found["printed_flag"]) == (
+        "3.5",
+        "5.1",
+        "L",
+        "L",
+    )
+    assert (found["section"], found["status"], found["where"]) == (
+        "Electrolytes",
+        "final",
+        {"line": 5},
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (
+            '<value xsi:type="IVL_PQ"><high value="0.5" inclusive="false" unit="mmol/L"/></value>',
+            ("<", "0.5"),
+        ),
+        ('<value xsi:type="ST">negative</value>', ("", "negative")),
+        (
+            '<value xsi:type="RTO"><numerator value="1"/><denominator value="160"/></value>',
+            ("", "160"),
+        ),
+    ],
+)
+def test_the_values_of_a_clinical_document(
+    tmp_path: Path, value: str, expected: tuple[str, str]
+) -> None:
+    found = one(tmp_path, CDA.format(observation=OBSERVATION.format(value=value)))
+
+    assert (found.get("comparator", ""), found["value"]) == expected
+
+
+def test_columns_of_a_table_are_found_by_their_names_in_any_order(tmp_path: Path) -> None:
+    text = csv(
+        "4,1;Kalium;3,5 - 5,1;mmol/l;09.03.2026 07:40",
+        heading="Ergebnis;Untersuchung;Referenzbereich;Einheit;Entnahme",
+    )
+
+    found = one(tmp_path, text)
+
+    assert (found["code"], found["value"], found["low"]) == ("2823-3", "4.1", "3.5")
+    assert found["collected"] == "2026-03-09T07:40:00"
+
+
+def test_a_table_with_a_column_for_each_date(tmp_path: Path) -> None:
+    found = results(
+        tmp_path,
+        csv("Sodium;mmol/L;140;;138", heading="Test;Units;2026-01-01;2026-01-02;2026-01-03"),
+    )
+
+    assert [(each["value"], each["collected"]) for each in found] == [
+        ("140", "2026-01-01"),
+        ("138", "2026-01-03"),
+    ]
+
+
+def test_a_comma_in_a_name_that_is_not_quoted_is_repaired_and_flagged(tmp_path: Path) -> None:
+    text = "Test,Result,Units,Reference Range,Flag\nCholesterol, total,210,mg/dL,0-200,H\nSodium,140,mmol/L,136-145,\n"
+
+    found = results(tmp_path, text)
+
+    assert [(each["test"], each["value"]) for each in found] == [
+        ("Cholesterol, total", "210"),
+        ("Sodium", "140"),
+    ]
+    assert found[0]["problems"] == ["ROW_REPAIRED"]
+
+
+def test_a_row_that_does_not_fit_is_flagged_and_given(tmp_path: Path) -> None:
+    found = results(tmp_path, csv("Sodium;140;mmol/L;136-145;", "x;y;z;a;b;c;d", "Potassium"))
+
+    assert [each.get("problems", []) for each in found][1:][0][0] == "ROW_UNREAD"
+    assert found[0]["value"] == "140"
+
+
+def test_days_and_months_that_cannot_be_told_apart_are_flagged(tmp_path: Path) -> None:
+    text = csv("Sodium;140;mmol/L;05/06/2026", heading="Test;Result;Units;Collected")
+
+    assert one(tmp_path, text)["problems"] == ["AMBIGUOUS_DATE"]
+    assert results(tmp_path, text, date_order="dmy")[0]["collected"] == "2026-06-05"
+
+
+def test_an_unknown_unit_is_flagged_and_kept_as_printed(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Glucose;131;mg/foo;70-99;H"))
+
+    assert (found["value"], found["unit"]) == ("131", "mg/foo")
+    assert "UNKNOWN_UNIT" in found["problems"]
+
+
+def test_a_unit_that_does_not_fit_its_test_is_flagged(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Potassium;4.1;mm/h;3.5-5.1;"))
+
+    assert "UNIT_MISMATCH" in found["problems"]
+    assert found["unit"] == "mm/h"
+
+
+def test_a_printed_flag_that_contradicts_its_range_is_flagged(tmp_path: Path) -> None:
+    rows = results(
+        tmp_path,
+        csv(
+            "Sodium;140;mmol/L;136-145;H",
+            "Potassium;6.0;mmol/L;3.5-5.1;",
+            "Chloride;90;mmol/L;98-107;L",
+        ),
+    )
+
+    assert [("FLAG_DISAGREES" in each.get("problems", [])) for each in rows] == [True, True, False]
+
+
+def test_a_missing_flag_means_nothing_where_none_is_printed(tmp_path: Path) -> None:
+    assert "problems" not in one(tmp_path, csv("Potassium;6.0;mmol/L;3.5-5.1;"))
+
+
+def test_value_and_limit_that_are_printed_alike_stay_alike_in_another_unit(tmp_path: Path) -> None:
+    assert one(tmp_path, csv("Creatinine;84;µmol/L;45.00-84.00;"))["flag"] == "N"
+
+
+def test_a_range_in_another_unit_than_its_value_is_converted_from_its_own(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Glucose;7.0;mmol/L;70-99 mg/dL;H"))
+
+    assert (found["value"], found["low"], found["high"], found["flag"]) == (
+        "126.1",
+        "70",
+        "99",
+        "H",
+    )
+
+
+def test_a_range_by_sex_is_kept_as_text(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Hemoglobin;14;g/dL;M: 13.5-17.5 F: 12-16;"))
+
+    assert found["range_text"] == "M: 13.5-17.5 F: 12-16"
+    assert ("low" in found, found["problems"]) == (False, ["RANGE_CONDITIONAL"])

@@ -1,0 +1,152 @@
+"""A report through a real service with default settings: as an upload, and on the machine `labs` to its approval."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.core.errors import InvalidCorrection
+from stateward.definition.plugin import Content
+from stateward.engine.reviews import DecisionRequest
+from stateward.pipelines.labs.detection import detect
+from tests.pipelines.labs.reading import csv, hl7
+
+SAMPLES = files("stateward.pipelines.labs") / "samples"
+ORU = (SAMPLES / "oru-r01.hl7").read_bytes()
+STATEMENT = (
+    b"Date,Description,Amount,Balance\n2026-01-05,Shop,-1.50,8.50\n2026-01-06,Pay,2.00,10.50\n"
+)
+STATES = ["uploaded", "validating", "validated", "analyzing", "analyzed", "approved", "error"]
+FIELDS = {"validation_log_ref", "test_results_count", "approval_timestamp"}
+
+
+def decide(app: App, id_: str, action: str, **parts: object) -> None:
+    app.reviews.decide(DecisionRequest(record_id=id_, action=action, actor="person:grace", **parts))  # type: ignore[arg-type]
+
+
+def test_an_upload_of_a_lab_report_is_recognised_and_normalized(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        report = app.submit(ORU, name="report.hl7").record
+        statement = app.submit(STATEMENT, name="january.csv").record
+        app.run_until_idle()
+        view = app.records.view(app.record(report.id))
+        rows = list(app.items(report.id))
+
+        assert app.record(report.id).labels["source_type"] == "lab_report"
+        assert (
+            view.status,
+            view.exposed["observations_count"],
+            view.exposed["canonicals_count"],
+        ) == ("normalized", 5, 5)
+        assert rows[3]["comparator"] == "<"
+        assert app.record(statement.id).status == "normalized"
+        assert app.record(statement.id).labels.get("source_type") != "lab_report"
+
+
+def test_the_machine_has_the_states_and_fields_that_were_asked_for(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        machine = app.registry.newest["labs"]
+
+    assert [state.name for state in machine.states] == STATES
+    assert set(machine.expose) == FIELDS
+
+
+def test_a_report_is_validated_analyzed_and_approved_by_a_person(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        record = app.submit(SAMPLES / "laborbefund.pdf", machine="labs").record  # type: ignore[arg-type]
+        app.run_until_idle()
+        waiting = app.records.view(app.record(record.id))
+        found = {str(each["field"]): each for each in app.items(record.id)}
+
+        assert waiting.status == "analyzed"
+        assert set(waiting.exposed) == FIELDS - {"approval_timestamp"}
+        assert waiting.exposed["test_results_count"] == 11
+        assert found["Hämoglobin"]["critical"] == "low"
+        assert found["Kalium"].get("finding", "") == ""
+        assert found["Kreatinin"]["finding"] == "out of range"
+        assert isinstance(waiting.notes, list)
+
+        decide(app, record.id, "approve")
+        approved = app.records.view(app.record(record.id))
+
+        assert approved.status == "approved"
+        assert set(approved.exposed) == FIELDS
+        assert str(approved.exposed["approval_timestamp"]).startswith("20")
+
+
+def test_results_of_several_days_are_compared(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        record = app.submit(SAMPLES / "cumulative.csv", machine="labs").record  # type: ignore[arg-type]
+        app.run_until_idle()
+        found = {str(each["field"]): each for each in app.items(record.id)}
+
+    assert found["Potassium 2026-03-09"]["critical"] == "high"
+    assert found["Creatinine 2026-03-09"]["change_percent"] == "76"
+    assert found["Creatinine 2026-03-09"]["previous_at"] == "2026-02-09"
+    assert "previous" not in found["Creatinine 2026-01-12"]
+
+
+def test_a_correction_is_checked_and_approves(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        record = app.submit(csv("Sodium;14O;mmol/L;136-145;").encode(), machine="labs").record
+        app.run_until_idle()
+        for value in ("1.2.3", ""):
+            with pytest.raises(InvalidCorrection):
+                decide(app, record.id, "correct", corrected={"Sodium": value})
+        with pytest.raises(InvalidCorrection):
+            decide(app, record.id, "correct", corrected={"Unobtainium": "1"})
+
+        decide(app, record.id, "correct", corrected={"Sodium": "140"})
+
+        assert app.record(record.id).status == "approved"
+        (row,) = app.items(record.id)
+        assert (row["value"], row["was"], row["is_corrected"]) == ("140", "14O", True)
+
+
+def test_a_rejected_report_fails_and_a_retry_asks_again(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        record = app.submit(
+            hl7("OBX|1|NM|2345-7^Glucose^LN||131|mg/dL|70-99|H|||F").encode(), machine="labs"
+        ).record
+        app.run_until_idle()
+
+        decide(app, record.id, "reject", notes="wrong patient")
+        app.run_until_idle()
+        rejected = app.record(record.id)
+        assert (rejected.status, rejected.error_code, rejected.error_message) == (
+            "error",
+            "REVIEW_REJECTED",
+            "wrong patient",
+        )
+
+        app.actions.act("retry", record.id, actor="person:grace", reason="checked")
+        app.run_until_idle()
+        assert app.record(record.id).status == "analyzed"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "confidence"),
+    [
+        (ORU, "x.hl7", 95),
+        (b'{"resourceType": "Bundle"}', "x.json", 95),
+        (b'<ClinicalDocument xmlns="urn:hl7-org:v3">', "x.xml", 95),
+        (csv("Sodium;140;mmol/L;136-145;").encode(), "x.csv", 60),
+        (STATEMENT, "x.csv", 0),
+        (b"%PDF-1.7 ...", "Laborbefund_Muster.pdf", 30),
+        (b"%PDF-1.7 ...", "statement-2026-01.pdf", 0),
+        (b"%PDF-1.7 ...", "labor-union-dues.pdf", 0),
+        (b'{"a": 1}', "x.json", 0),
+        (b"<Document>camt</Document>", "x.xml", 0),
+        (b"", "x", 0),
+    ],
+)  # fmt: skip
+def test_only_lab_reports_are_taken_for_lab_reports(
+    tmp_path: Path, data: bytes, name: str, confidence: int
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+
+    found = detect(Content.of(path, name=name))
+
+    assert (0 if found is None else found.confidence) == confidence

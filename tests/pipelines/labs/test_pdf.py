@@ -1,0 +1,131 @@
+"""Reports of many countries are read row by row, and nothing that looks like a row is lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab.documents.labs import LAYOUTS, draw_report
+from lab.documents.statements import broken
+from lab.documents.statements.paper import Paper
+from stateward.pipelines.labs.evaluate import judge_report
+from tests.pipelines.labs.reading import Row, failure, normalized, parsed, results, rows_of
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_row_of_a_report_is_exact(tmp_path: Path, name: str) -> None:
+    report = draw_report(name)
+    path = tmp_path / "report.pdf"
+    path.write_bytes(report.pdf)
+
+    judged = judge_report(path, name, report.truth, now=lambda: 0)
+
+    assert judged.wrong == ()
+    assert judged.score.exact == 1
+
+
+def table(
+    *rows: tuple[str, ...],
+    heading: tuple[str, ...] = ("Test", "Result", "Units", "Reference Range"),
+) -> bytes:
+    paper = Paper()
+    paper.page()
+    places = (50, 250, 340, 430)
+    for at, row in enumerate((heading, *rows)):
+        for x, text in zip(places, row, strict=False):
+            if text:
+                paper.text(x, 120 + 14 * at, text)
+    paper.text(
+        50, 60, "Example Laboratory, a report of results for a test document, collected 2026-03-09"
+    )
+    return paper.pdf()
+
+
+def read(folder: Path, *rows: tuple[str, ...]) -> list[Row]:
+    return results(folder, table(*rows))
+
+
+def test_a_result_has_its_place_on_the_page(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, ("Sodium", "140", "mmol/L", "136-145"))
+
+    page, box = found["where"]["page"], found["where"]["box"]
+    assert (page, round(box[0])) == (1, 50)
+    assert 120 < box[1] < box[3] < 145
+
+
+def test_a_value_that_cannot_be_read_is_flagged_with_what_is_printed(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        ("Sodium", "140", "mmol/L", "136-145"),
+        ("Potassium", "4.1.2", "mmol/L", "3.5-5.1"),
+    )
+
+    assert found[1]["printed"]["value"] == "4.1.2"
+    assert "VALUE_UNREAD" in found[1]["problems"]
+
+
+def test_a_value_without_a_name_is_flagged_and_not_dropped(tmp_path: Path) -> None:
+    found = read(tmp_path, ("Sodium", "140", "mmol/L", "136-145"), ("", "4.1", "mmol/L", "3.5-5.1"))
+
+    assert "ROW_UNREAD" in found[1]["problems"]
+
+
+def test_a_table_goes_on_over_pages_without_headings(tmp_path: Path) -> None:
+    paper = Paper()
+    for rows in (
+        (("Sodium", "140", "mmol/L", "136-145"),),
+        (("Potassium", "4.1", "mmol/L", "3.5-5.1"),),
+    ):
+        paper.page()
+        lines = rows if paper.pages > 1 else (("Test", "Result", "Units", "Reference Range"), *rows)
+        for at, row in enumerate(lines):
+            for x, text in zip((50, 250, 340, 430), row, strict=True):
+                paper.text(x, 120 + 14 * at, text)
+
+    assert [each["test"] for each in results(tmp_path, paper.pdf())] == ["Sodium", "Potassium"]
+
+
+def test_a_letter_without_results_is_refused(tmp_path: Path) -> None:
+    paper = Paper()
+    paper.page()
+    for at in range(12):
+        paper.text(
+            50,
+            100 + 14 * at,
+            "Dear colleague, we thank you for the referral of your patient to our clinic.",
+        )
+
+    assert failure(parsed(tmp_path, paper.pdf())).code == "NO_TABLE"
+
+
+def test_a_damaged_pdf_is_retried_and_then_read_with_a_note(tmp_path: Path) -> None:
+    pdf = bytearray(draw_report("german_befund").pdf)
+    at = pdf.rindex(b"endstream") - 4  # in the checksum of the page
+    pdf[at] ^= 0xFF
+
+    first = failure(parsed(tmp_path, bytes(pdf)))
+    assert (first.code, first.is_retryable) == ("CORRUPT_FILE", True)
+
+    second = parsed(tmp_path, bytes(pdf), retry_count=1)
+    assert "DAMAGED" in json.dumps(getattr(second, "facts", {})) or failure(second).code
+
+
+@pytest.mark.parametrize(
+    ("pdf", "code"),
+    [
+        (b"%PDF-1.7\n", "CORRUPT_FILE"),
+        (broken.picture(1), "NO_TEXT"),
+        (broken.missing_pages(1_000_000), "TOO_MANY_PAGES"),
+    ],
+    ids=["only a head", "a scan", "too many pages"],
+)
+def test_what_cannot_be_read_is_refused_with_its_code(
+    tmp_path: Path, pdf: bytes, code: str
+) -> None:
+    assert failure(parsed(tmp_path, pdf)).code == code
+
+
+def test_the_same_bytes_give_the_same_results(tmp_path: Path) -> None:
+    pdf = draw_report("cumulative").pdf
+
+    assert rows_of(normalized(parsed(tmp_path, pdf))) == rows_of(normalized(parsed(tmp_path, pdf)))
