@@ -17,6 +17,7 @@ REASON_CHARS_MAX = 2000
 IDS_MAX = 10_000
 
 Time: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Reason: TypeAlias = (
     Annotated[
@@ -106,6 +107,10 @@ class Record(Document, frozen=True, kw_only=True):
     exposed: Fields
     disclosed: Annotated[Fields, Meta(description="Deprecated: the former name of `exposed`.")]
     priority: Annotated[int, Meta(ge=1, le=10)]
+    priority_reason: Annotated[
+        str | None,
+        Meta(description="Why it has the priority that it was submitted with, if that was said."),
+    ] = None
     retry_count: Count
     max_retries: Count
     last_retry_at: Time | None

@@ -99,7 +99,7 @@ def test_an_exhausted_upload_rests_in_error_and_tells_once() -> None:
             facts={
                 "status": "error",
                 "error_code": "BROKEN",
-                "error_message": "it broke",
+                "error_message": "it broke (after 3 retries)",
                 "retry_count": 3,
             },
         )

@@ -33,8 +33,8 @@ SYSTEMD = shutil.which("systemd-analyze")
 
 # Words of PromQL, and what Prometheus itself adds.
 WORDS = {
-    "sum", "max", "by", "rate", "increase", "delta", "histogram_quantile", "label_values", "up", "job", "le",
-    "instance", "__rate_interval",
+    "clamp_max", "or", "vector", "sum", "max", "by", "rate", "increase", "delta", "histogram_quantile", "label_values",
+    "up", "job", "le", "instance", "__rate_interval",
 }  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def expressions() -> Iterator[tuple[str, str]]:
 def names_in(expression: str) -> set[str]:
     """Metrics and labels of an expression: its words without texts, numbers, durations and PromQL's own."""
     bare = re.sub(r'"[^"]*"', "", expression)
-    bare = re.sub(r"\[[^\]]*\]", "", bare)
+    bare = re.sub(r"\[[^\]]*\]|offset [0-9]+[a-z]", "", bare)
     return {word for word in re.findall(r"[a-zA-Z_][a-zA-Z0-9_:]*", bare) if word not in WORDS}
 
 

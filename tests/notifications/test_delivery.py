@@ -47,7 +47,12 @@ def test_a_transition_becomes_a_signed_post(app: App) -> None:
         "version": last.version,
         "trigger": "normalize.completed",
         "count": 1,
+        "upload_id": record.id,
+        "observations_count": 1,
+        "canonicals_count": 1,
     }
+    beside = {key: said[key] for key in ("upload_id", "status", "canonicals_count")}
+    assert beside == {"upload_id": record.id, "status": "normalized", "canonicals_count": 1}
     assert post.id == f"msg_{record.id}_{last.version}"
     assert json.loads(post.body) == said
 

@@ -2,6 +2,7 @@
 
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,10 +42,16 @@ def mailing(port: int, more: str = "") -> str:
 
 
 def failed(
-    app: App, *, count: int = 1, is_retryable: bool = False, code: str = "NOT_TEXT"
+    app: App,
+    *,
+    count: int = 1,
+    is_retryable: bool = False,
+    code: str = "NOT_TEXT",
+    **how: Any,  # noqa: ANN401 - fields of a submission
 ) -> list[str]:
     """Records whose first stage was begun and failed."""
-    opened = app.coordinator.submit([Submission(machine="upload", actor="person:ann")] * count)
+    submission = Submission(machine="upload", actor="person:ann", **how)
+    opened = app.coordinator.submit([submission] * count)
     app.bus.heartbeat(HELPER)
     app.coordinator.dispatch()
     app.bus.remove_worker(HELPER.id)
@@ -95,6 +102,25 @@ def test_a_record_whose_retries_are_used_up_is_mailed_once_with_a_link(make_app:
     assert f"open:    https://docs.example.com/records/{record_id}" in mail.get_content()
     assert "error    NOT_TEXT: this is no text" in mail.get_content()
     assert app.database.rows("SELECT count(*) FROM effects WHERE settled_at IS NULL") == [(0,)]
+
+
+def test_an_urgent_document_that_is_given_up_is_mailed_as_p2_with_its_name(
+    make_app: Maker,
+) -> None:
+    with mail_server() as server:
+        app = make_app(mailing(server.port))
+        labels = {"filename": "statement.pdf", "priority_reason": "premium_user"}
+        (urgent,) = failed(app, is_retryable=True, priority=10, labels=labels)
+        (usual,) = failed(app, is_retryable=True, priority=6, labels=labels)
+
+        deliver(app)
+
+    mails = {str(mail["Subject"]): mail.get_content() for mail in server.mails}
+    assert f"[Stateward] {usual} retries used up: NOT_TEXT" in mails
+    text = mails[f"[Stateward] P2: {urgent} (statement.pdf) retries used up: NOT_TEXT"]
+    assert "severity P2" in text
+    assert "document statement.pdf" in text
+    assert "priority 10 premium_user" in text
 
 
 def test_without_an_address_nothing_is_mailed_and_effects_are_settled(make_app: Maker) -> None:

@@ -73,6 +73,9 @@ def faults_of(config: Path, text: str, **variables: str) -> list[str]:
          "2: upload_record.retry: retry must be false or a mapping, not 3"),
         ("upload_record:\n  retry:\n    max_retries: -1", "3: upload_record.retry.max_retries: "
          "max_retries must be a whole number from 0 to 1000, not -1"),
+        ("upload_record:\n  retry:\n    source_types:\n"
+         "      - {source_type: a, max_retries: 1}\n      - {source_type: a, max_retries: 2}",
+         "3: upload_record.retry.source_types: source_types names a twice"),
         ("upload_record:\n  retry:\n    backoff_seconds: []", "3: upload_record.retry."
          "backoff_seconds: backoff_seconds must name at least one wait"),
         ("upload_record:\n  retry:\n    backoff_seconds:\n      - 1\n      - -1",

@@ -76,6 +76,7 @@ def test_enterprise_has_everything_on() -> None:
             "max_retries": 5,
             "backoff_seconds": [10, 30, 60, 300, 900],
             "jitter_ms": 1000,
+            "source_types": [],
         },
         "timeout_monitoring": {
             "enabled": True,
@@ -189,6 +190,25 @@ def test_a_file_can_switch_on_what_its_profile_has_off(config: Path) -> None:
     upload = load_text(config, "upload_record:\n  retry: {max_retries: 1}\n").machine("upload")
 
     assert upload.retry_rule(Retry()) == Retry(max_retries=1)
+
+
+def test_a_file_can_retry_a_source_type_otherwise(config: Path) -> None:
+    text = """
+profile: business
+upload_record:
+  retry:
+    source_types:
+      - {source_type: scan, max_retries: 5, backoff_seconds: [1, 2]}
+      - {source_type: letter, max_retries: 0}
+"""
+
+    upload = load_text(config, text).machine("upload")
+
+    assert upload.retry_by_source_type == {
+        "scan": Retry(max_retries=5, backoff_s=(1, 2)),
+        "letter": Retry(max_retries=0, backoff_s=(60, 300, 900)),
+    }
+    assert upload.max_retries == 3
 
 
 def test_without_a_section_the_machine_itself_rules(config: Path) -> None:

@@ -147,6 +147,18 @@ def test_retries_timeouts_and_errors_are_counted(make_app: Maker) -> None:
     assert waits["error",] == pytest.approx(2 * 3600)
 
 
+def test_what_ends_without_a_retry_is_counted_with_retry_count_0(make_app: Maker) -> None:
+    app = make_app()
+    app.submit(STATEMENT)
+    app.run_until_idle()
+
+    retries = samples(
+        scraped(app)["upload_retries"], "upload_retries_total", "status", "retry_count"
+    )
+
+    assert retries == {("normalized", "0"): 1}
+
+
 def announce(app: App) -> None:
     app.bus.heartbeat(
         WorkerInfo(

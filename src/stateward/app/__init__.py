@@ -62,6 +62,7 @@ from stateward.engine.system import is_alive, steady_clock
 from stateward.monitoring.dashboard import Dashboard
 from stateward.monitoring.gauges import Monitor
 from stateward.notifications import NotificationService, Notifier
+from stateward.notifications.messages import MessageNames
 from stateward.notifications.signing import KEY_BYTES, secret_of
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
@@ -317,7 +318,23 @@ class App:
             new_id=self.new_id,
             new_secret=lambda: secret_of(token_bytes(KEY_BYTES)),
             statuses={name: tuple(own.kind) for name, own in self.registry.newest.items()},
+            names=self._message_names(),
         )
+
+    def _message_names(self) -> dict[str, MessageNames]:
+        """What records are called in webhooks, by machine: as at their own path of the API."""
+        return {
+            each.machine: MessageNames(
+                id_field=each.id_field,
+                counts={
+                    f"{stage.name}.completed": f"{stage.produces}_count"
+                    for stage in self.registry.newest[each.machine].stages
+                    if f"{stage.produces}_count" in each.fields
+                },
+            )
+            for each in self.plugins.resources()
+            if each.machine in self.registry.newest
+        }
 
     @cached_property
     def dashboard(self) -> Dashboard:

@@ -34,7 +34,9 @@ def tune(settings: Settings, machines: Sequence[Machine]) -> list[Machine]:
         own = settings.machine(machine.name)
         faults += settings.check_states(machine.name, machine.kind)
         tuned[machine.name] = machine.tuned(
-            retry=own.retry_rule(machine.retry), timeouts_s=own.timeouts_s
+            retry=own.retry_rule(machine.retry),
+            retry_by_source_type=own.retry_by_source_type,
+            timeouts_s=own.timeouts_s,
         )
     for name in settings.records.keys() - tuned.keys():
         known = ", ".join(sorted(f"{each}_record" for each in tuned))

@@ -11,7 +11,7 @@ from typing import Any
 
 from stateward import telemetry
 from stateward.core.errors import StageFailure, UnknownName
-from stateward.core.machine import Machine
+from stateward.core.machine import SOURCE_TYPE, Machine
 from stateward.core.model import Fields, Micros, Record
 from stateward.definition import discovery
 from stateward.definition.discovery import LoadedPlugin
@@ -34,8 +34,6 @@ from stateward.definition.plugin import (
 )
 from stateward.settings import Settings
 from stateward.workers.worker import RunnerRoute
-
-SOURCE_TYPE = "source_type"  # the label that says what a document is
 
 
 class Plugins:

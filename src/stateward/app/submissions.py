@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from secrets import token_bytes
 
-from stateward.app.plugins import SOURCE_TYPE, Plugins
+from stateward.app.plugins import Plugins
 from stateward.blobs import Artifact, Folder, pieces_of
 from stateward.core.errors import InvalidRequest, StageFailure, UnknownName
+from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import (
     PRIORITY_MAX,
     PRIORITY_MIN,
     PRIORITY_NORMAL,
+    PRIORITY_REASON,
     Fields,
     clean_text,
 )
@@ -57,7 +59,7 @@ class Submissions:
         """Store a document and create its record."""
         # Wrong names are refused before a byte is stored.
         own = self._registry.named(machine or self.default_machine).name
-        number = self.priority(own, priority)
+        self.priority(own, priority)
         if isinstance(source, Path):
             name = name or source.name
             pieces: Iterable[bytes] = _pieces(source)
@@ -69,7 +71,7 @@ class Submissions:
             machine=own,
             name=name,
             labels=self._routed_labels(own, artifact, name=name, labels=labels or {}),
-            priority=number,
+            priority=priority,
             actor=actor or person(),
             reason=reason,
         )
@@ -105,6 +107,8 @@ class Submissions:
         """The request for the record of a document that is stored already."""
         limits = self._settings.limits
         facts: Fields = {"size": artifact.size}
+        if priority in self._settings.machine(machine).priorities:
+            facts[PRIORITY_REASON] = str(priority)  # unless the labels give a better one
         for key, value in (labels or {}).items():
             label = clean_text(key, chars_max=limits.name_chars_max)
             facts[label] = clean_text(value, chars_max=limits.name_chars_max)

@@ -15,6 +15,7 @@ from stateward.core.files import SavedFile
 from stateward.core.machine import Machine
 from stateward.core.model import (
     NOTES,
+    PRIORITY_REASON,
     Fields,
     Micros,
     Record,
@@ -22,7 +23,7 @@ from stateward.core.model import (
     rest_reason,
     to_iso,
 )
-from stateward.core.view import Explanation, is_at_rest, sentence
+from stateward.core.view import Explanation, is_at_rest, running_times, sentence
 from stateward.engine.reviews import Reviews, Task
 from stateward.storage.outputs import AttemptResult
 from stateward.storage.store import ErrorGroup, Store
@@ -34,7 +35,7 @@ def record_view(
     machine: Machine, record: Record, files: Iterable[SavedFile] = ()
 ) -> schemas.Record:
     """A record; `machine` is the one that moves it on."""
-    exposed = machine.exposed(record)
+    exposed = machine.exposed(record) | running_times(machine, record)
     return schemas.Record(
         id=record.id,
         machine=record.machine,
@@ -45,8 +46,9 @@ def record_view(
         exposed=exposed,
         disclosed=exposed,
         priority=record.priority,
+        priority_reason=text_of(record.labels.get(PRIORITY_REASON)),
         retry_count=record.retry_count,
-        max_retries=machine.retry.max_retries,
+        max_retries=machine.retry_of(record).max_retries,
         last_retry_at=_iso(record.last_retry_at),
         rest=rest_reason(record),
         is_at_rest=is_at_rest(machine, record),

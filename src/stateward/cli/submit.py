@@ -72,6 +72,9 @@ def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     help="How soon: 10 goes first.",
 )
 @click.option(
+    "--priority-reason", metavar="TEXT", help="Why it has this priority; shown with the record."
+)
+@click.option(
     "--name",
     metavar="TEXT",
     help="Call the document this instead of its file name; for one file only.",
@@ -103,6 +106,7 @@ def submit(
     source_type: str | None,
     labels: dict[str, str],
     priority: str,
+    priority_reason: str | None,
     name: str | None,
     recursive: bool,
     reason: str | None,
@@ -121,6 +125,8 @@ def submit(
         raise click.UsageError("--name names one document; submit the files one by one")
     if source_type:
         labels = {**labels, "source_type": source_type}
+    if priority_reason:
+        labels = {**labels, "priority_reason": priority_reason}
     with context.app() as app:
         machine = app.check_submission(machine, priority)
         sent = _Sending(context, app)

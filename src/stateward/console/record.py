@@ -163,7 +163,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
         can_place=kind != "terminal",
         can_review=kind == "suspended" and found.status in machine.review_in,
-        max_retries=machine.retry.max_retries,
+        max_retries=machine.retry_of(found).max_retries,
         stages=_made(machine, found),
         pictures=pictures_of(found, app.records.files(found)),
         now=app.clock(),

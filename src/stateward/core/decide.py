@@ -339,7 +339,10 @@ def _fail(machine: Machine, record: Record, event: Event, stage: Stage, now: Mic
     message = event.error_message or (
         timeout_message(stage.running, stage.timeout_s) if is_timeout else code
     )
-    has_retries = event.is_retryable and record.retry_count < machine.retry.max_retries
+    has_retries = event.is_retryable and record.retry_count < machine.retry_of(record).max_retries
+    if event.is_retryable and not has_retries and record.retry_count:
+        times = "1 retry" if record.retry_count == 1 else f"{record.retry_count} retries"
+        message = f"{message} (after {times})"
     moved = replace(
         _move(record, to=stage.on_error if has_retries else stage.on_fatal, now=now),
         fields=_with_log(record, stage),
@@ -570,7 +573,7 @@ def _arrive_failed(
         return record, () if record.error_code == CANCELLED else _notify(record, "failed")
     if machine.is_externally_driven(record):  # its driver decides whether to retry
         return record, ()
-    due_at = machine.retry.next_at(
+    due_at = machine.retry_of(record).next_at(
         retry_count=record.retry_count, token=f"{record.id}:{record.version}", now=now
     )
     if due_at is not None:

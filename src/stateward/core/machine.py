@@ -27,6 +27,7 @@ TIMEOUT_DEFAULT_S = (
     3600.0  # long enough for a slow stage, short enough that a hung one is noticed the same day
 )
 
+SOURCE_TYPE = "source_type"  # the label that says what a document is
 RETRY_REQUESTED = "retry.requested"
 RETRY_DUE = "retry.due"
 RETRIES_EXHAUSTED = "retries.exhausted"
@@ -181,6 +182,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     reviews: tuple[Review, ...] = ()
     moves: tuple[Move, ...] = ()
     retry: Retry = Retry()
+    retry_by_source_type: dict[str, Retry] = {}
     expose: dict[str, str] = {}
     upgrades: dict[int, dict[str, str]] = {}
 
@@ -271,7 +273,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.stage_running_in.get(status) or self.stage_entered_at.get(status)
 
     def tuned(
-        self, *, retry: Retry | None = None, timeouts_s: Mapping[str, float] | None = None
+        self,
+        *,
+        retry: Retry | None = None,
+        retry_by_source_type: Mapping[str, Retry] | None = None,
+        timeouts_s: Mapping[str, float] | None = None,
     ) -> "Machine":
         """The same graph with other timeouts and retries: all that a profile may change."""
         waits = timeouts_s or {}
@@ -283,7 +289,18 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             replace(review, timeout_s=waits.get(review.state, review.timeout_s))
             for review in self.reviews
         )
-        return replace(self, stages=stages, reviews=reviews, retry=retry or self.retry)
+        return replace(
+            self,
+            stages=stages,
+            reviews=reviews,
+            retry=retry or self.retry,
+            retry_by_source_type=dict(retry_by_source_type or self.retry_by_source_type),
+        )
+
+    def retry_of(self, record: Record) -> Retry:
+        """How a record is retried: as its source type says, or as the machine does."""
+        own = self.retry_by_source_type
+        return own.get(str(record.labels.get(SOURCE_TYPE)), self.retry) if own else self.retry
 
     def current_name(self, status: str, record: Record) -> str:
         """The name that this version gives to a state of the record's own version."""
@@ -295,7 +312,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def is_exhausted(self, record: Record) -> bool:
         """Whether the record failed with no retry left, and the machine has a state for that."""
-        is_over = record.error_code is not None and record.retry_count >= self.retry.max_retries
+        is_over = (
+            record.error_code is not None
+            and record.retry_count >= self.retry_of(record).max_retries
+        )
         return is_over and (record.status, RETRIES_EXHAUSTED) in self.rules
 
     def exposed(self, record: Record) -> Fields:

@@ -7,6 +7,7 @@ from stateward.core.model import (
     HELD,
     NOTES,
     SECOND,
+    Fields,
     Micros,
     Record,
     Transition,
@@ -44,6 +45,17 @@ def is_at_rest(machine: Machine, record: Record) -> bool:
     if machine.kind[record.status] == "suspended":
         return True
     return record.waiting is None and record.due_at is None
+
+
+def running_times(machine: Machine, record: Record) -> Fields:
+    """`<state>_started_at` and `<state>_timeout_seconds` of a record that a worker has, or is about to have."""
+    stage = machine.stage_running_in.get(record.status)
+    if stage is None:
+        return {}
+    return {
+        f"{record.status}_started_at": to_iso(record.entered_at),
+        f"{record.status}_timeout_seconds": stage.timeout_s,
+    }
 
 
 def sentence(machine: Machine, transition: Transition) -> str:
@@ -189,7 +201,7 @@ def _failed(machine: Machine, record: Record, around: WaitContext) -> Explanatio
         return Explanation(
             code="waiting_for_retry",
             sentence=(
-                f"it failed ({error}); retry {number} of {machine.retry.max_retries} is due"
+                f"it failed ({error}); retry {number} of {machine.retry_of(record).max_retries} is due"
                 f"{_at(record)}"
             ),
             advice=f"stateward retry {record.id} retries it at once",

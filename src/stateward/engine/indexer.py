@@ -16,6 +16,7 @@ from itertools import count
 import msgspec
 from msgspec.structs import replace
 
+from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import Fields, Json
 from stateward.core.text_search import passages, tag
 from stateward.definition.display import SearchableText, Where, cell_text
@@ -33,7 +34,6 @@ CHUNKS_MAX = 4  # that are read at once, each up to 256 KiB of items
 BUSY_SHARE = 0.05
 PACE_S = 0.05
 FIELD_SEPARATOR = " · "
-SOURCE_TYPE = "source_type"
 
 
 class Searchable:

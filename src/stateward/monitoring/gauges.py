@@ -107,7 +107,9 @@ class Monitor:
         for metric, name, stored in _OF_MACHINES:
             labels = tuple(label for label in metric.labels if label in chosen)
             places = [stored.index(label) for label in labels]
-            own = (each for each in counters if each.metric == name and each.labels[0] == machine)
+            own = [each for each in counters if each.metric == name and each.labels[0] == machine]
+            if metric is metrics.RETRIES and "retry_count" not in labels:
+                own = [each for each in own if each.labels[-1] != "0"]  # those are no retries
             samples = _sum_by_labels(
                 metric, ((tuple(each.labels[1 + n] for n in places), each) for each in own)
             )

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from stateward.core.model import SECOND, Fields, Micros
+from stateward.core.model import PRIORITY_REASON, SECOND, Fields, Micros
 from stateward.notifications.addresses import parse_url
 from stateward.notifications.endpoints import Webhook
 from stateward.notifications.outbox import change_of
@@ -27,6 +27,8 @@ SENT_MAX = 1000
 # Some 22 hours in total: a mail server may be down for a night.
 BACKOFF_S = (60.0, 300.0, 900.0, 3600.0, 10_800.0, 21_600.0, 43_200.0)
 TIMEOUT = "TIMEOUT"
+PRIORITY_HIGH = 7  # regulatory_filing and above
+SEVERITY_HIGH = "P2"
 DAY: Micros = 86_400 * SECOND
 NOT_MOVED = "it is overdue and no coordinator has handled it; check that one is running"
 
@@ -100,7 +102,8 @@ class AlertWriter:
         """Turn the effects of transitions into alerts and mark them as settled."""
         with self._database.transaction():
             found = self._database.rows(
-                "SELECT e.record_id, e.version, e.kind, e.payload, r.machine, e.created_at FROM effects e"
+                "SELECT e.record_id, e.version, e.kind, e.payload, r.machine, e.created_at, r.priority, r.labels"
+                " FROM effects e"
                 " LEFT JOIN records r ON r.id = e.record_id"
                 f" WHERE e.settled_at IS NULL ORDER BY e.created_at LIMIT {EFFECTS_MAX}"
             )
@@ -119,18 +122,21 @@ class AlertWriter:
                 )
 
     def _of_effect(self, row: Row) -> Alert | None:
-        record_id, version, kind, text, machine, created_at = row
+        record_id, version, kind, text, machine, created_at, priority, labels = row
         payload = _decode_fields(str(text))
         topic: Topic | None = "review" if kind == "ask" else _TOPICS.get(str(payload.get("topic")))
         if topic is None or topic not in self._topics:
             return None
-        facts = payload.get("facts")
+        given = payload.get("facts")
+        facts: Fields = given if isinstance(given, dict) else {"review": payload.get("review")}
+        if labels is not None:
+            facts = facts | _document(topic, int(priority or 0), _decode_fields(str(labels)))
         return Alert.about(
             str(record_id),
             int(version or 0),
             topic,
             machine=str(machine),
-            facts=facts if isinstance(facts, dict) else {"review": payload.get("review")},
+            facts=facts,
             at=int(created_at or 0),
         )
 
@@ -301,6 +307,15 @@ def plan_emails(
     if len(sent) < over or now >= sent[-1] + round(window_s * SECOND):
         return [alerts], None
     return [], sent[-1] + round(window_s * SECOND)
+
+
+def _document(topic: Topic, priority: int, labels: Fields) -> Fields:
+    """Which document it is; how urgent, where it is one of high priority that was given up."""
+    facts: Fields = {"priority": priority}
+    facts |= {key: labels[key] for key in ("filename", PRIORITY_REASON) if labels.get(key)}
+    if topic == "exhausted" and priority >= PRIORITY_HIGH:
+        facts["severity"] = SEVERITY_HIGH
+    return facts
 
 
 def _retry_at(alert: Alert, now: Micros) -> Micros | None:

@@ -134,7 +134,10 @@ def _subject(alerts: Sequence[Alert]) -> str:
     if len(alerts) == 1:
         (alert,) = alerts
         code = alert.facts.get("error_code")
-        words = f"{alert.record_id} {WORDING[alert.topic][0]}" + (f": {code}" if code else "")
+        severity = f"{alert.facts['severity']}: " if alert.facts.get("severity") else ""
+        name = f" ({alert.facts['filename']})" if severity and alert.facts.get("filename") else ""
+        words = f"{severity}{alert.record_id}{name} {WORDING[alert.topic][0]}"
+        words += f": {code}" if code else ""
     else:
         counts = Counter(WORDING[each.topic][0] for each in alerts)
         words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
@@ -147,6 +150,11 @@ def _text(alert: Alert, addresses: EmailAddresses) -> str:
         _one_line(str(facts[key])) for key in ("error_code", "error_message") if facts.get(key)
     ]
     shown = {
+        "severity": facts.get("severity"),
+        "document": facts.get("filename"),
+        "priority": " ".join(
+            str(facts[key]) for key in ("priority", "priority_reason") if facts.get(key)
+        ),
         "status": facts.get("status"),
         "error": ": ".join(errors),
         "retries": facts.get("retry_count"),
@@ -189,7 +197,9 @@ def _digest(alerts: Sequence[Alert], addresses: EmailAddresses) -> str:
     lines.append("")
     for each in alerts[:ALERTS_LISTED_MAX]:
         link = f"  {addresses.public_url}/records/{each.record_id}" if addresses.public_url else ""
-        lines.append(f"{to_iso(each.created_at)}  {each.record_id}  {WORDING[each.topic][0]}{link}")
+        severity = f"{each.facts['severity']}: " if each.facts.get("severity") else ""
+        said = f"{severity}{WORDING[each.topic][0]}"
+        lines.append(f"{to_iso(each.created_at)}  {each.record_id}  {said}{link}")
     if len(alerts) > ALERTS_LISTED_MAX:
         lines.append(f"… and {len(alerts) - ALERTS_LISTED_MAX} more")
     lines += ["", "causes:  stateward errors"]

@@ -23,6 +23,16 @@ _EXPOSED = (
 )  # fmt: skip
 
 
+class MessageNames(msgspec.Struct, frozen=True, kw_only=True):
+    """What the records of a machine are called where they have a path of their own in the API.
+
+    `counts` are the exposed counts by the event that reports them, such as `parse.completed`.
+    """
+
+    id_field: str
+    counts: dict[str, str] = {}
+
+
 class StatusChange(msgspec.Struct, frozen=True, kw_only=True):
     """A transition as notifications need it."""
 
@@ -37,6 +47,8 @@ class StatusChange(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Fields
     review: str | None = None
     deadline: Micros | None = None
+    own: Fields = {}
+    """The record under the names of its own path: its id, its status and its counts so far."""
 
     @property
     def type(self) -> str:
@@ -76,8 +88,9 @@ def message_body(change: StatusChange, *, content: Content, public_url: str | No
     if change.review is not None:
         data["review"] = change.review
         data["deadline"] = None if change.deadline is None else to_iso(change.deadline)
+    data |= change.own
     if content == "standard":
-        return _standard(change.type, data, at=change.at)
+        return _standard(change.type, data, at=change.at, beside=change.own)
     return _cloud_event(
         change.type, data, message_id=change.message_id, at=change.at, source=public_url, trace=change.trace
     )  # fmt: skip
@@ -91,8 +104,10 @@ def ping_body(message_id: str, *, at: Micros, content: Content, public_url: str 
     return _cloud_event(PING, data, message_id=message_id, at=at, source=public_url)
 
 
-def _standard(type_: str, data: Fields, *, at: Micros) -> bytes:
-    return msgspec.json.encode({"type": type_, "timestamp": to_iso(at), "data": data})
+def _standard(type_: str, data: Fields, *, at: Micros, beside: Fields | None = None) -> bytes:
+    # Beside the envelope, too: a receiver of the simple form looks for them at the top.
+    body: Fields = {**(beside or {}), "type": type_, "timestamp": to_iso(at), "data": data}
+    return msgspec.json.encode(body)
 
 
 def _cloud_event(

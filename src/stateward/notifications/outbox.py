@@ -6,7 +6,8 @@ a delivery means to move its next attempt beyond the longest time that one can l
 is tried again then. Nothing here uses the network.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -28,7 +29,12 @@ from stateward.notifications.deliveries import (
     delivery_row,
 )
 from stateward.notifications.endpoints import FOLLOWER, Webhook
-from stateward.notifications.messages import StatusChange, is_subscribed, message_body
+from stateward.notifications.messages import (
+    MessageNames,
+    StatusChange,
+    is_subscribed,
+    message_body,
+)
 from stateward.notifications.sending import WebhookResponse
 from stateward.storage.database import Database, Row
 
@@ -51,8 +57,14 @@ class Outbox:
     """Deliveries, their attempts and the cursor, in the database that also holds the transitions."""
 
     def __init__(
-        self, database: Database, *, backoff_s: Sequence[float], public_url: str | None = None
+        self,
+        database: Database,
+        *,
+        backoff_s: Sequence[float],
+        public_url: str | None = None,
+        names: Mapping[str, MessageNames] | None = None,
     ) -> None:
+        self._names = names or {}
         self._database = database
         self._backoff_s = tuple(backoff_s)
         self._public_url = public_url
@@ -87,8 +99,11 @@ class Outbox:
         if not matches:
             return 0
         reviews = self._reviews(sorted({change.record_id for change, _ in matches}))
+        counts = self._counts(
+            {change.record_id for change, _ in matches if change.machine in self._names}
+        )
         made = [
-            self._delivery(_with_review(change, reviews), webhook, now=now)
+            self._delivery(self._named(_with_review(change, reviews), counts), webhook, now=now)
             for change, webhook in matches
         ]
         return sum(self._database.insert_new(DELIVERIES, [delivery_row(each) for each in made]))
@@ -104,6 +119,36 @@ class Outbox:
             (str(record_id), int(version or 0)): _decode_fields(str(payload))
             for record_id, version, payload in found
         }
+
+    def _counts(self, record_ids: AbstractSet[str]) -> dict[str, list[tuple[int, str, int]]]:
+        """What stages of these records counted, by record: (version, event, count), oldest first."""
+        if not record_ids:
+            return {}
+        condition, params = self._database.among("record_id", sorted(record_ids))
+        found: dict[str, list[tuple[int, str, int]]] = {}
+        for record_id, version, trigger, metadata in self._database.rows(
+            f"SELECT record_id, version, trigger, metadata FROM transitions WHERE {condition}"
+            " ORDER BY record_id, version",
+            **params,
+        ):
+            count = _decode_fields(str(metadata)).get("count")
+            if isinstance(count, int):
+                counted = (int(version or 0), str(trigger), count)
+                found.setdefault(str(record_id), []).append(counted)
+        return found
+
+    def _named(
+        self, change: StatusChange, counts: Mapping[str, list[tuple[int, str, int]]]
+    ) -> StatusChange:
+        """A change with its record under the names of its own path, if it has one."""
+        names = self._names.get(change.machine)
+        if names is None:
+            return change
+        own: Fields = {names.id_field: change.record_id, "status": change.target}
+        for version, trigger, count in counts.get(change.record_id, ()):
+            if version <= change.version and trigger in names.counts:
+                own[names.counts[trigger]] = count
+        return msgspec.structs.replace(change, own=own)
 
     def _delivery(self, change: StatusChange, webhook: Webhook, *, now: Micros) -> Delivery:
         body = message_body(change, content=webhook.content, public_url=self._public_url)

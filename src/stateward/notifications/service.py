@@ -18,6 +18,7 @@ from stateward.notifications.messages import (
     CONTENTS,
     PING,
     Content,
+    MessageNames,
     ping_body,
 )
 from stateward.notifications.notifier import EmailOptions, Notifier, NotifierOptions
@@ -43,6 +44,7 @@ class NotificationService:
         new_id: Callable[[str], str],
         new_secret: Callable[[], str],
         statuses: Mapping[str, Iterable[str]],
+        names: Mapping[str, MessageNames] | None = None,
         lookup: Lookup = look_up,
     ) -> None:
         own = settings.notifications
@@ -56,7 +58,10 @@ class NotificationService:
         self._allowed = AllowedHosts(own.webhook_allow, ports=own.webhook_ports)
         self._endpoints = Endpoints(database, allowed=self._allowed)
         self._outbox = Outbox(
-            database, backoff_s=own.webhook_backoff_seconds, public_url=self._public_url
+            database,
+            backoff_s=own.webhook_backoff_seconds,
+            public_url=self._public_url,
+            names=names,
         )
 
     # Endpoints

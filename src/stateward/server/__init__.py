@@ -29,6 +29,7 @@ from stateward.server import (
     events,
     health,
     machines,
+    record_schemas,
     records,
     reviews,
     search,
@@ -88,6 +89,7 @@ def make_app(
     )
     app.state.service = service
     app.state.described = lambda: described(plugins)
+    app.state.record_schemas = cache(lambda: record_schemas.record_schemas(plugins))
     _check_rights(app)
     return app
 
@@ -142,6 +144,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
         *resources,
         *records.HANDLERS,
         *search.HANDLERS,
+        *record_schemas.HANDLERS,
         *reviews.HANDLERS,
         *contributed,
         *batches.HANDLERS,

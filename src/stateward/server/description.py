@@ -156,6 +156,10 @@ FORM_FIELDS: dict[str, tuple[str, str]] = {
     ),
     "pipeline": ("The machine to run it through.", ""),
     "priority": ("1 to 10, or the name of a class; 10 goes first.", ""),
+    "priority_reason": (
+        "Why it has this priority, such as `premium_user`; shown with the record.",
+        "",
+    ),
     "reason": ("Why; kept in the history.", ""),
     "name": ("Its name, instead of the file's.", ""),
 }

@@ -2,20 +2,29 @@
 
     python -m stateward.server.reference docs/reference
 
-writes `api.md` there; a test compares what is there with what would be written.
+writes `api.md` and `schemas/` there; a test compares what is there with what would be written.
 """
 
+import json
 import sys
 from pathlib import Path
 
+from stateward.definition import discovery
 from stateward.server import described
 from stateward.server.pages import reference
+from stateward.server.record_schemas import record_schemas
 
 
 def main(folder: Path) -> None:
     """Write the page into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "api.md").write_text(reference(described()), "utf-8")
+    schemas = folder / "schemas"
+    schemas.mkdir(exist_ok=True)
+    plugins = [each.plugin for each in discovery.installed()]
+    for name, schema in record_schemas(plugins).items():
+        text = json.dumps(schema, indent=2, ensure_ascii=False)
+        (schemas / f"{name}.schema.json").write_text(f"{text}\n", "utf-8")
 
 
 if __name__ == "__main__":

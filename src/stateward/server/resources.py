@@ -136,7 +136,9 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
     """The records of one machine, at the path and by the names that a plug-in declares for them."""
     name = resource.noun.title().replace(" ", "")
     due = [each for each in resource.fields if machine.expose.get(each) == machine.initial]
+    running = _running_fields(machine)
     exposed = [(each, _exposed_type(each) | UnsetType, UNSET) for each in resource.fields]
+    exposed += [(each, type_ | UnsetType, UNSET) for each, type_ in running.items()]
     further = Annotated[
         dict[str, Any] | UnsetType,
         msgspec.Meta(description="What stages expose that were added to the machine since."),
@@ -191,7 +193,8 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
     def view(app: App, found: Record, files: Sequence[SavedFile] | None = None) -> msgspec.Struct:
         told = msgspec.structs.asdict(record_view(app, found, files))
         exposed = told["exposed"]
-        fields = {each: exposed[each] for each in resource.fields if each in exposed}
+        known = (*resource.fields, *running)
+        fields = {each: exposed[each] for each in known if each in exposed}
         rest = {each: value for each, value in exposed.items() if each not in fields}
         size = found.labels.get("size")
         return record(
@@ -228,6 +231,15 @@ def records_of(resource: Resource, machine: Machine) -> RecordRoutes:
         opened_view=opened_view,
         kinds=tuple(stage.produces for stage in machine.stages if stage.produces is not None),
     )
+
+
+def _running_fields(machine: Machine) -> dict[str, Any]:
+    """What a record shows while a worker has it, by running state, with the type of each."""
+    return {
+        f"{state}_{name}": type_
+        for state in machine.stage_running_in
+        for name, type_ in (("started_at", schemas.Time), ("timeout_seconds", schemas.Seconds))
+    }
 
 
 def _exposed_type(name: str) -> Any:  # noqa: ANN401 - a type

@@ -15,7 +15,7 @@ from multipart import MultipartError, MultipartSegment, PushMultipartParser, par
 from stateward.app import App
 from stateward.blobs import Artifact, Incoming
 from stateward.core.errors import StageFailure, StatewardError
-from stateward.core.model import clean_text
+from stateward.core.model import PRIORITY_REASON, clean_text
 from stateward.schemas import FieldFault
 from stateward.server.auth import Asked, Caller, own_machine
 from stateward.server.problems import Refusal, refusal_of
@@ -24,7 +24,7 @@ from stateward.server.service import Service
 FORM = RequestEncodingType.MULTI_PART.value
 FILE = "file"
 LABEL = "label."
-TEXT_FIELDS = ("source_type", "pipeline", "priority", "reason", "name")
+TEXT_FIELDS = ("source_type", "pipeline", "priority", "priority_reason", "reason", "name")
 FIELD_BYTES_MAX = 4096
 FIELDS_MAX = 64
 BLOCK_BYTES = 1 << 20
@@ -232,6 +232,8 @@ class UploadReceiver:
         }
         if source_type:
             labels["source_type"] = source_type
+        if given := self._fields.get(PRIORITY_REASON):
+            labels[PRIORITY_REASON] = given
         return Form(
             artifact=artifact,
             machine=machine,

@@ -32,6 +32,19 @@ CHECK_INTERVAL_DEFAULT_S = 60.0
 PRIORITIES = PRIORITY_CLASSES
 
 
+class SourceTypeRetry(Section, frozen=True, kw_only=True):
+    """How failed attempts at documents of one source type are repeated."""
+
+    source_type: Annotated[Name, Meta(description="The source type of the documents.")]
+    max_retries: Annotated[
+        int, Meta(ge=0, le=RETRIES_MAX, description="Automatic retries; 0 for none.")
+    ]
+    backoff_seconds: Annotated[
+        tuple[Wait, ...],
+        Meta(description="The wait before each retry; empty: those of the section."),
+    ] = ()
+
+
 class RetrySettings(Section, frozen=True, kw_only=True):
     """How failed attempts are repeated."""
 
@@ -56,11 +69,17 @@ class RetrySettings(Section, frozen=True, kw_only=True):
             description="A random time of up to this length is added to each wait.",
         ),
     ] = 0
+    source_types: Annotated[
+        tuple[SourceTypeRetry, ...],
+        Meta(description="Source types that are retried otherwise."),
+    ] = ()
 
     def problems(self) -> Iterator[Problem]:
-        """Retries need a wait."""
+        """Retries need a wait, and a source type one rule."""
         if self.enabled and not self.backoff_seconds:
             yield ("backoff_seconds",), "backoff_seconds must name at least one wait"
+        for name in repeated(each.source_type for each in self.source_types):
+            yield ("source_types",), f"source_types names {name} twice"
 
 
 class TimeoutMonitoring(Section, frozen=True, kw_only=True):
@@ -231,6 +250,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_retries: int | None = None
     backoff_s: tuple[float, ...] = ()
     jitter_s: float = 0.0
+    retry_by_source_type: dict[str, Retry] = {}
     timeouts_s: dict[str, float] = {}
     check_interval_s: float = CHECK_INTERVAL_DEFAULT_S
     is_fifo: bool = True
@@ -255,6 +275,14 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
                 max_retries=retry.max_retries,
                 backoff_s=retry.backoff_seconds,
                 jitter_s=retry.jitter_ms / 1000,
+                retry_by_source_type={
+                    each.source_type: Retry(
+                        max_retries=each.max_retries,
+                        backoff_s=each.backoff_seconds or retry.backoff_seconds,
+                        jitter_s=retry.jitter_ms / 1000,
+                    )
+                    for each in retry.source_types
+                },
             )
         elif retry is not None:
             machine = replace(machine, max_retries=0)

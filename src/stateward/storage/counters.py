@@ -203,6 +203,8 @@ def _count(row: Row, deltas: CounterDeltas, limiter: LabelLimiter, ends: Ends) -
         deltas.count(ERRORS, name, to, limiter.limit(ERRORS, name, code, most=CODES_MAX))
         if code == "TIMEOUT":
             deltas.count(TIMEOUTS, name, str(source))
+    if (name, to) in ends and not _text(facts, "retry_count"):
+        deltas.count(RETRIES, name, to, "0")  # it came to its end without a retry
     if (name, to) in ends and created_at is not None:
         deltas.time(WHOLE, name, to, kind, micros=when - int(created_at))
 

@@ -44,7 +44,8 @@ WHOLE = Metric(
 RETRIES = Metric(
     name="{machine}_retries_total",
     kind="counter",
-    help="Retries, by the status at which they resumed and the number of the retry.",
+    help="Retries, by the status at which they resumed and the number of the retry; with retry_count 0, records that "
+    "came to their end without one, by that status.",
     labels=("status", "retry_count"),
 )
 TIMEOUTS = Metric(
