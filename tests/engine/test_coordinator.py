@@ -7,6 +7,7 @@ from stateward.core.model import Applied, Event, Ignored, Record
 from stateward.engine.coordinator import Submission
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.store import Pause
+from stateward.testing.builders import an_event
 from stateward.testing.rig import Rig
 from tests.engine.conftest import Opener
 from tests.engine.histories import statuses
@@ -159,6 +160,67 @@ def test_an_event_handled_twice_counts_once_and_is_noted(rig: Rig) -> None:
     )
     ((_, note),) = rig.store.dispositions()
     assert (note.event_id, note.reason) == (event.id, "stale")
+
+
+@pytest.mark.parametrize("type_", ["parse.completed", "parse.failed"])
+def test_a_report_of_a_worker_that_does_not_have_the_work_changes_nothing(
+    rig: Rig, type_: str
+) -> None:
+    rig.worker()
+    record = rig.open()
+    rig.settle()
+    (work,) = rig.work()
+    forged = an_event(rig.now(record), type_, actor="runner:another", count=1)
+
+    (decision,) = rig.coordinator.handle([forged])
+
+    assert isinstance(decision, Ignored)
+    assert decision.reason == "not_allowed"
+    assert rig.now(record).status == "parsing"
+    rig.complete(work)  # the worker that has it is still heard
+    rig.settle()
+    assert rig.now(record).status != "parsing"
+
+
+@pytest.mark.parametrize("worker", ["w1", "", "None"])
+def test_while_a_record_waits_for_a_worker_in_its_running_state_no_report_counts(
+    rig: Rig, worker: str
+) -> None:
+    rig.worker()
+    record = rig.open("literature")
+    rig.settle()
+    rig.fail(rig.work()[0])
+    rig.bus.remove_worker("w1")
+    rig.settle()
+    rig.clock.pass_s(3600)
+    rig.settle()
+    waiting = rig.now(record)
+    assert (waiting.status, waiting.waiting, waiting.worker) == ("fetching", "fetch", None)
+
+    for type_ in ("fetch.completed", "fetch.failed"):
+        forged = an_event(waiting, type_, actor=f"runner:{worker}", count=1)
+        (decision,) = rig.coordinator.handle([forged])
+
+        assert isinstance(decision, Ignored)
+        assert decision.reason == "not_allowed"
+    assert rig.now(record) == waiting
+
+
+def test_the_first_stored_result_counts_although_the_work_went_to_another(rig: Rig) -> None:
+    record = rig.open()
+    rig.worker("w1")
+    rig.settle()
+    (work,) = rig.work("w1")
+    rig.write_but_lose_event(work)
+    rig.bus.remove_worker("w1")
+    rig.bus.release_orphans()
+    rig.worker("w2")
+    rig.settle()
+    assert rig.now(record).worker == "w2"
+
+    (decision,) = rig.coordinator.handle([an_event(rig.now(record), "parse.completed", count=1)])
+
+    assert isinstance(decision, Applied)
 
 
 def test_an_id_given_from_outside_counts_once_for_ever(rig: Rig) -> None:

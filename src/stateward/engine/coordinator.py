@@ -348,7 +348,24 @@ class Coordinator:
         # Before the version check in `decide`: the same request sent twice is a duplicate, not a stale event.
         if event.id in batch.seen:
             return Ignored(reason="duplicate", detail=f"{event.id} was applied before")
-        return decide(self._registry.of(record), record, event, now=batch.now)
+        decision = decide(self._registry.of(record), record, event, now=batch.now)
+        if isinstance(decision, Applied) and self._is_forged(record, event):
+            detail = f"{event.actor} does not have version {record.version} of {record.id}"
+            return Ignored(reason="not_allowed", detail=detail)
+        return decision
+
+    def _is_forged(self, record: Record, event: Event) -> bool:
+        """Whether a runner reports on an attempt that its worker does not have; the version alone can be guessed.
+
+        A worker that was taken for lost may have been the first to store a result: that one counts, whichever worker
+        the record was given to meanwhile. It is asked for only where the names differ, which is rare.
+        """
+        if not event.actor.startswith(RUNNER):
+            return False
+        worker = event.actor.removeprefix(RUNNER)
+        if record.worker is not None and worker == record.worker:
+            return False
+        return worker != self._store.result_worker(record.id, record.version)
 
     def _write(self, batch: "Batch") -> None:
         """Write a batch: what changed, what was ignored, and the work that follows.

@@ -388,6 +388,15 @@ class Store:
         }
         return applied | made.intersection(derived)
 
+    def result_worker(self, record_id: str, version: int) -> str | None:
+        """The worker that stored the result of an attempt; None if there is no result."""
+        found = self._database.rows(
+            "SELECT worker FROM outputs WHERE record_id = :record_id AND version = :version",
+            record_id=record_id,
+            version=version,
+        )
+        return str(found[0][0]) if found else None
+
     # Queries of people and programs
 
     def find(
