@@ -180,10 +180,10 @@ class WitnessedBus(Bus):
             return False
         return Outputs(self._database).result(event.record_id, event.version or 0) is not None
 
-    def send(self, work: Sequence[Work]) -> None:
+    def send(self, work: Sequence[Work], *, told: str = "") -> None:
         """Hand work to workers."""
         self._witness.sent(work, self._clock())
-        super().send(work)
+        super().send(work, told=told)
 
 
 class Silent(Log):
@@ -225,7 +225,14 @@ class SimulatedWorker(Worker):
         """Whether it has anything under way or to write."""
         return bool(self._queue or self._finished)
 
+    def _is_told(self) -> bool:
+        """It looks for work in every turn: what it was told, the turn has already forgotten."""
+        self._wakeup.clear()
+        return True
+
     def _run_inline(self) -> None:
+        self._queue |= self._inline_queue
+        self._inline_queue.clear()
         for key, work in list(self._queue.items()):
             result = self._outcome(work)
             if result is None:

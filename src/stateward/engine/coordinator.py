@@ -202,6 +202,12 @@ class Coordinator:
         )
         self.in_flight = 0
         """How many jobs workers had at the last dispatch. Above 1, the loop collects more results per commit."""
+        self.local_worker = ""
+        """The worker that the loop tells of its new work itself, from `sent`."""
+        self.sent: Sequence[Work] = ()
+        """The work of the last turn, for the loop to tell once it is durable."""
+        self.has_more = False
+        """Whether the last turn was cut off by a limit: there may be more to do at once."""
 
     # Verb 1: submit
 
@@ -383,7 +389,7 @@ class Coordinator:
             self._bus.reassign(batch.resent)
         if batch.sent:
             point(Point.STARTS_COMMITTED)
-            self._bus.send(batch.sent)
+            self._bus.send(batch.sent, told=self.local_worker)
 
     def _tell(self, written: Sequence[Change | None]) -> None:
         if self._on_transitions is not None:
@@ -413,6 +419,7 @@ class Coordinator:
 
     def _turn(self, told: Sequence[Event], *, is_taking: bool, is_handing_out: bool) -> int:
         batch = Batch(now=self._clock())
+        self.sent, self.has_more = (), True
         with self._store.transaction():
             reported = self._bus.next_events(limit=self._config.batch_max) if is_taking else []
             # The worker's results come first: a completion wins over the timeout that is due in the same turn.
@@ -428,6 +435,8 @@ class Coordinator:
             # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.
             if reported:
                 self._bus.settle([each.seq for each in reported])
+        self.sent = batch.sent
+        self.has_more = self._config.batch_max in (len(reported), len(batch.sent))
         return len(told) + len(reported) + len(batch.sent) + len(batch.resent)
 
     def _bury(self, unreadable: Sequence[InboxEvent], batch: "Batch") -> None:

@@ -95,6 +95,7 @@ class Node:
         self._indexer = roles.indexer
         self._is_stopping = False
         self._recover_at = 0.0
+        self._due_at: Micros | None = None
         self._trouble: Trouble | None = None
         self._turned_at = -math.inf
         self._log = telemetry.log("process")
@@ -110,6 +111,8 @@ class Node:
         )
         self._wakeup: Wakeup | None = database.wakeup(*topics) if topics else None
         self._notifier = None if notifier is None else notifier(self._wake)
+        if self._coordinator is not None and self._worker is not None:
+            self._coordinator.local_worker = self._worker.name
 
     def __enter__(self) -> Self:
         return self
@@ -158,8 +161,7 @@ class Node:
             self._worker.drain()
         if self._is_stopping and self._notifier is not None:
             self._notifier.drain()
-        if not until_idle:
-            self._keep_pace()
+        self._keep_pace()
         is_busy = self.turn()
         self._relieve()
         if self._is_stopping and self._is_idle:
@@ -171,7 +173,7 @@ class Node:
         return False
 
     def _keep_pace(self) -> None:
-        """When several jobs are in flight, wait until TURN_S have passed since the last turn.
+        """When several jobs are in flight, wait until TURN_S have passed since the last turn, or none runs any more.
 
         One durable commit then serves many results. Child processes are given their next queued jobs meanwhile. A
         single job is not delayed: there is nothing to share its commit with.
@@ -182,11 +184,13 @@ class Node:
                 time.sleep(left)
                 continue
             self._worker.tend()
+            if not self._worker.is_running:
+                break
             with selectors.DefaultSelector() as selector:
                 # Children only: the wake-up for new work would end the pause that is to collect results.
                 for descriptor, events in self._worker.watched(is_called=False):
                     selector.register(descriptor, events)
-                selector.select(left)
+                selector.select(min(left, self._worker.wake_in()))
         self._turned_at = time.monotonic()
 
     @property
@@ -229,8 +233,7 @@ class Node:
         dispatches to the slots that they freed. Mirror, notifier and indexer follow the log, so they come after the
         commit.
         """
-        if self._wakeup is not None:
-            self._wakeup.clear()
+        is_told = self._wakeup is not None and self._wakeup.clear()
         worker = self._worker
         is_busy = worker.prepare() if worker is not None else False
         if worker is not None and worker.database is not self._database:
@@ -240,16 +243,11 @@ class Node:
             worker.committed()
             worker = None
         if self._coordinator is not None:
-            told: list[Event] = []
-            with self._database.transaction():
-                if worker is not None:
-                    is_busy |= worker.settle(tell=told.extend)
-                is_busy |= self._coordinate(self._coordinator, told)
+            if is_told or is_busy or self._is_due(worker):
+                is_busy |= self._coordinate(self._coordinator, worker)
         elif worker is not None:
             with self._database.transaction():
                 is_busy |= worker.settle()
-        # Results are forgotten only now: had the commit failed, the next turn would settle them again.
-        if worker is not None:
             worker.committed()
         if self._mirror is not None:
             # A full batch means that there may be more.
@@ -260,7 +258,31 @@ class Node:
             is_busy |= self._indexer.step(is_busy=is_busy or self._in_flight > 0)
         return is_busy
 
-    def _coordinate(self, coordinator: Coordinator, told: Sequence[Event]) -> bool:
+    def _is_due(self, worker: Worker | None) -> bool:
+        """Whether there may be something to do although no wake-up came: more of it, or its time has come."""
+        if self._coordinator is not None and self._coordinator.has_more:
+            return True
+        if time.monotonic() >= self._recover_at or (worker is not None and worker.is_due):
+            return True
+        return self._due_at is not None and self._due_at <= self._clock()
+
+    def _coordinate(self, coordinator: Coordinator, worker: Worker | None) -> bool:
+        """Settle and decide in one transaction; whether there was anything to do."""
+        told: list[Event] = []
+        is_busy = False
+        with self._database.transaction():
+            if worker is not None:
+                is_busy |= worker.settle(tell=told.extend)
+            is_busy |= self._decide(coordinator, told)
+            self._due_at = None if self._scheduler is None else self._scheduler.next_at()
+        # Results are forgotten only now: had the commit failed, the next turn would settle them again.
+        if worker is not None:
+            worker.committed()
+        if self._worker is not None:
+            self._worker.accept(coordinator.sent)
+        return is_busy
+
+    def _decide(self, coordinator: Coordinator, told: Sequence[Event]) -> bool:
         if time.monotonic() >= self._recover_at:
             self._recover_at = time.monotonic() + RECOVER_EVERY_S
             self._watch_clock()
@@ -316,9 +338,8 @@ class Node:
             waits.append(self._indexer.wakes_in)
         if self._coordinator is not None:
             waits.append(max(0.0, self._recover_at - time.monotonic()))
-        due_at = None if self._scheduler is None else self._scheduler.next_at()
-        if due_at is not None:
-            waits.append((due_at - self._clock()) / SECOND)
+        if self._due_at is not None:
+            waits.append((self._due_at - self._clock()) / SECOND)
         return min(waits)
 
     def close(self) -> None:

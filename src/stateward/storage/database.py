@@ -44,8 +44,11 @@ class Wakeup(Protocol):
     def fileno(self) -> int:
         """A descriptor that becomes readable on a notification, for use in a selector."""
 
-    def clear(self) -> None:
-        """Forget past notifications. Do this *before* looking for work, or one that comes in between is lost."""
+    def clear(self) -> bool:
+        """Forget past notifications; whether there may have been any.
+
+        Do this *before* looking for work, or one that comes in between is lost.
+        """
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until a notification; False when the time was up first."""

@@ -80,16 +80,21 @@ class Session:
 
     def drain(self) -> bool:
         """Read what the server sent without being asked; False if the connection is lost."""
+        return self.drain_notifications() is not None
+
+    def drain_notifications(self) -> int | None:
+        """Read what the server sent without being asked; how many notifications, or None if the connection is lost."""
+        count = 0
         try:
             for _ in range(READS_MAX):
                 if not self._readable.poll(0):
                     break
                 self._pgconn.consume_input()
                 while self._pgconn.notifies() is not None:
-                    pass
+                    count += 1
         except psycopg.OperationalError:
-            return False
-        return not self.is_lost
+            return None
+        return None if self.is_lost else count
 
     def _on_notice(self, message: errors.Diagnostic) -> None:
         # A server that shuts down says so some time before it closes the connection. Acting on that message saves a

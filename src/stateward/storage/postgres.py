@@ -401,12 +401,15 @@ class PostgresWakeup:
         """A descriptor that becomes readable on a notification."""
         return self._selector.fileno()
 
-    def clear(self) -> None:
-        """Forget past notifications; listen again if the connection was lost."""
-        if self._session is not None and not self._session.drain():
+    def clear(self) -> bool:
+        """Forget past notifications; listen again if the connection was lost. Whether there may have been any."""
+        if self._session is not None:
+            count = self._session.drain_notifications()
+            if count is not None:
+                return count > 0
             self._lose()
-        if self._session is None:
-            self._try_to_listen()
+        self._try_to_listen()
+        return True  # some may have been missed
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until a notification; False when the time was up first."""

@@ -435,11 +435,15 @@ class PipeWakeup:
         """The reading end."""
         return self._reader
 
-    def clear(self) -> None:
-        """Forget past notifications."""
+    def clear(self) -> bool:
+        """Forget past notifications; whether there were any."""
+        is_notified = False
         with suppress(BlockingIOError):
-            while len(os.read(self._reader, 65_536)) == 65_536:  # the capacity of a pipe
-                pass
+            while size := len(os.read(self._reader, 65_536)):  # the capacity of a pipe
+                is_notified = True
+                if size < 65_536:
+                    break
+        return is_notified
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until a notification; False when the time was up first."""

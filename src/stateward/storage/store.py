@@ -203,7 +203,8 @@ class Store:
                 rows: list[Row] = [msgspec.structs.astuple(each) for each in dispositions]
                 self._database.insert(DISPOSITIONS, rows)
                 point(Point.DISPOSITIONS_WRITTEN)
-            if any(change.record.waiting is not None for change in written):
+            # Of several changes of a record the last one counts: it may have been dispatched already.
+            if any(each.record.waiting is not None for each in finals.values()):
                 self._database.notify([TOPIC_READY])
             if any(change.transition is not None for change in written):
                 self._database.notify([TOPIC_CHANGES])

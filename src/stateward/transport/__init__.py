@@ -108,11 +108,15 @@ class Bus:
 
     # Work
 
-    def send(self, work: Sequence[Work]) -> None:
-        """Assign work to the workers it names, inside the transaction of its transitions."""
+    def send(self, work: Sequence[Work], *, told: str = "") -> None:
+        """Assign work to the workers it names, inside the transaction of its transitions.
+
+        `told` is a worker that the caller tells itself once this is durable: it needs no notification.
+        """
         self._database.insert(WORK, [_work_row(each) for each in work])
         point(Point.WORK_SENT)
-        self._database.notify([TOPIC_WORK])
+        if any(each.worker != told for each in work):
+            self._database.notify([TOPIC_WORK])
 
     def assigned_work(self, worker: str, *, limit: int) -> list[Work]:
         """The work of one worker, highest priority first."""

@@ -8,8 +8,9 @@ See docs/decisions/0010.
 
 # Much longer than the few milliseconds that a dispatch takes, so that a child hardly waits for one.
 AHEAD_S = 0.1
-# Per process, however quick jobs are: if the worker is lost, all of them must be dispatched again.
-AHEAD_MAX = 16
+# Per process, however quick jobs are: if the worker is lost, all of them must be dispatched again. It is what a child
+# is sent at once: while it runs them, one commit serves the results of those before.
+AHEAD_MAX = 64
 WAIT_S_MAX = 1.0  # ten times AHEAD_S: the estimate was wrong, not just imprecise
 # The weight of the newest job in the exponential mean: one slow start (imports, cold caches) is forgotten after a
 # few jobs, and a lasting change is learned as fast.

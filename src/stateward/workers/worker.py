@@ -14,6 +14,7 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
@@ -33,6 +34,7 @@ from stateward.core.model import (
 )
 from stateward.storage.database import TOPIC_WORK, Database
 from stateward.storage.outputs import (
+    CHUNKS_AT_ONCE,
     AttemptResult,
     Output,
     Outputs,
@@ -41,7 +43,7 @@ from stateward.storage.outputs import (
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
-from stateward.workers.sandbox import Child, ChildJob, JobOrder
+from stateward.workers.sandbox import SMALL_INPUT_CHARS, Child, ChildJob, JobOrder
 from stateward.workers.sdk import (
     Chunk,
     Completed,
@@ -59,6 +61,9 @@ IDLE_S = 3600.0  # the longest sleep, however long the heartbeat interval is
 # How long `close` waits for each supervisor to kill its processes and remove its scratch folder; what is left of
 # the folder is then removed here.
 CLOSE_S = 2.0
+# How often the worker looks for its work although no notification came: one may have been lost.
+LOOK_EVERY_S = 1.0
+RECENT_CHARS_MAX = 4 * 1024 * 1024
 RUNNER_MISSING = "RUNNER_NOT_LOADED"
 
 # (record, version, delivery). Without the delivery, work that was taken from this worker and assigned to it again
@@ -85,6 +90,14 @@ class Pairs(Iterable[tuple[int, str]]):
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return ((chunk.count, chunk.data) for chunk in self._chunks)
 
+    @property
+    def small(self) -> list[str] | None:
+        """The chunks as text, if they are in memory and few."""
+        if not isinstance(self._chunks, tuple) or len(self._chunks) >= CHUNKS_AT_ONCE:
+            return None
+        chunks = [chunk.data for chunk in self._chunks]
+        return chunks if sum(map(len, chunks)) <= SMALL_INPUT_CHARS else None
+
 
 class Inputs(Mapping[str, Sequence[str]]):
     """The items of earlier stages, in the order in which these completed; each is read when it is used.
@@ -92,12 +105,15 @@ class Inputs(Mapping[str, Sequence[str]]):
     `Job.items` takes the latest stage by default, so the order of iteration matters to callers.
     """
 
-    def __init__(self, outputs: Outputs, work: Work) -> None:
+    def __init__(self, outputs: Outputs, work: Work, recent: "RecentItems | None" = None) -> None:
         self._outputs = outputs
         self._work = work
+        self._recent = RecentItems() if recent is None else recent
 
     def __getitem__(self, stage: str) -> Sequence[str]:
-        return self._outputs.item_chunks(self._work.record_id, self._work.inputs[stage])
+        attempt = (self._work.record_id, self._work.inputs[stage])
+        found = self._recent.get(*attempt)
+        return self._outputs.item_chunks(*attempt) if found is None else found
 
     def __iter__(self) -> Iterator[str]:
         inputs = self._work.inputs
@@ -108,6 +124,30 @@ class Inputs(Mapping[str, Sequence[str]]):
 
     def __contains__(self, stage: object) -> bool:
         return stage in self._work.inputs
+
+
+class RecentItems:
+    """The items that this worker wrote last, in memory: mostly the next stage of the same record wants them.
+
+    What an attempt has written never changes, so they are what the database holds.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: dict[tuple[str, int], list[str]] = {}
+        self._size = 0
+
+    def add(self, output: Output) -> None:
+        """Remember what was durably written, unless there is much of it; the oldest is forgotten for it."""
+        chunks = output.chunks.small if isinstance(output.chunks, Pairs) else None
+        if chunks is not None:
+            self._chunks[output.result.record_id, output.result.version] = chunks
+            self._size += sum(map(len, chunks))
+        while self._size > RECENT_CHARS_MAX:
+            self._size -= sum(map(len, self._chunks.pop(next(iter(self._chunks)))))
+
+    def get(self, record_id: str, version: int) -> list[str] | None:
+        """The chunks of an attempt, or None."""
+        return self._chunks.get((record_id, version))
 
 
 def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
@@ -279,8 +319,12 @@ class Worker:
         self._children: dict[Child, deque[Work]] = {}
         self._began: dict[Child, float] = {}
         self._queue: dict[Key, Work] = {}
+        self._inline_queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
         self._is_written = False  # by a transaction that may still be rolled back
+        self._written: list[Output] = []
+        self._recent = RecentItems()
+        self._look_at = 0.0
         # The next one becomes the current one when it is durable; a heartbeat that was rolled back is repeated.
         self._beat_at = self._next_beat_at = 0.0
 
@@ -292,17 +336,34 @@ class Worker:
         Must be called outside of a transaction: saved values are committed one by one while jobs run.
         """
         # Before the query: a notification that comes after it must still wake us.
-        self._wakeup.clear()
-        assigned = {
-            _key(work): work for work in self._bus.assigned_work(self.name, limit=self._window)
-        }
-        self._stop_withdrawn(assigned)  # first, because it frees children for what is new
-        for key, work in assigned.items():
-            if key not in self._finished and key not in self._queue and not self._is_under_way(key):
-                self._queue[key] = self._routed(work)
+        if self._is_told():
+            assigned = self._bus.assigned_work(self.name, limit=self._window)
+            self._stop_withdrawn({_key(work) for work in assigned})  # first: it frees children
+            self.accept(assigned)
         self._run_inline()
         self.tend()
         return bool(self._finished)
+
+    def _is_told(self) -> bool:
+        """Whether its work may have changed: a notification came, or one may have been lost meanwhile."""
+        now = time.monotonic()
+        is_told = self._wakeup.clear() or now >= self._look_at
+        if is_told:
+            self._look_at = now + LOOK_EVERY_S
+        return is_told
+
+    def accept(self, work: Sequence[Work]) -> None:
+        """Queue work that is durably assigned, as far as it is this worker's and new.
+
+        A coordinator in the same process tells it here, which saves a query.
+        """
+        known = {_key(each) for given in self._children.values() for each in given}
+        for each in work:
+            key = _key(each)
+            queue = self._inline_queue if each.is_inline else self._queue
+            is_new = key not in known and key not in queue and key not in self._finished
+            if each.worker == self.name and is_new and not self._info.is_draining:
+                queue[key] = self._routed(each)
 
     def tend(self) -> None:
         """Keep the children busy with work that was read before; no work is read from the database.
@@ -335,11 +396,13 @@ class Worker:
             outputs = [self._output(each) for each in ours]
             # An attempt that already has a result keeps it, and is not reported a second time.
             kept = self._outputs.write(outputs) if outputs else []
-            marks = [each.result for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
+            self._written = [each for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
+            marks = [each.result for each in self._written]
             if marks:
                 (tell or self._bus.report)([result_event(mark) for mark in marks])
-            # Slots are free again; sent only once the transaction is durable.
-            self._bus.request_work()
+            # Slots are free again. A coordinator in the same transaction fills them itself.
+            if tell is None:
+                self._bus.request_work()
         self._is_written = True
         for each, is_own in zip(finished, is_ours, strict=True):
             if not is_own:
@@ -358,6 +421,9 @@ class Worker:
             point(Point.RESULTS_DURABLE)
             self._finished.clear()
             self._is_written = False
+            for output in self._written:
+                self._recent.add(output)
+            self._written = []
 
     # For the loop that drives it
 
@@ -375,9 +441,20 @@ class Worker:
         return self.in_flight == 0
 
     @property
+    def is_running(self) -> bool:
+        """Whether there is nothing to do but to wait for children."""
+        return any(self._children.values()) and not self._inline_queue
+
+    @property
+    def is_due(self) -> bool:
+        """Whether `settle` has something to write now, results aside: a heartbeat, or work to return."""
+        return self.wake_in() <= 0.0
+
+    @property
     def in_flight(self) -> int:
         """How many jobs it has: running, queued, or not written yet."""
-        return sum(map(len, self._children.values())) + len(self._queue) + len(self._finished)
+        queues = (*self._children.values(), self._queue, self._inline_queue, self._finished)
+        return sum(map(len, queues))
 
     def watched(self, *, is_called: bool = True) -> Iterator[tuple[int, int]]:
         """The descriptors to sleep on: those of busy children and, with `is_called`, the wakeup for new work."""
@@ -405,6 +482,7 @@ class Worker:
             self._info = msgspec.structs.replace(self._info, is_draining=True)
             # Announced at once, so that no more work is assigned.
             self._beat_at = self._next_beat_at = 0.0
+            self._inline_queue.clear()
             self._queue.clear()  # not started: it goes to another worker when this one leaves
             self._log.info("draining: finishing what runs", worker=self.name)
 
@@ -432,7 +510,7 @@ class Worker:
             return work
         return msgspec.structs.replace(work, runner=route.runner, network=route.network)
 
-    def _stop_withdrawn(self, assigned: Mapping[Key, Work]) -> None:
+    def _stop_withdrawn(self, assigned: AbstractSet[Key]) -> None:
         """Drop and kill what is no longer assigned; nothing is reported, because nothing would be accepted."""
         for child, given in list(self._children.items()):
             if any(_key(work) not in assigned for work in given):
@@ -442,16 +520,14 @@ class Worker:
                     self._log.info("stopped: the work was withdrawn", **_facts(given.popleft()))
                     child.cancel()
                     self._collect(child)
-        for key in [key for key in self._queue if key not in assigned]:
-            del self._queue[key]
-
-    def _is_under_way(self, key: Key) -> bool:
-        return any(_key(work) == key for given in self._children.values() for work in given)
+        for queue in (self._queue, self._inline_queue):
+            for key in [key for key in queue if key not in assigned]:
+                del queue[key]
 
     def _run_inline(self) -> None:
         """Run the inline work in this thread: until it returns there are no heartbeats and no polls."""
-        for key, work in [(key, work) for key, work in self._queue.items() if work.is_inline]:
-            del self._queue[key]
+        for key, work in list(self._inline_queue.items()):
+            del self._inline_queue[key]
             self._finished[key] = Finished(work, self._inline(work))
 
     def _inline(self, work: Work) -> Result:
@@ -466,7 +542,7 @@ class Worker:
                 retry_count=work.retry_count,
                 labels=work.labels,
                 path=self._artifact(work),
-                items=Inputs(self._outputs, work),
+                items=Inputs(self._outputs, work, self._recent),
                 options=self._options_of(work),
                 saved_values=self._saved_values(work),
                 files=self._files(work),
@@ -521,7 +597,7 @@ class Worker:
 
     def _give_back(self) -> None:
         """Return work that has waited too long behind long jobs, so that a worker with free slots can take it."""
-        waiting = [work for work in self._queue.values() if not work.is_inline]
+        waiting = list(self._queue.values())
         if not waiting or len(self._began) < self._config.processes:
             return
         # Since the latest start: as long as any child still gets to a next job, the queue is moving.
@@ -596,7 +672,7 @@ class Worker:
             retry_count=work.retry_count,
             labels=work.labels,
             artifact_path=None if work.artifact is None else str(self._artifact(work)),
-            items=dict(Inputs(self._outputs, work)),
+            items=dict(Inputs(self._outputs, work, self._recent)),
             timeout_s=work.timeout_s,
             timeout_message=timeout_message(work.running, work.timeout_s),
             options=self._options_of(work),
