@@ -1,9 +1,9 @@
-"""One HTTP POST within limits: to checked addresses, in bounded time, with a bounded response.
+"""One HTTP request within limits: to checked addresses, in bounded time, with a bounded response.
 
-Webhooks, checkpoints and model endpoints go to servers of other operators. These hang, send one byte a second,
-redirect, lie about lengths or do not speak HTTP at all: the result is a `HttpReply` or an `OSError` in any case.
-Redirects are not followed and the proxies of the environment are ignored: both would carry signatures and keys
-elsewhere. Nothing is retried here, and nothing is logged: headers hold secrets.
+Webhooks, checkpoints, model endpoints and sources of documents are servers of other operators. These hang, send one
+byte a second, redirect, lie about lengths or do not speak HTTP at all: the result is a `HttpReply` or an `OSError` in
+any case. Redirects are not followed and the proxies of the environment are ignored: both would carry signatures and
+keys elsewhere. Nothing is retried here, and nothing is logged: headers hold secrets.
 """
 
 import re
@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from threading import Timer
 from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
@@ -64,6 +64,38 @@ def post(
     certificate that is not trusted, `InvalidResponse` for what is not HTTP, `OSError` for a failed connection, and
     `ValueError` for a URL that no request can be made of.
     """
+    request = _Request("POST", url, body, headers)
+    return _send(request, timeout_s, body_bytes_max, addresses, ca_file)
+
+
+def get(
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    timeout_s: float,
+    body_bytes_max: int,
+    addresses: Sequence[str] = (),
+    ca_file: str | None = None,
+) -> HttpReply:
+    """Get what is at a URL; the answer, whatever its status is. Everything else is as for `post`."""
+    request = _Request("GET", url, b"", headers)
+    return _send(request, timeout_s, body_bytes_max, addresses, ca_file)
+
+
+class _Request(NamedTuple):
+    method: str
+    url: str
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def _send(
+    request: _Request,
+    timeout_s: float,
+    body_bytes_max: int,
+    addresses: Sequence[str],
+    ca_file: str | None,
+) -> HttpReply:
     until = time.monotonic() + timeout_s
     trouble: OSError = OSError("there is no address to connect to")
     for address in addresses or [""]:
@@ -72,7 +104,7 @@ def post(
             raise TimeoutError
         with _Deadline(left_s) as deadline:
             try:
-                return _post(url, body, headers, address, body_bytes_max, ca_file, deadline)
+                return _exchange(request, address, body_bytes_max, ca_file, deadline)
             except OSError as error:
                 # Only if nothing was sent may another address be tried: otherwise it might be received twice.
                 if deadline.is_connected or isinstance(error, TimeoutError):
@@ -146,10 +178,8 @@ class _Deadline:
             self._socket.close()
 
 
-def _post(
-    url: str,
-    body: bytes,
-    headers: Mapping[str, str],
+def _exchange(
+    asked: _Request,
     address: str,
     body_bytes_max: int,
     ca_file: str | None,
@@ -159,8 +189,8 @@ def _post(
         import httpx2
     except ModuleNotFoundError as error:
         raise (missing_extra(error) or error) from error
-    # The parser of the caller's check (see notifications.addresses): a second one might read the URL differently.
-    parts = urlsplit(url)
+    # The parser of the caller's check (see http_addresses): a second one might read the URL differently.
+    parts = urlsplit(asked.url)
     host = parts.hostname or ""
     try:
         named = httpx2.URL(scheme=parts.scheme, host=host, port=parts.port)
@@ -170,10 +200,10 @@ def _post(
     # A transport instead of a client: it follows no redirect, knows no proxy or cookie and adds no header.
     transport = httpx2.HTTPTransport(verify=_tls_context(ca_file), trust_env=False)
     request = httpx2.Request(
-        "POST",
+        asked.method,
         named.copy_with(host=address or host, raw_path=path.encode()),
-        content=body,
-        headers={"Host": named.netloc.decode(), "Connection": "close", **headers},
+        content=asked.body or None,
+        headers={"Host": named.netloc.decode(), "Connection": "close", **asked.headers},
         extensions={
             "timeout": httpx2.Timeout(deadline.wait_s).as_dict(),
             "trace": deadline.trace,

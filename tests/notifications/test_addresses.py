@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from stateward.engine.system import wall_clock
-from stateward.notifications.addresses import (
+from stateward.http_addresses import (
     AddressRefused,
     AllowedHosts,
     Target,

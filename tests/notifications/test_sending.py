@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stateward.engine.system import wall_clock
-from stateward.notifications.addresses import AllowedHosts, Lookup, look_up
+from stateward.http_addresses import AllowedHosts, Lookup, look_up
 from stateward.notifications.sending import (
     BODY_CHARS_MAX,
     RESPONSE_BYTES_MAX,

@@ -113,7 +113,23 @@ class Actions:
             return answers
 
     def _event(self, command: Command, record: Record) -> Event:
-        type_ = _EVENT_OF[command.verb]
+        return self._person_event(
+            _EVENT_OF[command.verb],
+            record,
+            actor=command.actor,
+            reason=command.reason,
+            trace=command.trace,
+        )
+
+    def _person_event(
+        self,
+        type_: str,
+        record: Record,
+        *,
+        actor: str,
+        reason: str | None,
+        trace: str | None = None,
+    ) -> Event:
         return Event(
             # Named by the version that it would make: the same request sent twice is one event.
             id=event_id(record.id, makes=record.version + 1, type_=type_),
@@ -121,9 +137,9 @@ class Actions:
             record_id=record.id,
             version=record.version,
             at=self._clock(),
-            actor=command.actor,
-            reason=clean_reason(self._settings, command.reason),
-            trace=command.trace,
+            actor=actor,
+            reason=clean_reason(self._settings, reason),
+            trace=trace,
         )
 
     def _ignored(self, command: Command, ignored: Ignored) -> StatewardError:
@@ -135,6 +151,42 @@ class Actions:
         return InvalidTransition(
             record.id, expected=command.verb, found=record.status, allowed=allowed
         )
+
+    # Moves that a machine declares
+
+    def move(
+        self, event: str, record_ids: Sequence[str], *, actor: str, reason: str | None
+    ) -> list[Record | StatewardError]:
+        """Make a move of the machine (an entry of its `moves`), each record for itself; for each, its answer."""
+        with self._store.transaction():
+            found = self._store.load(record_ids, lock=True)
+            answers: list[Record | StatewardError] = [
+                self._declares(each, found.get(each), event) for each in record_ids
+            ]
+            places = [place for place, each in enumerate(answers) if isinstance(each, Record)]
+            events = [
+                self._person_event(event, found[record_ids[place]], actor=actor, reason=reason)
+                for place in places
+            ]
+            decisions = self._coordinator.handle(events) if events else []
+            for place, decision in zip(places, decisions, strict=True):
+                record = found[record_ids[place]]
+                if isinstance(decision, Ignored):
+                    allowed = self._registry.of(record).allowed_from(record.status)
+                    answers[place] = InvalidTransition(
+                        record.id, expected=event, found=record.status, allowed=allowed
+                    )
+                else:
+                    answers[place] = decision.change.record
+            return answers
+
+    def _declares(
+        self, record_id: str, record: Record | None, event: str
+    ) -> Record | StatewardError:
+        if record is None:
+            return unknown_record(record_id)
+        moves = {each.on for each in self._registry.of(record).moves}
+        return record if event in moves else UnknownName("move", event, sorted(moves))
 
     # Priority
 

@@ -4,10 +4,15 @@ A plug-in's `commands` module may import from here; the names below keep their m
 stdout (`write`, `write_table`, `context.emit`), words to stderr (`context.say`); a command returns an `Exit`.
 """
 
+from typing import TYPE_CHECKING
+
 from stateward.cli.context import CliContext, Command, Group, pass_context
 from stateward.cli.evaluate import evaluate
 from stateward.cli.exit_codes import Exit
 from stateward.cli.output import cut, plural, write, write_lines, write_table
+
+if TYPE_CHECKING:  # for annotations: commands get one from `context.local_app()`
+    from stateward.app import App as App
 
 __all__ = [
     "CliContext",

@@ -6,7 +6,7 @@ until it is. `endpoints` holds who receives webhooks; `addresses`, `messages`, `
 but the notifier's own threads.
 """
 
-from stateward.notifications.addresses import AddressRefused
+from stateward.http_addresses import AddressRefused
 from stateward.notifications.deliveries import Delivery, DeliveryAttempt, DeliveryState
 from stateward.notifications.endpoints import Webhook
 from stateward.notifications.notifier import Notifier

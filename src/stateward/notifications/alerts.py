@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from stateward.core.model import PRIORITY_REASON, SECOND, Fields, Micros
-from stateward.notifications.addresses import parse_url
+from stateward.http_addresses import parse_url
 from stateward.notifications.endpoints import Webhook
 from stateward.notifications.outbox import change_of
 from stateward.storage.database import Database, Row, Table

@@ -12,7 +12,7 @@ import msgspec
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import Micros
-from stateward.notifications.addresses import AllowedHosts, check_target, parse_url
+from stateward.http_addresses import AllowedHosts, check_target, parse_url
 from stateward.notifications.messages import Content
 from stateward.notifications.signing import key_of
 from stateward.storage.database import Database, Row, Table

@@ -11,8 +11,8 @@ import msgspec
 from stateward import http_client
 from stateward.core.errors import InvalidRequest, MissingExtra
 from stateward.core.model import SECOND, Micros, clean_text
+from stateward.http_addresses import AllowedHosts, Lookup, look_up, parse_url, resolve
 from stateward.http_client import HttpReply, InvalidResponse
-from stateward.notifications.addresses import AllowedHosts, Lookup, look_up, parse_url, resolve
 
 RESPONSE_BYTES_MAX = 64 << 10
 # What is stored of a response, for a person who looks for the cause of a failure.

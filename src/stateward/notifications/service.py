@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.model import SECOND, Micros
-from stateward.notifications.addresses import AllowedHosts, Lookup, look_up
+from stateward.http_addresses import AllowedHosts, Lookup, look_up
 from stateward.notifications.deliveries import Delivery, DeliveryAttempt, DeliveryState
 from stateward.notifications.email import EmailAddresses, Mailer
 from stateward.notifications.endpoints import (

@@ -8,11 +8,34 @@ from stateward.definition.plugin import (
     Demonstration,
     Evaluation,
     Plugin,
+    PluginCommand,
     Sample,
     SourceType,
 )
 
 MACHINE = "literature"
+SOURCE_TYPE = "source_type"  # the label that says where a record's document comes from
+DOCUMENT = "document"  # the derived file of `fetch` for a paper that was fetched
+_SOURCES = {
+    "pubmed": "PMID, from PubMed",
+    "pmc": "PMCID, from PMC",
+    "europepmc": "DOI, from Europe PMC",
+    "arxiv": "arXiv number, from arXiv",
+    "clinicaltrials": "NCT number, from ClinicalTrials.gov",
+    "url": "Address of a paper",
+}
+NETWORK_TYPES = frozenset(_SOURCES)
+
+
+def _source_type(name: str, title: str) -> SourceType:
+    return SourceType(
+        name=name,
+        machine=MACHINE,
+        title=title,
+        runners={"fetch": "literature.download"},
+        network=("fetch",),
+    )
+
 
 PLUGIN = Plugin(
     name="literature",
@@ -29,6 +52,7 @@ PLUGIN = Plugin(
             title="Paper, any format",
             suffixes=(".xml", ".nxml", ".pdf", ".html", ".htm", ".xhtml", ".txt"),
         ),
+        *(_source_type(name, title) for name, title in _SOURCES.items()),
     ),
     detect="stateward.pipelines.literature.detection:detect",
     records=(
@@ -75,6 +99,13 @@ PLUGIN = Plugin(
     ),
     searchable=(
         SearchableText(machine=MACHINE, stage="build_ir", fields=("text",), title="Papers"),
+    ),
+    commands=(
+        PluginCommand(
+            name="literature",
+            doc="Add papers, follow them, search and cite them.",
+            target="stateward.pipelines.literature.commands:literature",
+        ),
     ),
     demo=Demonstration(samples=(Sample(file="samples/*", machine=MACHINE),)),
     evaluation=Evaluation(

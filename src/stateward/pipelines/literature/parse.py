@@ -63,6 +63,14 @@ def _read(format_: str, path: Path, options: JobOptions) -> Paper:
             from stateward.pipelines.literature.html import read_html
 
             return read_html(path, chars_max=options.chars_max)
+        case "arxiv":
+            from stateward.pipelines.literature.arxiv import read_arxiv
+
+            return read_arxiv(path.read_bytes())
+        case "trial":
+            from stateward.pipelines.literature.trial import read_trial
+
+            return read_trial(path)
         case "pdf":
             from stateward.pipelines.literature.pdf import read_pdf
 

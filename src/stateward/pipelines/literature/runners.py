@@ -14,6 +14,14 @@ def fetch(job: Job) -> Outcome:
     return Outcome(facts={"bytes": size})
 
 
+@runner("literature.download")
+def download(job: Job) -> Outcome:
+    """The paper of an identifier or an address, from its source."""
+    from stateward.pipelines.literature.sources import download
+
+    return download(job)
+
+
 @runner("literature.parse")
 def parse(job: Job) -> Outcome:
     """A file of any format as blocks, with the metadata of the paper about them."""

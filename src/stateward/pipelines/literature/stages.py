@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from stateward.core.model import NOTES, Fields, Json
+from stateward.pipelines.literature import DOCUMENT, NETWORK_TYPES, SOURCE_TYPE
 from stateward.pipelines.literature.ir import about_ir, ir_blocks
 from stateward.pipelines.literature.options import JobOptions
 from stateward.pipelines.literature.paper import Block, Metadata, Note
@@ -81,7 +82,9 @@ def _validated_facts(metadata: Metadata, counts: Counter[str]) -> Fields:
 
 
 def source_path(job: Job) -> Path:
-    """The file to read: the one that was submitted."""
+    """The file to read: what was fetched, or the one that was submitted."""
+    if job.labels.get(SOURCE_TYPE) in NETWORK_TYPES:
+        return job.file("fetch", DOCUMENT)
     if job.path is not None:
         return job.path
     path = job.scratch / "document"

@@ -1,11 +1,11 @@
-"""Which addresses webhooks may be sent to: protection against server-side request forgery (SSRF).
+"""Which addresses may be connected to: protection against server-side request forgery (SSRF).
 
 A URL that a user wrote is parsed once. What its name points to can change at any moment, so the name is resolved for
 each connection, every address found must be allowed, and the connection is made to one of these very addresses (see
 `http_client.post`): they cannot be exchanged between the check and the use.
 
 Allowed are public unicast addresses. Everything else (loopback, private, link-local and metadata addresses, also where
-they hide in IPv6) needs an entry in `notifications.webhook_allow`.
+they hide in IPv6) needs an entry in the setting that the `Purpose` names.
 """
 
 import re
@@ -54,7 +54,7 @@ _SPECIAL: tuple[IpNetwork, ...] = tuple(
 
 
 class AddressRefused(InvalidRequest):
-    """An address that webhooks may not be sent to."""
+    """An address that may not be connected to."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,10 +65,33 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     port: int
 
 
+class Purpose(msgspec.Struct, frozen=True, kw_only=True):
+    """What connections are made for, in the words of a refusal, and the settings that allow more."""
+
+    what: str
+    allow_setting: str
+    ports_setting: str = ""
+    is_plain_http_allowed: bool = False
+
+
+WEBHOOKS = Purpose(
+    what="webhooks are sent",
+    allow_setting="notifications.webhook_allow",
+    ports_setting="notifications.webhook_ports",
+)
+
+
 class AllowedHosts:
     """What the settings allow besides public https addresses: hosts, `*.domain`, addresses and networks."""
 
-    def __init__(self, listed: Iterable[str] = (), *, ports: Iterable[int] = (443, 8443)) -> None:
+    def __init__(
+        self,
+        listed: Iterable[str] = (),
+        *,
+        ports: Iterable[int] = (443, 8443),
+        purpose: Purpose = WEBHOOKS,
+    ) -> None:
+        self.purpose = purpose
         self._names: set[str] = set()
         self._domains: list[str] = []
         self._networks: list[IpNetwork] = []
@@ -109,7 +132,7 @@ def parse_url(url: str) -> Target:
     if scheme not in PORTS or not host:
         raise AddressRefused("the url must begin with https:// (or http://) and name a host")
     if "@" in parts.netloc:
-        raise AddressRefused("the url must not contain a login: webhooks are signed instead")
+        raise AddressRefused("the url must not contain a login: it would be kept and shown with it")
     if parts.fragment or "#" in url:
         raise AddressRefused("the url must have no fragment (#…): a server never sees it")
     is_name = _HOST_NAME.fullmatch(host) is not None and "[" not in parts.netloc
@@ -125,12 +148,14 @@ def check_target(target: Target, allowed: AllowedHosts) -> None:
     address = _as_address(target.host)
     if allowed.has_name(target.host) or (address is not None and allowed.has_address(address)):
         return
-    advice = f"or add {target.host} to notifications.webhook_allow"
-    if target.scheme != "https":
-        raise AddressRefused(f"webhooks are sent by https only; use https, {advice}")
+    purpose = allowed.purpose
+    advice = f"or add {target.host} to {purpose.allow_setting}"
+    if target.scheme != "https" and not purpose.is_plain_http_allowed:
+        raise AddressRefused(f"{purpose.what} by https only; use https, {advice}")
     if target.port not in allowed.ports:
+        ports = f"; add it to {purpose.ports_setting}," if purpose.ports_setting else ";"
         raise AddressRefused(
-            f"webhooks are not sent to port {target.port}; add it to notifications.webhook_ports, {advice}"
+            f"{purpose.what.replace(' are ', ' are not ')} to port {target.port}{ports} {advice}"
         )
     if address is not None:
         _check_address(address, target, allowed)
@@ -190,7 +215,7 @@ def _check_address(address: IpAddress, target: Target, allowed: AllowedHosts) ->
     if not (is_public(address) or allowed.has_address(address)):
         raise AddressRefused(
             f"{target.host} is {address}, which is not a public address; if it is meant, add {target.host} "
-            "to notifications.webhook_allow"
+            f"to {allowed.purpose.allow_setting}"
         )
 
 

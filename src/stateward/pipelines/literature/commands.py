@@ -1,0 +1,353 @@
+"""`stateward literature`: add papers, follow them, and make the moves that only their machine has."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from getpass import getuser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.plugin_api import (
+    CliContext,
+    Exit,
+    Group,
+    pass_context,
+    plural,
+    write,
+    write_table,
+)
+from stateward.core.errors import StatewardError
+from stateward.core.model import PERSON, Record
+from stateward.pipelines.literature import MACHINE
+
+if TYPE_CHECKING:
+    from stateward.cli.plugin_api import App
+    from stateward.pipelines.literature.intake import Added, SubmittedRecord
+    from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
+
+PAGE = 200
+HEAD_BYTES = 64 * 1024
+SHOWN_MAX = 20
+BAR = 24  # characters of a full progress bar
+
+
+@click.group(
+    "literature",
+    cls=Group,
+    examples=["stateward literature add papers.ris", "stateward literature status"],
+)
+def literature() -> None:
+    """Add papers, follow them, search and cite them."""
+
+
+# Adding
+
+
+@literature.command(
+    "add",
+    examples=[
+        "stateward literature add 31452104 PMC3166277 10.7554/eLife.38959 arXiv:2101.00001 NCT01234567",
+        "stateward literature add library.ris --reason 'the review of 2026'",
+        "stateward literature add article.xml https://example.org/paper.pdf",
+    ],
+)
+@click.argument("what", metavar="FILE|ID...", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@pass_context
+def add(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> Exit:
+    """Make a record for every paper that is named.
+
+    FILE is a paper (JATS, PubMed XML, PDF, HTML, text), a folder of papers, or a list of them: RIS, BibTeX, CSV, or
+    one identifier a line. ID is a PMID, PMCID, DOI, arXiv or NCT number, or an address. Papers that are known by any of
+    their identifiers, and those that the settings do not want (literature.lists), are skipped with the reason. It ends
+    with 1 if an entry names no paper; all others are added.
+    """
+    with context.local_app() as app:
+        service = _AppService(app)
+        added = [each for word in what for each in _add_word(context, service, word, reason)]
+    return _tell_added(context, added)
+
+
+def _add_word(
+    context: CliContext, service: "_AppService", word: str, reason: str | None
+) -> "Iterator[Added]":
+    from stateward.pipelines.literature.intake import add_papers
+    from stateward.pipelines.literature.lists import entry_of, is_list, read_list
+
+    path = Path(word)
+    papers: Iterable[ListedPaper]
+    if path.is_dir():
+        for each in sorted(path.iterdir()):
+            if each.is_file():
+                yield from service.submit_paper(each, reason)
+        return
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        if not is_list(head, path.name):
+            yield from service.submit_paper(path, reason)
+            return
+        papers = read_list(path)
+    else:
+        papers = [entry_of(word)]
+    filters = service.filters()
+    tell = lambda count: context.progress(f"{plural(count, 'entry')} of {path.name}")  # noqa: E731
+    yield from add_papers(service, papers, filters=filters, reason=reason, tell=tell)
+
+
+def _tell_added(context: CliContext, added: "list[Added]") -> Exit:
+    counts = Counter(each.outcome for each in added)
+    if context.json:
+        context.emit({"counts": counts, "papers": [_added_fields(each) for each in added]})
+    else:
+        shown = [each for each in added if each.outcome in ("skipped", "refused")][:SHOWN_MAX]
+        for each in shown:
+            context.say(f"{each.outcome}: line {each.entry.line}: {each.entry.text}: {each.reason}")
+        write(", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing")
+    return Exit.FOUND_PROBLEMS if counts["refused"] else Exit.OK
+
+
+def _added_fields(each: "Added") -> dict[str, object]:
+    return {
+        "id": each.record_id or None,
+        "outcome": each.outcome,
+        "line": each.entry.line,
+        "text": each.entry.text,
+        "reason": each.reason or None,
+    }
+
+
+class _AppService:
+    """What adding needs, of an App."""
+
+    def __init__(self, app: "App") -> None:
+        self._app = app
+
+    def filters(self) -> "PaperFilters":
+        filters: PaperFilters = self._app.plugins.configured(MACHINE).filters
+        return filters
+
+    def transaction(self) -> AbstractContextManager[object]:
+        return self._app.store.transaction()
+
+    def submit(
+        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
+    ) -> "SubmittedRecord":
+        return self._app.submit(source, machine=MACHINE, labels=labels, reason=reason)
+
+    def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
+        (answer,) = self._app.actions.move(
+            "document.skipped", [record_id], actor=actor(), reason=reason
+        )
+        return answer
+
+    def find(self, query: str) -> Iterator[Record]:
+        parsed, after = self._app.records.query(query), ""
+        while page := self._app.records.find(parsed, after=after, limit=PAGE):
+            yield from page
+            after = page[-1].id
+
+    def submit_paper(self, path: Path, reason: str | None) -> "Iterator[Added]":
+        """A file that is a paper, or several of PubMed."""
+        from stateward.pipelines.literature.detection import format_of
+        from stateward.pipelines.literature.intake import Added, pubmed_articles
+        from stateward.pipelines.literature.lists import ListedPaper
+
+        entry = ListedPaper(line=0, text=path.name)
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+        try:
+            is_set = format_of(head) == "pubmed"
+        except StatewardError as error:
+            yield Added(entry=entry, outcome="refused", reason=str(error))
+            return
+        sources: Iterable[bytes | Path] = [path]
+        if is_set:
+            parts = list(pubmed_articles(path))
+            sources = parts if len(parts) > 1 else [path]
+        for source in sources:
+            found = self._app.submit(source, machine=MACHINE, name=path.name, reason=reason)
+            outcome = "known" if found.is_duplicate else "added"
+            yield Added(entry=entry, outcome=outcome, record_id=found.record.id)
+
+
+def actor() -> str:
+    """The person who runs the command."""
+    try:
+        return f"{PERSON}{getuser()}"
+    except (OSError, KeyError):
+        return f"{PERSON}unknown"
+
+
+# Following
+
+
+@literature.command(
+    "status", examples=["stateward literature status", "stateward literature status --json"]
+)
+@pass_context
+def status(context: CliContext) -> Exit:
+    """Count papers by source and state."""
+    with context.local_app() as app:
+        machine = app.registry.named(MACHINE)
+        counts: Counter[tuple[str, str]] = Counter()
+        for record in _AppService(app).find(f"machine:{MACHINE}"):
+            counts[str(record.labels.get("source_type") or "file"), record.status] += 1
+    states = [name for name in machine.order if any(state == name for _, state in counts)]
+    adapters = sorted({adapter for adapter, _ in counts})
+    ended = sum(count for (_, state), count in counts.items() if machine.kind[state] == "terminal")
+    total = counts.total()
+    if context.json:
+        by_adapter = {
+            each: {state: counts[each, state] for state in states if counts[each, state]}
+            for each in adapters
+        }
+        context.emit({"total": total, "ended": ended, "adapters": by_adapter})
+        return Exit.OK
+    rows = [(each, *(counts[each, state] or "" for state in states)) for each in adapters]
+    write_table(("source", *states), rows)
+    full = round(BAR * ended / total) if total else 0
+    write(f"[{'#' * full}{'.' * (BAR - full)}] {ended} of {plural(total, 'paper')} ended")
+    return Exit.OK
+
+
+# Moves
+
+
+def _moving(name: str, event: str, doc: str, example: str) -> None:
+    """A command that makes one of the machine's moves."""
+
+    @literature.command(name, help=doc, examples=[example])
+    @click.argument("ids", metavar="ID...", nargs=-1, required=True)
+    @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+    @click.option(
+        "--dry-run", is_flag=True, help="Only show which of them the machine would let go."
+    )
+    @pass_context
+    def command(
+        context: CliContext, *, ids: tuple[str, ...], reason: str | None, dry_run: bool
+    ) -> Exit:
+        with context.local_app() as app:
+            if dry_run:
+                return _show_allowed(context, app, event, ids)
+            return make_moves(context, app, event, ids, reason)
+
+
+def make_moves(
+    context: CliContext, app: "App", event: str, ids: tuple[str, ...], reason: str | None
+) -> Exit:
+    """Move records, each for itself; those that are refused say why."""
+    return _tell(context, app.actions.move(event, ids, actor=actor(), reason=reason))
+
+
+def _show_allowed(context: CliContext, app: "App", event: str, ids: tuple[str, ...]) -> Exit:
+    found = [app.record(each) for each in ids]
+    rows = [
+        (each.id, each.status, (each.status, event) in app.registry.of(each).rules)
+        for each in found
+    ]
+    if context.json:
+        context.emit([{"id": id_, "status": state, "is_allowed": can} for id_, state, can in rows])
+    else:
+        write_table(
+            ("id", "status", "allowed"), [(*row[:2], "yes" if row[2] else "no") for row in rows]
+        )
+    return Exit.OK
+
+
+def _tell(context: CliContext, answers: Sequence[Record | StatewardError]) -> Exit:
+    if context.json:
+        context.emit([_answer(each) for each in answers])
+    else:
+        for each in answers:
+            if isinstance(each, Record):
+                write(f"{each.id} is {each.status}")
+            else:
+                context.say(f"refused: {each}")
+    return Exit.REFUSED if any(isinstance(each, StatewardError) for each in answers) else Exit.OK
+
+
+def _answer(each: Record | StatewardError) -> dict[str, object]:
+    if isinstance(each, Record):
+        return {"id": each.id, "status": each.status}
+    return {"error": str(each)}
+
+
+_moving(
+    "skip",
+    "document.skipped",
+    "Leave papers out that wait to be fetched.",
+    "stateward literature skip LT_01h2k3 --reason 'not about soup'",
+)
+_moving(
+    "complete",
+    "document.completed",
+    "Complete papers whose intermediate form is ready.",
+    "stateward literature complete LT_01h2k3",
+)
+
+
+@literature.command(
+    "adopt",
+    examples=[
+        "stateward literature adopt old-ledger/ --reason 'the corpus of 2024'",
+        "stateward literature adopt LT_01h2k3",
+    ],
+)
+@click.argument("what", metavar="LEDGER|ID...", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@pass_context
+def adopt(context: CliContext, *, what: tuple[str, ...], reason: str | None) -> Exit:
+    """Take up the unfinished documents of a migrated ledger.
+
+    LEDGER is the folder that `stateward ledger migrate` wrote. Each of its documents that has not ended becomes a
+    record, by the identifier that its name or its metadata gives; the reason in its history says which state it had.
+    Those that have ended stay in the ledger as history. Adopting again adds nothing twice. Records in the state
+    `legacy`, whose old state could not be mapped, are named by their ID.
+    """
+    folders = [Path(word) for word in what if Path(word).is_dir()]
+    if folders and len(folders) < len(what):
+        raise click.UsageError("name ledgers or records, and not both")
+    with context.local_app() as app:
+        if not folders:
+            return make_moves(context, app, "document.adopted", what, reason)
+        added = [each for folder in folders for each in _adopted(_AppService(app), folder, reason)]
+    return _tell_added(context, added)
+
+
+def _adopted(service: "_AppService", folder: Path, reason: str | None) -> "Iterator[Added]":
+    from stateward.pipelines.literature.adoption import unfinished
+    from stateward.pipelines.literature.intake import add_papers
+    from stateward.pipelines.literature.lists import PaperFilters
+
+    for entry, state in unfinished(folder):
+        why = f"adopted from {folder.name}, where it was {state}" + (
+            f": {reason}" if reason else ""
+        )
+        yield from add_papers(service, [entry], filters=PaperFilters(), reason=why)
+
+
+@literature.command(
+    "retry", examples=["stateward literature retry LT_01h2k3 --reason 'the source is back'"]
+)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@click.option("--dry-run", is_flag=True, help="Only show which of them the machine would let go.")
+@pass_context
+def retry(context: CliContext, *, ids: tuple[str, ...], reason: str | None, dry_run: bool) -> Exit:
+    """Try failed papers again from the step that failed.
+
+    What was fetched is not fetched again.
+    """
+    with context.local_app() as app:
+        if dry_run:
+            return _show_allowed(context, app, "retry.requested", ids)
+        answers: list[Record | StatewardError] = []
+        for record_id in ids:
+            try:
+                answers.append(app.actions.act("retry", record_id, actor=actor(), reason=reason))
+            except StatewardError as error:
+                answers.append(error)
+    return _tell(context, answers)

@@ -1,0 +1,152 @@
+"""Adding papers to a service: one record for each, known ones and unwanted ones skipped with the reason.
+
+A record is created and skipped in one transaction, so that no worker can begin to fetch what is to be skipped.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from lxml import etree
+
+from stateward.core.errors import StatewardError
+from stateward.core.model import Record
+from stateward.pipelines.literature import MACHINE, SOURCE_TYPE
+from stateward.pipelines.literature.identifiers import SCHEMES, match_key
+from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, known_labels
+from stateward.pipelines.literature.sources import ADAPTERS, request_document
+
+BATCH = 100  # identifiers in one query for known papers
+SKIPPED_EVENT = "document.skipped"
+FILTERED, DUPLICATE = "filtered", "duplicate"
+
+
+class SubmittedRecord(Protocol):
+    """A record, and whether it was there before."""
+
+    @property
+    def record(self) -> Record: ...
+
+    @property
+    def is_duplicate(self) -> bool: ...
+
+
+class Service(Protocol):
+    """What is needed of a Stateward to add papers."""
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """All that is done inside is committed together."""
+
+    def submit(
+        self, source: bytes, *, labels: Mapping[str, str], reason: str | None
+    ) -> SubmittedRecord:
+        """A record for a document."""
+
+    def skip(self, record_id: str, *, reason: str) -> Record | StatewardError:
+        """Leave a record out on purpose."""
+
+    def find(self, query: str) -> Iterable[Record]:
+        """Records that match."""
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one entry: `added`, `known`, `skipped` or `refused`, with the reason."""
+
+    entry: ListedPaper
+    outcome: str
+    record_id: str = ""
+    reason: str = ""
+
+
+def add_papers(
+    service: Service,
+    papers: Iterable[ListedPaper],
+    *,
+    filters: PaperFilters,
+    reason: str | None,
+    tell: Callable[[int], object] = lambda _: None,
+) -> Iterator[Added]:
+    """Create a record for every entry that names a paper."""
+    count = 0
+    iterator = iter(papers)
+    while batch := list(islice(iterator, BATCH)):
+        known = known_papers(service, batch)
+        for entry in batch:
+            yield _add(service, entry, known, filters, reason)
+        count += len(batch)
+        tell(count)
+
+
+def _add(
+    service: Service,
+    entry: ListedPaper,
+    known: dict[str, str],
+    filters: PaperFilters,
+    reason: str | None,
+) -> Added:
+    if entry.name is None:
+        return Added(entry=entry, outcome="refused", reason=entry.fault)
+    scheme, value = entry.name
+    labels = {**known_labels(entry), SOURCE_TYPE: ADAPTERS[scheme]}
+    twin = next((known[key] for key in _keys(entry) if key in known), "")
+    refusal = f"the same paper is {twin}" if twin else filters.refusal(entry)
+    with service.transaction():
+        found = service.submit(request_document(scheme, value), labels=labels, reason=reason)
+        if found.is_duplicate:
+            return Added(entry=entry, outcome="known", record_id=found.record.id)
+        if refusal:
+            service.skip(found.record.id, reason=refusal)
+    if refusal:
+        return Added(entry=entry, outcome="skipped", record_id=found.record.id, reason=refusal)
+    known.update(dict.fromkeys(_keys(entry), found.record.id))
+    return Added(entry=entry, outcome="added", record_id=found.record.id)
+
+
+def known_papers(service: Service, batch: Sequence[ListedPaper]) -> dict[str, str]:
+    """Identifiers of these entries that records have already, with the record; skipped records stand for nothing."""
+    known: dict[str, str] = {}
+    for scheme in SCHEMES:
+        values = {
+            form
+            for each in batch
+            if scheme in each.ids
+            for form in _spellings(scheme, each.ids[scheme])
+        }
+        if not values:
+            continue
+        quoted = ",".join(f'"{value}"' for value in sorted(values) if '"' not in value)
+        for record in service.find(f"machine:{MACHINE} meta.{scheme}:{quoted}"):
+            if record.status != "skipped":
+                known.setdefault(_key(scheme, str(record.labels.get(scheme, ""))), record.id)
+    return known
+
+
+def _spellings(scheme: str, value: str) -> set[str]:
+    return {value, match_key(scheme, value)}
+
+
+def _keys(entry: ListedPaper) -> list[str]:
+    return [_key(scheme, value) for scheme, value in entry.ids.items()]
+
+
+def _key(scheme: str, value: str) -> str:
+    return f"{scheme}:{match_key(scheme, value)}"
+
+
+def pubmed_articles(path: Path) -> Iterator[bytes]:
+    """Each citation of a set of PubMed XML as a file of its own; the set is never in memory as a whole."""
+    for _, element in etree.iterparse(
+        str(path), events=("end",), tag=("PubmedArticle", "PubmedBookArticle"), resolve_entities=False,
+        no_network=True, load_dtd=False, huge_tree=False,
+    ):  # fmt: skip
+        yield (
+            b"<PubmedArticleSet>"
+            + etree.tostring(element, with_tail=False)
+            + b"</PubmedArticleSet>"
+        )
+        element.clear()
+        while element.getprevious() is not None:
+            del element.getparent()[0]

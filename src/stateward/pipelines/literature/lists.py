@@ -1,0 +1,272 @@
+"""Lists of papers: identifiers on lines, RIS, BibTeX, CSV, and sets of PubMed XML. Each entry says what is known of it.
+
+Nothing is dropped: a line that names no paper is an entry without one, with its number and what is wrong with it.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.literature.identifiers import SCHEMES, identify, normal_id, strongest
+from stateward.pipelines.literature.paper import squeeze
+
+LIST_BYTES_MAX = 256 * 1024 * 1024
+LINE_CHARS_SHOWN = 80
+# What columns and fields of lists are called, in small letters without signs.
+_NAMES = {
+    "doi": "doi", "pmid": "pmid", "pubmedid": "pmid", "pmcid": "pmcid", "pmc": "pmcid", "arxiv": "arxiv",
+    "arxivid": "arxiv", "nct": "nct", "nctid": "nct", "nctnumber": "nct", "id": "id", "identifier": "id", "url": "url",
+    "link": "url", "title": "title", "articletitle": "title", "year": "year", "publicationyear": "year",
+    "date": "year", "type": "type", "publicationtype": "type", "language": "language", "lang": "language",
+}  # fmt: skip
+_RIS = re.compile(r"^([A-Z][A-Z0-9])  - ?(.*)$")
+_RIS_FIELDS = {
+    "DO": "doi", "TI": "title", "T1": "title", "PY": "year", "Y1": "year", "DA": "year", "LA": "language",
+    "TY": "type", "UR": "url", "L2": "url", "AN": "id", "C2": "id", "ID": "id",
+}  # fmt: skip
+_ENTRY = re.compile(r"@\s*([A-Za-z]+)\s*[{(]\s*([^,\s]*)\s*,")
+_BIBTEX_ENTRY = re.compile(r"^\s*@\s*[A-Za-z]+\s*[{(]", re.MULTILINE)
+_FIELD = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*")
+_YEAR = re.compile(r"\b(1[5-9]|20|21)[0-9]{2}\b")
+_BRACES = re.compile(r"[{}]")
+
+
+class ListedPaper(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of a list. `fault` says why it names no paper that can be fetched."""
+
+    line: int
+    text: str = ""
+    ids: dict[str, str] = {}
+    url: str = ""
+    title: str = ""
+    year: int | None = None
+    type: str = ""
+    language: str = ""
+    fault: str = ""
+
+    @property
+    def name(self) -> tuple[str, str] | None:
+        """What it is fetched by: its strongest identifier, else its address."""
+        return strongest(self.ids) or (("url", self.url) if self.url else None)
+
+
+class PaperFilters(msgspec.Struct, frozen=True, kw_only=True):
+    """Which listed papers are wanted; what a list does not say of a paper excludes none."""
+
+    languages: tuple[str, ...] = ()
+    skip_types: tuple[str, ...] = ()
+    year_from: int | None = None
+    year_to: int | None = None
+
+    def refusal(self, paper: ListedPaper) -> str:
+        """Why a paper is left out; "" if it is wanted."""
+        if (
+            self.languages
+            and paper.language
+            and _language(paper.language) not in map(_language, self.languages)
+        ):
+            return f"its language is {paper.language}"
+        if paper.type and paper.type.lower() in {each.lower() for each in self.skip_types}:
+            return f"its type is {paper.type}"
+        if paper.year is not None and self.year_from is not None and paper.year < self.year_from:
+            return f"it is of {paper.year}, before {self.year_from}"
+        if paper.year is not None and self.year_to is not None and paper.year > self.year_to:
+            return f"it is of {paper.year}, after {self.year_to}"
+        return ""
+
+
+_LANGUAGES = {
+    "eng": "en", "english": "en", "ger": "de", "deu": "de", "german": "de", "fre": "fr", "fra": "fr", "french": "fr",
+    "spa": "es", "spanish": "es", "ita": "it", "por": "pt", "rus": "ru", "chi": "zh", "zho": "zh", "jpn": "ja",
+}  # fmt: skip
+
+
+def _language(text: str) -> str:
+    word = text.strip().lower()
+    return _LANGUAGES.get(word, word.partition("-")[0])
+
+
+def read_list(path: Path) -> Iterator[ListedPaper]:
+    """The entries of a list; its content says what kind of list it is."""
+    text = path.read_bytes().decode(find_encoding(path).name, "replace").lstrip("\ufeff")
+    return entries_of(text)
+
+
+def entries_of(text: str) -> Iterator[ListedPaper]:
+    """The entries of the text of a list."""
+    if re.search(r"^TY  - ", text, re.MULTILINE):
+        return _ris(text)
+    if _BIBTEX_ENTRY.search(text):
+        return _bibtex(text)
+    table = _table(text)
+    return _lines(text) if table is None else table
+
+
+def _lines(text: str) -> Iterator[ListedPaper]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        word = line.split("#")[0].strip() if not line.strip().startswith("http") else line.strip()
+        if word:
+            yield entry_of(word, line=number)
+
+
+def entry_of(word: str, *, line: int = 0) -> ListedPaper:
+    """One identifier or address that a person wrote."""
+    found = identify(word)
+    if found is not None:
+        return ListedPaper(line=line, text=word, ids=dict([found]))
+    if word.startswith(("http://", "https://")):
+        return ListedPaper(line=line, text=word, url=word)
+    shown = word[:LINE_CHARS_SHOWN]
+    return ListedPaper(
+        line=line,
+        text=shown,
+        fault=f"{shown!r} is no PMID, PMCID, DOI, arXiv or NCT number and no address",
+    )
+
+
+def _table(text: str) -> Iterator[ListedPaper] | None:
+    """Rows of a CSV with a heading that names a column of identifiers; None if it is none."""
+    heading = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=heading.count)
+    names = [_column(each) for each in next(csv.reader([heading], delimiter=delimiter), [])]
+    if not set(names) & {*SCHEMES, "id", "url"} or (len(names) < 2 and identify(heading)):
+        return None
+    return _rows(text, names, delimiter)
+
+
+def _column(name: str) -> str:
+    return _NAMES.get(re.sub(r"[^a-z]", "", name.lower()), "")
+
+
+def _rows(text: str, names: list[str], delimiter: str) -> Iterator[ListedPaper]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    next(reader, None)
+    for row in reader:
+        if any(cell.strip() for cell in row):
+            pairs = [(name, cell) for name, cell in zip(names, row, strict=False) if name]
+            yield _entry(reader.line_num, pairs)
+
+
+def _ris(text: str) -> Iterator[ListedPaper]:
+    pairs: list[tuple[str, str]] = []
+    start = 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = _RIS.match(line)
+        if found is None:
+            continue
+        if found[1] == "TY":
+            pairs, start = [], number
+        if found[1] in _RIS_FIELDS:
+            pairs.append((_RIS_FIELDS[found[1]], found[2].strip()))
+        if found[1] == "ER":
+            yield _entry(start, pairs)
+            pairs = []
+    if pairs:
+        yield _entry(start, pairs)
+
+
+def _bibtex(text: str) -> Iterator[ListedPaper]:
+    for found in _ENTRY.finditer(text):
+        kind = found[1].lower()
+        if kind in ("string", "comment", "preamble"):
+            continue
+        line = text.count("\n", 0, found.start()) + 1
+        fields = dict(_bibtex_fields(text, found.end()))
+        pairs = [("type", kind), *((_column(name), value) for name, value in fields.items())]
+        if (
+            fields.get("eprint")
+            and "arxiv" in fields.get("archiveprefix", fields.get("eprinttype", "arxiv")).lower()
+        ):
+            pairs.append(("arxiv", fields["eprint"]))
+        yield _entry(line, pairs)
+
+
+def _bibtex_fields(text: str, at: int) -> Iterator[tuple[str, str]]:
+    """The fields of an entry: braces may hold braces, and a value may be a bare word."""
+    while (found := _FIELD.match(text, at)) is not None:
+        value, at = _bibtex_value(text, found.end())
+        yield found[1].lower(), squeeze(_BRACES.sub("", value))
+        comma = re.compile(r"\s*,").match(text, at)
+        if comma is None:
+            return
+        at = comma.end()
+
+
+def _bibtex_value(text: str, at: int) -> tuple[str, int]:
+    opening = text[at : at + 1]
+    if opening == "{":
+        depth = 0
+        for place in range(at, len(text)):
+            depth += {"{": 1, "}": -1}.get(text[place], 0)
+            if depth == 0:
+                return text[at + 1 : place], place + 1
+        return text[at + 1 :], len(text)
+    if opening == '"':
+        end = text.find('"', at + 1)
+        end = len(text) if end < 0 else end
+        return text[at + 1 : end], end + 1
+    found = re.compile(r"[^,}\n]*").match(text, at)
+    return (found[0], found.end()) if found else ("", at)
+
+
+def _entry(line: int, pairs: Iterable[tuple[str, str]]) -> ListedPaper:
+    """An entry from what a list calls its parts."""
+    ids: dict[str, str] = {}
+    rest: dict[str, str] = {}
+    for name, given in pairs:
+        value = squeeze(given)
+        if name in SCHEMES and (found := normal_id(name, _bare(name, value))):
+            ids.setdefault(name, found)
+        elif name in ("id", "url") and (known := identify(value)) is not None:
+            ids.setdefault(*known)
+        elif name and value:
+            rest.setdefault(name, value)
+    year = _YEAR.search(rest.get("year", ""))
+    url = rest.get("url", "")
+    title = rest.get("title", "")
+    has_name = bool(ids) or url.startswith(("http://", "https://"))
+    return ListedPaper(
+        line=line,
+        text=next(iter(ids.values()), url or title),
+        ids=ids,
+        url=url if url.startswith(("http://", "https://")) else "",
+        title=title,
+        year=int(year[0]) if year else None,
+        type=rest.get("type", ""),
+        language=rest.get("language", ""),
+        fault=""
+        if has_name
+        else f"the entry {title[:LINE_CHARS_SHOWN]!r} names no identifier and no address",
+    )
+
+
+def _bare(scheme: str, value: str) -> str:
+    found = identify(value)
+    return found[1] if found is not None and found[0] == scheme else value
+
+
+def is_list(head: bytes, name: str) -> bool:
+    """Whether a file is a list of papers and not a paper: by its ending, or because its lines are identifiers."""
+    if name.lower().endswith((".ris", ".bib", ".csv", ".tsv", ".ids")):
+        return True
+    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    if text.lstrip().startswith("<") or b"%PDF-" in head[:1024]:
+        return False
+    if re.search(r"^TY  - ", text, re.MULTILINE) or _BIBTEX_ENTRY.search(text):
+        return True
+    lines = [line.split("#")[0].strip() for line in text.splitlines()[:20]]
+    words = [line for line in lines if line]
+    named = sum(entry_of(word).fault == "" for word in words)
+    return bool(words) and named * 2 >= len(words)
+
+
+def known_labels(paper: ListedPaper) -> Mapping[str, str]:
+    """What a record keeps of its entry, as labels."""
+    year = "" if paper.year is None else str(paper.year)
+    said = {"title": paper.title, "year": year, "type": paper.type, "language": paper.language}
+    return paper.ids | {name: value for name, value in said.items() if value}

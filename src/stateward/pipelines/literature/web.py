@@ -1,0 +1,284 @@
+"""Getting bytes from a source: checked addresses, few redirects, bounded size and time, and nothing got twice.
+
+Every answer that was received whole is saved before anything is done with it: a later attempt at the same record finds
+it and asks no one. What is kept says where it came from, when, and with which headers.
+"""
+
+import re
+import ssl
+import time
+import zlib
+from collections.abc import Callable
+from hashlib import sha256
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+from stateward.core.errors import FatalFailure, StageFailure
+from stateward.core.model import SECOND, to_iso
+from stateward.http_addresses import (
+    AddressRefused,
+    AllowedHosts,
+    Lookup,
+    Purpose,
+    look_up,
+    parse_url,
+    resolve,
+)
+from stateward.http_client import HttpReply, InvalidResponse, get, retry_after_s
+from stateward.pipelines.literature.politeness import turn
+from stateward.workers.sdk import SAVED_BYTES_MAX, Job
+
+REDIRECTS_MAX = 5
+BUSY_TRIES_MAX = 3
+BUSY_WAIT_S = 2.0
+BUSY_WAIT_S_MAX = 60.0
+SPARE_S = 5.0  # of the time of the attempt, for what follows
+HEADERS_KEPT = frozenset({
+    "content-type", "content-length", "etag", "last-modified", "date", "retry-after", "location", "content-language",
+})  # fmt: skip
+MOVED = frozenset({301, 302, 303, 307, 308})
+BUSY = frozenset({408, 425, 429, 503})
+GONE = frozenset({404, 410})
+
+NOT_FOUND, REFUSED, SOURCE_BUSY = "NOT_FOUND", "SOURCE_REFUSED", "SOURCE_BUSY"
+SOURCE_ERROR, TRUNCATED, TOO_LARGE = "SOURCE_ERROR", "TRUNCATED", "TOO_LARGE"
+ADDRESS_REFUSED, TOO_MANY_REDIRECTS = "ADDRESS_REFUSED", "TOO_MANY_REDIRECTS"
+NOT_MODIFIED = "NOT_MODIFIED"
+PURPOSE = Purpose(
+    what="papers are fetched", allow_setting="literature.fetch.allow", is_plain_http_allowed=True
+)
+PORTS = (80, 443, 8080, 8443)
+# Keys of sources in an address: they are sent, and never kept.
+_SECRET = re.compile(r"([?&](?:api_key|email)=)[^&#]*")
+
+
+class FetchLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How one source is asked."""
+
+    timeout_s: float = 60.0
+    bytes_max: int = 64 * 1024 * 1024
+    pause_s: float = 0.4
+    allow: tuple[str, ...] = ()
+    user_agent: str = "Stateward"
+    ca_file: str | None = None
+
+
+class Received(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that was received whole; `url` is where it was in the end, without keys."""
+
+    asked: str
+    url: str
+    at: str
+    status: int
+    headers: dict[str, str]
+    sha256: str
+    size: int
+    pieces: int
+
+    @property
+    def media_type(self) -> str:
+        """Its content type, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Web:
+    """Gets URLs for one attempt. `received` are all answers of this record, in the order in which they were used."""
+
+    def __init__(
+        self,
+        job: Job,
+        limits: FetchLimits,
+        *,
+        lookup: Lookup = look_up,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self._job = job
+        self._limits = limits
+        self._lookup = lookup
+        self._sleep = sleep
+        self._allowed = AllowedHosts(limits.allow, ports=PORTS, purpose=PURPOSE)
+        self.received: list[Received] = []
+
+    def get(
+        self, url: str, *, pause_s: float | None = None, conditions: dict[str, str] | None = None
+    ) -> bytes:
+        """What is at a URL: saved by an earlier attempt, or got now.
+
+        `conditions` are If-None-Match and If-Modified-Since of an earlier copy; what has not changed since is
+        `NOT_MODIFIED`.
+        """
+        name = f"get/{sha256(url.encode()).hexdigest()}"
+        saved = self._job.load(name)
+        if saved is not None:
+            known = msgspec.json.decode(saved, type=Received)
+            self.received.append(known)
+            return b"".join(
+                self._job.load(f"{name}/{piece}") or b"" for piece in range(known.pieces)
+            )
+        pause = self._limits.pause_s if pause_s is None else pause_s
+        final, reply = self._follow(url, pause, conditions or {})
+        body = _body(reply, self._limits.bytes_max)
+        received = self._describe(url, final, reply, body)
+        for piece in range(received.pieces):
+            self._job.save(
+                f"{name}/{piece}", body[piece * SAVED_BYTES_MAX : (piece + 1) * SAVED_BYTES_MAX]
+            )
+        self._job.save(
+            name, msgspec.json.encode(received)
+        )  # last: it says that all pieces are there
+        self._job.log(f"got {len(body)} bytes from {received.url}", status=received.status)
+        self.received.append(received)
+        return body
+
+    def _describe(self, url: str, final: str, reply: HttpReply, body: bytes) -> Received:
+        now = int(time.time() * SECOND)  # noqa: TID251 - when it was received is part of what is kept
+        return Received(
+            asked=without_keys(url),
+            url=without_keys(final),
+            at=to_iso(now),
+            status=reply.status,
+            headers={name: value for name, value in reply.headers if name in HEADERS_KEPT},
+            sha256=sha256(body).hexdigest(),
+            size=len(body),
+            pieces=-(-len(body) // SAVED_BYTES_MAX),
+        )
+
+    def _follow(
+        self, url: str, pause_s: float, conditions: dict[str, str]
+    ) -> tuple[str, HttpReply]:
+        """The answer at the end of the redirects; each address on the way is checked."""
+        for _ in range(REDIRECTS_MAX + 1):
+            reply = self._patiently(url, pause_s, conditions)
+            location = reply.header("location")
+            if reply.status not in MOVED or not location:
+                return url, reply
+            self._job.log(f"{without_keys(url)} has moved to {without_keys(location)}")
+            url = urljoin(url, location)
+        raise FatalFailure(
+            f"{without_keys(url)} leads to ever further addresses", code=TOO_MANY_REDIRECTS
+        )
+
+    def _patiently(self, url: str, pause_s: float, conditions: dict[str, str]) -> HttpReply:
+        """The answer; a source that is busy is asked again after the time that it names, as long as there is time."""
+        addresses = self._addresses(url)
+        host = urlsplit(url).hostname or ""
+        wait_s, status = 0.0, 0
+        for tries in range(1, BUSY_TRIES_MAX + 1):
+            with turn(
+                host,
+                pause_s=pause_s + wait_s,
+                left_s=lambda: self._job.remaining_s,
+                sleep=self._sleep,
+            ):
+                reply = self._ask(url, addresses, conditions)
+            if reply.status not in BUSY:
+                return _checked(without_keys(url), reply)
+            wait_s, status = self._wait_s(reply, tries), reply.status
+            left_s = self._job.remaining_s
+            if wait_s > BUSY_WAIT_S_MAX or (left_s is not None and wait_s + SPARE_S > left_s):
+                break
+            self._job.log(
+                f"{host} is busy ({reply.status}); asked again in {wait_s:g} s", level="warning"
+            )
+        raise StageFailure(
+            f"{host} answered {status} and asks to wait {wait_s:g} s; it is asked again later",
+            code=SOURCE_BUSY,
+        )
+
+    def _wait_s(self, reply: HttpReply, tries: int) -> float:
+        now_s = time.time()  # noqa: TID251 - Retry-After may be a date
+        asked = retry_after_s(reply.header("retry-after"), now_s=now_s)
+        return BUSY_WAIT_S * 2 ** (tries - 1) if asked is None else asked
+
+    def _addresses(self, url: str) -> list[str]:
+        try:
+            return resolve(parse_url(url), self._allowed, self._lookup)
+        except AddressRefused as error:
+            raise FatalFailure(
+                f"{without_keys(url)} is not fetched: {error}", code=ADDRESS_REFUSED
+            ) from error
+        except OSError as error:
+            raise StageFailure(str(error), code=SOURCE_ERROR) from error
+
+    def _ask(self, url: str, addresses: list[str], conditions: dict[str, str]) -> HttpReply:
+        limits, left_s = self._limits, self._job.remaining_s
+        timeout_s = (
+            limits.timeout_s if left_s is None else max(1.0, min(limits.timeout_s, left_s - 1))
+        )
+        try:
+            return get(
+                url,
+                {
+                    "User-Agent": limits.user_agent,
+                    "Accept": "*/*",
+                    "Accept-Encoding": "identity",
+                    **conditions,
+                },
+                timeout_s=timeout_s,
+                body_bytes_max=limits.bytes_max,
+                addresses=addresses,
+                ca_file=limits.ca_file,
+            )
+        except TimeoutError as error:
+            raise StageFailure(
+                f"{without_keys(url)} did not answer within {timeout_s:g} s", code=SOURCE_ERROR
+            ) from error
+        except ssl.SSLCertVerificationError as error:
+            raise FatalFailure(
+                f"the certificate of {without_keys(url)} is not trusted: {error}", code=REFUSED
+            ) from error
+        except InvalidResponse as error:
+            raise StageFailure(
+                f"{without_keys(url)} does not answer in HTTP: {error}", code=SOURCE_ERROR
+            ) from error
+        except OSError as error:
+            raise StageFailure(
+                f"{without_keys(url)} cannot be reached: {error}", code=SOURCE_ERROR
+            ) from error
+
+
+def without_keys(url: str) -> str:
+    """An address as it may be kept and shown."""
+    return _SECRET.sub(r"\1***", url)
+
+
+def _checked(url: str, reply: HttpReply) -> HttpReply:
+    """An answer that can be used; raises for every other."""
+    status = reply.status
+    if status == 304:
+        raise FatalFailure(f"{url} has not changed since it was fetched", code=NOT_MODIFIED)
+    if status in GONE:
+        raise FatalFailure(
+            f"{url} answered {status}: there is no such paper at this source", code=NOT_FOUND
+        )
+    if 400 <= status < 500:
+        raise FatalFailure(f"{url} answered {status}: it refuses the request", code=REFUSED)
+    if status >= 500:
+        raise StageFailure(f"{url} answered {status}; it is asked again later", code=SOURCE_ERROR)
+    if status in MOVED:
+        return reply
+    if reply.body_end == "limit":
+        raise FatalFailure(
+            f"{url} sends more than the limit; raise literature.fetch.bytes_max if papers are that large",
+            code=TOO_LARGE,
+        )
+    if reply.body_end != "complete":
+        raise StageFailure(f"the answer of {url} was cut off ({reply.body_end})", code=TRUNCATED)
+    return reply
+
+
+def _body(reply: HttpReply, bytes_max: int) -> bytes:
+    """The body, unpacked where the source packed it although it was asked not to."""
+    if (reply.header("content-encoding") or "identity").lower() not in ("gzip", "x-gzip"):
+        return reply.body
+    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        body = unpack.decompress(reply.body, bytes_max)
+    except zlib.error as error:
+        raise StageFailure(f"the packed answer is damaged: {error}", code=TRUNCATED) from error
+    if unpack.unconsumed_tail:
+        raise FatalFailure("the unpacked answer is larger than the limit", code=TOO_LARGE)
+    if not unpack.eof:
+        raise StageFailure("the packed answer is cut off", code=TRUNCATED)
+    return body

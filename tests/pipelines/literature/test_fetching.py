@@ -1,0 +1,199 @@
+"""Fetching: each source as it answers, every way in which it fails, and nothing fetched twice."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from stateward.app import App, load_settings
+from stateward.core.errors import FatalFailure, StageFailure
+from stateward.core.model import Fields
+from stateward.pipelines.literature.sources import download, request_document
+from stateward.pipelines.literature.web import without_keys
+from stateward.workers.sdk import Job, Outcome
+from tests.pipelines.literature.source_server import SourceServer, a_source_server
+
+
+@pytest.fixture(scope="module")
+def _running() -> Iterator[SourceServer]:
+    with a_source_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(_running: SourceServer) -> SourceServer:
+    _running.asked.clear()
+    _running.queries.clear()
+    return _running
+
+
+def options(server: SourceServer, **more: object) -> Fields:
+    fetch: Fields = {
+        "pubmed_url": f"{server.url}/eutils",
+        "europepmc_url": f"{server.url}/epmc",
+        "arxiv_url": f"{server.url}/arxiv",
+        "clinicaltrials_url": f"{server.url}/trials",
+        "contact": "librarian@example.org",
+        "api_key": "top-secret",
+        "pause_seconds": 0.0,
+        "arxiv_pause_seconds": 0.0,
+        "allow": ["127.0.0.1"],
+    }
+    return {"fetch": {**fetch, **more}}  # type: ignore[dict-item]
+
+
+def a_job(server: SourceServer, scheme: str, value: str, **more: object) -> Job:
+    return Job.for_test(request_document(scheme, value), options=options(server, **more))
+
+
+def requests_of(outcome: Outcome) -> list[Fields]:
+    return msgspec.convert(outcome.about["requests"], list[Fields])
+
+
+def fetched(job: Job) -> tuple[bytes, Outcome]:
+    outcome = download(job)
+    return job.file(job.stage, "document").read_bytes(), outcome
+
+
+@pytest.mark.parametrize(
+    ("scheme", "value", "beginning"),
+    [
+        ("pmid", "99000002", b"<?xml"),
+        ("pmcid", "PMC9900010", b"<pmc-articleset>"),
+        ("doi", "10.5555/sj.2010.10", b"<!DOCTYPE article"),
+        ("doi", "10.5555/stateward.rye.2", b"<?xml"),
+        ("arxiv", "2101.00001", b"<?xml"),
+        ("nct", "NCT01234567", b'{"protocolSection"'),
+    ],
+)
+def test_each_source_is_asked_in_its_own_way(
+    server: SourceServer, scheme: str, value: str, beginning: bytes
+) -> None:
+    body, outcome = fetched(a_job(server, scheme, value))
+
+    assert body.startswith(beginning)
+    last = requests_of(outcome)[-1]
+    assert last["status"] == 200
+    assert str(last["at"]).endswith("Z")
+    assert last["size"] == len(body)
+
+
+def test_a_source_learns_who_asks_and_the_key_is_kept_nowhere(server: SourceServer) -> None:
+    _, outcome = fetched(a_job(server, "pmid", "99000002"))
+
+    assert server.queries[-1]["email"] == ["librarian@example.org"]
+    assert server.queries[-1]["api_key"] == ["top-secret"]
+    assert "mailto:librarian@example.org" in server.headers["user-agent"]
+    assert "top-secret" not in str(outcome)
+    assert without_keys("https://x/?a=1&api_key=k&b=2") == "https://x/?a=1&api_key=***&b=2"
+
+
+def test_what_was_received_is_not_fetched_again(server: SourceServer) -> None:
+    job = a_job(server, "doi", "10.5555/SJ.2010.10")
+    first, _ = fetched(job)
+    job._drop_files()
+
+    second, outcome = fetched(job)
+
+    assert second == first
+    assert server.asked == {"/epmc/search": 1, "/epmc/PMC9900010/fullTextXML": 1}
+    assert '"one"' in str(requests_of(outcome)[-1]["headers"])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "value", "code"),
+    [
+        ("pmid", "404", "NOT_FOUND"),
+        ("pmcid", "PMC404", "NOT_FOUND"),
+        ("doi", "10.5555/nowhere", "NOT_FOUND"),
+        ("arxiv", "9999.00001", "NOT_FOUND"),
+        ("nct", "NCT00000404", "NOT_FOUND"),
+        ("url", "{}/missing", "NOT_FOUND"),
+        ("url", "{}/forbidden", "SOURCE_REFUSED"),
+        ("url", "{}/for-ever", "TOO_MANY_REDIRECTS"),
+        ("url", "{}/moved-away", "ADDRESS_REFUSED"),
+        ("url", "{}/large", "TOO_LARGE"),
+        ("url", "http://10.0.0.1/", "ADDRESS_REFUSED"),
+        ("url", "http://[::1]/", "ADDRESS_REFUSED"),
+        ("url", "http://169.254.169.254/latest/meta-data", "ADDRESS_REFUSED"),
+        ("url", "https://user:pw@example.org/", "ADDRESS_REFUSED"),
+    ],
+)
+def test_what_no_retry_can_mend_is_fatal(
+    server: SourceServer, scheme: str, value: str, code: str
+) -> None:
+    with pytest.raises(FatalFailure) as failed:
+        download(a_job(server, scheme, value.format(server.url), bytes_max=200_000))
+
+    assert failed.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("truncated", "TRUNCATED"), ("busy-for-long", "SOURCE_BUSY"), ("broken", "SOURCE_ERROR")],
+)
+def test_what_may_pass_is_tried_again_later(server: SourceServer, path: str, code: str) -> None:
+    with pytest.raises(StageFailure) as failed:
+        download(a_job(server, "url", f"{server.url}/{path}"))
+
+    assert failed.value.code == code
+    assert not isinstance(failed.value, FatalFailure)
+
+
+def test_a_page_of_words_is_no_answer_of_an_api(server: SourceServer) -> None:
+    job = a_job(server, "pmid", "1", pubmed_url=f"{server.url}/page.html?")
+    with pytest.raises(StageFailure, match="something else than XML"):
+        download(job)
+
+
+def test_a_source_that_is_gone_is_named(server: SourceServer) -> None:
+    with pytest.raises(StageFailure, match="cannot be reached"):
+        download(a_job(server, "url", "http://127.0.0.1:8080/"))
+
+
+def test_a_busy_source_is_asked_again_and_a_moved_page_is_followed(server: SourceServer) -> None:
+    for path in ("busy", "moved"):
+        body, _ = fetched(a_job(server, "url", f"{server.url}/{path}"))
+        assert b"Ladles" in body
+    assert server.asked["/busy"] == 2
+
+
+def test_what_has_not_changed_is_not_sent_again(server: SourceServer) -> None:
+    job = Job.for_test(
+        request_document("url", f"{server.url}/page.html"),
+        labels={"if_none_match": '"v1"'},
+        options=options(server),
+    )
+    with pytest.raises(FatalFailure) as failed:
+        download(job)
+
+    assert failed.value.code == "NOT_MODIFIED"
+
+
+def test_identifiers_become_papers(server: SourceServer, tmp_path: Path) -> None:
+    fetch = options(server)["fetch"]
+    config = tmp_path / "settings.yaml"
+    config.write_text(yaml.safe_dump({"literature": {"fetch": fetch}}))
+    wanted = [("pmid", "99000002"), ("pmcid", "PMC9900010"), ("arxiv", "2101.00001"), ("nct", "NCT01234567"),
+              ("doi", "10.5555/SJ.2010.10"), ("url", f"{server.url}/page.html"), ("pmid", "404")]  # fmt: skip
+    adapters = {"pmid": "pubmed", "pmcid": "pmc", "nct": "clinicaltrials", "doi": "europepmc"}
+
+    with App(load_settings(config, data=str(tmp_path / "data"))) as app:
+        ids = [
+            app.submit(
+                request_document(scheme, value),
+                machine="literature",
+                labels={"source_type": adapters.get(scheme, scheme)},
+            ).record.id
+            for scheme, value in wanted
+        ]
+        app.run_until_idle()
+        records = [app.record(each) for each in ids]
+
+        assert [each.status for each in records] == ["completed"] * 6 + ["failed"]
+        assert records[-1].error_code == "NOT_FOUND"
+        titles = [app.records.about(each, "build_ir")["metadata"]["title"] for each in ids[:-1]]  # type: ignore[index, call-overload]
+        assert titles[2:4] == ["Ladles in flat space", "Soup for all"]
+        assert [each.path for each in app.records.files(records[0])] == ["fetch/document"]

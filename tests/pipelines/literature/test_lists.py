@@ -1,0 +1,193 @@
+"""Lists of papers, and the commands that add, follow and move them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from stateward.app import App
+from stateward.cli import cli
+from stateward.core.model import Fields
+from stateward.ledger import Ledger, LedgerState
+from stateward.pipelines.literature.lists import ListedPaper, PaperFilters, entries_of, is_list
+from tests.pipelines.literature.articles import PMC, TEXT
+from tests.pipelines.literature.test_readers import SEVERAL
+
+RIS = """TY  - JOUR
+TI  - Pots of the north
+AU  - Cook, A
+PY  - 2011/03//
+LA  - eng
+DO  - https://doi.org/10.5555/POTS
+AN  - 99000020
+ER  -
+
+TY  - BOOK
+T1  - Lids
+PY  - 1990
+ER  -
+"""
+BIBTEX = """% my library
+@string{j = "Journal"}
+@article{cook2001, title = {{P}ots {of} the \\"{o}ven}, year = 2001, journal = j,
+  doi = "10.5555/pots", pmid={99000020},
+}
+@misc{x, eprint={2101.00001}, archivePrefix = {arXiv}, year = {2021}}
+@book{none, title={No ids}}
+"""
+CSV = (
+    'PMID,Title,Authors,"Publication Year",PMCID,DOI\r\n'
+    '99000020,"Pots, and lids",Cook,2001,PMC77,10.5555/pots\r\n,Nothing,,,,\r\n'
+)
+LINES = "31452104\n# a comment\nPMC77  # in line\nhttps://example.org/a.pdf#page=2\nnonsense\n"
+
+
+def names(papers: list[ListedPaper]) -> list[tuple[str, str] | None]:
+    return [each.name for each in papers]
+
+
+def test_ris_names_papers_and_says_what_it_does_not() -> None:
+    first, second = entries_of(RIS)
+
+    assert first.ids == {"doi": "10.5555/POTS", "pmid": "99000020"}
+    assert (first.title, first.year, first.language, first.type) == (
+        "Pots of the north",
+        2011,
+        "eng",
+        "JOUR",
+    )
+    assert (second.line, second.name) == (10, None)
+    assert "'Lids' names no identifier" in second.fault
+
+
+def test_bibtex_names_papers_by_every_field_that_has_an_identifier() -> None:
+    papers = list(entries_of(BIBTEX))
+
+    assert names(papers) == [("pmid", "99000020"), ("arxiv", "2101.00001"), None]
+    assert (papers[0].ids["doi"], papers[0].year, papers[0].line) == ("10.5555/pots", 2001, 3)
+
+
+def test_a_table_is_read_by_its_heading() -> None:
+    papers = list(entries_of(CSV))
+
+    assert names(papers) == [("pmcid", "PMC77"), None]
+    assert (papers[0].title, papers[0].year) == ("Pots, and lids", 2001)
+
+
+def test_lines_are_identifiers_or_addresses_and_nothing_is_dropped() -> None:
+    papers = list(entries_of(LINES))
+
+    assert names(papers) == [
+        ("pmid", "31452104"),
+        ("pmcid", "PMC77"),
+        ("url", "https://example.org/a.pdf#page=2"),
+        None,
+    ]
+    assert papers[-1].line == 5
+
+
+@pytest.mark.parametrize("text", [RIS, BIBTEX, LINES])
+def test_a_list_is_told_from_a_paper(text: str) -> None:
+    assert is_list(text.encode(), "any.txt")
+    assert not is_list(TEXT.encode(), "paper.txt")
+    assert not is_list(PMC.encode(), "paper.xml")
+
+
+def test_filters_leave_out_what_a_list_says_and_nothing_else() -> None:
+    filters = PaperFilters(
+        languages=("en",), skip_types=("editorial",), year_from=2000, year_to=2020
+    )
+
+    def refusal(**known: object) -> str:
+        return filters.refusal(ListedPaper(line=1, **known))  # type: ignore[arg-type]
+
+    assert refusal(language="eng", type="Review", year=2001) == ""
+    assert refusal() == ""
+    assert refusal(language="ger") == "its language is ger"
+    assert refusal(type="Editorial") == "its type is Editorial"
+    assert refusal(year=1999) == "it is of 1999, before 2000"
+    assert refusal(year=2021) == "it is of 2021, after 2020"
+
+
+def run(data: Path, *args: str) -> Result:
+    return CliRunner().invoke(cli, ["--data", str(data), "literature", *args])
+
+
+def ids_of(result: Result) -> list[str]:
+    return [each["id"] for each in json.loads(result.stdout)["papers"]]
+
+
+def test_adding_a_list_makes_a_record_each_and_skips_what_is_known(tmp_path: Path) -> None:
+    file, data = tmp_path / "library.bib", tmp_path / "data"
+    file.write_text(BIBTEX)
+
+    first = run(data, "add", str(file), "--json")
+    again = run(data, "add", str(file), "10.5555/POTS", "--json")
+
+    assert json.loads(first.stdout)["counts"] == {"added": 2, "refused": 1}
+    assert first.exit_code == 1
+    assert json.loads(again.stdout)["counts"] == {"known": 2, "refused": 1, "skipped": 1}
+    last = json.loads(again.stdout)["papers"][-1]
+    assert last["reason"] == f"the same paper is {ids_of(first)[0]}"
+    with App.embedded(data) as app:
+        moved = app.records.history(last["id"])[-1]
+        assert (moved.source, moved.target) == ("pending", "skipped")
+        assert moved.metadata["reason"] == last["reason"]
+
+
+def test_papers_and_sets_of_pubmed_are_added_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/a.xml").write_text(PMC)
+    (tmp_path / "papers/b.zip").write_bytes(b"PK\x03\x04")
+    twice = SEVERAL.replace("99000002", "99000003", 1)
+    (tmp_path / "set.xml").write_text(twice)
+
+    result = run(
+        tmp_path / "data", "add", str(tmp_path / "papers"), str(tmp_path / "set.xml"), "--json"
+    )
+
+    assert json.loads(result.stdout)["counts"] == {"added": 3, "refused": 1}
+    with App.embedded(tmp_path / "data") as app:
+        app.run_until_idle()
+        states = {app.record(each).status for each in ids_of(result) if each}
+    assert states == {"completed"}
+    status = run(tmp_path / "data", "status")
+    assert "3 of 3 papers ended" in status.stdout
+
+
+def test_moves_follow_the_rules_of_the_machine(tmp_path: Path) -> None:
+    (record_id,) = ids_of(run(tmp_path, "add", "99000001", "--json"))
+
+    assert run(tmp_path, "complete", record_id).exit_code == 4
+    skipped = run(tmp_path, "skip", record_id, "--reason", "not about soup")
+    assert (skipped.exit_code, skipped.stdout) == (0, f"{record_id} is skipped\n")
+    assert run(tmp_path, "skip", record_id).exit_code == 4
+    assert run(tmp_path, "retry", record_id).exit_code == 4
+    assert run(tmp_path, "adopt", record_id).exit_code == 4
+    assert run(tmp_path, "skip", "LT_nothing").exit_code == 4
+    status = json.loads(run(tmp_path, "status", "--json").stdout)
+    assert status == {"total": 1, "ended": 1, "adapters": {"pubmed": {"skipped": 1}}}
+
+
+def test_unfinished_documents_of_a_ledger_are_taken_up_once(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "old") as ledger:
+        for name in ("pmid:99000001", "doc-7", "pmid:99000009"):
+            metadata: Fields = {"doi": "10.5555/seven"} if name == "doc-7" else {}
+            ledger.record(name, LedgerState.PENDING, metadata=metadata)
+        ledger.record("pmid:99000009", LedgerState.SKIPPED)
+        ledger.record("pmid:99000001", LedgerState.FETCHING)
+
+    first = run(tmp_path / "data", "adopt", str(tmp_path / "old"), "--json")
+    again = run(tmp_path / "data", "adopt", str(tmp_path / "old"), "--json")
+
+    assert json.loads(first.stdout)["counts"] == {"added": 2}
+    assert json.loads(again.stdout)["counts"] == {"known": 2}
+    with App.embedded(tmp_path / "data") as app:
+        reasons = {
+            str(app.records.history(each)[0].metadata.get("reason")) for each in ids_of(first)
+        }
+    assert reasons == {
+        "adopted from old, where it was fetching",
+        "adopted from old, where it was pending",
+    }
