@@ -518,6 +518,21 @@ class ReviewDecision(Document, frozen=True, kw_only=True):
     notes: str | None
 
 
+class ReviewPending(Document, frozen=True, kw_only=True):
+    """A decision that is stored and takes effect later, unless its author undoes it."""
+
+    action: str
+    by: str
+    is_mine: bool
+    at: Time
+    effective_at: Time
+    corrected: Annotated[
+        dict[str, str | list[str] | None],
+        Meta(description="The corrected values; shown to its author only."),
+    ] = msgspec.field(default_factory=dict)
+    notes: str | None = None
+
+
 class ReviewTask(Document, frozen=True, kw_only=True):
     """A question to a person: one record that waits, or waited, for a decision."""
 
@@ -533,6 +548,9 @@ class ReviewTask(Document, frozen=True, kw_only=True):
     waiting_since: Time
     claim: ReviewClaim | None
     decision: ReviewDecision | None
+    pending: Annotated[
+        ReviewPending | None, Meta(description="A decision that does not have effect yet.")
+    ] = None
     filename: str | None
     facts: Annotated[
         dict[str, str | None],

@@ -15,6 +15,7 @@ from stateward.settings import Settings
 from tests.console.scene import MissingBrowser, Scene, chromium, staged
 
 WAIT_MS = 20_000
+UNDO_S = 600.0
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -29,6 +30,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             settings,
             ledger=replace(settings.ledger, mirror=str(folder / "ledger")),
             notifications=replace(settings.notifications, webhook_allow=("127.0.0.1",)),
+            # A test says when a decision takes effect, however slow the machine is.
+            reviews=replace(settings.reviews, undo_seconds=UNDO_S),
         )
 
     with staged(folder / "data", settle=settle) as found:

@@ -53,7 +53,9 @@ def test_a_new_user_needs_no_documentation(tmp_path: Path, page: Page) -> None:
         expect(page.locator(".sheet")).to_have_attribute("data-drawn", "yes")
         page.locator(".field[data-field=monthly_rate-0] input").fill("82.00")
         page.keyboard.press("Control+Enter")
-        expect(page.locator(".toast[data-held]")).to_contain_text("strom.pdf: corrected in")
+        expect(page.locator(".toast[data-held]")).to_contain_text(
+            "strom.pdf: corrected, takes effect in"
+        )
 
         menu.get_by_role("link", name="Errors").click()
         page.get_by_role("link", name="torn-statement.pdf").click()
@@ -64,7 +66,10 @@ def test_a_new_user_needs_no_documentation(tmp_path: Path, page: Page) -> None:
 
         page.goto(f"{url}/console/records?q=machine:contract")
         page.get_by_role("link", name="strom.pdf").click()
-        expect(page.locator("#status")).to_have_attribute("data-status", "completed")
+        # The decision takes effect after ten seconds, in which it could have been undone.
+        expect(page.locator("#status")).to_have_attribute(
+            "data-status", "completed", timeout=120_000
+        )
         page.close()
 
     with App.embedded(tmp_path) as app:

@@ -33,7 +33,7 @@ class ReviewEngine:
     def __init__(self, database: Database, **how: Any) -> None:  # noqa: ANN401 - the words of Reviews
         self.rig = Rig(database, [CONTRACT])
         self.refuses: dict[str, str] = {}
-        words: dict[str, Any] = {"claim_s": 900.0, "self_approval": "auto", **how}
+        words: dict[str, Any] = {"claim_s": 900.0, "undo_s": 10.0, "self_approval": "auto", **how}
         self.reviews = Reviews(
             database=database,
             store=self.rig.store,

@@ -151,3 +151,40 @@ def test_with_keys_no_person_accepts_what_they_submitted(api: ApiClient) -> None
     other = api.with_key(name="rita", role="reviewer")
     assert other.post(f"/records/{record.id}/review", json={"action": "approve"}).is_success
     own.close()
+
+
+def test_a_decision_can_be_held_and_undone(reviewed: ApiClient) -> None:
+    record = waiting(reviewed.app)
+    ada = reviewed.with_key(name="ada", role="reviewer")
+    bob = reviewed.with_key(name="bob", role="reviewer")
+    path = f"/reviews/{record.id}/decision"
+    body = {"action": "reject", "notes": "not ours"}
+
+    held = ada.http.put(path, json=body, headers={"If-Match": f'"{record.version}"'})
+    seen = bob.get(f"/reviews/{record.id}").json()
+    refused = bob.http.put(path, json=body)
+    undone = ada.http.delete(path)
+
+    pending = held.json()["pending"]
+    assert (pending["action"], pending["is_mine"], pending["notes"]) == ("reject", True, "not ours")
+    assert pending["at"] < pending["effective_at"]
+    assert (seen["pending"]["is_mine"], seen["pending"]["notes"], seen["decision"]) == (
+        False,
+        None,
+        None,
+    )
+    assert (refused.status_code, problem(refused)) == (409, "review-taken")
+    assert (undone.status_code, undone.json()["notes"]) == (200, "not ours")
+    assert ada.http.delete(path).status_code == 404
+    assert reviewed.app.record(record.id).version == record.version
+
+
+def test_a_held_decision_is_refused_while_the_form_is_still_open(reviewed: ApiClient) -> None:
+    record = waiting(reviewed.app)
+    path = f"/reviews/{record.id}/decision"
+
+    stale = reviewed.http.put(path, json={"action": "approve"}, headers={"If-Match": '"0"'})
+    silent = reviewed.http.put(path, json={"action": "reject"})
+
+    assert (stale.status_code, silent.status_code) == (412, 400)
+    assert reviewed.get(f"/reviews/{record.id}").json()["pending"] is None

@@ -252,6 +252,7 @@ class App:
             registry=self.registry,
             clock=self.clock,
             claim_s=own.claim_seconds,
+            undo_s=own.undo_seconds,
             self_approval=own.self_approval,
             has_keys=self.keys.any_exist,
             judge=self.plugins.check_correction,
@@ -425,6 +426,7 @@ class App:
             mirror=mirror,
             indexer=self.indexer if is_coordinator else None,
             notifier=self._notifier if is_notifier else None,
+            decisions=self.reviews.apply_due if is_coordinator else None,
         )
         return Node(
             roles,

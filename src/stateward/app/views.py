@@ -24,6 +24,7 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.core.view import Explanation, is_at_rest, running_times, sentence
+from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.reviews import Reviews, Task
 from stateward.storage.outputs import AttemptResult
 from stateward.storage.store import ErrorGroup, Store
@@ -206,6 +207,7 @@ def _task_parts(task: Task, actor: str) -> dict[str, Any]:
             at=to_iso(decided.at),
             notes=decided.notes,
         ),
+        "pending": None if task.pending is None else pending_view(task.pending, actor=actor),
         "filename": text_of(record.labels.get("filename")),
         "facts": task.facts,
         "confidence": task.confidence,
@@ -213,6 +215,20 @@ def _task_parts(task: Task, actor: str) -> dict[str, Any]:
         "retry_count": record.retry_count,
         "replaces": record.replaces,
     }
+
+
+def pending_view(pending: PendingDecision, *, actor: str) -> schemas.ReviewPending:
+    """A pending decision as `actor` sees it: what was typed is for its author until it is in effect."""
+    is_mine = pending.actor == actor
+    return schemas.ReviewPending(
+        action=pending.action,
+        by=pending.actor,
+        is_mine=is_mine,
+        at=to_iso(pending.at),
+        effective_at=to_iso(pending.effective_at),
+        corrected=pending.corrected if is_mine else {},
+        notes=pending.notes if is_mine else None,
+    )
 
 
 def text_of(value: object) -> str | None:

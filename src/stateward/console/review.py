@@ -1,7 +1,8 @@
 """Review: what waits for a person's decision, the document beside what was found in it, and the decision.
 
-Decisions go to the API itself: the page sends them after ten seconds in which they can be taken back, with the version
-that was looked at. So two people never decide the same thing, and what is stale is refused.
+Decisions go to the API itself, at once and with the version that was looked at: it checks and stores them, and for some
+seconds their author can undo them. So two people never decide the same thing, what is stale is refused, and a decision
+that the page calls made is durable.
 """
 
 from collections.abc import Iterable, Sequence
@@ -68,7 +69,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 async def queue(request: Asked) -> Response[bytes]:
     """The queue, and the first one without a claim."""
     tasks = await _queue(request)
-    first = next((each for each in tasks if each.claim is None or each.claim.is_mine), None)
+    free = (each for each in tasks if each.pending is None)
+    first = next((each for each in free if each.claim is None or each.claim.is_mine), None)
     return await _page(request, tasks, None if first is None else first.record_id)
 
 

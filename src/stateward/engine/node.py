@@ -62,6 +62,8 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     mirror: Mirror | None = None
     indexer: Indexer | None = None
     notifier: Callable[[Callable[[], None]], Notifier] | None = None
+    decisions: Callable[[], int] | None = None
+    """Makes the pending decisions that are due; how many there were."""
 
 
 class Node:
@@ -93,6 +95,7 @@ class Node:
         self._scheduler = roles.scheduler
         self._mirror = roles.mirror
         self._indexer = roles.indexer
+        self._decisions = roles.decisions
         self._is_stopping = False
         self._recover_at = 0.0
         self._due_at: Micros | None = None
@@ -234,6 +237,7 @@ class Node:
         commit.
         """
         is_told = self._wakeup is not None and self._wakeup.clear()
+        self._make_decisions()
         worker = self._worker
         is_busy = worker.prepare() if worker is not None else False
         if worker is not None and worker.database is not self._database:
@@ -257,6 +261,15 @@ class Node:
         if self._indexer is not None:
             is_busy |= self._indexer.step(is_busy=is_busy or self._in_flight > 0)
         return is_busy
+
+    def _make_decisions(self) -> None:
+        """Once a second, make the decisions of people that are due.
+
+        Before anything else: a review whose deadline has passed as well was decided first. Each is a transaction of its
+        own, for one that is refused must not take the others back.
+        """
+        if self._decisions is not None and time.monotonic() >= self._recover_at:
+            self._decisions()
 
     def _is_due(self, worker: Worker | None) -> bool:
         """Whether there may be something to do although no wake-up came: more of it, or its time has come."""

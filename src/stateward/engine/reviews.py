@@ -3,7 +3,8 @@
 A task is a record in a suspended state, not a row of its own; its deadline is the record's `due_at`, which the
 scheduler watches (docs/decisions/0016). `decide` checks who may answer what, stores a correction beside what it
 corrects, and gives the answer to the coordinator as an event, all in one transaction under the record's lock: of
-several answers exactly one is applied, and no correction is stored without its decision. Nothing here writes a status.
+several answers exactly one is applied, and no correction is stored without its decision. `hold` makes the same checks,
+stores the decision as a pending one, and `apply_due` makes it when its time has come. Nothing here writes a status.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from stateward import telemetry
 from stateward.core.errors import (
     ConcurrentModification,
     InvalidCorrection,
@@ -47,10 +49,12 @@ from stateward.engine.corrections import (
     corrected_items,
 )
 from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
+from stateward.engine.pending_decisions import CorrectedValues, PendingDecision, PendingDecisions
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
 
+DUE_MAX = 100  # pending decisions that one turn makes: each is a transaction of its own
 PENDING_MAX = 1000  # records of one query, whatever limit a caller gives: bounds memory
 NOTES_CHARS_MAX = 2000  # notes become part of the transition, which is hashed and stored for ever
 # Items are stored in chunks, so that a reader of many holds a few chunks in memory.
@@ -75,6 +79,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[str, ...]
     claim: Claim | None
     decided: RecordedDecision | None
+    pending: PendingDecision | None = None
     facts: dict[str, str | None] = {}
     """What the pipeline declares that a reviewer should know of a record, such as whose document it is."""
     confidence: int | None = None
@@ -122,21 +127,25 @@ class Reviews:
         registry: MachineRegistry,
         clock: Callable[[], Micros],
         claim_s: float,
+        undo_s: float,
         self_approval: SelfApproval,
         has_keys: Callable[[], bool],
         judge: Judge,
         view_of: Callable[[str], RecordView] = lambda machine: RecordView(machine=machine),
     ) -> None:
         self._claims = Claims(database)
+        self._pending = PendingDecisions(database)
         self._store = store
         self._outputs = outputs
         self._coordinator = coordinator
         self._registry = registry
         self._clock = clock
         self._claim_s = claim_s
+        self._undo_s = undo_s
         self._self_approval = self_approval
         self._has_keys = has_keys
         self._judge = judge
+        self._log = telemetry.log("reviews")
         self._view_of = view_of
 
     # Reading
@@ -157,8 +166,14 @@ class Reviews:
         ]
         records = self._store.due_in(states, after=after, limit=min(limit, PENDING_MAX))
         claims = self._claims.of(record.id for record in records)
+        held = self._pending.of(record.id for record in records)
         return [
-            self._task(record, review, self._live(record, claims.get(record.id)))
+            self._task(
+                record,
+                review,
+                self._live(record, claims.get(record.id)),
+                _valid(record, held.get(record.id)),
+            )
             for record in records
             if (review := self._registry.of(record).review_in.get(record.status)) is not None
         ]
@@ -169,7 +184,8 @@ class Reviews:
         machine = self._registry.of(record)
         review = machine.review_in.get(record.status)
         if review is not None:
-            return self._task(record, review, self._live(record, self._claim_on(record)))
+            claim = self._live(record, self._claim_on(record))
+            return self._task(record, review, claim, self._pending_of(record))
         found = decision_in(machine, self._store.history(record.id))
         if found is None:
             raise UnknownName("review", clean_text(record_id, chars_max=80))
@@ -178,7 +194,13 @@ class Reviews:
             Task(record=record, review=name, actions=(), claim=None, decided=decided)
         )
 
-    def _task(self, record: Record, review: Review, claim: Claim | None) -> Task:
+    def _task(
+        self,
+        record: Record,
+        review: Review,
+        claim: Claim | None,
+        pending: PendingDecision | None = None,
+    ) -> Task:
         return self._with_facts(
             Task(
                 record=record,
@@ -186,6 +208,7 @@ class Reviews:
                 actions=actions_of(review),
                 claim=claim,
                 decided=None,
+                pending=pending,
             )
         )
 
@@ -267,14 +290,14 @@ class Reviews:
                 until=now + round(self._claim_s * SECOND),
             )
             self._claims.take(claim)
-            return self._task(record, review, claim)
+            return self._task(record, review, claim, self._pending_of(record))
 
     def unclaim(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> Task:
         """Give up a claim. Without one it does nothing, so that it can be repeated."""
         with self._store.transaction():
             record, review = self._open(record_id, machines, actor, "leave")
             self._claims.drop(record.id)
-            return self._task(record, review, None)
+            return self._task(record, review, None, self._pending_of(record))
 
     # Deciding
 
@@ -285,19 +308,96 @@ class Reviews:
         is deleted with the decision; the new version would end it anyway.
         """
         with self._store.transaction():
-            record, review = self._open(
-                deciding.record_id, deciding.machines, deciding.actor, deciding.action
-            )
-            if deciding.version is not None and deciding.version != record.version:
-                raise ConcurrentModification(record.id, expected=deciding.version)
-            answer = answer_of(review, deciding.action)
-            self._check(record, deciding, answer)
+            record, review, answer = self._checked(deciding)
             event = self._event(record, review, deciding, answer)
             (decision,) = self._coordinator().handle([event])
             if isinstance(decision, Ignored):
                 raise self._refusal(record, deciding, decision)
             self._claims.drop(record.id)
+            self._pending.drop(record.id)
             return decision.change.record
+
+    def hold(self, deciding: DecisionRequest) -> Task:
+        """Store a decision that its author can undo for a while; it is checked as if it took effect now.
+
+        Where there is no such time, or the review's deadline comes before it is over, the decision is made at once:
+        what was pressed before the deadline counts.
+        """
+        with self._store.transaction():
+            record, review, answer = self._checked(deciding)
+            now = self._clock()
+            effective_at = now + round(self._undo_s * SECOND)
+            is_late = record.due_at is not None and record.due_at <= effective_at
+            if effective_at <= now or is_late or answer == ANSWERS[TIMEOUT]:
+                self.decide(deciding)
+                return self.task(record.id)
+            if deciding.corrected:
+                self._judged(record, deciding)
+            pending = PendingDecision(
+                record_id=record.id,
+                version=record.version,
+                actor=deciding.actor,
+                action=deciding.action,
+                at=now,
+                effective_at=effective_at,
+                corrected=_plain(deciding.corrected),
+                notes=_notes(deciding.notes),
+                trace=deciding.trace,
+            )
+            self._pending.put(pending)
+            self._claims.drop(record.id)
+            return self._task(record, review, None, pending)
+
+    def undo(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> PendingDecision:
+        """Take a pending decision back; returns it, so that nothing that was typed is lost."""
+        with self._store.transaction():
+            record, _ = self._open(record_id, machines, actor, "undo")
+            pending = self._pending_of(record)
+            if pending is None:
+                raise UnknownName("pending decision", clean_text(record_id, chars_max=80))
+            self._pending.drop(record.id)
+            return pending
+
+    def apply_due(self) -> int:
+        """Make the pending decisions whose time has come; how many there were.
+
+        One that can no longer be made, because its record was cancelled for example, is dropped and logged.
+        """
+        due = self._pending.due(self._clock(), limit=DUE_MAX)
+        for pending in due:
+            deciding = DecisionRequest(
+                record_id=pending.record_id,
+                action=pending.action,
+                actor=pending.actor,
+                corrected=pending.corrected,
+                notes=pending.notes,
+                version=pending.version,
+                trace=pending.trace,
+            )
+            try:
+                self.decide(deciding)
+            except (
+                ConcurrentModification,
+                InvalidCorrection,
+                InvalidTransition,
+                ReviewRefused,
+                ReviewTaken,
+                UnknownName,
+            ) as error:
+                self._pending.drop(pending.record_id)
+                self._log.warning(f"a pending decision was dropped: {error}")
+        return len(due)
+
+    def _checked(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
+        """The record, locked, its review, and the answer; refused if the decision may not be made."""
+        record, review = self._open(
+            deciding.record_id, deciding.machines, deciding.actor, deciding.action
+        )
+        if deciding.version is not None and deciding.version != record.version:
+            raise ConcurrentModification(record.id, expected=deciding.version)
+        answer = answer_of(review, deciding.action)
+        self._check(record, deciding, answer)
+        return record, review, answer
 
     def _open(
         self, record_id: str, machines: Sequence[str], actor: str, action: str
@@ -316,6 +416,11 @@ class Reviews:
             until = to_iso(claim.until)
             said = f"{claim.actor} has taken this review up until {until}; look at another, or come back then"
             raise ReviewTaken(record.id, by=claim.actor, sentence=said, until=until)
+        pending = self._pending_of(record)
+        if pending is not None and pending.actor != actor and action != TIMEOUT:
+            until = to_iso(pending.effective_at)
+            said = f"{pending.actor} has decided it, which takes effect at {until}"
+            raise ReviewTaken(record.id, by=pending.actor, sentence=said, until=until)
         return record, review
 
     def _record(self, record_id: str, machines: Sequence[str], *, lock: bool = False) -> Record:
@@ -413,11 +518,7 @@ class Reviews:
         They are stored under the suspended record's version, which no attempt of a stage can have. The items that were
         found keep theirs, so both can be compared later.
         """
-        before = self.items(record)
-        named = list(deciding.corrected)
-        after, faults = self._judge(record, corrected_items(before, deciding.corrected), named)
-        if faults:
-            raise InvalidCorrection(record.id, faults)
+        before, after = self._judged(record, deciding)
         mark = AttemptResult(
             record_id=record.id,
             version=record.version,
@@ -434,6 +535,17 @@ class Reviews:
         self._outputs.write([Output(mark, chunks)])
         return len(after), changed(before, deciding.corrected)
 
+    def _judged(
+        self, record: Record, deciding: DecisionRequest
+    ) -> tuple[Sequence[Fields], Sequence[Fields]]:
+        """The items as they were found and as they are corrected; refused if the pipeline finds a fault."""
+        before = self.items(record)
+        named = list(deciding.corrected)
+        after, faults = self._judge(record, corrected_items(before, deciding.corrected), named)
+        if faults:
+            raise InvalidCorrection(record.id, faults)
+        return before, after
+
     def _refusal(
         self, record: Record, deciding: DecisionRequest, ignored: Ignored
     ) -> ConcurrentModification | InvalidTransition:
@@ -448,11 +560,25 @@ class Reviews:
     def _claim_on(self, record: Record) -> Claim | None:
         return self._claims.of([record.id]).get(record.id)
 
+    def _pending_of(self, record: Record) -> PendingDecision | None:
+        return _valid(record, self._pending.of([record.id]).get(record.id))
+
     def _live(self, record: Record, claim: Claim | None) -> Claim | None:
         return claim if claim is not None and claim.is_live(record, self._clock()) else None
 
 
 CLAIMING = "claim"
+
+
+def _plain(values: Values) -> CorrectedValues:
+    return {
+        name: value if value is None or isinstance(value, str) else list(value)
+        for name, value in values.items()
+    }
+
+
+def _valid(record: Record, pending: PendingDecision | None) -> PendingDecision | None:
+    return pending if pending is not None and pending.is_valid(record) else None
 
 
 def answer_of(review: Review, action: str) -> str:

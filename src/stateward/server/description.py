@@ -45,6 +45,9 @@ STEPPING = (
 REVIEWING = (
     "not-found", "impossible", "review-taken", "in-progress", "too-large", "key-reused", "storage-full",
 )  # fmt: skip
+DECIDING = (
+    *REVIEWING, "stale", "if-match-required", "review-refused", "invalid-correction", "unknown-value",
+)  # fmt: skip
 WRITING = ("in-progress", "too-large", "key-reused", "storage-full")
 WEBHOOK_PROBLEMS: dict[str, tuple[str, ...]] = {
     "createWebhook": (*WRITING, "unknown-value"),
@@ -84,14 +87,9 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "getReview": ("not-found",),
     "claimReview": REVIEWING,
     "releaseReview": REVIEWING,
-    "reviewRecord": (
-        *REVIEWING,
-        "stale",
-        "if-match-required",
-        "review-refused",
-        "invalid-correction",
-        "unknown-value",
-    ),
+    "reviewRecord": DECIDING,
+    "holdDecision": DECIDING,
+    "undoDecision": REVIEWING,
     **WEBHOOK_PROBLEMS,
 }
 
@@ -123,6 +121,7 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "claimReview": {"200": CHANGED},
     "releaseReview": {"200": CHANGED},
     "reviewRecord": {"200": CHANGED},
+    "holdDecision": {"200": CHANGED},
     "pauseMachine": {"200": ("Idempotency-Replayed",)},
     "resumeMachine": {"200": ("Idempotency-Replayed",)},
     "streamEvents": {"200": ("Cache-Control",)},

@@ -270,6 +270,7 @@ def refusal_of(error: StatewardError) -> Refusal:
             | "key"
             | "webhook"
             | "delivery"
+            | "pending decision"
         ):
             return Refusal("not-found", text, what=error.what, name=error.name)
         case UnknownName():

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from litestar import Response, Router, get, post
+from litestar import Response, Router, delete, get, post, put
 from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
-from stateward.app.views import review_view, task_view
+from stateward.app.views import pending_view, review_view, task_view
 from stateward.core.model import Record
+from stateward.engine.pending_decisions import PendingDecision
 from stateward.engine.reviews import DecisionRequest, Task
 from stateward.server import operations, views
 from stateward.server.auth import (
@@ -167,18 +168,75 @@ async def decide(
     return reply(await operations.write_once(request, once, intent, answer))
 
 
-async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
+@put(
+    "/{record_id:str}/decision",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="holdDecision",
+    summary="Decide a review, with time to undo it",
+)
+async def hold(
+    request: Asked,
+    record_id: FromPath[str],
+    data: JSONBody[schemas.ReviewRequest],
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response[schemas.ReviewTask]:
+    """It is checked and stored at once, and takes effect after `reviews.undo_seconds`, unless it is undone."""
+    service, caller = service_of(request), caller_of(request)
+    deciding = DecisionRequest(
+        record_id=record_id,
+        action=data.action,
+        actor=caller.actor,
+        corrected=data.corrected,
+        notes=data.notes,
+        version=expected_version(service, if_match),
+        machines=caller.machines,
+        trace=trace_of(request),
+    )
+    once = once_of(caller, request, key, (await request.body(), if_match or ""))
+    answer = _task_answer(caller.actor)
+    return reply(
+        await operations.write_once(
+            request, once, Call(lambda app: app.reviews.hold(deciding)), answer
+        )
+    )
+
+
+@delete(
+    "/{record_id:str}/decision",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="undoDecision",
+    summary="Undo a decision that is not in effect yet",
+)
+async def undo(request: Asked, record_id: FromPath[str]) -> Response[schemas.ReviewPending]:
+    """The decision as it was, with the values and notes that its author had typed."""
     caller = caller_of(request)
 
+    def answer(_app: App, pending: PendingDecision) -> Answer:
+        return views.json_answer(pending_view(pending, actor=caller.actor))
+
+    def act(app: App) -> PendingDecision:
+        return app.reviews.undo(record_id, actor=caller.actor, machines=caller.machines)
+
+    once = once_of(caller, request, None, ())
+    return reply(await operations.write_once(request, once, Call(act), answer))
+
+
+async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
+    caller = caller_of(request)
+    return await operations.write_once(
+        request, once_of(caller, request, key, ()), Call(act), _task_answer(caller.actor)
+    )
+
+
+def _task_answer(actor: str) -> Callable[[App, Task], Answer]:
     def answer(app: App, task: Task) -> Answer:
         headers = {"ETag": views.etag(task.record.version)}
-        return views.json_answer(
-            _document(app, task_view(task, actor=caller.actor)), headers=headers
-        )
+        return views.json_answer(_document(app, task_view(task, actor=actor)), headers=headers)
 
-    return await operations.write_once(
-        request, once_of(caller, request, key, ()), Call(act), answer
-    )
+    return answer
 
 
 # Views
@@ -203,5 +261,7 @@ def _camel(name: str) -> str:
     return first + "".join(each.capitalize() for each in rest)
 
 
-router = Router(path="/reviews", route_handlers=[pending, show, claim, release], tags=["reviews"])
+router = Router(
+    path="/reviews", route_handlers=[pending, show, claim, release, hold, undo], tags=["reviews"]
+)
 HANDLERS: list[Any] = [router, decide]

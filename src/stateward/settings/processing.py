@@ -128,6 +128,13 @@ class ReviewSettings(Section, frozen=True, kw_only=True):
         Seconds,
         Meta(description="How long a review stays claimed by the person who took it up."),
     ] = 900.0
+    undo_seconds: Annotated[
+        Wait,
+        Meta(
+            description="How long a decision made in the console can be undone by the person who made it. It is stored "
+            "at once and takes effect after this time; 0: at once.",
+        ),
+    ] = 10.0
     self_approval: Annotated[
         Literal["auto", "allow", "refuse"],
         Meta(

@@ -1,13 +1,14 @@
-// The review page: the document beside the form, decisions by keyboard, ten seconds to take one back, then the next.
+// The review page: the document beside the form, decisions by keyboard, some seconds to undo one, then the next.
+// A decision is stored by the service when it is pressed, and takes effect there: nothing is lost with this page.
 import { open, point as pointAt } from "./viewer.mjs";
 
 const { base, csrf, toast, tellAll } = window.stateward;
-const UNDO_MS = 10_000;
+const SETTLE_MS = 1_000;
 const RENEW_MS = 60_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
-const refused = new Map(); // decisions that were refused, so that nothing typed is lost
-const held = new Map(); // decisions that can still be taken back, by record
+const undone = new Map(); // decisions that were undone, so that nothing typed is lost
+const held = new Map(); // decisions that can still be undone, by record
 let present = null; // what is looked at: { id, version }
 
 const article = () => work.querySelector("article");
@@ -29,33 +30,35 @@ async function begin() {
   tellAll(work);
   const viewer = shown.querySelector("[data-viewer]");
   if (viewer) open(viewer).then(() => point(null));
-  const before = refused.get(present.id);
+  const before = undone.get(present.id);
   if (before) refill(before);
-  if (shown.dataset.open === "yes" && isAllowed) await claim();
+  if (shown.dataset.open === "yes" && isAllowed) await (claiming = claim(present.id));
 }
 
-function refill({ body, said }) {
-  for (const [name, value] of Object.entries(body.corrected || {})) {
+function refill({ corrected: values, notes: typed }) {
+  for (const [name, value] of Object.entries(values || {})) {
     const values = value === null ? [""] : [value].flat();
     [...work.querySelectorAll(".field input")].filter((each) => each.name === name).forEach((input, at) => { input.value = values[at] ?? ""; });
   }
   const notes = document.getElementById("notes");
-  if (notes) notes.value = body.notes || "";
+  if (notes) notes.value = typed || "";
   look();
-  say(said);
 }
 
-async function claim() {
-  if (!present) return;
-  const answer = await post(`/reviews/${encodeURIComponent(present.id)}/claim`);
+// What keeps others away from it, or null: a decision waits for the answer, and is not made without a claim.
+let claiming = Promise.resolve(null);
+async function claim(id) {
+  const answer = await post(`/reviews/${encodeURIComponent(id)}/claim`);
+  if (present?.id !== id) return null;
   if (!answer.ok) {
     say(answer.said);
     work.querySelectorAll("[data-decide]").forEach((button) => { button.disabled = true; });
-  } else {
-    work.dataset.claimed = present.id;
+    return null;
   }
+  work.dataset.claimed = id;
+  return id;
 }
-setInterval(() => { if (!document.hidden && article()?.dataset.open === "yes" && isAllowed) claim(); }, RENEW_MS);
+setInterval(() => { if (!document.hidden && present && article()?.dataset.open === "yes" && isAllowed) claiming = claim(present.id); }, RENEW_MS);
 
 async function go(id, { isBack = false } = {}) {
   const left = present?.id;
@@ -122,23 +125,28 @@ function look() {
 work.addEventListener("input", () => { look(); say(""); });
 
 // Deciding
-async function post(path, body, headers = {}, isLast = false) {
+async function call(method, path, body, headers = {}, isLast = false) {
   try {
     const answer = await fetch(path, {
-      method: "POST",
+      method,
       keepalive: isLast,
       headers: { "X-CSRF-Token": csrf, ...(body ? { "Content-Type": "application/json" } : {}), ...headers },
       body: body ? JSON.stringify(body) : undefined,
     });
-    const said = answer.ok ? "" : await answer.json().then((problem) => [problem.detail, ...(problem.errors || []).map((each) => `${each.field}: ${each.sentence}`)].filter(Boolean).join(" "), () => "");
-    return { ok: answer.ok, status: answer.status, said: said || "It was refused." };
+    const told = await answer.json().catch(() => ({}));
+    const said = [told.detail, ...(told.errors || []).map((each) => `${each.field}: ${each.sentence}`)].filter(Boolean).join(" ");
+    return { ok: answer.ok, status: answer.status, told, said: said || "It was refused." };
   } catch {
-    return { ok: false, status: 0, said: "The service does not answer; try again." };
+    return { ok: false, status: 0, told: {}, said: "The service does not answer; try again." };
   }
 }
+const post = (path, body, headers, isLast) => call("POST", path, body, headers, isLast);
+const decisionOf = (id) => `/reviews/${encodeURIComponent(id)}/decision`;
 
-function decide(action) {
-  if (!present || !isAllowed || article().dataset.open !== "yes") return;
+let isDeciding = false;
+let attempt = null; // what was pressed last and not answered: pressed again, it has the same key
+async function decide(action) {
+  if (isDeciding || !present || !isAllowed || article().dataset.open !== "yes") return;
   if (!article().dataset.actions.split(" ").includes(action)) return;
   const notes = document.getElementById("notes").value.trim();
   const values = corrected();
@@ -146,10 +154,24 @@ function decide(action) {
   if (action === "reject" && !notes) { say("Say in the notes why it is rejected."); document.getElementById("notes").focus(); return; }
   if (action === "correct" && !isChanged) { say("Change a field first: e leads to the least certain one."); return; }
   if (action === "approve" && isChanged) { say("Fields were changed: send them with Ctrl and Enter, or undo them."); return; }
-  hold({ id: present.id, version: present.version, name: work.querySelector("h2").textContent, body: { action, ...(action === "correct" ? { corrected: values } : {}), ...(notes ? { notes } : {}) } });
-  const row = others(1) || others(-1) || tasks().find((each) => !held.has(each.dataset.task) && each.dataset.taken === "no");
-  if (row && !held.has(row.dataset.task)) go(row.dataset.task);
-  else {
+  const { id, version } = present;
+  const name = work.querySelector("h2").textContent;
+  const body = { action, ...(action === "correct" ? { corrected: values } : {}), ...(notes ? { notes } : {}) };
+  const what = JSON.stringify([id, version, body]);
+  if (attempt?.what !== what) attempt = { what, key: crypto.randomUUID() };
+  isDeciding = true;
+  if ((await claiming) !== id) { isDeciding = false; return; } // the page says already who has it
+  const answer = await call("PUT", decisionOf(id), body, { "If-Match": `"${version}"`, "Idempotency-Key": attempt.key });
+  isDeciding = false;
+  if (!answer.ok) { say(answer.said); return; } // the form is still open, with all that was typed
+  attempt = null;
+  undone.delete(id);
+  if (answer.told.pending) hold(id, name, answer.told.pending);
+  else toast(`${name} is ${WORDS[action] || "decided"}.`);
+  document.dispatchEvent(new CustomEvent("stateward:refresh"));
+  const row = others(1) || others(-1) || tasks().find((each) => !held.has(each.dataset.task) && each.dataset.taken === "no" && each.dataset.task !== id);
+  if (row && !held.has(row.dataset.task) && row.dataset.task !== id) go(row.dataset.task);
+  else if (present?.id === id) {
     work.innerHTML = '<section class="panel"><p class="empty" id="nothing">Nothing else waits for a decision.</p></section>';
     present = null;
     history.replaceState(null, "", `${base}/review`);
@@ -157,56 +179,63 @@ function decide(action) {
 }
 
 const WORDS = { approve: "approved", correct: "corrected", reject: "rejected" };
-function hold(decision) {
+function hold(id, name, pending) {
+  if (held.has(id)) return;
   const line = document.createElement("p");
   line.className = "toast";
-  line.dataset.held = decision.id;
+  line.dataset.held = id;
   const text = document.createElement("span");
-  const undo = document.createElement("button");
-  undo.type = "button";
-  undo.textContent = "Take back (u)";
-  undo.addEventListener("click", () => takeBack(decision.id));
-  line.append(text, undo);
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Undo (u)";
+  button.addEventListener("click", () => undo(id));
+  line.append(text, button);
   document.getElementById("toasts").append(line);
-  const until = Date.now() + UNDO_MS;
-  const tell = () => { text.textContent = `${decision.name}: ${WORDS[decision.body.action] || decision.body.action} in ${Math.max(0, Math.ceil((until - Date.now()) / 1000))} s`; };
+  // The service counts by its own clock; this one only shows about how long is left.
+  const until = Date.now() + Math.max(0, Date.parse(pending.effective_at) - Date.parse(pending.at));
+  const tell = () => {
+    const left = Math.max(0, Math.ceil((until - Date.now()) / 1000));
+    text.textContent = `${name}: ${WORDS[pending.action] || pending.action}${left ? `, takes effect in ${left} s` : ""}`;
+    if (left === 0) settle(id);
+  };
+  held.set(id, { name, line, action: pending.action, ticking: setInterval(tell, SETTLE_MS) });
   tell();
-  const ticking = setInterval(tell, 500);
-  const timer = setTimeout(() => send(decision.id), UNDO_MS);
-  held.set(decision.id, { ...decision, line, ticking, timer });
-  document.querySelector(`[data-task="${CSS.escape(decision.id)}"]`)?.setAttribute("data-held", "yes");
 }
 function drop(id) {
   const decision = held.get(id);
   if (!decision) return null;
-  clearTimeout(decision.timer);
   clearInterval(decision.ticking);
   decision.line.remove();
   held.delete(id);
   return decision;
 }
-async function send(id, isLast = false) {
-  const decision = drop(id);
-  if (!decision) return;
-  const answer = await post(`/records/${encodeURIComponent(id)}/review`, decision.body, { "If-Match": `"${decision.version}"`, "Idempotency-Key": `review-${id}-${decision.version}-${decision.body.action}-${Date.now()}` }, isLast);
-  if (isLast) return;
+// When the time is over, the service says what came of it.
+async function settle(id) {
+  const answer = await call("GET", `/reviews/${encodeURIComponent(id)}`);
+  if (!held.has(id) || answer.status === 0 || (answer.ok && answer.told.pending)) return; // asked again with the next tick
+  const { name, action } = drop(id);
   document.dispatchEvent(new CustomEvent("stateward:refresh"));
-  if (answer.ok) { refused.delete(id); toast(`${decision.name} is ${WORDS[decision.body.action] || "decided"}.`); return; }
-  refused.set(id, { body: decision.body, said: answer.said });
-  const line = toast(`${decision.name}: ${answer.said}`, "bad", 30_000);
-  const link = document.createElement("a");
-  link.href = `${base}/review/${encodeURIComponent(id)}`;
-  link.textContent = "open it";
-  link.addEventListener("click", (event) => { event.preventDefault(); line.remove(); go(id); });
-  line.append(" ", link);
+  if (answer.ok && answer.told.decision) { toast(`${name} is ${WORDS[action] || "decided"}.`); return; }
+  toast(`${name}: the decision could not take effect; look at it again.`, "bad", 30_000);
 }
-function takeBack(id = [...held.keys()].pop()) {
-  const decision = id && drop(id);
-  if (decision) { toast("Taken back."); go(decision.id, { isBack: true }); }
+async function undo(id = [...held.keys()].pop()) {
+  if (!id || !held.has(id)) return;
+  const answer = await call("DELETE", decisionOf(id));
+  if (answer.status === 0) { toast(answer.said, "bad"); return; }
+  drop(id);
+  document.dispatchEvent(new CustomEvent("stateward:refresh"));
+  if (!answer.ok) { toast(answer.said, "bad"); return; }
+  undone.set(id, answer.told);
+  toast("Undone.");
+  go(id, { isBack: true });
 }
-// Leaving the page is a decision: what is still held is sent at once.
+// What was decided before the page was loaded can be undone as well.
+function resume() {
+  tasks().filter((row) => row.dataset.pending).forEach((row) => {
+    hold(row.dataset.task, row.querySelector(".doc").textContent, { action: row.dataset.pending, at: new Date().toISOString(), effective_at: row.dataset.effective });
+  });
+}
 addEventListener("pagehide", () => {
-  for (const id of [...held.keys()]) send(id, true);
   if (present && article()?.dataset.open === "yes" && isAllowed) post(`/reviews/${encodeURIComponent(present.id)}/release`, null, {}, true);
 });
 
@@ -222,7 +251,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.getElementById("dialog").open) return;
-  const act = { j: () => move(1), k: () => move(-1), a: () => decide("approve"), r: () => decide("reject"), u: () => takeBack(), e: edit }[event.key];
+  const act = { j: () => move(1), k: () => move(-1), a: () => decide("approve"), r: () => decide("reject"), u: () => undo(), e: edit }[event.key];
   if (act) { event.preventDefault(); act(); }
 });
 function edit() {
@@ -241,4 +270,5 @@ document.addEventListener("click", (event) => {
 document.addEventListener("stateward:refreshed", () => tasks().forEach((row) => {
   row.classList.toggle("on", row.dataset.task === present?.id);
 }));
+resume();
 begin();

@@ -1,0 +1,123 @@
+"""Decisions of people that are stored and not in effect yet: until then their author can undo them.
+
+A decision is durable when it is stored here; a coordinator applies it when its time has come, as if it were made then.
+It is valid for one version of a record, like a claim, and there is at most one a record (docs/decisions/0020).
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import msgspec
+
+from stateward.core.model import Micros, Record
+from stateward.storage.database import Database, Row, Table
+
+PENDING_DECISIONS = Table(
+    "pending_decisions",
+    {
+        "record_id": "text",
+        "version": "bigint",
+        "actor": "text",
+        "action": "text",
+        "request": "text",
+        "at": "bigint",
+        "effective_at": "bigint",
+    },
+    key=("record_id",),
+)
+CorrectedValues: TypeAlias = dict[str, str | list[str] | None]
+_COLUMNS = ", ".join(PENDING_DECISIONS.columns)
+
+
+class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that takes effect at `effective_at`, unless `actor` undoes it before."""
+
+    record_id: str
+    version: int
+    actor: str
+    action: str
+    at: Micros
+    effective_at: Micros
+    corrected: CorrectedValues = {}
+    notes: str | None = None
+    trace: str | None = None
+
+    def is_valid(self, record: Record) -> bool:
+        """Whether the record has not moved since."""
+        return self.version == record.version
+
+
+class _Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the decision says besides its action, as it is stored."""
+
+    corrected: CorrectedValues = {}
+    notes: str | None = None
+    trace: str | None = None
+
+
+_decode = msgspec.json.Decoder(_Request).decode
+
+
+class PendingDecisions:
+    """The pending decisions, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, record_ids: Iterable[str]) -> dict[str, PendingDecision]:
+        """Those of these records, valid or not."""
+        wanted = sorted(set(record_ids))
+        if not wanted:
+            return {}
+        condition, params = self._database.among("record_id", wanted)
+        return {each.record_id: each for each in self._find(f"WHERE {condition}", **params)}
+
+    def due(self, now: Micros, *, limit: int) -> list[PendingDecision]:
+        """Those whose time has come, the oldest first."""
+        clause = "WHERE effective_at <= :now ORDER BY effective_at, record_id LIMIT :limit"
+        return self._find(clause, now=now, limit=limit)
+
+    def put(self, decision: PendingDecision) -> None:
+        """Store a decision in place of the present one; the caller holds the lock on the record."""
+        request = _Request(corrected=decision.corrected, notes=decision.notes, trace=decision.trace)
+        row: Row = (
+            decision.record_id,
+            decision.version,
+            decision.actor,
+            decision.action,
+            msgspec.json.encode(request).decode(),
+            decision.at,
+            decision.effective_at,
+        )
+        with self._database.transaction():
+            self._database.delete(PENDING_DECISIONS, [(decision.record_id,)])
+            self._database.insert(PENDING_DECISIONS, [row])
+
+    def drop(self, record_id: str) -> bool:
+        """Delete the pending decision of a record; whether there was one."""
+        with self._database.transaction():
+            (was_there,) = self._database.delete(PENDING_DECISIONS, [(record_id,)])
+            return was_there
+
+    def _find(self, clause: str, **params: object) -> list[PendingDecision]:
+        found = self._database.rows(
+            f"SELECT {_COLUMNS} FROM pending_decisions {clause}",
+            **params,
+        )
+        return [_decision(row) for row in found]
+
+
+def _decision(row: Row) -> PendingDecision:
+    record_id, version, actor, action, request, at, effective_at = row
+    told = _decode(str(request))
+    return PendingDecision(
+        record_id=str(record_id),
+        version=int(version),  # type: ignore[arg-type]
+        actor=str(actor),
+        action=str(action),
+        at=int(at),  # type: ignore[arg-type]
+        effective_at=int(effective_at),  # type: ignore[arg-type]
+        corrected=told.corrected,
+        notes=told.notes,
+        trace=told.trace,
+    )

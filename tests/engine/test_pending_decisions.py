@@ -1,0 +1,201 @@
+"""A decision that can be undone: stored at once, made when its time has come, and exactly once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.core.errors import (
+    ConcurrentModification,
+    InvalidCorrection,
+    ReviewRefused,
+    ReviewTaken,
+    UnknownName,
+)
+from stateward.core.model import SECOND, Record
+from stateward.engine.reviews import DecisionRequest
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from tests.engine.contract_reviews import ADA, BOB, SUBMITTER, ReviewEngine
+
+
+@pytest.fixture
+def engine() -> Iterator[ReviewEngine]:
+    database = SqliteDatabase(MEMORY)
+    yield ReviewEngine(database)
+    database.close()
+
+
+def held(
+    engine: ReviewEngine,
+    record: Record,
+    action: str = "approve",
+    *,
+    actor: str = ADA,
+    corrected: dict[str, str | None] | None = None,
+    notes: str | None = None,
+) -> None:
+    engine.reviews.hold(
+        DecisionRequest(
+            record_id=record.id,
+            action=action,
+            actor=actor,
+            corrected=corrected or {},
+            notes=notes,
+            version=record.version,
+        )
+    )
+
+
+def after(engine: ReviewEngine, seconds: float) -> int:
+    """Time passes; how many decisions were due."""
+    engine.rig.clock.now += round(seconds * SECOND)
+    return engine.reviews.apply_due()
+
+
+def test_it_takes_effect_when_its_time_has_come_and_once(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    held(engine, record, notes="looks right")
+
+    assert after(engine, 9) == 0
+    assert engine.rig.now(record).status == "review_required"
+    assert after(engine, 1) == 1
+    assert after(engine, 60) == 0
+
+    (last,) = [each for each in engine.rig.store.history(record.id) if "review" in each.trigger]
+    assert (last.trigger, last.actor) == ("review.approved", ADA)
+    assert last.metadata["reason"] == "looks right"
+
+
+def test_a_correction_is_stored_with_its_decision_and_not_before(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    held(engine, record, "correct", corrected={"monthly_rate": "5"})
+
+    assert "review" not in engine.rig.now(record).outputs
+    after(engine, 10)
+
+    made = engine.rig.now(record).outputs["review"]
+    (rate,) = [
+        each
+        for each in engine.rig.outputs.items(record.id, made)
+        if each["field"] == "monthly_rate"
+    ]
+    assert rate["value"] == "5"
+
+
+def test_who_made_it_can_undo_it_and_gets_back_what_was_typed(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    held(engine, record, "correct", corrected={"monthly_rate": "5"}, notes="as billed")
+
+    undone = engine.reviews.undo(record.id, actor=ADA)
+
+    assert (undone.action, undone.corrected, undone.notes) == (
+        "correct",
+        {"monthly_rate": "5"},
+        "as billed",
+    )
+    assert after(engine, 60) == 0
+    assert engine.rig.now(record).status == "review_required"
+    with pytest.raises(UnknownName):
+        engine.reviews.undo(record.id, actor=ADA)
+
+
+def test_other_people_can_neither_decide_claim_nor_undo(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    held(engine, record)
+
+    for act in (
+        lambda: held(engine, record, actor=BOB),
+        lambda: engine.decides(record, "approve", by=BOB),
+        lambda: engine.reviews.claim(record.id, actor=BOB),
+        lambda: engine.reviews.undo(record.id, actor=BOB),
+    ):
+        with pytest.raises(ReviewTaken, match="ada"):
+            act()
+
+
+def test_a_second_decision_of_the_same_person_takes_the_place_of_the_first(
+    engine: ReviewEngine,
+) -> None:
+    record = engine.contract()
+    held(engine, record)
+    held(engine, record, "reject", notes="after all not")
+
+    after(engine, 10)
+
+    assert engine.rig.now(record).status == "rejected"
+
+
+def test_everything_is_checked_when_it_is_stored(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    engine.refuses = {"monthly_rate": "is no sum of money"}
+
+    with pytest.raises(InvalidCorrection):
+        held(engine, record, "correct", corrected={"monthly_rate": "cheap"})
+    with pytest.raises(ConcurrentModification):
+        engine.reviews.hold(
+            DecisionRequest(record_id=record.id, action="approve", actor=ADA, version=1)
+        )
+    engine.reviews.claim(record.id, actor=BOB)
+    with pytest.raises(ReviewTaken):
+        held(engine, record)
+
+    assert after(engine, 60) == 0
+
+
+def test_who_submitted_it_is_told_at_once_that_another_must_decide() -> None:
+    engine = ReviewEngine(SqliteDatabase(MEMORY), self_approval="refuse")
+    record = engine.contract()
+
+    with pytest.raises(ReviewRefused, match="another person"):
+        held(engine, record, actor=SUBMITTER)
+
+
+def test_without_time_to_undo_it_is_made_at_once() -> None:
+    engine = ReviewEngine(SqliteDatabase(MEMORY), undo_s=0.0)
+    record = engine.contract()
+
+    held(engine, record)
+
+    assert engine.rig.now(record).status != "review_required"
+    assert engine.reviews.apply_due() == 0
+
+
+def test_a_deadline_that_is_nearer_than_that_time_does_not_beat_it(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    assert record.due_at is not None
+    engine.rig.clock.now = record.due_at - 5 * SECOND
+
+    held(engine, record)
+
+    assert engine.rig.now(record).status != "review_required"
+
+
+def test_one_that_can_no_longer_be_made_is_dropped_and_holds_up_no_other(
+    engine: ReviewEngine,
+) -> None:
+    gone, there = engine.contract(), engine.contract()
+    held(engine, gone)
+    held(engine, there)
+    engine.rig.database.run(
+        "UPDATE pending_decisions SET version = 1 WHERE record_id = :id", id=gone.id
+    )
+
+    assert after(engine, 10) == 2
+
+    assert engine.rig.now(gone).status == "review_required"
+    assert engine.rig.now(there).status != "review_required"
+    assert after(engine, 10) == 0
+
+
+def test_it_outlives_the_process_that_took_it(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "store.db")
+    engine = ReviewEngine(database)
+    record = engine.contract()
+    held(engine, record)
+    database.close()
+
+    again = SqliteDatabase(tmp_path / "store.db")
+    row = again.rows("SELECT record_id, actor, action FROM pending_decisions")
+    again.close()
+
+    assert row == [(record.id, ADA, "approve")]
