@@ -107,7 +107,7 @@ class Client:
         self,
         source: Source,
         *,
-        machine: str,
+        machine: str | None = None,
         source_type: str | None = None,
         name: str | None = None,
         priority: int | str | None = None,
@@ -116,7 +116,10 @@ class Client:
         on_duplicate: Literal["refuse", "return"] = "return",
         idempotency_key: str | None = None,
     ) -> schemas.RecordOpened:
-        """Submit a document to a machine. Bytes that are there already give their record, unless they are refused."""
+        """Submit a document to a machine, or to the one that its content belongs to.
+
+        Bytes that are there already give their record, unless they are refused.
+        """
         fields = _fields(
             pipeline=machine,
             source_type=source_type,
@@ -128,6 +131,10 @@ class Client:
         return self._send(
             "/records", source, fields, on_duplicate, idempotency_key, schemas.RecordOpened
         )
+
+    def detect(self, source: Source) -> list[schemas.DetectedType]:
+        """What a document may be, the surest first; nothing of it is kept."""
+        return self._send("/detect", source, {}, None, None, schemas.Detection).items
 
     def _send(
         self,

@@ -355,6 +355,31 @@ class SourceType(Document, frozen=True, kw_only=True):
     title: str
     format: str
     suffixes: list[str]
+    labels: Annotated[
+        dict[str, str], Meta(description="Labels that it needs, each with what to give.")
+    ] = {}
+
+
+class DetectedType(Document, frozen=True, kw_only=True):
+    """What a document may be: a source type of a machine, and how sure that is."""
+
+    machine: str
+    source_type: str
+    title: str
+    format: str
+    confidence: Annotated[int, Meta(ge=0, le=100)]
+    is_likely: Annotated[
+        bool, Meta(description="Whether it is taken for this if it is sent without a pipeline.")
+    ]
+    labels: Annotated[
+        dict[str, str], Meta(description="Labels that it needs, each with what to give.")
+    ] = {}
+
+
+class Detection(Document, frozen=True, kw_only=True):
+    """What a document may be, the surest first; empty where no pipeline takes it for one of its own."""
+
+    items: list[DetectedType]
 
 
 class ItemColumn(Document, frozen=True, kw_only=True):

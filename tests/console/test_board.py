@@ -115,3 +115,33 @@ def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
 
     expect(page.locator("#spark-upload-ended canvas")).to_be_visible()
     expect(page.locator("#spark-upload-p95 canvas")).to_be_visible()
+
+
+def test_a_file_of_any_kind_is_recognised_and_sent_where_it_belongs(
+    scene: Scene, page: Page
+) -> None:
+    page.goto(scene.page())
+    page.locator("[data-detect] input[type=file]").set_input_files(
+        [
+            FilePayload(name="what-is-it.csv", mimeType="text/csv", buffer=statement(901)),
+            FilePayload(name="noise.bin", mimeType="", buffer=bytes(range(256))),
+        ]
+    )
+
+    known = page.locator("#detected li", has_text="what-is-it.csv")
+    unknown = page.locator("#detected li", has_text="noise.bin")
+    expect(known.locator("option:checked")).to_have_text("Bank statement, CSV (upload), 20 %")
+    expect(unknown).to_have_attribute("data-state", "unknown")
+    expect(unknown.locator("[data-send]")).to_be_disabled()
+    known.locator("[data-send]").click()
+
+    expect(page.locator("#sending li", has_text="what-is-it.csv")).to_have_attribute(
+        "data-state", "sent"
+    )
+    row = page.locator("#newest tr", has_text="what-is-it.csv")
+    expect(row).to_contain_text("normalized")
+    unknown.locator("select").select_option(label="Bank statement, PDF (upload)")
+    unknown.locator("[data-send]").click()
+    expect(page.locator("#sending li", has_text="noise.bin")).to_have_attribute(
+        "data-state", "refused"
+    )

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.server.api_client import PDF, PNG, STATEMENT, ApiClient, problem, serving, settings_at
+from tests.server.api_client import (
+    PDF,
+    PNG,
+    STATEMENT,
+    ApiClient,
+    problem,
+    serving,
+    settings_at,
+    statement,
+)
 from tests.waiting import WAIT_S_MAX, wait_until
 
 ALWAYS = {
@@ -84,12 +93,10 @@ def test_the_same_bytes_are_refused_with_the_id_of_the_first(any_api: ApiClient)
 def test_missing_fields_are_named(shared: ApiClient) -> None:
     nothing = shared.post("/uploads", files={"reason": (None, b"why")})
     no_type = shared.post("/uploads", files={"file": ("a.csv", STATEMENT)})
-    no_pipeline = shared.post("/records", files={"file": ("a.csv", STATEMENT)})
 
     assert (nothing.status_code, problem(nothing)) == (400, "missing-fields")
     assert [each["field"] for each in nothing.json()["errors"]] == ["file", "source_type"]
     assert [each["field"] for each in no_type.json()["errors"]] == ["source_type"]
-    assert [each["field"] for each in no_pipeline.json()["errors"]] == ["pipeline"]
 
 
 @pytest.mark.parametrize(
@@ -279,3 +286,26 @@ def data(api: ApiClient) -> Path:
 def left_behind(api: ApiClient) -> list[str]:
     incoming = data(api) / "artifacts" / "incoming"
     return [each.name for each in incoming.iterdir()] if incoming.is_dir() else []
+
+
+def test_a_document_without_a_pipeline_goes_where_its_content_belongs(shared: ApiClient) -> None:
+    found = shared.post("/detect", files={"file": ("a.csv", statement(77))})
+    sent = shared.post("/records", files={"file": ("a.csv", statement(77))})
+    picture = shared.post("/records", files={"file": ("a.png", PNG)}, data={"pipeline": "auto"})
+    nothing = shared.post("/detect", files={"name": (None, b"why")})
+
+    assert found.status_code == 200, found.text
+    best = found.json()["items"][0]
+    assert (best["machine"], best["source_type"]) == ("upload", "bank_csv")
+    assert sent.status_code == 201, sent.text
+    assert sent.json()["record"]["machine"] == "upload"
+    assert picture.json()["record"]["machine"] == "images"
+    assert problem(nothing) == "missing-fields"
+
+
+def test_a_source_type_that_no_pipeline_has_is_refused(shared: ApiClient) -> None:
+    answer = shared.post(
+        "/records", files={"file": ("a.csv", STATEMENT)}, data={"source_type": "bank_cvs"}
+    )
+
+    assert problem(answer) == "unknown-value"

@@ -4,10 +4,12 @@ Everybody else asks `Plugins` by machine, source type or runner and never learns
 configured when they are first needed, so that a command that needs none waits for none.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from stateward import telemetry
 from stateward.core.errors import StageFailure, UnknownName
@@ -34,6 +36,29 @@ from stateward.definition.plugin import (
 )
 from stateward.settings import Settings
 from stateward.workers.worker import RunnerRoute
+
+# Below this, a pipeline only says that it could read the document: any text may be a paper. A person may choose it.
+CONFIDENCE_MIN = 20
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plug-in takes a document for, how sure it is (0 to 100), and which labels it needs to be given."""
+
+    machine: str
+    source_type: str
+    title: str
+    format: str
+    confidence: int
+    labels: dict[str, str] = {}
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether the document may be taken for this without asking a person."""
+        return self.confidence >= CONFIDENCE_MIN
+
+    def missing(self, given: Collection[str]) -> list[str]:
+        """The labels that it needs and that were not given."""
+        return [name for name in self.labels if name not in given]
 
 
 class Plugins:
@@ -189,6 +214,57 @@ class Plugins:
         if failures and not found:
             raise failures[0]
         return max(found, key=lambda each: each.confidence, default=None)
+
+    def candidates(self, path: Path, *, name: str = "") -> list[Candidate]:
+        """What a document may be, asked of every plug-in: the surest first, and of equals the default machine's.
+
+        Empty where none of them takes it for one of its own.
+        """
+        content = Content.of(path, name=name)
+        found: list[Candidate] = []
+        for plugin in self:
+            try:
+                answer = None if plugin.detect is None else resolve(plugin.detect)(content)
+            except StageFailure:
+                continue  # it knows what this is and cannot read it; another one may
+            if answer is not None:
+                found += self._candidates_of(plugin, answer)
+        return sorted(
+            found, key=lambda each: (-each.confidence, each.machine != self.known_default)
+        )
+
+    def _candidates_of(self, plugin: Plugin, answer: Detected) -> Iterator[Candidate]:
+        own = [each for owner, each in self._all_source_types if owner is plugin]
+        if answer.source_type == AUTO:  # one of them, and its runners find out which
+            own = [SourceType(name=AUTO, machine=name) for name in {each.machine for each in own}]
+        for each in own:
+            if each.name == answer.source_type and each.machine in self.machines:
+                yield Candidate(
+                    machine=each.machine,
+                    source_type=each.name,
+                    title=each.title or self.record_view(each.machine).title or each.name,
+                    format=answer.format,
+                    confidence=answer.confidence,
+                    labels=each.labels,
+                )
+
+    @property
+    def known_default(self) -> str:
+        """The machine of documents that name none; "" where no pipeline offers one."""
+        try:
+            return self.default_machine
+        except UnknownName:
+            return ""
+
+    @property
+    def source_type_names(self) -> set[str]:
+        """The source types of all machines, and `auto`."""
+        return {AUTO, *(each.name for _, each in self._all_source_types)}
+
+    def machines_of(self, source_type: str) -> list[str]:
+        """The machines that have a source type of this name, the default one first."""
+        found = [each.machine for _, each in self._all_source_types if each.name == source_type]
+        return sorted(dict.fromkeys(found), key=lambda each: each != self.known_default)
 
     def routed_type(self, machine: str, found: Detected | None, *, source_type: str) -> str:
         """The source type to keep with a document.

@@ -1,12 +1,12 @@
 """Submitting documents: bytes into blob storage, then one record each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from secrets import token_bytes
 
 from stateward.app.plugins import Plugins
 from stateward.blobs import Artifact, Folder, pieces_of
-from stateward.core.errors import InvalidRequest, StageFailure, UnknownName
+from stateward.core.errors import InvalidRequest, MissingLabels, StageFailure, UnknownName
 from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import (
     PRIORITY_MAX,
@@ -16,6 +16,7 @@ from stateward.core.model import (
     Fields,
     clean_text,
 )
+from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Coordinator, MachineRegistry, Submission, Submitted
 from stateward.engine.system import person
 from stateward.settings import Settings
@@ -56,26 +57,70 @@ class Submissions:
         actor: str | None = None,
         reason: str | None = None,
     ) -> Submitted:
-        """Store a document and create its record."""
+        """Store a document and create its record; the machine `auto` is the one that its content belongs to."""
         # Wrong names are refused before a byte is stored.
-        own = self._registry.named(machine or self.default_machine).name
-        self.priority(own, priority)
+        own = AUTO
+        if machine != AUTO:
+            own = self._registry.named(machine or self.default_machine).name
+            self.priority(own, priority)
         if isinstance(source, Path):
             name = name or source.name
             pieces: Iterable[bytes] = _pieces(source)
         else:
             pieces = (source,) if isinstance(source, bytes) else source
         artifact = self._artifacts.put(pieces, bytes_max=self._settings.limits.upload_bytes_max)
+        given = labels or {}
+        if own == AUTO:
+            path = self._artifacts.path(artifact.sha256)
+            own, given = self.destination(path, name=name or "", labels=given)
         submission = self.prepare(
             artifact,
             machine=own,
             name=name,
-            labels=self._routed_labels(own, artifact, name=name, labels=labels or {}),
+            labels=self._routed_labels(own, artifact, name=name, labels=given),
             priority=priority,
             actor=actor or person(),
             reason=reason,
         )
         return self.create([submission])[0]
+
+    def destination(
+        self, path: Path, *, name: str, labels: Mapping[str, str], machines: Collection[str] = ()
+    ) -> tuple[str, Mapping[str, str]]:
+        """The machine of a document that names none, and its labels; only among `machines`, if any are given.
+
+        A source type that was given decides, otherwise the content does. A pipeline that needs a label which was given
+        is meant; the surest one that needs a label which is missing asks for it. What none of the pipelines knows goes
+        to the default machine, which says why it cannot be read.
+        """
+        given = labels.get(SOURCE_TYPE, AUTO)
+        if given != AUTO:
+            known = [each for each in self._plugins.machines_of(given) if _is_among(each, machines)]
+            own = known[0] if known else self._default_among(machines)
+            self.check_labels(own, given, labels)
+            return own, labels
+        found = [
+            each
+            for each in self._plugins.candidates(path, name=name)
+            if each.is_likely and _is_among(each.machine, machines)
+        ]
+        if not found:
+            return self._default_among(machines), labels
+        best = min(found, key=lambda each: not each.labels or bool(each.missing(labels)))
+        _check_missing(best.title, best.labels, labels)
+        if best.machine == self._plugins.known_default:
+            return best.machine, labels
+        return best.machine, {**labels, SOURCE_TYPE: best.source_type}
+
+    def check_labels(self, machine: str, source_type: str, labels: Mapping[str, str]) -> None:
+        """Refuse a document of a source type whose labels are missing."""
+        known = self._plugins.source_types(machine).get(source_type)
+        if known is not None:
+            _check_missing(known.title or known.name, known.labels, labels)
+
+    def _default_among(self, machines: Collection[str]) -> str:
+        own = self.default_machine
+        return own if _is_among(own, machines) else next(iter(machines))
 
     def _routed_labels(
         self, machine: str, artifact: Artifact, *, name: str | None, labels: Mapping[str, str]
@@ -134,6 +179,16 @@ class Submissions:
     def priority(self, machine: str, given: int | str) -> int:
         """A priority as a number, given as one or by the name that the settings give it."""
         return priority_number(self._settings, machine, given)
+
+
+def _is_among(machine: str, machines: Collection[str]) -> bool:
+    return not machines or machine in machines
+
+
+def _check_missing(title: str, needed: Mapping[str, str], given: Mapping[str, str]) -> None:
+    missing = {name: why for name, why in needed.items() if not given.get(name)}
+    if missing:
+        raise MissingLabels(title, missing)
 
 
 def priority_number(settings: Settings, machine: str, given: int | str) -> int:

@@ -29,7 +29,7 @@ class AppProtocol(Protocol):
     # Documents in
 
     def check_submission(self, machine: str | None, priority: str) -> str:
-        """The machine that documents go to, by default the one for documents that name none.
+        """The machine that documents go to, by default `auto`: the one that each belongs to by its content.
 
         Names that would be wrong for every file alike are refused here.
         """

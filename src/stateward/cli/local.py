@@ -19,6 +19,7 @@ from stateward.app.views import (
 from stateward.blobs import pieces_of
 from stateward.cli.apps import AppProtocol, Corrections, StageItems, status_query
 from stateward.core.errors import StatewardError, UnknownName
+from stateward.definition.plugin import AUTO
 from stateward.engine.reviews import DecisionRequest
 from stateward.engine.system import person
 
@@ -39,7 +40,9 @@ class LocalApp(AppProtocol):
     def check_submission(self, machine: str | None, priority: str) -> str:
         """The machine that documents go to."""
         submissions = self._app.submissions
-        name = self._app.registry.named(machine or submissions.default_machine).name
+        if machine in (None, AUTO):
+            return AUTO  # what each document is, its content says
+        name = self._app.registry.named(machine).name
         submissions.priority(name, priority)
         return name
 

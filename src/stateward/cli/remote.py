@@ -31,6 +31,7 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.model import Fields
+from stateward.definition.plugin import AUTO
 
 POLL_S = 0.2
 
@@ -45,10 +46,12 @@ class RemoteApp(AppProtocol):
 
     def check_submission(self, machine: str | None, priority: str) -> str:
         """The machine that documents go to; whether a priority is known, the server says."""
+        if machine in (None, AUTO):
+            return AUTO
         with translated():
             known = self._client.machines()
         for each in known:
-            if each.name == machine or (machine is None and each.is_default):
+            if each.name == machine:
                 return each.name
         raise UnknownName("machine", machine or "", [each.name for each in known])
 

@@ -49,7 +49,7 @@ def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
 @click.option(
     "--machine",
     metavar="NAME",
-    help="The machine to run it through; otherwise the one for documents that name none.",
+    help="The machine to run it through; otherwise the one that its content belongs to.",
 )
 @click.option(
     "--source-type",
@@ -115,8 +115,9 @@ def submit(
 ) -> Exit:
     """Submit documents, one record each.
 
-    FILE may be - for standard input. The same bytes again give the record that is there. Says of each file whether
-    it is new, a duplicate or refused; a refused file does not stop the others, but the exit code tells of it.
+    FILE may be - for standard input. What a document is, its content says, unless --machine or --source-type do; it is
+    refused without a label that its kind needs. The same bytes again give the record that is there. Says of each file
+    whether it is new, a duplicate or refused; a refused file does not stop the others, but the exit code tells of it.
 
     With --wait the work is watched until it is done, and told in a table. Where no worker runs (stateward up), this
     command does the work itself.
@@ -129,7 +130,7 @@ def submit(
         labels = {**labels, "priority_reason": priority_reason}
     with context.app() as app:
         machine = app.check_submission(machine, priority)
-        sent = _Sending(context, app)
+        sent = _Sending(context, app, machine=machine, source_type=source_type)
         for file in _walk(files, sent, is_recursive=recursive):
             sent.submit(
                 file, machine=machine, name=name, labels=labels, priority=priority, reason=reason
@@ -160,9 +161,13 @@ def _below(folder: Path) -> Iterator[str]:
 class _Sending:
     """The files of one command: what became of each."""
 
-    def __init__(self, context: CliContext, app: "AppProtocol") -> None:
+    def __init__(
+        self, context: CliContext, app: "AppProtocol", *, machine: str, source_type: str | None
+    ) -> None:
         self._context = context
         self._app = app
+        self._machine = machine
+        self._given_type = source_type
         self._rows: list[dict[str, object]] = []
         self._records: list[Record] = []
         self.worst: Exit = Exit.OK
@@ -207,6 +212,15 @@ class _Sending:
         self._records.append(opened.record)
         if not self._context.is_for_programs:
             write(f"{outcome:<9}  {opened.record.id}  {_shown_name(file)}")
+            self._say_what_it_is(file, opened.record)
+
+    def _say_what_it_is(self, file: str, record: "Record") -> None:
+        """Where the content decided, say what it decided."""
+        from stateward.definition.plugin import AUTO
+
+        found = record.labels.get("source_type")
+        if self._machine == AUTO and found not in (None, AUTO, self._given_type):
+            self._context.say(f"{_shown_name(file)} is taken for {found}, by {record.machine}")
 
     def wait(self, timeout_s: float) -> Exit:
         """Wait for all of them; what is said last is what they ended as."""

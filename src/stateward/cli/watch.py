@@ -48,7 +48,7 @@ Sight = tuple[int, int, int]
 @click.option(
     "--machine",
     metavar="NAME",
-    help="The machine to run it through; otherwise the one for documents that name none.",
+    help="The machine to run it through; otherwise the one that its content belongs to.",
 )
 @click.option(
     "--source-type",
@@ -75,11 +75,12 @@ def watch(
     another folder, as watch.after says. Ctrl-C ends it; after a restart it goes on where it was.
     """
     from stateward.core.errors import InvalidRequest
+    from stateward.definition.plugin import AUTO
 
     if not folder.is_dir():
         raise InvalidRequest(f"there is no folder {str(folder)!r} to watch")
     with context.local_app() as app:
-        machine = app.registry.named(machine or app.submissions.default_machine).name
+        machine = AUTO if machine is None else app.registry.named(machine).name
         own = app.settings.watch
         inbox = Inbox(folder, app, own, machine=machine, source_type=source_type, context=context)
         with ExitStack() as stack:

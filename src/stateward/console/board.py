@@ -1,6 +1,6 @@
 """The board: where everything is, what moves, and the place to drop files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ from stateward.app import App
 from stateward.console.layout import fragment, page
 from stateward.core.machine import Machine
 from stateward.core.model import Micros, Record
-from stateward.definition.plugin import SourceType
+from stateward.definition.plugin import AUTO, SourceType
 from stateward.monitoring.dashboard import MinuteActivity, QueueLength
 from stateward.server.auth import (
     Asked,
@@ -50,6 +50,15 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     paused: list[str]
 
 
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person may say that a file is: a source type of a machine, and the labels that it needs."""
+
+    machine: str
+    source_type: str
+    title: str
+    labels: dict[str, str]
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A record in a list."""
 
@@ -68,6 +77,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     """All of it at one moment."""
 
     cards: list[Card]
+    kinds: list[Kind]
     newest: list[Row]
     now: Micros
     activity_since: Micros
@@ -113,6 +123,7 @@ def look(app: App, caller: Caller) -> Board:
     ids = app.dashboard.recent(machines=caller.machines, limit=NEWEST_ROWS)
     found = app.store.load(ids)
     return Board(
+        kinds=[kind for card in cards if card.takes_files for kind in _kinds(card)],
         cards=sorted(cards, key=lambda card: (not card.takes_files, not card.total)),
         newest=[row_of(app, found[each]) for each in ids if each in found],
         now=app.clock(),
@@ -159,6 +170,15 @@ def _card(
         p95_s=took[-1] if took else None,
         paused=paused,
     )
+
+
+def _kinds(card: Card) -> Iterator[Kind]:
+    """The kinds of documents that a machine takes; the machine itself, where it does not tell them apart."""
+    for each in card.source_types:
+        title = card.title if each.name == AUTO else each.title or each.name
+        yield Kind(machine=card.name, source_type=each.name, title=title, labels=each.labels)
+    if not card.source_types:
+        yield Kind(machine=card.name, source_type="", title=card.title, labels={})
 
 
 def row_of(app: App, record: Record) -> Row:

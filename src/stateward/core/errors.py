@@ -4,6 +4,7 @@
     ├── DeclarationError         a machine or a settings file is wrong; holds every fault found
     ├── UnknownName              a machine, record, state, stage, priority or event type that does not exist
     ├── InvalidRequest           a value given to the API, CLI or Python interface that cannot be right
+    │   └── MissingLabels        a document needs labels that were not given; holds them
     ├── InvalidTransition        the machine has no such transition from here; nothing was written
     ├── ConcurrentModification   another writer changed the record first; nothing was written
     ├── ReviewTaken              another person has claimed the review, or has decided it
@@ -29,7 +30,7 @@ Expected outcomes are values (`Applied`, `Ignored`), never exceptions. A message
 and what to do next.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import msgspec
@@ -80,6 +81,15 @@ class UnknownName(StatewardError):
 
 class InvalidRequest(StatewardError):
     """A request holds a value that cannot be right."""
+
+
+class MissingLabels(InvalidRequest):
+    """A document of this kind cannot be processed without labels that were not given; `labels` says which and why."""
+
+    def __init__(self, title: str, labels: Mapping[str, str]) -> None:
+        self.labels = dict(labels)
+        asked = "; ".join(f"{name} ({why})" for name, why in self.labels.items())
+        super().__init__(f"{title}: give the label {asked}")
 
 
 class InvalidTransition(StatewardError):

@@ -53,7 +53,8 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
 
     Several plug-ins may offer source types of one machine: `runners` (stage to runner) then names the code that handles
     a document of this type where it is not that of the machine itself, and `network` the stages of it that may open
-    connections. `format` is what `detect` must say of the content; "" accepts whatever the plug-in reads.
+    connections. `format` is what `detect` must say of the content; "" accepts whatever the plug-in reads. `labels` are
+    those without which a document of this type cannot be processed, each with what to ask a person for.
     """
 
     name: str
@@ -64,6 +65,7 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
     suffixes: tuple[str, ...] = ()
     runners: dict[str, str] = {}
     network: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):

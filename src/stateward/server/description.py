@@ -153,7 +153,10 @@ FORM_FIELDS: dict[str, tuple[str, str]] = {
         "What it is, one of the machine's source types; `auto` leaves it to the content.",
         "",
     ),
-    "pipeline": ("The machine to run it through.", ""),
+    "pipeline": (
+        "The machine to run it through; without it, or with `auto`, the one that the content belongs to.",
+        "",
+    ),
     "priority": ("1 to 10, or the name of a class; 10 goes first.", ""),
     "priority_reason": (
         "Why it has this priority, such as `premium_user`; shown with the record.",

@@ -25,6 +25,7 @@ from stateward.core.model import (
     clean_text,
     to_iso,
 )
+from stateward.definition.plugin import AUTO
 from stateward.engine.coordinator import Submitted
 from stateward.server import views
 from stateward.server.auth import (
@@ -110,6 +111,18 @@ async def submit_document(
         return await service.writer.write(Open(submission), answer, once=once)
     finally:
         service.writer.end(claim)
+
+
+async def detect_document(request: Asked) -> Answer:
+    """What a document may be, asked of every pipeline that the caller may use. Nothing is kept."""
+    service, caller = service_of(request), caller_of(request)
+    async with UploadReceiver(
+        service, caller, request, machine=AUTO, required=("file",)
+    ) as receiver:
+        found = await receiver.candidates()
+    return views.json_answer(
+        schemas.Detection(items=[views.candidate_view(each) for each in found])
+    )
 
 
 # Queries

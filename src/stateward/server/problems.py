@@ -15,6 +15,7 @@ from stateward.core.errors import (
     InvalidCorrection,
     InvalidRequest,
     InvalidTransition,
+    MissingLabels,
     ReviewRefused,
     ReviewTaken,
     StatewardError,
@@ -300,5 +301,12 @@ def refusal_of(error: StatewardError) -> Refusal:
                 headers={"Retry-After": str(SOON_S)},
             )
         case InvalidRequest():
-            return Refusal("invalid-request", text)
+            return _invalid(error)
     return Refusal("internal", "an unexpected error; the log of the service has the details")
+
+
+def _invalid(error: InvalidRequest) -> Refusal:
+    if not isinstance(error, MissingLabels):
+        return Refusal("invalid-request", str(error))
+    faults = [FieldFault(field=f"label.{name}", sentence=why) for name, why in error.labels.items()]
+    return Refusal("missing-fields", str(error), errors=faults)

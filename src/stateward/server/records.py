@@ -17,6 +17,7 @@ from stateward.server.auth import (
     service_of,
 )
 from stateward.server.bulk import within
+from stateward.server.description import described_as, form_body
 from stateward.server.parameters import (
     IdempotencyKey,
     QueryText,
@@ -57,6 +58,32 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
         return views.json_answer(why_view(record, app.records.explain(record_id)))
 
     return reply(await service_of(request).broad.ask(look))
+
+
+async def detect(request: Asked, key: IdempotencyKey = None) -> Response[schemas.Detection]:
+    """Asked of every pipeline, without keeping anything: what a person may be shown before it is sent."""
+    return reply(await operations.detect_document(request))
+
+
+detecting = post(
+    "/detect",
+    opt=described_as(
+        "submit",
+        problems=(
+            "missing-fields",
+            "timed-out",
+            "too-large",
+            "unsupported-content",
+            "storage-full",
+        ),
+        body=form_body(("file",), without=("source_type", "pipeline", "priority", "reason")),
+    ),
+    status_code=200,
+    request_max_body_size=None,
+    operation_id="detectDocument",
+    summary="What a document is",
+    tags=["records"],
+)(detect)
 
 
 @get(
@@ -114,4 +141,11 @@ async def errors(request: Asked) -> Response[schemas.Errors]:
 
 
 router = Router(path="/records", route_handlers=[prioritise, explain], tags=["records"])
-HANDLERS: list[Any] = [routes_of(any_record()), router, log_by_reference, counts, errors]
+HANDLERS: list[Any] = [
+    routes_of(any_record()),
+    router,
+    detecting,
+    log_by_reference,
+    counts,
+    errors,
+]

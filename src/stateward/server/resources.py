@@ -123,7 +123,7 @@ def any_record() -> RecordRoutes:
         id_field="record_id",
         noun="record",
         nouns="records",
-        required=("file", "pipeline"),
+        required=("file",),
         record=schemas.Record,
         page=schemas.RecordPage,
         opened=schemas.RecordOpened,

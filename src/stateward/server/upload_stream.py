@@ -5,21 +5,27 @@ label; what it is, its content says. Whatever goes wrong on the way, nothing is 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from typing import Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from pathlib import Path
+from typing import Self, TypeVar
 
 import msgspec
 from litestar.enums import RequestEncodingType
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from stateward.app import App
+from stateward.app.plugins import Candidate
 from stateward.blobs import Artifact, Incoming
 from stateward.core.errors import StageFailure, StatewardError
+from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import PRIORITY_REASON, clean_text
+from stateward.definition.plugin import AUTO, Detected
 from stateward.schemas import FieldFault
 from stateward.server.auth import Asked, Caller, own_machine
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.service import Service
+
+T = TypeVar("T")
 
 FORM = RequestEncodingType.MULTI_PART.value
 FILE = "file"
@@ -89,9 +95,16 @@ class UploadReceiver:
 
     async def form(self) -> Form:
         """Take it all in, check it, and keep the document."""
+        return await self._taken_in(self._finish)
+
+    async def candidates(self) -> list[Candidate]:
+        """Take it all in, and say what it may be; nothing of it is kept."""
+        return await self._taken_in(self._look)
+
+    async def _taken_in(self, then: Callable[[], Awaitable[T]]) -> T:
         try:
             await self._receive(self._parser())
-            return await self._finish()
+            return await then()
         except Refusal as refusal:
             raise await self._parted(refusal) from refusal.__cause__
         except StatewardError as error:
@@ -197,43 +210,37 @@ class UploadReceiver:
 
     # Checking
 
+    async def _look(self) -> list[Candidate]:
+        self._check_whole()
+        incoming, block, machines = self._incoming, bytes(self._block), self._caller.machines
+        name = self._fields.get("name") or self._filename or ""
+        found = await self._thread.ask(lambda app: _candidates(app, incoming, block, name=name))
+        return [each for each in found if not machines or each.machine in machines]
+
     async def _finish(self) -> Form:
-        missing = [name for name in self._required if name != FILE and not self._fields.get(name)]
-        if not self._has_file:
-            missing.insert(0, FILE)
-        if missing:
-            faults = [FieldFault(field=name, sentence="this field is needed") for name in missing]
-            raise Refusal(
-                "missing-fields", f"fields are missing: {', '.join(missing)}", errors=faults
-            )
+        self._check_whole()
         self._check_names()
         incoming, block = self._incoming, bytes(self._block)
-        if self._size + len(block) > self._bytes_max:
-            raise self._too_large()
-        if not self._size + len(block):
-            fault = FieldFault(field=FILE, sentence="the document is empty")
-            raise Refusal("invalid-request", "the document is empty", errors=[fault])
-        machine = self._pipeline
         name = self._fields.get("name") or self._filename
-        artifact, source_type = await self._thread.ask(
-            lambda app: _kept(
-                app,
-                incoming,
-                block,
-                machine=machine,
-                source_type=self._fields.get("source_type", ""),
-                name=name or "",
-            )
-        )
         labels = {
             key.removeprefix(LABEL): value
             for key, value in self._fields.items()
             if key.startswith(LABEL)
         }
-        if source_type:
-            labels["source_type"] = source_type
         if given := self._fields.get(PRIORITY_REASON):
             labels[PRIORITY_REASON] = given
+        machine, source_type = self._pipeline, self._fields.get("source_type", "")
+        artifact, machine, labels = await self._thread.ask(
+            lambda app: _kept(
+                app,
+                incoming,
+                block,
+                machine=machine,
+                machines=self._caller.machines,
+                name=name or "",
+                labels={**labels, "source_type": source_type} if source_type else labels,
+            )
+        )
         return Form(
             artifact=artifact,
             machine=machine,
@@ -243,26 +250,39 @@ class UploadReceiver:
             reason=self._fields.get("reason"),
         )
 
+    def _check_whole(self) -> None:
+        """Refuse a form without a needed field, and a document that is empty or too large."""
+        missing = [name for name in self._required if name != FILE and not self._fields.get(name)]
+        if not self._has_file:
+            missing.insert(0, FILE)
+        if missing:
+            faults = [FieldFault(field=name, sentence="this field is needed") for name in missing]
+            raise Refusal(
+                "missing-fields", f"fields are missing: {', '.join(missing)}", errors=faults
+            )
+        size = self._size + len(self._block)
+        if size > self._bytes_max:
+            raise self._too_large()
+        if not size:
+            fault = FieldFault(field=FILE, sentence="the document is empty")
+            raise Refusal("invalid-request", "the document is empty", errors=[fault])
+
     @property
     def _pipeline(self) -> str:
-        return self._fields.get("pipeline") or self._machine
+        """The machine that is named; `auto` leaves it to the content."""
+        return self._fields.get("pipeline") or self._machine or AUTO
 
     def _check_names(self) -> None:
         """Refuse a pipeline, a source type or a priority that is not there."""
         app = self._service.quick.app
         assert app is not None  # noqa: S101 - the service is open
-        if not self._pipeline:
-            return  # it may still come
-        machine = own_machine(app, self._caller, self._pipeline)
-        known = app.plugins.source_types(machine)
         given = self._fields.get("source_type")
-        if known and given is not None and given not in known:
-            shown = clean_text(given, chars_max=80)
-            raise Refusal(
-                "unknown-value",
-                f"there is no source type {shown!r}; there are: {', '.join(sorted(known))}",
-                allowed=sorted(known),
-            )
+        if self._pipeline == AUTO:
+            if self._is_whole:  # otherwise the pipeline may still come
+                _check_source_type(given, app.plugins.source_type_names)
+            return
+        machine = own_machine(app, self._caller, self._pipeline)
+        _check_source_type(given, app.plugins.source_types(machine))
         if priority := self._fields.get("priority"):
             app.submissions.priority(machine, priority)
 
@@ -287,22 +307,69 @@ class UploadReceiver:
             return
 
 
+def _check_source_type(given: str | None, known: Collection[str]) -> None:
+    if known and given is not None and given not in known:
+        shown = clean_text(given, chars_max=80)
+        raise Refusal(
+            "unknown-value",
+            f"there is no source type {shown!r}; there are: {', '.join(sorted(known))}",
+            allowed=sorted(known),
+        )
+
+
+def _candidates(app: App, incoming: Incoming | None, block: bytes, *, name: str) -> list[Candidate]:
+    """What a document whose last block this is may be."""
+    if incoming is None:
+        with app.artifacts.receive(bytes_max=len(block)) as only:
+            return _candidates(app, only, block, name=name)
+    incoming.write(block)
+    incoming.flush()
+    return app.plugins.candidates(incoming.path, name=name)
+
+
 def _kept(
-    app: App, incoming: Incoming | None, block: bytes, *, machine: str, source_type: str, name: str
-) -> tuple[Artifact, str]:
-    """Store a document whose last block this is, and say of which source type it is.
+    app: App,
+    incoming: Incoming | None,
+    block: bytes,
+    *,
+    machine: str,
+    machines: tuple[str, ...],
+    name: str,
+    labels: dict[str, str],
+) -> tuple[Artifact, str, dict[str, str]]:
+    """Store a document whose last block this is; the machine that it goes to, and its labels with its source type.
 
     Mostly it is the only block, and all is done in one go.
     """
     if incoming is None:
         with app.artifacts.receive(bytes_max=len(block)) as only:
-            return _kept(app, only, block, machine=machine, source_type=source_type, name=name)
+            return _kept(
+                app, only, block, machine=machine, machines=machines, name=name, labels=labels
+            )
     incoming.write(block)
     incoming.flush()
+    given = dict(labels)
+    if machine == AUTO:
+        machine, found_labels = app.submissions.destination(
+            incoming.path, name=name, labels=given, machines=machines
+        )
+        given = dict(found_labels)
+    source_type = given.get(SOURCE_TYPE, "")
+    app.submissions.check_labels(machine, source_type, given)
+    found = _checked_content(app, incoming.path, machine, source_type=source_type, name=name)
+    if routed := app.plugins.routed_type(machine, found, source_type=source_type):
+        given[SOURCE_TYPE] = routed
+    return incoming.keep(), machine, given
+
+
+def _checked_content(
+    app: App, path: Path, machine: str, *, source_type: str, name: str
+) -> Detected | None:
+    """What a document is by its content; refused where that is not what its source type says."""
     types = app.plugins.source_types(machine)
     wanted = types[source_type].format if source_type in types else ""
     try:
-        found = app.plugins.detect(machine, incoming.path, source_type=source_type, name=name)
+        found = app.plugins.detect(machine, path, source_type=source_type, name=name)
     except StageFailure as error:
         known = sorted({each.format for each in types.values()} - {""})
         raise Refusal(
@@ -318,7 +385,7 @@ def _kept(
             expected=[wanted],
             found=found.format,
         )
-    return incoming.keep(), app.plugins.routed_type(machine, found, source_type=source_type)
+    return found
 
 
 async def pieces(request: Asked, *, idle_s: float) -> AsyncIterator[tuple[bytes, bool]]:

@@ -6,6 +6,7 @@ import msgspec
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.plugins import Candidate
 from stateward.core.errors import ConcurrentModification
 from stateward.core.files import SavedFile
 from stateward.core.machine import Machine
@@ -45,6 +46,19 @@ def record_view(
 ) -> schemas.Record:
     """A record of any machine; `files` are its derived files, if they are known already."""
     return app.records.view(record, files=files)
+
+
+def candidate_view(candidate: Candidate) -> schemas.DetectedType:
+    """What a document may be."""
+    return schemas.DetectedType(
+        machine=candidate.machine,
+        source_type=candidate.source_type,
+        title=candidate.title,
+        format=candidate.format,
+        confidence=candidate.confidence,
+        is_likely=candidate.is_likely,
+        labels=candidate.labels,
+    )
 
 
 def batch_view(batch: Batch) -> schemas.Batch:
@@ -92,7 +106,11 @@ def machine_detail(app: App, machine: Machine) -> schemas.MachineDetail:
         declaration=msgspec.to_builtins(machine),
         source_types=[
             schemas.SourceType(
-                name=each.name, title=each.title, format=each.format, suffixes=list(each.suffixes)
+                name=each.name,
+                title=each.title,
+                format=each.format,
+                suffixes=list(each.suffixes),
+                labels=each.labels,
             )
             for each in app.plugins.source_types(machine.name).values()
         ],

@@ -53,28 +53,25 @@ document.addEventListener("DOMContentLoaded", () => {
   const waiting = [];
   let sending = 0;
 
-  function add(form, file) {
+  // A file that is sent to a machine of a person's choice: `fields` are those of the form besides it.
+  function add(fields, file) {
     const line = document.createElement("li");
     line.innerHTML = '<span class="name"></span><progress max="100" value="0"></progress><span class="said">waits</span>';
     line.querySelector(".name").textContent = file.name;
     line.querySelector("progress").setAttribute("aria-label", `sending ${file.name}`);
     list.append(line);
-    waiting.push({ form, file, line });
+    waiting.push({ fields, file, line });
     next();
   }
   function next() {
     while (sending < AT_ONCE && waiting.length) send(waiting.shift());
   }
-  function send({ form, file, line }) {
+  function send({ fields: given, file, line }) {
     sending += 1;
     const bar = line.querySelector("progress");
     const said = line.querySelector(".said");
     const fields = new FormData();
-    fields.set("pipeline", form.dataset.machine);
-    for (const name of ["source_type", "priority"]) {
-      const value = form.elements.namedItem(name)?.value;
-      if (value) fields.set(name, value);
-    }
+    for (const [name, value] of Object.entries(given)) if (value) fields.set(name, value);
     fields.set("file", file, file.name);
     const request = new XMLHttpRequest();
     request.open("POST", "/records");
@@ -105,10 +102,103 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     request.send(fields);
   }
-  document.querySelectorAll("[data-drop]").forEach((form) => {
+  const chosen = (form) => ({
+    pipeline: form.dataset.machine,
+    source_type: form.elements.namedItem("source_type")?.value,
+    priority: form.elements.namedItem("priority")?.value,
+  });
+
+  // What is this file? The server says; a person may say otherwise, and gives the labels that its kind needs.
+  const WHOLE_BYTES_MAX = 32 * 1024 * 1024; // of larger ones the beginning is asked about; all of it is checked when it is sent
+  const BEGINNING_BYTES = 1024 * 1024;
+  const found = document.getElementById("detected");
+  const kinds = found ? JSON.parse(found.dataset.kinds) : [];
+  const sameKind = (one, other) => one.machine === other.machine && one.source_type === other.source_type;
+
+  async function ask(file) {
+    const fields = new FormData();
+    fields.set("file", file.size > WHOLE_BYTES_MAX ? file.slice(0, BEGINNING_BYTES) : file, file.name);
+    const answer = await fetch("/detect", { method: "POST", headers: { "X-CSRF-Token": csrf }, body: fields });
+    const said = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Error(said.detail || "could not be looked at; try again");
+    return said.items;
+  }
+  async function detect(file) {
+    const line = document.createElement("li");
+    line.innerHTML = '<span class="name"></span><span class="said">what is it?</span><select hidden></select><span class="labels"></span><button type="button" data-send disabled>Send</button><button type="button" class="quiet" data-drop-line>Leave out</button>';
+    line.querySelector(".name").textContent = file.name;
+    line.file = file;
+    found.append(line);
+    tellBar();
+    try {
+      choose(line, await ask(file));
+    } catch (error) {
+      line.dataset.state = "refused";
+      line.querySelector(".said").textContent = error.message;
+    }
+    tellBar();
+  }
+  function choose(line, items) {
+    const select = line.querySelector("select");
+    const likely = items.filter((each) => each.is_likely);
+    const groups = [["Detected", items], ["Other", kinds.filter((kind) => !items.some((each) => sameKind(each, kind)))]];
+    line.choices = groups.flatMap(([, of]) => of);
+    select.setAttribute("aria-label", `What ${line.file.name} is`);
+    if (!likely.length) select.append(new Option("choose what it is", ""));
+    let at = 0;
+    for (const [label, of] of groups) {
+      if (!of.length) continue;
+      const group = document.createElement("optgroup");
+      group.label = label;
+      for (const each of of) {
+        group.append(new Option(each.confidence === undefined ? `${each.title} (${each.machine})` : `${each.title} (${each.machine}), ${each.confidence} %`, String(at)));
+        at += 1;
+      }
+      select.append(group);
+    }
+    select.hidden = false;
+    line.querySelector(".said").textContent = likely.length ? "detected" : "not recognised";
+    line.dataset.state = likely.length ? "detected" : "unknown";
+    askLabels(line);
+  }
+  const choice = (line) => line.choices?.[Number(line.querySelector("select").value || NaN)];
+  function askLabels(line) {
+    const asked = Object.entries(choice(line)?.labels ?? {}).map(([name, why]) => {
+      const input = document.createElement("input");
+      Object.assign(input, { name, placeholder: why, maxLength: 255 });
+      input.setAttribute("aria-label", `${name}: ${why}`);
+      return input;
+    });
+    line.querySelector(".labels").replaceChildren(...asked);
+    tellBar();
+  }
+  const isReady = (line) => Boolean(choice(line)) && [...line.querySelectorAll(".labels input")].every((each) => each.value.trim());
+  function tellBar() {
+    const lines = [...found.children];
+    lines.forEach((line) => { line.querySelector("[data-send]").disabled = !isReady(line); });
+    document.getElementById("detected-bar").hidden = lines.filter(isReady).length < 2;
+  }
+  function sendLine(line) {
+    const { machine, source_type: sourceType } = choice(line);
+    const labels = [...line.querySelectorAll(".labels input")].map((each) => [`label.${each.name}`, each.value.trim()]);
+    add({ pipeline: machine, source_type: sourceType, ...Object.fromEntries(labels) }, line.file);
+    line.remove();
+    tellBar();
+  }
+  found?.addEventListener("change", (event) => { if (event.target.matches("select")) askLabels(event.target.closest("li")); });
+  found?.addEventListener("input", tellBar);
+  found?.addEventListener("click", (event) => {
+    const line = event.target.closest("li");
+    if (event.target.closest("[data-send]")) sendLine(line);
+    if (event.target.closest("[data-drop-line]")) { line.remove(); tellBar(); }
+  });
+  document.querySelector("[data-send-all]")?.addEventListener("click", () => [...found.children].filter(isReady).forEach(sendLine));
+
+  document.querySelectorAll("[data-drop], [data-detect]").forEach((form) => {
+    const take = (file) => ("detect" in form.dataset ? detect(file) : add(chosen(form), file));
     const input = form.querySelector("input[type=file]");
     input.addEventListener("change", () => {
-      [...input.files].forEach((file) => add(form, file));
+      [...input.files].forEach(take);
       input.value = "";
     });
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -119,7 +209,7 @@ document.addEventListener("DOMContentLoaded", () => {
     form.addEventListener("drop", (event) => {
       event.preventDefault();
       form.classList.remove("over");
-      [...event.dataTransfer.files].forEach((file) => add(form, file));
+      [...event.dataTransfer.files].forEach(take);
     });
   });
   for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());

@@ -31,6 +31,7 @@ PLUGIN = Plugin(
             title="Picture of a part",
             doc="with the label part_number",
             suffixes=(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp"),
+            labels={PART_NUMBER: "the part number, which names the template"},
         ),
     ),
     detect="stateward.pipelines.inspection.detection:detect",
