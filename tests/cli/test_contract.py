@@ -76,6 +76,7 @@ CALLS: dict[str, str] = {
     "doctor": "doctor",
     "bench": "bench --records 5",
     "eval statements": "eval statements {inbox}",
+    "eval clauses": "eval clauses {inbox}",
     "eval contracts": "eval contracts {inbox}",
     "eval catalogs": "eval catalogs {inbox}",
     "eval images": "eval images {inbox}",

@@ -1,0 +1,49 @@
+"""Whether a file may be a contract, by its bytes. It never inflates or parses anything."""
+
+import re
+import zipfile
+
+from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.clauses import SOURCE_TYPE
+from stateward.pipelines.kit.files import ZIP, is_pdf
+
+# A DOCX on this machine is hardly anything else. A PDF may be anything, so that others are believed first.
+DOCX, TEXT, PDF = 70, 60, 10
+NUMBERS_MIN = 3
+WORDS_MIN = 2
+_NUMBERS = re.compile(
+    r"(?m)^\s{0,12}(?:§\s*\d+|(?:Article|ARTICLE|Section|SECTION|Artikel|Ziffer)\s+[\dIVX]+|\d{1,2}\.(?:\d{1,2}\.?)?\s+[A-ZÄÖÜ])"
+)
+_WORDS = re.compile(
+    r"\b(?:agreement|hereinafter|hereby|party|parties|shall|whereas|vertrag\w*|vereinbarung|vertragspartei\w*|auftragnehmer"
+    r"|auftraggeber|kündigung|haftung)\b",
+    re.IGNORECASE,
+)
+
+
+def detect(content: Content) -> Detected | None:
+    """A contract, or None."""
+    head = content.head
+    if is_pdf(head):
+        return Detected(source_type=SOURCE_TYPE, format="pdf", confidence=PDF)
+    if head.startswith(ZIP):
+        return _word_document(content)
+    text = head.decode("utf-8", "replace")
+    if "\x00" in text or text.lstrip()[:1] in "<{[":
+        return None
+    words = {found.casefold() for found in _WORDS.findall(text)}
+    if len(words) >= WORDS_MIN and len(_NUMBERS.findall(text)) >= NUMBERS_MIN:
+        return Detected(source_type=SOURCE_TYPE, format="text", confidence=TEXT)
+    return None
+
+
+def _word_document(content: Content) -> Detected | None:
+    """By the directory of the archive alone."""
+    try:
+        with zipfile.ZipFile(content.path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return None
+    if not any(name.startswith("word/") for name in names):
+        return None
+    return Detected(source_type=SOURCE_TYPE, format="docx", confidence=DOCX)
