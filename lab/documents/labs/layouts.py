@@ -1,4 +1,4 @@
-"""The reports of layouts.yaml as PDFs."""
+"""The reports of three files as PDFs."""
 
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,11 @@ import yaml
 
 from lab.documents.statements.paper import A4, LETTER, Paper
 
-LAYOUTS: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("layouts.yaml").read_text("utf-8")
-)
+LAYOUTS: dict[str, Any] = {
+    name: told
+    for file in ("layouts.yaml", "second.yaml", "third.yaml")
+    for name, told in yaml.safe_load(Path(__file__).with_name(file).read_text("utf-8")).items()
+}
 KEYS = ("test", "value_printed", "unit_printed", "ref", "flag", "loinc", "collected")
 
 
@@ -26,7 +28,11 @@ def draw_report(name: str) -> DrawnReport:
     told = LAYOUTS[name]
     paper = Paper(LETTER if told["is_letter"] else A4)
     paper.page()
-    for y, size, *texts in told["lines"]:
+    for line in told["lines"]:
+        if line == "page":
+            paper.page()
+            continue
+        y, size, *texts = line
         for x, text in texts:
             if x < 0:
                 paper.right(-x, y, text, size=size)

@@ -341,3 +341,10 @@ def test_a_range_by_sex_is_kept_as_text(tmp_path: Path) -> None:
 
     assert found["range_text"] == "M: 13.5-17.5 F: 12-16"
     assert ("low" in found, found["problems"]) == (False, ["RANGE_CONDITIONAL"])
+
+
+def test_a_unit_in_the_name_of_a_test_is_its_unit(tmp_path: Path) -> None:
+    found = one(tmp_path, csv("Hb (g/L);101", heading="Test;Result"))
+
+    assert (found["code"], found["value"], found["unit"]) == ("718-7", "10.1", "g/dL")
+    assert found["printed"]["unit"] == "g/L"

@@ -28,6 +28,7 @@ def decide(app: App, id_: str, action: str, **parts: object) -> None:
 def test_an_upload_of_a_lab_report_is_recognised_and_normalized(tmp_path: Path) -> None:
     with App.embedded(tmp_path) as app:
         report = app.submit(ORU, name="report.hl7").record
+        table = app.submit(csv("Sodium;140;mmol/L;136-145;").encode(), name="table.csv").record
         statement = app.submit(STATEMENT, name="january.csv").record
         app.run_until_idle()
         view = app.records.view(app.record(report.id))
@@ -40,6 +41,7 @@ def test_an_upload_of_a_lab_report_is_recognised_and_normalized(tmp_path: Path) 
             view.exposed["canonicals_count"],
         ) == ("normalized", 5, 5)
         assert rows[3]["comparator"] == "<"
+        assert app.record(table.id).labels["source_type"] == "lab_report"
         assert app.record(statement.id).status == "normalized"
         assert app.record(statement.id).labels.get("source_type") != "lab_report"
 

@@ -127,6 +127,21 @@ def test_a_d_dimer_without_its_kind_of_unit_is_not_converted() -> None:
     assert match.confidence < 80
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Protein S",
+        "Calcium i.U.",
+        "Cholesterol total/HDL",
+        "Testosterone (free)",
+        "CMV (IgG)",
+        "Creatinine clearance",
+    ],
+)
+def test_a_name_that_only_resembles_a_known_one_has_no_code(name: str) -> None:
+    assert by_name(name).code == ""
+
+
 def test_the_critical_values_that_ship_are_of_known_analytes() -> None:
     limits = LabOptions().critical()
 

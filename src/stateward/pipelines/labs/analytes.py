@@ -15,13 +15,19 @@ SURE = 80  # below, the code is flagged
 EXACT, WITHOUT_BRACKETS, WITHOUT_FILLERS, ANY_ORDER = 97, 92, 90, 88
 NO_UNIT_PENALTY, WRONG_UNIT = 5, 55
 LOINC = re.compile(r"[0-9]{1,7}-[0-9]")
+# Words in brackets that make another test of a name.
+_QUALIFIERS = frozenset(
+    "free frei freies libre libero ionized ionised ionisiert direct direkt indirect indirekt bound bioavailable "
+    "corrected adjusted fetal ratio quotient index antibody antibodies ab ak igg igm iga ige clearance".split()
+)  # fmt: skip
+_IN_SERUM = re.compile(r" (?:i|im|in) (?:s|p|ser|serum|plasma|blut|vollblut)$")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _FILLERS = frozenset(
     (
-        "im in i s p serum plasma blood blut blutes ser sang sangre sangue le la el der die das des du de l "
-        "of the level levels edta venous quant quantitative qn konzentration concentration abs absolut "
-        "absolute serique sanguin sanguine plasmatique en suero n calc calculated berechnet u ia eclia clia "
-        "enzymatic enzymatisch hplc ifcc photometrisch clauss standardised standardized nuchtern jeun "
+        "% lvl ilosciowo im in serum plasma blood blut blutes ser sang sangre sangue le la el der die das "
+        "des du de of the level levels edta venous quant quantitative qn konzentration concentration abs "
+        "absolut absolute serique sanguin sanguine plasmatique en suero calc calculated berechnet ia eclia "
+        "clia enzymatic enzymatisch hplc ifcc photometrisch clauss standardised standardized nuchtern jeun "
         "ayunas fasting count counts anzahl value wert gesamt total totale totaux totales"
     ).split()
 )  # fmt: skip
@@ -123,25 +129,35 @@ def is_name(name: str) -> bool:
 
 def _meanings(name: str) -> Iterator[tuple[tuple[Analyte, ...], int]]:
     """The analytes that a name may mean, the surest reading first."""
+    for text, confidence in dict.fromkeys(_spellings_of(name)):
+        if text in _BY_NAME:
+            yield _BY_NAME[text], confidence
+        tokens = frozenset(text.split())
+        if len(tokens) > 1 and confidence <= WITHOUT_FILLERS and tokens in _BY_TOKENS:
+            yield _BY_TOKENS[tokens], ANY_ORDER
+
+
+def _spellings_of(name: str) -> Iterator[tuple[str, int]]:
+    """A name with less and less of what may not matter, and how sure a match of each would be."""
     folded = fold(name)
-    if folded in _BY_NAME:
-        yield _BY_NAME[folded], EXACT
-    joined = re.sub(r"\b(\w) (?=\w\b)", r"\1", folded)  # V.G.M. is VGM
-    if joined != folded and joined in _BY_NAME:
-        yield _BY_NAME[joined], WITHOUT_BRACKETS
+    yield folded, EXACT
+    yield re.sub(r"\b(\w) (?=\w\b)", r"\1", folded), WITHOUT_BRACKETS  # V.G.M. is VGM
+    yield (
+        fold(re.sub(r"(?<=\w)- (?=[a-zäöüß])", "", name)),
+        WITHOUT_BRACKETS,
+    )  # Transferrin- sättigung
+    brackets = [fold(inside) for inside in _BRACKETS.findall(name)]
+    if any(not _QUALIFIERS.isdisjoint(each.split()) for each in brackets):
+        return  # Testosterone (free) is not testosterone, and CMV (IgG) not IgG
     bare = fold(_BRACKETS.sub(" ", name))
-    if bare != folded and bare in _BY_NAME:
-        yield _BY_NAME[bare], WITHOUT_BRACKETS
-    for inside in _BRACKETS.findall(name):
-        if (part := fold(inside)) in _BY_NAME and len(part) > 1:
-            yield _BY_NAME[part], WITHOUT_FILLERS
+    yield bare, WITHOUT_BRACKETS
+    yield from ((each, WITHOUT_FILLERS) for each in brackets if len(each) > 1)
+    if "/" in name:
+        return  # a ratio is not one of its parts
     for text in (folded, bare):
-        words = [word for word in text.split() if word not in _FILLERS]
-        if (short := " ".join(words)) in _BY_NAME:
-            yield _BY_NAME[short], WITHOUT_FILLERS
-        for tokens in (frozenset(text.split()), frozenset(words)):
-            if len(tokens) > 1 and tokens in _BY_TOKENS:
-                yield _BY_TOKENS[tokens], ANY_ORDER
+        yield text, WITHOUT_FILLERS
+        words = _IN_SERUM.sub("", text).split()
+        yield " ".join(word for word in words if word not in _FILLERS), WITHOUT_FILLERS
 
 
 def _fits_specimen(analyte: Analyte, specimen: str) -> bool:

@@ -3,6 +3,7 @@
 Nothing is guessed in silence. What is uncertain keeps its printed form and gets one of the codes of `model`.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
@@ -30,7 +31,7 @@ from stateward.pipelines.labs.model import (
     Observation,
 )
 from stateward.pipelines.labs.ranges import PrintedRange, flag_of, read_range
-from stateward.pipelines.labs.units import candidates, convert, rounded
+from stateward.pipelines.labs.units import candidates, convert, is_measure, rounded
 from stateward.pipelines.labs.values import PrintedValue, plain, read_value
 from stateward.pipelines.labs.words import FLAGS, PENDING_WORDS, fold, specimen_of
 
@@ -60,7 +61,9 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
     """One observation as a result."""
     value = read_value(seen.value, seen.decimal)
     within = read_range(seen.range, seen.decimal)
-    printed_unit = seen.unit or (within.unit if value.kind in ("quantity", "interval") else "")
+    is_number = value.kind in ("quantity", "interval")
+    own_unit = seen.unit or (unit_in_name(seen.test) if is_number else "")
+    printed_unit = own_unit or (within.unit if is_number else "")
     units = candidates(printed_unit)
     match = _match(seen, units, value)
     problems = [*seen.problems, *_value_problems(seen, value, within)]
@@ -92,7 +95,7 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
         printed={
             name: text
             for name, text in (
-                ("value", seen.value), ("unit", seen.unit), ("range", seen.range), ("flag", seen.flag),
+                ("value", seen.value), ("unit", own_unit), ("range", seen.range), ("flag", seen.flag),
             )
             if text
         },
@@ -106,6 +109,12 @@ def normalize_one(seen: Observation, *, has_flags: bool = True) -> LabResult:
         problems=tuple(dict.fromkeys(problems)),
         where=seen.where,
     )  # fmt: skip
+
+
+def unit_in_name(name: str) -> str:
+    """The unit that a name ends with in brackets: `Hb (g/L)`, `Glucose [mg/dL]`; "" if there is none."""
+    found = re.search(r"[(\[]([^()\[\]]{1,20})[)\]]\s*$", name)
+    return found[1].strip() if found is not None and is_measure(found[1]) else ""
 
 
 def _match(seen: Observation, units: tuple[str, ...], value: PrintedValue) -> Match:

@@ -43,8 +43,8 @@ _CONDITION = re.compile(
     r"\b(?:m|f|w|male|female|men|women|man|woman|männer|frauen|mann|frau|männlich|weiblich|homme|femme|hommes|femmes|"
     r"hombre|hombres|mujer|mujeres|uomo|donna|maschi|femmine|adult|adults|child|children|erwachsene|kinder|years?|jahre|"
     r"age|ans|años|follicular|luteal|folli\w*|lutéal\w*|trimester|ssw|fasting|nüchtern|\d+\s*(?:y|yrs?|j)|day|night|"
-    r"low risk|high risk|optimal|desirable|deficien\w*|suffizien\w*|mangel\w*|prediabetes|diabetes|normal|"
-    r"non-smoker\w*|smoker\w*)\b\s*[:=)]?",
+    r"low risk|high risk|risiko|risk|risque|riesgo|optimal|desirable|deficien\w*|suffizien\w*|mangel\w*|"
+    r"prediabetes|diabetes|normal|non-smoker\w*|smoker\w*)\b\s*[:=)]?",
     re.IGNORECASE,
 )
 _NONE = frozenset(

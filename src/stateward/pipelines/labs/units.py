@@ -34,6 +34,7 @@ def compact(printed: str) -> str:
     text = re.sub(r"[\s\u00a0\u2009\u202f]+", "", text).replace("×", "x").replace("·", ".")
     text = re.sub(r"^\(([^()]*)\)$|^\[([^\[\]]*)\]$", lambda m: m[1] or m[2] or "", text)
     # x10E3, x10^3, x10**3, 10*3 and 10 3 become 10*3.
+    text = re.sub(r"^xe(?=[0-9])", "10e", text)  # x E9/L
     text = re.sub(r"^x?10(?:e|\^|\*\*?)?\+?([0-9]{1,2})(?=/|$)", r"10*\1", text)
     return text.replace("m²", "m2").replace("^2", "2").replace("^3", "3").rstrip(".")
 
@@ -70,6 +71,14 @@ def candidates(printed: str) -> tuple[str, ...]:
 def is_known_unit(printed: str) -> bool:
     """Whether the table knows a printed unit; nothing is imported for the answer."""
     return bool(printed.strip()) and (printed.strip() in _KNOWN or compact(printed) in _SPELLINGS)
+
+
+def is_measure(printed: str) -> bool:
+    """Whether a text can only be a unit: `g/L`, `%`, `fL`; not a letter, a word or an abbreviation of a name."""
+    text = printed.strip()
+    return is_known_unit(text) and (
+        "/" in text or text in ("%", "fL", "fl", "pg", "s", "sec", "mm")
+    )
 
 
 def convert(

@@ -1,8 +1,8 @@
 """Lab reports as text PDFs: rows by geometry.
 
 `headings` finds the lines that name columns, `layout` decides which words belong to which column, `rows` puts lines
-together into results, `cells` takes apart what one cell holds. A line that looks like a result and cannot be read is
-given with ROW_UNREAD; it is never dropped.
+together into results, `cells` takes apart what one cell holds; `blocks` reads reports that have no table. A line that
+looks like a result and cannot be read is given with ROW_UNREAD; it is never dropped.
 """
 
 import re
@@ -14,6 +14,7 @@ from stateward.pipelines.kit.pdf.damage import count_damaged_streams
 from stateward.pipelines.kit.pdf.lines import PdfLine, lines_of
 from stateward.pipelines.kit.pdf.pages import PdfPage, read_pages, require_text
 from stateward.pipelines.labs.model import LabReading
+from stateward.pipelines.labs.pdf.blocks import block_observations
 from stateward.pipelines.labs.pdf.headings import DATE, collected_date
 from stateward.pipelines.labs.pdf.rows import observations_of
 from stateward.pipelines.labs.source import ReportSource
@@ -45,9 +46,9 @@ def read_pdf(source: ReportSource) -> LabReading:
     patient = next(
         (source.patient(found[1]) for text in texts if (found := _PATIENT.search(text))), ""
     )
-    observations = observations_of(
-        lines, date_order=order, collected=collected_date(lines, order), patient=patient
-    )
+    collected = collected_date(lines, order)
+    observations = observations_of(lines, date_order=order, collected=collected, patient=patient)
+    observations = observations or block_observations(lines, collected=collected, patient=patient)
     if not observations:
         raise FatalFailure(
             "no table of results was found in the PDF; check that it is a lab report, or submit it as HL7, FHIR or CSV",

@@ -74,6 +74,8 @@ def is_result(text: str) -> bool:
 def split_value(text: str) -> Parts:
     """A value cell: `* 5.4`, `5.4 H`, `5,4+`, `14,2 g/dl`, `5.4 mmol/L (3.5-5.1)`."""
     text = tidy(text)
+    if ordinal_of(text):  # 3+ is a value, not a flagged 3
+        return Parts(text)
     if read_value(text).kind in NUMERIC and not _is_flagged_number(text):
         return Parts(text)
     words = text.split()

@@ -15,6 +15,8 @@ from stateward.pipelines.labs.words import COLLECTED, column_of, fold
 WORDS_MAX = 5  # of one heading
 GAP_MAX = 1.2  # of the height, between two words of one heading
 SHARE_MIN = 0.55  # of the words of a heading line that headings explain
+BETWEEN_MAX = 8  # letters between a label and its date: `am`, `le`, `time`
+NEARBY = 12.0  # points
 LINE_GAP_MAX = 1.9  # of the height: a heading over two lines
 DATE = re.compile(
     r"(?<![\w.,/-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})"
@@ -100,37 +102,54 @@ def continues_heading(headings: Sequence[Heading], heading: PdfLine, line: PdfLi
     if re.search(r"[0-9]", line.text) and not re.fullmatch(r"[0-9:.,/\s-]*", line.text):
         return False
     first = min(headings, key=lambda each: each.x0)
-    is_under = all(
-        any(word.x0 < each.x1 + 4 and word.x1 > each.x0 - 4 for each in headings)
-        for word in line.words
-    )
+    beneath = [
+        each.role for each in headings if any(_is_beneath(word, each) for word in line.words)
+    ]
+    if "test" in beneath and set(beneath) & _VALUES:
+        return False  # a name and a value: the first row of the table
+    is_under = all(any(_is_beneath(word, each) for each in headings) for word in line.words)
     return is_under and (
         any(word.x0 > first.x1 for word in line.words) or bool(column_of(line.text))
     )
+
+
+def _is_beneath(word: PdfWord, heading: Heading) -> bool:
+    return word.x0 < heading.x1 + 4 and word.x1 > heading.x0 - 4
 
 
 def collected_date(pages: Sequence[Sequence[PdfLine]], order: str) -> str:
     """When the specimen was taken, as the first label that says so; "" if none does."""
     for page in pages:
         for number, line in enumerate(page):
-            for label in COLLECTED:
-                after = _after(line.text, label)
-                if after is None:
-                    continue
-                below = page[number + 1].text if number + 1 < len(page) else ""
-                for text in (after, below):
-                    found = re.search(DATE.pattern + _TIME, text[:80])
-                    if found is not None:
-                        told, is_sure = iso_date(found[0].strip(), order)
-                        return told if is_sure else ""
+            label = _label(line)
+            if not label:
+                continue
+            after = " ".join(word.text for word in line.words if word.x0 > label[-1].x1 - 1)
+            below = _below(label, page[number + 1]) if number + 1 < len(page) else ""
+            for text in (after, below):
+                found = re.search(DATE.pattern + _TIME, text)
+                # Words between a label and a date belong to another label: a date of birth, of the report.
+                if (
+                    found is not None
+                    and len(re.findall(r"[^\W\d]", text[: found.start()])) <= BETWEEN_MAX
+                ):
+                    told, is_sure = iso_date(found[0].strip(), order)
+                    return told if is_sure else ""
     return ""
 
 
-def _after(text: str, label: str) -> str | None:
-    """What follows a label in a line; None if the line has it not."""
-    words = text.split()
-    size = len(label.split())
-    for at in range(len(words) - size + 1):
-        if fold(" ".join(words[at : at + size])) == label:
-            return " ".join(words[at + size :])
-    return None
+def _label(line: PdfLine) -> list[PdfWord]:
+    """The words of a line that say that a date of collection follows."""
+    for label in COLLECTED:
+        size = len(label.split())
+        for at in range(len(line.words) - size + 1):
+            words = line.words[at : at + size]
+            if fold(" ".join(word.text for word in words)) == label:
+                return words
+    return []
+
+
+def _below(label: Sequence[PdfWord], line: PdfLine) -> str:
+    """The words of the next line that begin under a label."""
+    left = label[0].x0 - NEARBY
+    return " ".join(word.text for word in line.words if word.x0 >= left)

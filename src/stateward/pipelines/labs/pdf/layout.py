@@ -4,7 +4,7 @@ Headings say which columns there are and roughly where; where one ends and the n
 the table are, between the middles of the two headings.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -33,26 +33,12 @@ class Layout(msgspec.Struct, frozen=True):
     left: float
     right: float
 
-    def split(self, line: PdfLine) -> dict[int, list[PdfWord]]:
-        """The words of a line by column."""
-        found: dict[int, list[PdfWord]] = {}
-        for cell in cells(self.words(line)):
-            for at, words in self._placed(cell):
-                found.setdefault(at, []).extend(words)
-        return found
-
     def words(self, line: PdfLine) -> list[PdfWord]:
         """The words of a line that stand in this table's part of the page."""
         return [word for word in line.words if self.left <= (word.x0 + word.x1) / 2 < self.right]
 
-    def _placed(self, cell: Sequence[PdfWord]) -> Iterable[tuple[int, list[PdfWord]]]:
-        """The words of a cell by column: a border inside a cell splits it between words."""
-        placed: dict[int, list[PdfWord]] = {}
-        for word in cell:
-            placed.setdefault(self._at(word), []).append(word)
-        return placed.items()
-
-    def _at(self, word: PdfWord) -> int:
+    def column_at(self, word: PdfWord) -> int:
+        """The column that a word stands in, or overlaps most."""
         shares = [min(word.x1, each.right) - max(word.x0, each.left) for each in self.columns]
         return max(range(len(shares)), key=lambda at: shares[at])
 

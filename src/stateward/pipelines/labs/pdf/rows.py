@@ -171,15 +171,18 @@ class _Table:
     def _row(self, line: PdfLine, words: list[PdfWord]) -> Row:
         """The words of a line as a row, by columns."""
         placed: dict[int, list[PdfWord]] = {}
-        sentence = False
+        sentence, mark_apart = False, ""
         for cell in cells(words):
             parts: dict[int, list[PdfWord]] = {}
-            for word in cell:
-                parts.setdefault(self._layout._at(word), []).append(word)
+            for word, guide in zip(cell, self._guides(cell), strict=True):
+                parts.setdefault(self._layout.column_at(guide), []).append(word)
             if len(parts) > 1 and self._is_overflow(parts):
                 at = min(parts)
                 parts = {at: cell}
                 sentence = sentence or self._is_sentence(cell, at)
+            if (sign := self._flag_before_value(cell, parts)) and not mark_apart:
+                mark_apart = sign
+                continue
             for at, found in parts.items():
                 placed.setdefault(at, []).extend(found)
         texts: dict[str, str] = {}
@@ -205,7 +208,7 @@ class _Table:
             values,
             section=self.section,
         )
-        row.flag, row.start = mark, line.base
+        row.flag, row.start = mark or mark_apart, line.base
         row.has_colon = bool(named) and named[-1].text.endswith(":")
         if (
             sentence
@@ -215,6 +218,21 @@ class _Table:
             row.comment = " ".join(word.text for word in words)
         self._fill_value(row)
         return row
+
+    @staticmethod
+    def _guides(cell: list[PdfWord]) -> list[PdfWord]:
+        """The words whose places decide the columns: a sign right before a number goes with the number."""
+        is_marked = len(cell) > 1 and is_flag(cell[0].text) and is_result(cell[1].text)
+        return [cell[1], *cell[1:]] if is_marked and not cell[0].text.isalnum() else cell
+
+    def _flag_before_value(self, cell: list[PdfWord], parts: dict[int, list[PdfWord]]) -> str:
+        """A sign in a cell of its own that slipped into a column which holds none: a flag before its value."""
+        text = cell[0].text
+        is_sign = len(cell) == 1 and is_flag(text) and not any(map(str.isalnum, text))
+        roles = {self._layout.columns[at].role for at in parts}
+        return (
+            text if is_sign and roles <= {"specimen", "method", "local_code", "code", "lab"} else ""
+        )
 
     @property
     def _name_at(self) -> int:
@@ -373,7 +391,7 @@ class _Table:
         last = self._rows[-1] if self._rows and self._held is None else None
         if last is not None and self._continues_name(last, row):
             last.name = f"{last.name} {row.name}"[:NAME_CHARS_MAX]
-            last.words += row.words
+            self._continue_cells(row)
             last.base = row.base
             return
         if (
@@ -485,7 +503,7 @@ class _Table:
 
 
 def _span(layout: Layout, words: Sequence[PdfWord], at: int) -> tuple[float, float] | None:
-    mine = [word for word in words if layout._at(word) == at]
+    mine = [word for word in words if layout.column_at(word) == at]
     return (mine[0].x0, mine[-1].x1) if mine else None
 
 
@@ -574,7 +592,9 @@ def _observations(row: Row, order: str, collected: str) -> Iterator[Observation]
         when, is_sure = iso_date(date, order) if date else (collected, True)
         if not is_sure:
             problems = (*problems, AMBIGUOUS_DATE)
+        noted = row.texts.get("comment", "")
         flag = parts.flag or (marks if is_flag(marks) else "") or side or row.flag
+        flag = flag or (noted if is_flag(noted) else "")
         more = "" if is_flag(marks) or is_graph(marks) else marks
         yield Observation(
             test=row.name,
@@ -628,12 +648,12 @@ def _loose_row(words: Sequence[PdfWord], page: int, base: float, height: float) 
     value = split_value(parts[at])
     unit, range_, flag = value.unit, value.range, value.flag
     for text in parts[at + 1 :]:
-        if not unit and is_known_unit(text):
+        if not flag and is_flag(text):  # before units: H is an hour, and L a litre
+            flag = text
+        elif not unit and is_known_unit(text):
             unit = text
         elif not range_ and read_range(text).kind == "interval":
             range_ = text
-        elif not flag and is_flag(text):
-            flag = text
     is_numeric = read_value(value.value).kind in NUMERIC
     if not (is_known_unit(unit) or range_) or not is_numeric or not re.search(r"[^\W\d]{2}", name):
         return None
