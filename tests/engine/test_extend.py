@@ -6,6 +6,7 @@ import pytest
 
 from stateward.core.errors import DeclarationError
 from stateward.core.machine import Machine
+from stateward.core.model import Applied, Ignored
 from stateward.definition.declare import from_yaml
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.store import Pause
@@ -90,6 +91,54 @@ def test_records_in_flight_go_on_through_the_new_stages(open_database: Opener) -
     assert after.now(ended).status == "normalized"
     assert after.now(ended).machine_version == 1
     assert after.verify().is_sound
+
+
+def test_what_had_ended_is_taken_on_where_it_is_asked_for(open_database: Opener) -> None:
+    before = Rig(open_database(), [UPLOAD])
+    before.worker()
+    ended, other, empty = before.open(), before.open(), before.open()
+    before.settle()
+    for work in before.work():
+        before.complete(work)
+    before.settle()
+    for work in before.work():
+        before.complete(work, items=0 if work.record_id == empty.id else 1)
+    before.settle()
+    assert before.now(empty).status == "normalized"
+
+    after = Rig(open_database(), [grown()], clock=before.clock)
+    after.worker(slots=100)
+    foreseen = after.coordinator.advance_to_new_stages(
+        [ended, empty], actor="person:ada", is_dry_run=True
+    )
+    after.run()
+    assert [isinstance(each, Applied) for each in foreseen] == [True, False]
+    assert after.now(ended).status == "normalized"
+
+    for _ in range(2):  # asked twice, done once
+        after.coordinator.advance_to_new_stages([ended, empty], actor="person:ada")
+    after.run()
+
+    assert after.now(ended).status == "reconciled"
+    assert after.now(ended).machine_version == 2
+    assert after.now(other).status == after.now(empty).status == "normalized"
+    begun = next(
+        each for each in after.store.history(ended.id) if each.trigger == "categorize.started"
+    )
+    assert begun.metadata["asked_by"] == "person:ada"
+    assert after.verify().is_sound
+
+
+def test_what_has_ended_under_the_newest_version_stays(open_database: Opener) -> None:
+    rig = Rig(open_database(), [UPLOAD])
+    rig.worker()
+    ended, waiting = rig.open(), rig.open()
+    rig.run()
+
+    decisions = rig.coordinator.advance_to_new_stages([ended, waiting], actor="person:ada")
+
+    assert [type(each) for each in decisions] == [Ignored, Ignored]
+    assert rig.now(ended).status == "normalized"
 
 
 def test_a_changed_graph_under_the_same_version_is_refused(open_database: Opener) -> None:

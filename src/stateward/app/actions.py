@@ -277,6 +277,45 @@ class Actions:
             progress(counter.matched)
         return counter.result(is_dry_run=is_dry_run)
 
+    def advance_to_new_stages(
+        self,
+        query: Query,
+        *,
+        actor: str,
+        reason: str | None,
+        is_dry_run: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> Bulk:
+        """Let all that match and had ended go on with the stages that their machines have grown since."""
+        if query.is_empty:
+            raise InvalidRequest("name a query; an empty one would mean every record")
+        counter = _BulkCounter()
+        for batch in self._batches((), query):
+            decisions = self._coordinator.advance_to_new_stages(
+                batch, actor=actor, is_dry_run=is_dry_run
+            )
+            taken = [
+                record
+                for record, each in zip(batch, decisions, strict=True)
+                if not isinstance(each, Ignored)
+            ]
+            for record, each in zip(batch, decisions, strict=True):
+                counter.note(record, each.reason if isinstance(each, Ignored) else None)
+            if taken and not is_dry_run:
+                self._audit.add([self._advanced(each, actor, reason) for each in taken])
+            progress(counter.matched)
+        return counter.result(is_dry_run=is_dry_run)
+
+    def _advanced(self, record: Record, actor: str, reason: str | None) -> AuditEntry:
+        return AuditEntry(
+            at=self._clock(),
+            actor=actor,
+            verb="advance",
+            record_id=record.id,
+            detail={"from": record.status},
+            reason=clean_reason(self._settings, reason),
+        )
+
     def _reprioritise(
         self,
         batch: Sequence[Record],

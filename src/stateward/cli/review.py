@@ -16,6 +16,7 @@ from stateward.cli.context import (
     Group,
     pass_context,
 )
+from stateward.cli.exit_codes import Exit
 from stateward.cli.output import (
     cut,
     moment,
@@ -259,16 +260,46 @@ def export(context: CliContext, *, gold: IO[bytes]) -> None:
 @click.command(
     "advance",
     cls=Command,
-    examples=["stateward advance CW_01h2k3 --reason 'the sequencer is down'"],
+    examples=[
+        "stateward advance CW_01h2k3 --reason 'the sequencer is down'",
+        "stateward advance --to-new-stages 'machine:invoices status:completed' --dry-run",
+    ],
 )
-@click.argument("record_id", metavar="ID")
+@click.argument("record_id", metavar="[ID]", required=False)
+@click.option(
+    "--to-new-stages",
+    "query",
+    metavar="QUERY",
+    help="All records that match and had ended, with the stages that their machine has grown since.",
+)
+@click.option("--dry-run", is_flag=True, help="Only show how many it would concern.")
 @click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@click.option("--yes", is_flag=True, help="Do not ask before acting on a query.")
 @pass_context
-def advance(context: CliContext, *, record_id: str, reason: str | None) -> None:
-    """Let a record that is driven from outside go on by one step.
+def advance(
+    context: CliContext,
+    *,
+    record_id: str | None,
+    query: str | None,
+    dry_run: bool,
+    reason: str | None,
+    yes: bool,
+) -> Exit:
+    """Let records go on.
 
-    It is held before its next stage until its external driver asks for it; this asks in its place.
+    A record that is driven from outside is held before its next stage until its external driver asks for it; with an
+    ID this asks in its place. With --to-new-stages, records that rest in a status that was the last one go on with
+    the stage that a newer version of their machine has after it.
     """
+    from stateward.cli.new_stages import advance_to_new_stages
+
+    if (record_id is None) == (query is None):
+        raise click.UsageError("name a record, or give --to-new-stages, and not both")
+    if query is not None:
+        return advance_to_new_stages(
+            context, query, reason=reason, is_dry_run=dry_run, is_agreed=yes
+        )
+    assert record_id is not None  # noqa: S101 - one of the two is there
     with context.local_app() as app:
         record = app.external_driver.advance(record_id, actor=_person(), reason=reason)
         shown = app.records.view(record)
@@ -276,6 +307,7 @@ def advance(context: CliContext, *, record_id: str, reason: str | None) -> None:
         context.emit(record_fields(shown))
     else:
         context.say(f"{record.id} goes on with {record.waiting}")
+    return Exit.OK
 
 
 # Parts

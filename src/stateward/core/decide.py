@@ -218,6 +218,34 @@ def upgrade(machine: Machine, record: Record, *, now: Micros) -> Applied | None:
     return Applied(replace(change, effects=questions))
 
 
+def take_on(
+    machine: Machine, former: Machine, record: Record, *, actor: str, now: Micros
+) -> Decision:
+    """Let a record that had ended under `former` go on with the stage that `machine` has grown there since.
+
+    Its status and version stay: it begins to wait, and the transition that dispatches it says who asked.
+    """
+    stage = machine.stage_of(record.status)
+    has_ended = former.kind.get(record.status) == "terminal"
+    if not has_ended or stage is None or machine.kind.get(record.status) == "terminal":
+        detail = f"{machine.name} has no stage after {record.status!r} that it did not have before"
+        return Ignored(reason="impossible", detail=detail)
+    if not can_continue(machine, record) or record.waiting is not None or record.rest is not None:
+        detail = f"{record.id} waits already, or version {record.machine_version} is not upgraded"
+        return Ignored(reason="impossible", detail=detail)
+    produced = [
+        f"{each.produces}_count"
+        for each in machine.stages
+        if any(route.to == record.status for routes in each.outcomes.values() for route in routes)
+    ]
+    if any(record.fields.get(name) == 0 for name in produced):
+        detail = f"{record.id} has nothing for {stage.name} to do"
+        return Ignored(reason="impossible", detail=detail)
+    arrived, effects = _arrive(machine, record, _not_before(record, now))
+    asked = replace(arrived, asked_by=actor)
+    return Applied(Change(record=asked, expected=record.version, transition=None, effects=effects))
+
+
 def rank_of(*, created_at: Micros, priority: int, ageing_s: float) -> int:
     """The position in the queue, lowest first: each point of priority counts as `ageing_s` of waiting.
 

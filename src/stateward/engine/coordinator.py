@@ -23,6 +23,7 @@ from stateward.core.decide import (
     decide,
     rank_of,
     start,
+    take_on,
     upgrade,
 )
 from stateward.core.errors import (
@@ -273,6 +274,22 @@ class Coordinator:
         ]
         kept = self._store.update_priority(placed)
         return [each if is_kept else None for each, is_kept in zip(placed, kept, strict=True)]
+
+    def advance_to_new_stages(
+        self, records: Sequence[Record], *, actor: str, is_dry_run: bool = False
+    ) -> list[Decision]:
+        """Let records that had ended go on with the stages that their machines have grown since, in one transaction."""
+        with self._store.transaction():
+            found = self._store.load([each.id for each in records], lock=not is_dry_run)
+            decisions = [self._take_on(found.get(each.id, each), actor) for each in records]
+            if not is_dry_run:
+                self._store.commit([each.change for each in decisions if isinstance(each, Applied)])
+            return decisions
+
+    def _take_on(self, record: Record, actor: str) -> Decision:
+        newest = self._registry.named(record.machine)
+        former = self._registry.exactly(record.machine, record.machine_version)
+        return take_on(newest, former, record, actor=actor, now=self._clock())
 
     # Verb 2: handle
 
