@@ -117,6 +117,7 @@ def run(
     options: Mapping[str, Json] | None = None,
     *,
     items: Mapping[str, list[str]] | None = None,
+    retry_count: int = 0,
 ) -> Result:
     job = Job(
         record_id="UL_1",
@@ -125,6 +126,7 @@ def run(
         path=path,
         items=items,
         options=dict(options or {}),
+        retry_count=retry_count,
     )
     return run_runner(registered()[name], job, limits=Limits(), sleep=lambda _: None, now=lambda: 0)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import FatalFailure
+from stateward.core.errors import FatalFailure, StageFailure
 from stateward.core.model import Fields
 from stateward.pipelines.statements.model import (
     ReadingTerms,
@@ -24,6 +24,8 @@ from stateward.pipelines.statements.source import Source
 from stateward.workers.sdk import Batch, Job, Outcome
 
 READER_VERSION = 1  # to be increased by a change after which the same bytes give other rows
+# Damage that another download, or a more lenient look at the file, may mend.
+CORRUPT_CODES = frozenset({"PDF_CORRUPT", "SHEET_CORRUPT", "XML_CORRUPT"})
 BATCH_ROWS = 500
 PROBLEMS_KEPT_MAX = 1000
 PROBLEMS_LOGGED_MAX = 100
@@ -76,12 +78,18 @@ def parse(job: Job) -> Iterator[Batch]:
     if job.path is None:
         job.bytes()  # raises with the reason
         raise AssertionError
-    source = Source(job.path, hints, options.bounds)
+    # A damaged file is tried again where the profile retries, and then read with what can be saved of it.
+    is_lenient = job.retry_count > 0
+    if is_lenient:
+        job.log("this is a retry: damaged parts are left out and reported", level="warning")
+    source = Source(job.path, hints, options.bounds, is_lenient=is_lenient)
     try:
         reading = read_statement(source)
-    except FatalFailure:
+    except FatalFailure as error:
         for sentence in source.decisions:
             job.log(sentence)
+        if error.code in CORRUPT_CODES:
+            raise StageFailure(error.message, code=error.code) from None
         raise
     summaries: list[SectionSummary] = []
     for number, section in enumerate(reading.sections):

@@ -35,10 +35,16 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source:
-    """One file: its bytes, and its text once the encoding is found. `decisions` goes to the parse log."""
+    """One file: its bytes, and its text once the encoding is found. `decisions` goes to the parse log.
 
-    def __init__(self, path: Path, hints: Hints, bounds: Bounds) -> None:
+    `is_lenient`: what is damaged is left out and reported, where it would otherwise fail the file.
+    """
+
+    def __init__(
+        self, path: Path, hints: Hints, bounds: Bounds, *, is_lenient: bool = False
+    ) -> None:
         self.path = path
+        self.is_lenient = is_lenient
         self.hints = hints
         self.bounds = bounds
         self.decisions: list[str] = []

@@ -10,8 +10,9 @@ from lab.documents.statements import Statement, broken, draw
 from lab.documents.statements.paper import Paper, assemble, stream
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.statements.pdf import read_pdf
+from stateward.workers.sdk import Completed, Failed
 from tests.pipelines.statements.pdf.judging import drawn, judged, sheet
-from tests.pipelines.statements.reading import read_file
+from tests.pipelines.statements.reading import read_file, run
 
 CODES = {"PDF_CORRUPT", "PDF_ENCRYPTED", "NO_TEXT", "NO_TABLE", "TOO_LARGE"}
 
@@ -193,3 +194,36 @@ def _rows(folder: Path, pdf: bytes, *, password: str | None = None) -> int:
     path.write_bytes(pdf)
     (section,) = read_pdf(path, password=password).sections
     return len(list(section.rows))
+
+
+def with_a_missing_page() -> bytes:
+    """A statement of three pages that says it has four."""
+    return a_statement().pdf.replace(b"/Count 3", b"/Count 4")
+
+
+def test_a_damaged_file_is_retried_and_then_read_with_what_can_be_saved_of_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "torn.pdf"
+    path.write_bytes(with_a_missing_page())
+
+    first = run("upload.parse", path)
+    second = run("upload.parse", path, retry_count=1)
+
+    assert isinstance(first, Failed)
+    assert (first.code, first.is_retryable) == ("PDF_CORRUPT", True)
+    assert isinstance(second, Completed)
+    assert second.count == 70
+    notes = second.facts["notes"]
+    assert isinstance(notes, list)
+    assert any("left out (4)" in str(note) for note in notes)
+
+
+def test_a_file_of_which_nothing_can_be_saved_stays_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "torn.pdf"
+    path.write_bytes(b"%PDF-1.7\n")
+
+    again = run("upload.parse", path, retry_count=2)
+
+    assert isinstance(again, Failed)
+    assert (again.code, again.is_retryable) == ("PDF_CORRUPT", True)

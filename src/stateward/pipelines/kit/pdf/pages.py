@@ -8,7 +8,7 @@ boxes, which have the full height and advance width of the font; tight boxes wou
 import ctypes
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -69,9 +69,16 @@ class PdfPage(msgspec.Struct):
 
 
 def read_pages(
-    path: Path, *, password: str | None = None, pages_max: int = PAGES_MAX
+    path: Path,
+    *,
+    password: str | None = None,
+    pages_max: int = PAGES_MAX,
+    on_damaged: Callable[[int], object] | None = None,
 ) -> Iterator[PdfPage]:
-    """Every page in rotation; a file that cannot be opened fails before the first page is given."""
+    """Every page in rotation; a file that cannot be opened fails before the first page is given.
+
+    A page that cannot be read fails the file, unless `on_damaged` is there to be told its number; then it is left out.
+    """
     with closing(_open(path, password)) as document:
         count = len(document)
         if count > pages_max:
@@ -82,7 +89,14 @@ def read_pages(
         if not count:
             raise FatalFailure("the PDF has no pages; save or download it again", code=CORRUPT_FILE)
         for number in range(1, count + 1):
-            yield _page(document, number)
+            try:
+                page = _page(document, number)
+            except FatalFailure as error:
+                if on_damaged is None or error.code != CORRUPT_FILE:
+                    raise
+                on_damaged(number)
+            else:
+                yield page
 
 
 def require_text(pages: Sequence[PdfPage], *, chars_min: int, advice: str) -> None:

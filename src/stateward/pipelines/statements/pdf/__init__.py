@@ -57,6 +57,7 @@ UNREAD_SHOWN_MAX = 20
 RAW_CHARS_MAX = 200
 ROW_WORDS_MAX = 30  # a line with more words is prose
 CARD_SURE = 2  # see `facts.card_strength`
+PAGES_NAMED_MAX = 10
 SHORT_PAGES = 3  # a long statement may end with pages that are nearly empty
 CODES = {
     CORRUPT_FILE: "PDF_CORRUPT",
@@ -79,6 +80,7 @@ def read(source: Source) -> StatementReading:
                 pages_max=source.bounds.pages_max,
                 is_card=hints.is_card,
                 date_order=hints.date_order,
+                is_lenient=source.is_lenient,
             )
         except FatalFailure as error:
             if error.code != "PDF_ENCRYPTED":
@@ -102,14 +104,23 @@ def read_pdf(
     pages_max: int = PAGES_MAX,
     is_card: bool = False,
     date_order: str = "",
+    is_lenient: bool = False,
 ) -> StatementReading:
     """The statements of one PDF.
 
-    The last two are hints of the user: that it is of a card, and how dates are written where the file itself does not
-    decide it.
+    `is_card` and `date_order` are hints of the user: that it is of a card, and how dates are written where the file
+    itself does not decide it. `is_lenient`: pages that cannot be read are left out and reported.
     """
+    left_out: list[int] = []
     with recode(CODES):
-        pages = list(read_pages(path, password=password, pages_max=pages_max))
+        pages = list(
+            read_pages(
+                path,
+                password=password,
+                pages_max=pages_max,
+                on_damaged=left_out.append if is_lenient else None,
+            )
+        )
         chars_min = CHARS_PER_PAGE_MIN * min(len(pages), SHORT_PAGES)
         require_text(pages, chars_min=chars_min, advice=ADVICE)
     lines, margin = lines_of(pages, StatementLine, is_content=_is_content)
@@ -118,6 +129,17 @@ def read_pdf(
     if damaged := count_damaged_streams(path):
         message = (
             f"{damaged} parts of the file are damaged, so text may be missing; download it again"
+        )
+        reading.problems.append(StatementProblem(code="PDF_DAMAGED", message=message))
+    if left_out:
+        numbers = ", ".join(map(str, left_out[:PAGES_NAMED_MAX]))
+        more = (
+            f" and {len(left_out) - PAGES_NAMED_MAX} more"
+            if len(left_out) > PAGES_NAMED_MAX
+            else ""
+        )
+        message = (
+            f"pages that cannot be read were left out ({numbers}{more}); download the file again"
         )
         reading.problems.append(StatementProblem(code="PDF_DAMAGED", message=message))
     return reading
