@@ -123,7 +123,7 @@ CALLS: dict[str, str] = {
     "key revoke": "key revoke {key}",
     "settings show": "settings show",
     "settings reference": "settings reference",
-    "demo": "demo",
+    "demo": "demo --only images",
 }
 STAYING = {
     "api",

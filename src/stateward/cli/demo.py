@@ -59,6 +59,7 @@ def demo(context: CliContext, *, only: tuple[str, ...]) -> None:
         for show, story in zip(shows, stories, strict=True):
             show.tell(context)
             _tell_story(story)
+        _tell_summary(shows)
         _tell_next(context, shows)
 
 
@@ -133,6 +134,15 @@ class _Show:
         """All of them, as they are now."""
         return [self.record_of(file) for file in self.submitted]
 
+    def summary(self) -> tuple[object, ...]:
+        """How many of its documents are where."""
+        from collections import Counter
+
+        kinds = Counter(self._kind(record) for record in self.records)
+        moving = kinds["ready"] + kinds["running"]
+        counts = (kinds["terminal"], kinds["suspended"], kinds["failed"], moving)
+        return self.plugin.name, len(self.submitted), *(each or "" for each in counts)
+
     def documents(self) -> Iterator["Fields"]:
         """The same for programs."""
         for submitted, record in zip(self.submitted.values(), self.records, strict=True):
@@ -167,7 +177,10 @@ class _Show:
             write(f"  what to do: {_here(context, why.advice)}")
 
     def _is_suspended(self, record: "Record") -> bool:
-        return self._app.registry.of(record).kind[record.status] == "suspended"
+        return self._kind(record) == "suspended"
+
+    def _kind(self, record: "Record") -> str:
+        return self._app.registry.of(record).kind[record.status]
 
     def _row(self, submitted: "Submitted", record: "Record") -> tuple[object, ...]:
         came = "known from an earlier run" if submitted.is_duplicate else "new"
@@ -200,6 +213,12 @@ def _files(plugin: "Plugin") -> Iterator[tuple[str, "Traversable", "Sample"]]:
             if path not in found and content.is_file() and fnmatch(content.name, pattern):
                 found.add(path)
                 yield path, content, sample
+
+
+def _tell_summary(shows: Sequence[_Show]) -> None:
+    _head("All of them:")
+    columns = ("pipeline", "documents", "finished", "waits for a person", "failed", "in between")
+    write_table(columns, [show.summary() for show in shows])
 
 
 def _tell_story(sentences: Sequence[str]) -> None:
