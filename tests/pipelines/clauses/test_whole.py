@@ -52,6 +52,31 @@ def test_insertions_of_a_docx_are_read_and_deletions_are_not(tmp_path: Path) -> 
     assert "3." in texts
 
 
+def test_automatic_numbers_of_a_docx_are_the_numbers_of_its_clauses(tmp_path: Path) -> None:
+    levels = '<w:lvl w:ilvl="0"><w:lvlText w:val="§ %1"/></w:lvl><w:lvl w:ilvl="1"><w:lvlText w:val="(%2)"/></w:lvl>'
+    numbering = (
+        f'<w:numbering {W}><w:abstractNum w:abstractNumId="0">{levels}</w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>'
+    )
+    body = "".join(
+        f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="1"/></w:numPr></w:pPr>'
+        f"<w:r><w:t>{text}</w:t></w:r></w:p>"
+        for level, text in ((0, "Vergütung"), (1, "Fünf Euro."), (1, "Im Monat."), (0, "Haftung"))
+    )
+    path = a_docx(tmp_path / "n.docx", body)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("word/numbering.xml", numbering)
+
+    found = [(item["path"], item["type"]) for item in run(path).items("normalize")]
+
+    assert found == [
+        ("§ 1", "fees"),
+        ("§ 1 (1)", "fees"),
+        ("§ 1 (2)", "fees"),
+        ("§ 2", "liability"),
+    ]
+
+
 def test_headings_in_a_table_of_a_docx_are_clauses(tmp_path: Path) -> None:
     rows = "".join(
         f"<w:tr><w:tc>{paragraph(number)}</w:tc><w:tc>{paragraph(heading)}</w:tc><w:tc>{paragraph(text)}</w:tc></w:tr>"

@@ -164,6 +164,17 @@ def test_a_source_type_says_that_a_document_is_a_receipt(
     assert "TOTAL_NOT_FOUND" in str(found.facts["notes"])
 
 
+def test_the_notes_of_the_pages_stay_when_the_receipt_has_notes_too(
+    tiff: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "Recognizer", Recorded(recorded_page("Hello"), recorded_page()))
+
+    found = indexed(tiff, completed(attempt(tiff)), labels={"source_type": "receipt"})
+
+    codes = [str(note).partition(":")[0] for note in found.facts["notes"]]  # type: ignore[union-attr]
+    assert codes == ["BLANK_PAGES", "DATE_NOT_FOUND", "TOTAL_NOT_FOUND"]
+
+
 def test_blank_unsure_and_truncated_pages_are_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

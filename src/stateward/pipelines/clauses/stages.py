@@ -23,7 +23,12 @@ NOTES_SHOWN = 5
 def parse(job: Job) -> Outcome:
     """The parts of a contract, in order; together they are its text."""
     settings = msgspec.convert(dict(job.options), ClauseSettings)
-    document = read_document(_path(job), pages_max=settings.pages_max, chars_max=settings.chars_max)
+    document = read_document(
+        _path(job),
+        pages_max=settings.pages_max,
+        chars_max=settings.chars_max,
+        is_numbered=True,
+    )
     whole = document.text
     contract = split_clauses(segments_of(document))
     parts = contract.parts

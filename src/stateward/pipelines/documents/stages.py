@@ -117,7 +117,14 @@ def index_pages(job: Job) -> Generator[Fields, None, Outcome]:
         yield {"kind": "field", **msgspec.to_builtins(field)}
     for sentence in found.decisions:
         job.log(sentence)
-    return Outcome(facts={"notes": list(found.notes)} if found.notes else {})
+    # A record shows the notes of the last stage that has any, so that those of the pages are told again.
+    notes = [*_notes_of_pages(job), *found.notes] if found.notes else []
+    return Outcome(facts={"notes": notes} if notes else {})
+
+
+def _notes_of_pages(job: Job) -> list[Json]:
+    notes = job.about("ocr").get("notes")
+    return notes if isinstance(notes, list) else []
 
 
 class _Reading:
@@ -145,10 +152,12 @@ class _Reading:
             pdf.close()
         if has_image:
             self._job.save_file(SEARCHABLE, target, media_type="application/pdf")
+        notes: list[Json] = [*self._notes.lines()]
         facts: Fields = {"page_count": len(self._pages)}
-        if notes := self._notes.lines():
-            facts["notes"] = list(notes)
-        return Outcome(facts=facts, about={"pages": self._pages})
+        return Outcome(
+            facts=facts | ({"notes": notes} if notes else {}),
+            about={"pages": self._pages, "notes": notes},
+        )
 
     @cached_property
     def _recognizer(self) -> Recognizer:

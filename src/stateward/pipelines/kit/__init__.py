@@ -2,6 +2,7 @@
 
 - `files`, `encoding`: what a file is by its content, and its text in the right encoding
 - `pdf`, `docx`, `documents`, `reader`: text with the place of every character, from PDF, DOCX or plain text
+- `ocr`: words with boxes and confidence, from page images
 - `delimited`, `spreadsheets`: rows of cells from CSV, TSV, XLSX, XLS and ODS
 - `archives`, `xml`: zip and XML from strangers, opened only within limits
 - `dates`, `money`: printed dates and amounts as exact values

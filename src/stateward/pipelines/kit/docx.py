@@ -6,9 +6,10 @@ that the program which wrote the file has left in it.
 """
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import TypeAlias
 
 from lxml import etree
 
@@ -21,6 +22,7 @@ from stateward.pipelines.kit.archives import (
     open_archive,
     read_entry,
 )
+from stateward.pipelines.kit.docx_numbers import ListNumbers
 from stateward.pipelines.kit.failures import CORRUPT_FILE
 from stateward.pipelines.kit.xml import local_name, parse_xml
 
@@ -28,6 +30,7 @@ PART_BYTES_MAX = 48 * MIB
 PARTS_MAX = 64  # headers, footers and notes
 MAIN = "word/document.xml"
 PAGE_BREAK = "\f"
+Label: TypeAlias = Callable[[etree._Element], str]
 
 # Names of elements without their namespace: a strict DOCX and a transitional one differ only there.
 CONTAINERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag", "AlternateContent",
@@ -37,8 +40,11 @@ DROPPED = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "del
 CHARACTERS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 
 
-def read_docx(path: Path) -> str:
-    """The whole text; pages are separated by form feeds."""
+def read_docx(path: Path, *, is_numbered: bool = False) -> str:
+    """The whole text; pages are separated by form feeds.
+
+    `is_numbered` writes the numbers of automatic lists before their paragraphs, as Word prints them.
+    """
     with open_archive(path) as archive:
         check_sizes(archive.infolist(), bytes_max=INFLATED_BYTES_MAX)
         check_unencrypted(archive.infolist())
@@ -49,7 +55,9 @@ def read_docx(path: Path) -> str:
         footers = sorted(name for name in names if name.startswith(f"{folder}/footer"))
         notes = [f"{folder}/{name}.xml" for name in ("footnotes", "endnotes")]
         lines = _distinct_lines(archive, headers[:PARTS_MAX])
-        lines += _lines(_tree(archive, main))
+        lines += _lines(
+            _tree(archive, main), _labels(archive, names, folder) if is_numbered else None
+        )
         lines += _distinct_lines(archive, footers[:PARTS_MAX])
         lines += _distinct_lines(archive, [name for name in notes if name in names])
     return "\n".join(lines)
@@ -88,24 +96,32 @@ def _tree(archive: zipfile.ZipFile, name: str) -> etree._Element:
     return parse_xml(read_entry(archive, name, bytes_max=PART_BYTES_MAX), name=repr(name))
 
 
-def _lines(container: etree._Element) -> list[str]:
-    """The lines of all paragraphs and tables below an element."""
+def _labels(archive: zipfile.ZipFile, names: Sequence[str], folder: str) -> Label:
+    numbering, styles = (
+        _tree(archive, part) if (part := f"{folder}/{name}.xml") in names else None
+        for name in ("numbering", "styles")
+    )
+    return ListNumbers(numbering, styles).label
+
+
+def _lines(container: etree._Element, label: Label | None = None) -> list[str]:
+    """The lines of all paragraphs and tables below an element; `label` is what stands before a paragraph."""
     lines: list[str] = []
     for child in container:
         name = local_name(child)
         if name == "p":
-            lines += _paragraph(child)
+            lines += _paragraph(child, label)
         elif name == "tbl":
-            lines += _table(child)
+            lines += _table(child, label)
         elif name in CONTAINERS:
-            lines += _lines(child)
+            lines += _lines(child, label)
     return lines
 
 
-def _table(table: etree._Element) -> list[str]:
+def _table(table: etree._Element, label: Label | None) -> list[str]:
     lines: list[str] = []
     for row in _children(table, "tr"):
-        cells = [_lines(cell) or [""] for cell in _children(row, "tc")]
+        cells = [_lines(cell, label) or [""] for cell in _children(row, "tc")]
         cells = [[line for line in cell if line.strip()] or [""] for cell in cells]
         lines += [
             "\t".join(part.replace("\n", " ") for part in level).rstrip()
@@ -132,8 +148,9 @@ def _is_deleted(row: etree._Element) -> bool:
     )
 
 
-def _paragraph(paragraph: etree._Element) -> list[str]:
+def _paragraph(paragraph: etree._Element, label: Label | None) -> list[str]:
     """The lines of a paragraph, then those of the text boxes that are anchored in it."""
+    number = "" if label is None else label(paragraph)
     parts: list[str] = []
     boxes: list[str] = []
     walk = etree.iterwalk(paragraph, events=("start",))
@@ -142,7 +159,7 @@ def _paragraph(paragraph: etree._Element) -> list[str]:
         if name in DROPPED:
             walk.skip_subtree()
         elif name == "txbxContent":
-            boxes += _lines(element)
+            boxes += _lines(element)  # a list in a text box is not counted with those around it
             walk.skip_subtree()
         elif name == "t":
             parts.append(element.text or "")
@@ -152,7 +169,8 @@ def _paragraph(paragraph: etree._Element) -> list[str]:
             parts.append(PAGE_BREAK)
         elif name in CHARACTERS:
             parts.append(CHARACTERS[name])
-    return ["".join(parts), *boxes]
+    text = "".join(parts)
+    return [f"{number} {text}" if number and text.strip() else text, *boxes]
 
 
 def _attribute(element: etree._Element, name: str) -> str:

@@ -38,8 +38,9 @@ def read_document(
     password: str | None = None,
     pages_max: int = PAGES_MAX,
     chars_max: int = CHARS_MAX,
+    is_numbered: bool = False,
 ) -> TextDocument:
-    """The text of a file, or a refusal."""
+    """The text of a file, or a refusal; `is_numbered` has the numbers of automatic lists of a DOCX."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if is_empty(head):
@@ -47,7 +48,10 @@ def read_document(
     if is_pdf(head):
         pages = read_pdf(path, password=password, pages_max=pages_max, chars_max=chars_max)
         return TextDocument("pdf", pages)
-    kind, text = ("docx", _docx_text(path)) if head.startswith(ZIP) else ("text", _text(path, head))
+    if head.startswith(ZIP):
+        kind, text = "docx", _docx_text(path, is_numbered=is_numbered)
+    else:
+        kind, text = "text", _text(path, head)
     if len(text) > chars_max:
         raise FatalFailure(
             f"the file has {len(text)} characters and the limit is {chars_max}; split it",
@@ -75,10 +79,10 @@ def _page(number: int, text: str) -> TextPage:
     return TextPage(number, 0.0, 0.0, text, split_lines(text))
 
 
-def _docx_text(path: Path) -> str:
+def _docx_text(path: Path, *, is_numbered: bool) -> str:
     if not is_docx(path):
         raise _unsupported("a zip archive; extract it and submit what is inside")
-    return read_docx(path)
+    return read_docx(path, is_numbered=is_numbered)
 
 
 def _text(path: Path, head: bytes) -> str:
