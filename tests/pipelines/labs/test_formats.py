@@ -78,6 +78,18 @@ def test_lines_of_one_text_are_one_result(tmp_path: Path) -> None:
     assert one(tmp_path, hl7(*lines))["value"] == "No growth\nafter 48 h"
 
 
+def test_a_field_that_repeats_is_not_one_number(tmp_path: Path) -> None:
+    found = one(tmp_path, hl7("OBX|1|NM|8867-4^Rate^LN||60~120||||||F"))
+
+    assert (found["value"], found["problems"]) == ("60\n120", ["VALUE_UNREAD"])
+
+
+def test_a_date_is_a_value_too(tmp_path: Path) -> None:
+    found = one(tmp_path, hl7("OBX|1|DT|X^Date of onset^L||20260309||||||F"))
+
+    assert (found["kind"], found["value"]) == ("text", "2026-03-09")
+
+
 def test_a_pending_result_has_no_value_and_says_so(tmp_path: Path) -> None:
     found = one(tmp_path, hl7("OBX|1|NM|2345-7^Glucose^LN||||||||I"))
 

@@ -38,6 +38,7 @@ _INTERVAL = re.compile(rf"(?P<low>{_NUMBER})\s*(?:-|–|—|bis|to|à)\s*(?P<hig
 _POWER = re.compile(
     r"(?P<number>[0-9.,]+)\s*[x×*]\s*10\s*(?:\^|\*\*?|[eE])?\s*(?P<power>[+-]?[0-9]{1,2})"
 )
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:T[0-9:.]+(?:Z|[+-][0-9:]+)?)?)?")
 _DIGITS = re.compile(r"[0-9]")
 
 
@@ -58,6 +59,12 @@ def read_value(text: str, decimal: str = "") -> PrintedValue:
     original, text = text.strip(), tidy(text)
     if not text:
         return PrintedValue(kind="none")
+    if "\n" in original and not re.search(r"[^\W\d]", original):
+        return PrintedValue(
+            kind="unread", text=original
+        )  # several numbers are not one with a blank in it
+    if _DAY.fullmatch(text):
+        return PrintedValue(kind="text", text=text)
     if found := _TITRE.fullmatch(text):
         digits = re.sub(r"\D", "", found["number"])
         comparator = _COMPARATORS.get((found["comparator"] or "").lower(), "")
