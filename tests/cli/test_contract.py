@@ -79,6 +79,7 @@ CALLS: dict[str, str] = {
     "eval clauses": "eval clauses {inbox}",
     "eval contracts": "eval contracts {inbox}",
     "eval catalogs": "eval catalogs {inbox}",
+    "eval experiments": "eval experiments {inbox}",
     "eval images": "eval images {inbox}",
     "eval labs": "eval labs {inbox}",
     "eval literature": "eval literature {inbox}",
@@ -114,6 +115,7 @@ CALLS: dict[str, str] = {
     "ledger migrate": "ledger migrate {old} --output {new}",
     "ledger prune-backups": "ledger prune-backups {ledger}",
     "up": "up --until-idle",
+    "bundle": "bundle {published} --out {new}",
     "duplicates": "duplicates",
     "watch": "watch {inbox} --once",
     "rebuild": "rebuild {ok}",
@@ -237,6 +239,8 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
         if path == "file":
             with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
                 derive(app, names["ok"])
+        if "{published}" in CALLS[path]:
+            names["published"] = published_in(demo)
         if "{key}" in CALLS[path]:
             names["key"] = demo.json("key", "create", "bert", "--role", "viewer")["id"]
         return CALLS[path].format(**names).split()
@@ -250,6 +254,15 @@ def derive(app: App, record_id: str) -> None:
     version = app.record(record_id).outputs["parse"]
     row = (record_id, version, "a.txt", 0, "parse", "text/plain", stored.size, stored.sha256)
     app.database.insert(DERIVED_FILES, [row])
+
+
+def published_in(demo: Shell) -> str:
+    """Research data that a person has published."""
+    with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
+        record = app.submit(b"x,y\n1,2\n3,4\n", machine="experiments", name="xy.csv").record
+        app.run_until_idle()
+    assert demo("review", "approve", record.id).exit_code == 0
+    return record.id
 
 
 def contracts_in(demo: Shell) -> dict[str, str]:

@@ -10,12 +10,12 @@ from stateward.definition.plugin import Demonstration, Evaluation, Plugin, Sampl
 MACHINE = "images"
 DERIVED = (
     Column("name"),
-    Column("file", format="picture"),
+    Column("ref", title="picture", format="picture"),
+    Column("file"),
     Column("width", format="number"),
     Column("height", format="number"),
     Column("bytes", format="number"),
     Column("media_type", title="type", format="code"),
-    Column("ref", title="reference", format="code"),
 )
 
 PLUGIN = Plugin(

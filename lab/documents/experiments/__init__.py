@@ -1,0 +1,1 @@
+"""Research data that are made up: the samples of the experiments pipeline."""

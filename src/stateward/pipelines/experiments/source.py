@@ -1,0 +1,364 @@
+"""Tables as they were submitted: a CSV file, or a ZIP with CSV files and, beside them, what describes them.
+
+A ZIP may hold a `datapackage.json` (Frictionless Data Package), or CSV files with a Table Schema beside each:
+`NAME.schema.json`, or `schema.json` for the only table. Nothing of an archive is written under its own name.
+"""
+
+import json
+import posixpath
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import Fields
+from stateward.pipelines.experiments.schema import (
+    BAD_SCHEMA,
+    CellFault,
+    Field,
+    TableSchema,
+    canonical,
+    read_schema,
+)
+from stateward.pipelines.experiments.settings import ExperimentSettings
+from stateward.pipelines.kit.archives import (
+    check_sizes,
+    check_unencrypted,
+    open_archive,
+    read_entry,
+)
+from stateward.pipelines.kit.delimited import Dialect, Rows, find_dialect, read_records
+from stateward.pipelines.kit.encoding import find_encoding
+from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, UNSUPPORTED_FORMAT
+from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_empty, is_pdf
+
+HEAD_BYTES = 4096
+TABLES_MAX = 50
+JSON_BYTES_MAX = 4 * 1024 * 1024
+PACKAGE = "datapackage.json"
+TABLE_ENDS = (".csv", ".tsv", ".tab")
+
+TOO_MANY_ROWS = "TOO_MANY_ROWS"
+BAD_HEADER = "BAD_HEADER"
+NO_TABLE = "NO_TABLE"
+BAD_PACKAGE = "BAD_PACKAGE"
+NO_HEADER = "NO_HEADER"
+ENCODING_GUESSED = "ENCODING_GUESSED"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A row of cells; `line` is where it begins in its file, `number` counts rows of data from 1."""
+
+    number: int
+    line: int
+    cells: list[str]
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """A table in memory; `faults` are lines that could not be split into cells."""
+
+    name: str
+    headings: tuple[str, ...]
+    rows: tuple[Row, ...]
+    schema: TableSchema | None = None
+    faults: tuple[tuple[int, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Dataset(msgspec.Struct, frozen=True, kw_only=True):
+    """All tables of a document, and what its package says of them as a whole."""
+
+    tables: tuple[Table, ...]
+    package: Fields = {}
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A table that is to be read, before it is."""
+
+    name: str
+    path: Path
+    schema: TableSchema | None = None
+    dialect: Fields = {}
+    encoding: str = ""
+
+
+def read_dataset(path: Path, *, name: str, scratch: Path, settings: ExperimentSettings) -> Dataset:
+    """The tables of a file."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    _check_kind(head)
+    if head.startswith(ZIP):
+        plans, package = _archive_plans(path, scratch, settings)
+    else:
+        stem = posixpath.splitext(posixpath.basename(name.replace("\\", "/")))[0]
+        plans, package = [_Plan(name=stem or "data", path=path)], {}
+    left, tables = settings.rows_max, []
+    for plan in plans:
+        table = _read(plan, settings, rows_max=left)
+        left -= len(table.rows)
+        tables.append(table)
+    return Dataset(tables=tuple(tables), package=package)
+
+
+def _check_kind(head: bytes) -> None:
+    if is_empty(head):
+        raise FatalFailure("the file is empty; submit it again", code=EMPTY_DOCUMENT)
+    what = "a PDF; submit the data behind it" if is_pdf(head) else foreign_file(head)
+    if what:
+        raise FatalFailure(f"the file is {what}", code=UNSUPPORTED_FORMAT)
+
+
+# Archives
+
+
+def _archive_plans(
+    path: Path, scratch: Path, settings: ExperimentSettings
+) -> tuple[list[_Plan], Fields]:
+    with open_archive(path) as archive:
+        entries = [each for each in archive.infolist() if not each.is_dir()]
+        setting = "experiments.inflated_bytes_max"
+        check_sizes(entries, bytes_max=settings.inflated_bytes_max, setting=setting)
+        check_unencrypted(entries)
+        names = {each.filename: each.file_size for each in entries}
+        found = [name for name in names if posixpath.basename(name) == PACKAGE]
+        box = _Box(archive, names, scratch, settings)
+        if found:
+            return _package_plans(box, min(found, key=len))
+        return _loose_plans(box), {}
+
+
+class _Box:
+    """An archive of which single files are taken out."""
+
+    def __init__(
+        self,
+        archive: zipfile.ZipFile,
+        names: Mapping[str, int],
+        scratch: Path,
+        settings: ExperimentSettings,
+    ) -> None:
+        self.names = names
+        self._archive = archive
+        self._scratch = scratch
+        self._bytes_max = settings.inflated_bytes_max
+        self._count = 0
+
+    def document(self, name: str) -> object:
+        """A JSON file."""
+        data = read_entry(self._archive, name, bytes_max=JSON_BYTES_MAX)
+        try:
+            return json.loads(data.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise FatalFailure(f"{name} is no JSON: {error}", code=BAD_PACKAGE) from error
+
+    def file(self, name: str) -> Path:
+        """A file of the archive, under a name of ours."""
+        data = read_entry(self._archive, name, bytes_max=self._bytes_max)
+        path = self._scratch / f"table-{self._count}"
+        self._count += 1
+        path.write_bytes(data)
+        return path
+
+
+def _package_plans(box: _Box, name: str) -> tuple[list[_Plan], Fields]:
+    package = box.document(name)
+    resources = package.get("resources") if isinstance(package, dict) else None
+    if not isinstance(package, dict) or not isinstance(resources, list) or not resources:
+        raise FatalFailure(f"{name} names no resources", code=BAD_PACKAGE)
+    if len(resources) > TABLES_MAX:
+        raise FatalFailure(f"{name} names more than {TABLES_MAX} resources", code=BAD_PACKAGE)
+    folder = posixpath.dirname(name)
+    plans = [_resource_plan(box, folder, each, at) for at, each in enumerate(resources)]
+    about = {key: package[key] for key in PACKAGE_KEYS if key in package}
+    return plans, about
+
+
+# What a package says of itself and goes into the bundle.
+PACKAGE_KEYS = (
+    "name", "id", "title", "description", "version", "licenses", "contributors", "sources", "keywords", "homepage",
+)  # fmt: skip
+
+
+def _resource_plan(box: _Box, folder: str, resource: object, at: int) -> _Plan:
+    if not isinstance(resource, dict) or not isinstance(resource.get("path"), str):
+        raise FatalFailure(
+            f"resource {at + 1} of {PACKAGE} has no path of one file; data inside of it and several files are not read",
+            code=BAD_PACKAGE,
+        )
+    target = posixpath.normpath(posixpath.join(folder, resource["path"]))
+    if target not in box.names:
+        raise FatalFailure(
+            f"{PACKAGE} names {resource['path'][:200]!r}, which is not in the archive",
+            code=BAD_PACKAGE,
+        )
+    schema = resource.get("schema")
+    if isinstance(schema, str):
+        beside = posixpath.normpath(posixpath.join(folder, schema))
+        if beside not in box.names:
+            raise FatalFailure(
+                f"the schema {schema[:200]!r} is not in the archive", code=BAD_SCHEMA
+            )
+        schema = box.document(beside)
+    name = str(resource.get("name") or posixpath.splitext(posixpath.basename(target))[0])
+    dialect = resource.get("dialect")
+    return _Plan(
+        name=name,
+        path=box.file(target),
+        schema=None if schema is None else read_schema(schema, f"the schema of {name}"),
+        dialect=dialect if isinstance(dialect, dict) else {},
+        encoding=str(resource.get("encoding") or ""),
+    )
+
+
+def _loose_plans(box: _Box) -> list[_Plan]:
+    tables = sorted(name for name in box.names if name.lower().endswith(TABLE_ENDS))
+    if not tables or len(tables) > TABLES_MAX:
+        raise FatalFailure(
+            f"the archive holds {len(tables)} tables (CSV, TSV); 1 to {TABLES_MAX} are read",
+            code=NO_TABLE,
+        )
+    return [_loose_plan(box, name, is_only=len(tables) == 1) for name in tables]
+
+
+def _loose_plan(box: _Box, name: str, *, is_only: bool) -> _Plan:
+    stem = posixpath.splitext(name)[0]
+    folder = posixpath.dirname(name)
+    beside = [f"{stem}.schema.json", f"{name}.schema.json"]
+    if is_only:
+        beside += [posixpath.join(folder, each) for each in ("schema.json", "tableschema.json")]
+    source = next((each for each in beside if each in box.names), None)
+    schema = None if source is None else read_schema(box.document(source), source)
+    return _Plan(name=posixpath.basename(stem), path=box.file(name), schema=schema)
+
+
+# Tables
+
+
+def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
+    encoding = find_encoding(plan.path, hint=plan.encoding)
+    with plan.path.open("r", encoding=encoding.name, errors="replace") as file:
+        if is_binary(file.read(HEAD_BYTES)):
+            raise FatalFailure(f"{plan.name} is no text", code=UNSUPPORTED_FORMAT)
+    faults: list[tuple[int, str]] = []
+    records = _records(plan, encoding.name, faults)
+    first = next(records, None)
+    if first is None:
+        raise FatalFailure(f"{plan.name} has no rows", code=NO_TABLE)
+    notes = []
+    if encoding.name not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not plan.encoding:
+        notes.append(f"{ENCODING_GUESSED}: {plan.name} is read as {encoding.name}: {encoding.why}")
+    has_header = plan.dialect.get("header") is not False
+    if has_header and plan.schema is None and _is_data(first[1]):
+        has_header = False
+        notes.append(
+            f"{NO_HEADER}: the first row of {plan.name} holds numbers; columns are numbered"
+        )
+    headings = _headings(first[1], plan, settings) if has_header else _numbered(first[1], plan)
+    rows = [] if has_header else [Row(1, first[0], first[1])]
+    for line, cells in records:
+        if len(rows) >= rows_max:
+            raise FatalFailure(
+                f"there are more than {settings.rows_max} rows (setting experiments.rows_max)",
+                code=TOO_MANY_ROWS,
+            )
+        rows.append(Row(len(rows) + 1, line, cells))
+    return Table(
+        name=plan.name, headings=headings, rows=tuple(rows), schema=plan.schema, faults=tuple(faults),
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _records(
+    plan: _Plan, encoding: str, faults: list[tuple[int, str]]
+) -> Iterator[tuple[int, list[str]]]:
+    """Lines of cells, without empty ones."""
+    dialect = _dialect(plan, encoding)
+    if dialect is None:
+        with plan.path.open("r", encoding=encoding, errors="replace", newline=None) as file:
+            for number, text in enumerate(file, start=1):
+                if text.strip():
+                    yield number, [text.strip().strip('"')]
+        return
+    commas = dialect.delimiter
+    width = 0
+
+    def looks_like_record(line: str) -> bool:
+        return width > 2 and line.count(commas) == width - 1
+
+    for line, cells in read_records(
+        plan.path, dialect, encoding=encoding, looks_like_record=looks_like_record,
+        report=lambda at, why: faults.append((at, why)),
+    ):  # fmt: skip
+        if any(cell.strip() for cell in cells):
+            width = width or len(cells)
+            yield line, cells
+
+
+def _dialect(plan: _Plan, encoding: str) -> Dialect | None:
+    given = plan.dialect.get("delimiter")
+    if isinstance(given, str) and len(given) == 1:
+        return Dialect(given, "the package says so")
+    return find_dialect(plan.path, encoding=encoding, score=_regularity)
+
+
+def _regularity(rows: Rows) -> tuple[int, ...]:
+    """How many rows have the most common width, and that width."""
+    widths = [len(row) for row in rows]
+    best = max(set(widths), key=lambda width: (widths.count(width), width), default=0)
+    return (widths.count(best), best)
+
+
+def _is_data(cells: Sequence[str]) -> bool:
+    """Whether a first row is no heading: all of it is numbers."""
+    number = Field(name="", type="number")
+    for cell in cells:
+        try:
+            canonical(number, cell)
+        except CellFault:
+            return False
+    return True
+
+
+def _headings(cells: Sequence[str], plan: _Plan, settings: ExperimentSettings) -> tuple[str, ...]:
+    headings = tuple(cell.strip() for cell in cells)
+    if len(headings) > settings.columns_max:
+        raise FatalFailure(
+            f"{plan.name} has {len(headings)} columns, more than {settings.columns_max} (setting "
+            "experiments.columns_max)",
+            code=BAD_HEADER,
+        )
+    twice = [each for at, each in enumerate(headings) if each in headings[:at]]
+    if "" in headings or twice:
+        what = f"the heading {twice[0]!r} twice" if twice else "a column without a heading"
+        raise FatalFailure(f"{plan.name} has {what}; name each column once", code=BAD_HEADER)
+    if plan.schema is not None and headings != tuple(each.name for each in plan.schema.fields):
+        _check_names(headings, plan)
+    return headings
+
+
+def _check_names(headings: Sequence[str], plan: _Plan) -> None:
+    """Columns may stand in another order than the fields, but there must be the same ones."""
+    assert plan.schema is not None  # noqa: S101 - the caller has looked
+    names = {each.name for each in plan.schema.fields}
+    missing, extra = sorted(names - set(headings)), sorted(set(headings) - names)
+    if missing or extra:
+        said = [
+            *(f"no column {each!r}" for each in missing),
+            *(f"no field {each!r}" for each in extra),
+        ]
+        raise FatalFailure(
+            f"table and schema of {plan.name} differ: {'; '.join(said[:5])}", code=BAD_HEADER
+        )
+
+
+def _numbered(cells: Sequence[str], plan: _Plan) -> tuple[str, ...]:
+    if plan.schema is not None:
+        if len(plan.schema.fields) != len(cells):
+            raise FatalFailure(
+                f"{plan.name} has {len(cells)} columns and its schema {len(plan.schema.fields)} fields",
+                code=BAD_HEADER,
+            )
+        return tuple(each.name for each in plan.schema.fields)
+    return tuple(f"column_{number}" for number in range(1, len(cells) + 1))

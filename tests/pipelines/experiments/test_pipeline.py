@@ -1,0 +1,128 @@
+"""The pipeline as a whole: its states, a dataset from submission to a published bundle, and its evaluation."""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from lab.documents.experiments.samples import growth_package, samples
+from stateward.app import App
+from stateward.cli import cli
+from stateward.definition.discovery import machine_file
+from stateward.definition.plugin import Content
+from stateward.pipelines.experiments.detection import detect
+
+SAMPLES = Path(__file__).parents[3] / "src/stateward/pipelines/experiments/samples"
+
+
+def command(data: Path, *args: str) -> Result:
+    return CliRunner().invoke(cli, ["--data", str(data), *args])
+
+
+def test_the_states_and_exposed_fields_are_those_that_were_asked_for() -> None:
+    machine = machine_file("stateward.pipelines.experiments", "machine.yaml")
+
+    assert [state.name for state in machine.states] == [
+        "submitted", "validating", "validated", "processing", "analyzed", "published", "error",
+    ]  # fmt: skip
+    assert list(machine.expose) == ["validation_log_ref", "data_points_count"]
+
+
+def test_data_are_published_by_a_person_and_only_then_have_a_bundle(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with App.embedded(data) as app:
+        record = app.submit(growth_package(), machine="experiments", name="bean-growth.zip").record
+        app.run_until_idle()
+        view = app.records.view(app.record(record.id))
+    early = command(data, "bundle", record.id, "--out", str(tmp_path / "early.zip"))
+    approved = command(data, "review", "approve", record.id)
+    bundles = [tmp_path / "one.zip", tmp_path / "two.zip"]
+    done = [command(data, "bundle", record.id, "--out", str(path)) for path in bundles]
+
+    assert (view.status, view.exposed["data_points_count"]) == ("analyzed", 45)
+    assert view.exposed["validation_log_ref"]
+    assert (early.exit_code, (tmp_path / "early.zip").exists()) != (0, True)
+    assert "a person has published it" in early.stderr
+    assert approved.exit_code == 0, approved.stderr
+    assert [each.exit_code for each in done] == [0, 0], done[0].stderr
+    assert bundles[0].read_bytes() == bundles[1].read_bytes()
+    check_bundle(bundles[0], record.id)
+
+
+def check_bundle(path: Path, record_id: str) -> None:
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    assert {
+        "data.csv", "datapackage.json", "statistics.json", "provenance.json", "publication.json",
+        "CITATION.cff", "SHA256SUMS", "histogram-height.svg", "plot.svg",
+    } <= set(files)  # fmt: skip
+    sums = dict(line.split("  ")[::-1] for line in files["SHA256SUMS"].decode().splitlines())
+    assert sums == {
+        name: hashlib.sha256(data).hexdigest()
+        for name, data in files.items()
+        if name != "SHA256SUMS"
+    }
+    publication = json.loads(files["publication.json"])
+    assert publication["record_id"] == record_id
+    assert publication["published_by"].startswith("person:")
+    assert b'title: "Growth of bean plants on three plots"' in files["CITATION.cff"]
+    assert json.loads(files["provenance.json"])["document"] == (
+        f"sha256:{hashlib.sha256(growth_package()).hexdigest()}"
+    )
+
+
+def test_a_rejected_dataset_rests_in_error_and_has_no_bundle(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with App.embedded(data) as app:
+        record = app.submit(samples()["pendulum.csv"], machine="experiments", name="p.csv").record
+        app.run_until_idle()
+    command(data, "review", "reject", record.id, "--reason", "two rows are missing")
+
+    shown = json.loads(command(data, "status", record.id, "--json").stdout)
+
+    assert (shown["status"], shown["error_code"]) == ("error", "REVIEW_REJECTED")
+    assert str(shown["notes"][0]).startswith("FAULTY_ROWS")
+    assert command(data, "bundle", record.id, "--out", str(tmp_path / "b.zip")).exit_code != 0
+
+
+def test_the_samples_that_ship_are_those_of_the_script() -> None:
+    assert {path.name: path.read_bytes() for path in SAMPLES.iterdir()} == samples()
+
+
+@pytest.mark.parametrize(
+    ("data", "confidence"),
+    [
+        (growth_package(), 90), (b"a,b\n1,2\n", 10), (b"{}", None),
+        (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
+    ],
+)  # fmt: skip
+def test_a_package_is_known_and_a_table_is_only_suspected(
+    data: bytes, confidence: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(data)
+
+    found = detect(Content.of(tmp_path / "file"))
+
+    assert (None if found is None else found.confidence) == confidence
+
+
+def test_the_evaluation_compares_rows_faults_missing_values_and_statistics(tmp_path: Path) -> None:
+    rows = "".join(f"1000000{n % 3}.5,{'NA' if n == 3 else n}\n" for n in range(1, 21))
+    for name in ("right", "wrong"):
+        (tmp_path / f"{name}.csv").write_text("x,y\n" + rows + "oops,1\n")
+    truth = {
+        "rows": 20, "faults": [[21, "x"]], "missing": {"y": 1},
+        "statistics": {"x": {"mean": 10000001.55, "standard_deviation": "0.8255779474"}},
+    }  # fmt: skip
+    (tmp_path / "right.truth.json").write_text(json.dumps(truth))
+    (tmp_path / "wrong.truth.json").write_text(json.dumps({**truth, "rows": 21, "faults": []}))
+
+    done = CliRunner().invoke(cli, ["eval", "experiments", str(tmp_path), "--json"])
+
+    report = {each["file"]: each["faults"] for each in json.loads(done.stdout)["datasets"]}
+    assert report["right.csv"] == []
+    assert report["wrong.csv"] == ["20 data points, not 21", "row 21, x: no fault"]
+    assert done.exit_code == 0, "what is wrong was flagged"
