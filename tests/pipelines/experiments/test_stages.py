@@ -138,6 +138,47 @@ def test_other_encodings_are_read_and_said(tmp_path: Path) -> None:
     assert [note.partition(":")[0] for note in western.notes] == ["ENCODING_GUESSED"]
 
 
+def test_what_an_instrument_writes_above_its_table_is_left_out_and_noted(tmp_path: Path) -> None:
+    data = (
+        "Spectrometer;AB-7;\nOperator;Ann;\n\nwavelength;intensity;flag\nnm;counts;-\n"
+        + "".join(f"{400 + n};{n},5;0\n" for n in range(12))
+    )
+
+    found = run(data, tmp_path)
+
+    items = columns(found)
+    assert [note.partition(":")[0] for note in found.notes] == ["PREAMBLE_SKIPPED", "UNITS_ROW"]
+    assert {name: (item["type"], item["unit"]) for name, item in items.items()} == {
+        "wavelength": ("integer", "nm"), "intensity": ("number", "counts"), "flag": ("integer", ""),
+    }  # fmt: skip
+    assert items["wavelength"]["mean"] == "405.5"
+
+
+def test_comments_are_left_out_and_the_last_may_be_the_heading(tmp_path: Path) -> None:
+    data = "# made by a script\n# t,x\n0,1.5\n1,2.5\n# restarted\n2,3.5\n"
+
+    found = run(data, tmp_path)
+
+    assert {name: item["count"] for name, item in columns(found).items()} == {"t": 3, "x": 3}
+    assert [note.partition(":")[0] for note in found.notes] == ["PREAMBLE_SKIPPED"]
+
+
+def test_an_index_without_a_heading_gets_one(tmp_path: Path) -> None:
+    found = run(
+        '"","mpg","cyl"\n"Mazda RX4",21,6\n"Datsun 710",22.8,4\n"Fiat 128",32.4,4\n', tmp_path
+    )
+
+    assert list(columns(found)) == ["index", "mpg", "cyl"]
+    assert found.notes == []
+
+
+def test_words_above_numbers_are_no_units_if_numbers_stand_there_too(tmp_path: Path) -> None:
+    found = run("name,v\na,1\nb,2\nc,3\nd,4\ne,5\n", tmp_path)
+
+    assert len(points(found)) == 5
+    assert found.notes == []
+
+
 # Submitted schemas
 
 
@@ -270,7 +311,7 @@ def test_the_same_bytes_give_the_same_files(tmp_path: Path) -> None:
         (bytes(range(256)) * 8, "UNSUPPORTED_FORMAT"),
         (b"PK\x03\x04 not really", "CORRUPT_FILE"),
         (b"a,a\n1,2\n", "BAD_HEADER"),
-        (b"a,,c\n1,2,3\n", "BAD_HEADER"),
+        (b"a,,c\n1,2,3\n4,5,6\n", "BAD_HEADER"),
         (b"a,b\n", "NO_DATA"),
     ],
 )

@@ -8,6 +8,7 @@ import json
 import posixpath
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -29,7 +30,7 @@ from stateward.pipelines.kit.archives import (
     open_archive,
     read_entry,
 )
-from stateward.pipelines.kit.delimited import Dialect, Rows, find_dialect, read_records
+from stateward.pipelines.kit.delimited import Dialect, Record, Rows, find_dialect, read_records
 from stateward.pipelines.kit.encoding import find_encoding
 from stateward.pipelines.kit.failures import EMPTY_DOCUMENT, UNSUPPORTED_FORMAT
 from stateward.pipelines.kit.files import ZIP, foreign_file, is_binary, is_empty, is_pdf
@@ -44,7 +45,14 @@ TOO_MANY_ROWS = "TOO_MANY_ROWS"
 BAD_HEADER = "BAD_HEADER"
 NO_TABLE = "NO_TABLE"
 BAD_PACKAGE = "BAD_PACKAGE"
+PREAMBLE_MAX = 100  # lines above a table
+SAMPLE_ROWS = 200
+UNITS_ROWS_MIN = 3  # with fewer rows below it, a word is rather a value
+UNIT_CHARS_MAX = 20
+
 NO_HEADER = "NO_HEADER"
+PREAMBLE_SKIPPED = "PREAMBLE_SKIPPED"
+UNITS_ROW = "UNITS_ROW"
 ENCODING_GUESSED = "ENCODING_GUESSED"
 
 
@@ -63,6 +71,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     headings: tuple[str, ...]
     rows: tuple[Row, ...]
     schema: TableSchema | None = None
+    units: dict[str, str] = {}
     faults: tuple[tuple[int, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -242,37 +251,103 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
         if is_binary(file.read(HEAD_BYTES)):
             raise FatalFailure(f"{plan.name} is no text", code=UNSUPPORTED_FORMAT)
     faults: list[tuple[int, str]] = []
-    records = _records(plan, encoding.name, faults)
-    first = next(records, None)
-    if first is None:
-        raise FatalFailure(f"{plan.name} has no rows", code=NO_TABLE)
-    notes = []
+    records = list(islice(_records(plan, encoding.name, faults), rows_max + PREAMBLE_MAX))
+    notes: list[str] = []
     if encoding.name not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not plan.encoding:
         notes.append(f"{ENCODING_GUESSED}: {plan.name} is read as {encoding.name}: {encoding.why}")
+    if plan.schema is None:
+        records = _without_preamble(records, plan.name, notes)
+    if not records:
+        raise FatalFailure(f"{plan.name} has no rows", code=NO_TABLE)
+    first = records[0][1]
     has_header = plan.dialect.get("header") is not False
-    if has_header and plan.schema is None and _is_data(first[1]):
+    if has_header and plan.schema is None and _is_data(first):
         has_header = False
         notes.append(
             f"{NO_HEADER}: the first row of {plan.name} holds numbers; columns are numbered"
         )
-    headings = _headings(first[1], plan, settings) if has_header else _numbered(first[1], plan)
-    rows = [] if has_header else [Row(1, first[0], first[1])]
-    for line, cells in records:
-        if len(rows) >= rows_max:
-            raise FatalFailure(
-                f"there are more than {settings.rows_max} rows (setting experiments.rows_max)",
-                code=TOO_MANY_ROWS,
-            )
-        rows.append(Row(len(rows) + 1, line, cells))
+    headings = _headings(first, plan, settings) if has_header else _numbered(first, plan)
+    units: dict[str, str] = {}
+    below = records[1:] if has_header else records
+    if plan.schema is None and has_header and _is_units_row(below, settings):
+        units = dict(zip(headings, map(_bare_unit, below[0][1]), strict=True))
+        below = below[1:]
+        notes.append(f"{UNITS_ROW}: the row below the headings of {plan.name} is read as units")
+    if len(below) > rows_max:
+        raise FatalFailure(
+            f"there are more than {settings.rows_max} rows (setting experiments.rows_max)",
+            code=TOO_MANY_ROWS,
+        )
     return Table(
-        name=plan.name, headings=headings, rows=tuple(rows), schema=plan.schema, faults=tuple(faults),
+        name=plan.name,
+        headings=headings,
+        rows=tuple(Row(at, line, cells) for at, (line, cells) in enumerate(below, start=1)),
+        schema=plan.schema,
+        units=units,
+        faults=tuple(faults),
         notes=tuple(notes),
-    )  # fmt: skip
+    )
 
 
-def _records(
-    plan: _Plan, encoding: str, faults: list[tuple[int, str]]
-) -> Iterator[tuple[int, list[str]]]:
+def _without_preamble(records: list[Record], name: str, notes: list[str]) -> list[Record]:
+    """The records from the heading on: comments, and what instruments write above a table, are left out and noted.
+
+    The heading is the first record as wide as most in which no cell but the first is empty: an index has no name.
+    """
+    comments = [each for each in records if _is_comment(each)]
+    data = [each for each in records if not _is_comment(each)]
+    if not data:
+        return data
+    widths = [len(cells) for _, cells in data[:SAMPLE_ROWS]]
+    usual = max(set(widths), key=lambda width: (widths.count(width), width))
+    above = 0
+    for _, cells in data[:PREAMBLE_MAX]:
+        if len(cells) == usual and all(cell.strip() for cell in cells[1:]):
+            break
+        above += 1
+    start = above if above < min(len(data), PREAMBLE_MAX) else 0
+    if start and _is_data(data[start][1]):  # a heading with a gap is no preamble; it is refused later
+        start = widths.index(usual)
+    if start or comments:
+        notes.append(
+            f"{PREAMBLE_SKIPPED}: {start + len(comments)} lines of {name} above the table or marked as comments were "
+            "left out"
+        )
+    first_line, first = data[start]
+    named = [each for each in comments if each[0] < first_line and len(each[1]) == usual]
+    if named and _is_data(first):  # some programs write the heading as their last comment
+        line, cells = named[-1]
+        return [(line, [cells[0].lstrip(" #"), *cells[1:]]), *data[start:]]
+    return data[start:]
+
+
+def _is_comment(record: Record) -> bool:
+    return record[1][0].lstrip().startswith("#")
+
+
+def _is_units_row(records: Sequence[Record], settings: ExperimentSettings) -> bool:
+    """Whether a first row holds units: words above columns of numbers."""
+    if len(records) <= UNITS_ROWS_MIN:
+        return False
+    units = records[0][1]
+    missing = frozenset(settings.missing_values)
+    sample = [cells for _, cells in records[1:SAMPLE_ROWS] if len(cells) == len(units)]
+    named = 0
+    for at, unit in enumerate(map(str.strip, units)):
+        below = [cell for cells in sample if (cell := cells[at].strip()) not in missing]
+        if not below or not all(_is_data([cell.replace(",", ".", 1)]) for cell in below):
+            continue
+        if _is_data([unit.replace(",", ".", 1)]) or len(unit) > UNIT_CHARS_MAX:
+            return False
+        named += unit not in missing
+    return named > 0
+
+
+def _bare_unit(cell: str) -> str:
+    return cell.strip().strip("[]()").strip().replace("-", "", 1 if cell.strip() == "-" else 0)
+
+
+def _records(plan: _Plan, encoding: str, faults: list[tuple[int, str]]) -> Iterator[Record]:
     """Lines of cells, without empty ones."""
     dialect = _dialect(plan, encoding)
     if dialect is None:
@@ -323,6 +398,8 @@ def _is_data(cells: Sequence[str]) -> bool:
 
 def _headings(cells: Sequence[str], plan: _Plan, settings: ExperimentSettings) -> tuple[str, ...]:
     headings = tuple(cell.strip() for cell in cells)
+    if plan.schema is None and headings[0] == "":  # an index, as R and pandas write it
+        headings = ("index", *headings[1:])
     if len(headings) > settings.columns_max:
         raise FatalFailure(
             f"{plan.name} has {len(headings)} columns, more than {settings.columns_max} (setting "

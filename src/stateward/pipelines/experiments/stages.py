@@ -138,10 +138,19 @@ def _schema_of(table: Table, settings: ExperimentSettings) -> TableSchema:
         width = len(table.headings)
         whole = [row.cells for row in table.rows if len(row.cells) == width]
         columns = [[cells[at] for cells in whole] for at in range(width)]
-        return infer(table.headings, columns, settings.missing_values)
+        return _with_units(infer(table.headings, columns, settings.missing_values), table.units)
     if table.schema.missing_values is None:  # what Table Schema says where a schema says nothing
         return msgspec.structs.replace(table.schema, missing_values=("",))
     return table.schema
+
+
+def _with_units(schema: TableSchema, units: Mapping[str, str]) -> TableSchema:
+    """The schema with units from a row of their own, where a heading has none."""
+    fields = tuple(
+        field if field.unit else msgspec.structs.replace(field, unit=units.get(field.name, ""))
+        for field in schema.fields
+    )
+    return msgspec.structs.replace(schema, fields=fields)
 
 
 class _Checked:
