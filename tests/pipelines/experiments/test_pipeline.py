@@ -96,6 +96,8 @@ def test_the_samples_that_ship_are_those_of_the_script() -> None:
     ("data", "confidence"),
     [
         (growth_package(), 90), (b"a,b\n1,2\n", 10), (b"{}", None),
+        (b"species,bill_length_mm,Body Mass (g)\nAdelie,39.1,3750\n", 30),
+        (b"Datum;Betrag (EUR);Saldo (EUR);Zins (%)\n01.01.2026;1,00;2,00;0\n", 10),
         (b"<html>,</html>\n,", None), (b"%PDF-1.4\n,", None), (b"PK\x03\x04", None),
     ],
 )  # fmt: skip

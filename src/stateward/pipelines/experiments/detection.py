@@ -1,14 +1,16 @@
 """Whether a file is research data: a ZIP with a data package, or a table of any kind."""
 
+import re
 import zipfile
 
 from stateward.definition.plugin import Content, Detected
+from stateward.pipelines.experiments.schema import heading_unit
 from stateward.pipelines.kit.files import ZIP, is_binary
 
-PACKAGE, TABLE = (
-    90,
-    10,
-)  # a table may be anything, so that pipelines that know it better are believed first
+# A table may be anything, so that pipelines that know it better are believed first; only measurements have units.
+PACKAGE, MEASUREMENTS, TABLE = 90, 30, 10
+UNITS_MIN = 2
+CURRENCY = re.compile(r"[A-Z]{3}|[^\w\s°]")
 NAMES_MAX = 10_000
 
 
@@ -22,7 +24,15 @@ def detect(content: Content) -> Detected | None:
     is_other = text.lstrip("\ufeff \r\n\t").startswith(("{", "[", "<", "%PDF", "MSH|"))
     if not is_table or is_other:
         return None
-    return Detected(source_type="dataset", format="table", confidence=TABLE)
+    confidence = MEASUREMENTS if _units(lines[0]) >= UNITS_MIN else TABLE
+    return Detected(source_type="dataset", format="table", confidence=confidence)
+
+
+def _units(line: str) -> int:
+    """How many headings of a first line name a unit of measurement; a currency is none."""
+    delimiter = max(",;\t|", key=line.count)
+    units = (heading_unit(each.strip(' "'))[1] for each in line.split(delimiter))
+    return sum(bool(unit) and not CURRENCY.fullmatch(unit) for unit in units)
 
 
 def _archive(content: Content) -> Detected | None:

@@ -306,8 +306,8 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
             break
         above += 1
     start = above if above < min(len(data), PREAMBLE_MAX) else 0
-    if start and _is_data(data[start][1]):  # a heading with a gap is no preamble; it is refused later
-        start = widths.index(usual)
+    if start and _is_data(data[start][1]):
+        start = widths.index(usual)  # a heading with a gap is no preamble; it is refused later
     if start or comments:
         notes.append(
             f"{PREAMBLE_SKIPPED}: {start + len(comments)} lines of {name} above the table or marked as comments were "
