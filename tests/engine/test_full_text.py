@@ -13,6 +13,7 @@ from stateward.core.model import Fields, Record
 from stateward.core.query import parse_query
 from stateward.definition.display import SearchableText
 from stateward.engine.indexer import Indexer, Searchable
+from stateward.storage import full_text
 from stateward.storage.full_text import FullTextIndex, IndexedTransition
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.testing.builders import a_machine
@@ -202,6 +203,19 @@ def test_pages_hold_every_result_once_while_more_is_indexed(library: Library) ->
         page = library.searches.find("rent", after=page.next, limit=40)
 
     assert sorted(seen) == list(range(count))
+
+
+def test_rare_words_are_found_beyond_the_newest_passages(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(full_text, "NEWEST", 3)
+    library.read(*(f"rent {number}" for number in range(10)), client="42")
+    library.read("other")
+    library.all_indexed()
+
+    assert len(library.texts("rent")) == 10
+    assert library.texts('"rent 2" label.client:42 status:read') == ["rent 2"]
+    assert library.texts('"rent 2" status:new') == []
 
 
 def test_the_better_match_comes_first(library: Library) -> None:

@@ -17,10 +17,10 @@ from stateward.core.model import Fields
 from stateward.core.text_search import Phrase, TextQuery, words
 from stateward.storage.database import Database, Row, Table
 
-# PostgreSQL has to read everything that matches before it can sort it. So the newest passages are searched first, and
-# then blocks that grow: a common word is found in the first block, a rare one costs one query per power of the growth.
-BLOCK = 20_000
-GROWTH = 8
+# PostgreSQL has to read everything that matches before it can sort it. So the newest passages are looked through in
+# their order first, where a common word is found often enough; of a word that is rarer than that, all matches are read
+# through the index of words.
+NEWEST = 5000
 DELETED_AT_ONCE = 2000
 
 TEXTS = Table(
@@ -48,6 +48,12 @@ _FIND = {
         " ORDER BY t.id DESC LIMIT :limit"
     ),
 }
+# MATERIALIZED, and a sum that no index is of: words first, then the rest, whatever the statistics suggest.
+_FIND_RARE = (
+    f"WITH t AS MATERIALIZED (SELECT {_FOUND} FROM search_texts t"
+    " WHERE t.terms @@ CAST(:match AS tsquery) AND t.id + 0 < :below AND t.id + 0 >= :floor)"
+    f" SELECT {_FOUND} FROM t WHERE {{condition}} ORDER BY t.id DESC LIMIT :limit"
+)
 # Each transition with the output that it applied, if that was a success.
 _FRESH = """
 SELECT t.seq, t.record_id, t.machine, o.stage, o.version, r.labels
@@ -244,11 +250,15 @@ class FullTextIndex:
         write = _tsquery if self._database.text_index == "tsvector" else _fts5
         given = {**(params or {}), "match": write(query, tags)}
         exists = f"EXISTS (SELECT 1 FROM records WHERE records.id = t.record_id AND ({condition}))"
-        sql = _FIND[self._database.text_index].format(condition=exists)
         found: list[FoundPassage] = []
-        for low, high in self._blocks(below):
+        for number, (low, high) in enumerate(self._blocks(below)):
+            sql = _FIND_RARE if number else _FIND[self._database.text_index]
             rows = self._database.rows(
-                sql, **given, below=high, floor=low, limit=limit - len(found)
+                sql.format(condition=exists),
+                **given,
+                below=high,
+                floor=low,
+                limit=limit - len(found),
             )
             found += [_found(row) for row in rows]
             if len(found) >= limit:
@@ -260,15 +270,10 @@ class FullTextIndex:
         if below is None:
             ((last,),) = self._database.rows("SELECT max(id) FROM search_texts")
             below = int(last or 0) + 1
-        if self._database.text_index == "fts5":
+        newest = below - NEWEST
+        if self._database.text_index == "fts5" or newest <= 0:
             return [(0, below)]
-        blocks: list[tuple[int, int]] = []
-        high, size = below, BLOCK
-        while high > 0:
-            low = max(0, high - size)
-            blocks.append((low, high))
-            high, size = low, size * GROWTH
-        return blocks
+        return [(newest, below), (0, newest)]
 
 
 def _found(row: Row) -> FoundPassage:
