@@ -125,6 +125,7 @@ def test_a_missing_number_is_told() -> None:
         ("\tTerm\tThe term is one year.", "Term"),
         (" The Supplier shall deliver the goods within ten days of the order.", ""),
         (" the Buyer", ""),
+        (" Employer shall mean the Company, the Bank or Trust Services", ""),
         (" Payment terms", "Payment terms"),
         ("", ""),
     ],

@@ -19,6 +19,8 @@ from stateward.pipelines.clauses.types import Typed, clause_type, topics_of, typ
         ("No Implied Waivers", "waiver"),
         ("Indemnity / Insurance", "indemnification"),
         ("Salvatorische Klausel", "severability"),
+        ("Assignment of Inventions and Moral Rights", "intellectual_property"),
+        ("Notice of Termination", "termination"),
     ],
 )
 def test_a_heading_decides(heading: str, type_: str) -> None:

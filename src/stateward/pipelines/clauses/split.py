@@ -48,6 +48,12 @@ _SMALL = frozenset(
 )  # fmt: skip
 
 
+# A line with one of these is a sentence, however many of its words are capitalised.
+_VERB = re.compile(
+    r"\b(?:shall|means?|will|is|are|may|must|agrees?|hereby|ist|sind|wird|werden|hat|haben|kann|bedeutet)\b"
+)
+
+
 class Part(msgspec.Struct):
     """A part of a document; `spans` are offsets in its text, in order. `around` are the numbers it stands below."""
 
@@ -224,6 +230,8 @@ def heading_of(rest: str, *, is_list: bool = False) -> str:
     words = first.split()
     is_whole = end is None or not text[end.end() :].strip()
     if not words or len(first) > HEADING_CHARS_MAX or first[0].islower() or first[-1] in ",;":
+        return ""
+    if _VERB.search(first):
         return ""
     if is_whole:
         is_short = len(text) <= SHORT_CHARS_MAX and len(words) <= SHORT_WORDS_MAX
