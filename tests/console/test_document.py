@@ -85,6 +85,18 @@ def test_characters_lines_and_rows_of_a_text_are_marked(gallery: Scene, page: Pa
     expect(page.locator("#items tr.on")).to_contain_text("2")
 
 
+def test_values_of_one_line_share_its_mark(gallery: Scene, page: Page) -> None:
+    record_id = shown(
+        gallery, b"one line\nanother", {"line": 1}, {"line": 1}, {"start": 4, "end": 8}
+    )
+    page.goto(gallery.page(f"/records/{record_id}"))
+    expect(page.locator(".spot")).to_have_count(1)
+
+    page.locator("#items [data-mark=row-3]").click()
+
+    expect(page.locator(".spot.on")).to_have_text("one line")
+
+
 def test_a_place_in_a_derived_file_opens_that_file(gallery: Scene, page: Page) -> None:
     record_id = shown(gallery, b"plain", {"file": "look/notes.txt", "line": 2}, {"line": 1})
     page.goto(gallery.page(f"/records/{record_id}"))

@@ -57,7 +57,7 @@ function box(sheet, { field, box: [x0, y0, x1, y1] }) {
   return element;
 }
 
-// Of places that overlap, the first is marked.
+// Of places that overlap, the first is marked, and stands for the others too: many values may come from one line.
 function spots(pre, marks) {
   const text = pre.textContent;
   const where = finder(text);
@@ -68,10 +68,15 @@ function spots(pre, marks) {
   const pieces = [];
   let at = 0;
   for (const { field, range: [start, end] } of ranges) {
-    if (start < at || end <= start || end > text.length) continue;
+    if (end <= start || end > text.length) continue;
+    if (start < at) {
+      pieces.at(-1).fields.push(field);
+      continue;
+    }
     const element = document.createElement("mark");
     element.className = "spot";
     element.dataset.field = field;
+    element.fields = [field];
     element.textContent = text.slice(start, end);
     pieces.push(text.slice(at, start), element);
     at = end;
@@ -133,8 +138,8 @@ function rows(text) {
 export function point(viewer, field, place = {}) {
   viewer.querySelectorAll(".mark.on, .spot.on").forEach((each) => each.classList.remove("on"));
   if (field === null) return false;
-  const name = CSS.escape(field);
-  const found = viewer.querySelectorAll(`.mark[data-field="${name}"], .spot[data-field="${name}"]`);
+  const marks = [...viewer.querySelectorAll(".mark, .spot")];
+  const found = marks.filter((each) => each.dataset.field === field || each.fields?.includes(field));
   found.forEach((each) => each.classList.add("on"));
   const target = found[0] ?? (place.page && viewer.querySelector(`[data-page="${place.page}"]`));
   if (!target) return false;
