@@ -91,6 +91,9 @@ CALLS: dict[str, str] = {
     "literature complete": "literature complete {ok} --dry-run",
     "literature adopt": "literature adopt {ledger}",
     "literature retry": "literature retry {bad} --dry-run",
+    "literature search": "literature search bread",
+    "literature cite": "literature cite {paper}",
+    "literature ir": "literature ir {paper}",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",
@@ -200,6 +203,15 @@ def read_to_the_end(args: list[str]) -> str | None:
     return context.info_name
 
 
+def a_paper_in(shell: Shell) -> str:
+    """A paper that was read."""
+    text = "On soup\n\nAbstract\nSoup is warm, and this paper says so at length.\n"
+    with App(Settings.load(environ={"STATEWARD_DATA": str(shell.data)})) as app:
+        record = app.submit(text.encode(), machine="literature").record
+        app.run_until_idle()
+    return record.id
+
+
 @pytest.fixture
 def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
     """A call with everything in braces filled in."""
@@ -241,6 +253,8 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
                 derive(app, names["ok"])
         if "{published}" in CALLS[path]:
             names["published"] = published_in(demo)
+        if "{paper}" in CALLS[path]:
+            names["paper"] = a_paper_in(demo)
         if "{key}" in CALLS[path]:
             names["key"] = demo.json("key", "create", "bert", "--role", "viewer")["id"]
         return CALLS[path].format(**names).split()

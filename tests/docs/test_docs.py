@@ -38,7 +38,7 @@ SERVICE = "run-as-a-service"
 PACKAGES_WITH_CODES = ("core", "workers", "pipelines", "engine/coordinator.py")
 CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 CODE_CHARS_MIN = 5
-NOT_CODES = {"TMPDIR", "MALLOC_ARENA_MAX", "STATEWARD_MODEL_KEY", "TEST_1"}
+NOT_CODES = {"TMPDIR", "MALLOC_ARENA_MAX", "STATEWARD_MODEL_KEY", "TEST_1", "PMCID"}
 
 
 def name_of(page: Path) -> str:

@@ -115,7 +115,9 @@ PLUGIN = Plugin(
         Each is read by the stages up to the intermediate form, but nothing is stored. The truth of NAME.xml stands
         beside it as NAME.truth.json, with any of `ids`, `title`, `authors`, `abstract`, `section_titles` and
         `references` (their number). A JATS or PubMed file without one is compared with what plain XPath finds in it.
-        It ends with 1 if any paper is wrong and nothing says so.
+        It ends with 1 if any paper is wrong and nothing says so. Where the folder holds the Cranfield collection, the
+        ranking of search is measured on it as well.
         """,
+        parameters={"queries": "The range of queries of the collection, by default 1-112."},
     ),
 )

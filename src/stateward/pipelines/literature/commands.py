@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from stateward.cli.plugin_api import (
     CliContext,
@@ -16,14 +17,16 @@ from stateward.cli.plugin_api import (
     pass_context,
     plural,
     write,
+    write_lines,
     write_table,
 )
-from stateward.core.errors import StatewardError
+from stateward.core.errors import InvalidRequest, StatewardError
 from stateward.core.model import PERSON, Record
 from stateward.pipelines.literature import MACHINE
 
 if TYPE_CHECKING:
     from stateward.cli.plugin_api import App
+    from stateward.pipelines.literature.finding import FoundPaper, PaperFinder
     from stateward.pipelines.literature.intake import Added, SubmittedRecord
     from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
 
@@ -210,6 +213,150 @@ def status(context: CliContext) -> Exit:
     write_table(("source", *states), rows)
     full = round(BAR * ended / total) if total else 0
     write(f"[{'#' * full}{'.' * (BAR - full)}] {ended} of {plural(total, 'paper')} ended")
+    return Exit.OK
+
+
+# Finding
+
+
+@literature.command(
+    "search",
+    examples=[
+        "stateward literature search 'lysis time of phages'",
+        "stateward literature search malaria --filter 'year>=2015' --limit 5",
+        "stateward literature search 'tide mills' --format bibtex",
+    ],
+)
+@click.argument("query")
+@click.option(
+    "--filter",
+    "filters",
+    metavar="TEST",
+    multiple=True,
+    help="Such as year>=2020 or journal=eLife.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="The most results."
+)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "bibtex", "ris", "csl-json"]), default="text",
+    show_default=True, help="Results for people, or as citations.",
+)  # fmt: skip
+@pass_context
+def search(
+    context: CliContext, *, query: str, filters: tuple[str, ...], limit: int, format_: str
+) -> Exit:
+    """Search completed papers, the best first.
+
+    Words are compared by their stems; those of titles and headings count more. Each result shows the passages that
+    match and which words made it a result.
+    """
+    from stateward.pipelines.literature.citations import FORMATS
+
+    with context.local_app() as app:
+        finder = _finder(context, app)
+    found = finder.search(query, filters=filters, limit=limit)
+    if context.json:
+        context.emit(
+            {"papers": len(finder), "results": [msgspec.to_builtins(each) for each in found]}
+        )
+    elif format_ != "text":
+        write_lines(
+            f"{line}\n" for line in FORMATS[format_](each.metadata for each in found).splitlines()
+        )
+    else:
+        _show_results(found)
+        context.say(f"{plural(len(found), 'result')} among {plural(len(finder), 'paper')}")
+    return Exit.OK
+
+
+def _finder(context: CliContext, app: "App") -> "PaperFinder":
+    from stateward.pipelines.literature.finding import PaperFinder
+
+    finder = PaperFinder()
+    for record in _AppService(app).find(f"machine:{MACHINE} status:completed"):
+        if "build_ir" in record.outputs:
+            finder.add(
+                record.id,
+                app.records.about(record.id, "build_ir"),
+                app.items(record.id, "build_ir"),
+            )
+            context.progress(f"{plural(len(finder), 'paper')} read")
+    return finder
+
+
+def _show_results(found: "list[FoundPaper]") -> None:
+    from stateward.pipelines.literature.finding import marked, titles
+
+    for number, (paper, title) in enumerate(zip(found, titles(found), strict=True), start=1):
+        ids = " ".join(
+            f"{scheme}:{value}"
+            for scheme, value in paper.metadata.ids.items()
+            if scheme != "publisher"
+        )
+        flag = f" [{paper.metadata.retraction}]" if paper.metadata.retraction else ""
+        write(f"{number}. {title}{flag}")
+        write(f"   {paper.id}  {ids}")
+        for passage in paper.passages:
+            write(f"   {passage.block}: {marked(passage, before='*', after='*')}")
+        write(f"   why: {', '.join(f'{term} {share:.3f}' for term, share in paper.why)}")
+
+
+@literature.command(
+    "cite",
+    examples=[
+        "stateward literature cite LT_01h2k3",
+        "stateward literature cite LT_01h2k3 --format ris",
+    ],
+)
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option(
+    "--format", "format_", type=click.Choice(["bibtex", "ris", "csl-json"]), default="bibtex", show_default=True,
+    help="The format of the citations.",
+)  # fmt: skip
+@pass_context
+def cite(context: CliContext, *, ids: tuple[str, ...], format_: str) -> Exit:
+    """Print papers as citations."""
+    from stateward.pipelines.literature.citations import FORMATS
+    from stateward.pipelines.literature.paper import Metadata
+
+    with context.local_app() as app:
+        papers = [_metadata_of(app, each) for each in ids]
+    text = FORMATS[format_](msgspec.convert(each, Metadata) for each in papers)
+    if context.json:
+        context.emit({"format": format_, "citations": text})
+    else:
+        write_lines(f"{line}\n" for line in text.splitlines())
+    return Exit.OK
+
+
+def _metadata_of(app: "App", record_id: str) -> object:
+    record = app.record(record_id)
+    stage = next(
+        (each for each in ("build_ir", "validate", "parse") if each in record.outputs), None
+    )
+    if record.machine != MACHINE or stage is None:
+        raise InvalidRequest(
+            f"{record_id} is no paper that was read; it is {record.status} of {record.machine}"
+        )
+    return app.records.about(record_id, stage)["metadata"]
+
+
+@literature.command("ir", examples=["stateward literature ir LT_01h2k3"])
+@click.argument("record_id", metavar="ID")
+@pass_context
+def ir(context: CliContext, *, record_id: str) -> Exit:
+    """Print the intermediate form of a paper as one JSON document."""
+    from stateward.pipelines.literature.ir import ir_document
+
+    with context.local_app() as app:
+        record = app.record(record_id)
+        if record.machine != MACHINE or "build_ir" not in record.outputs:
+            raise InvalidRequest(
+                f"{record_id} has no intermediate form; it is {record.status} of {record.machine}"
+            )
+        about = app.records.about(record_id, "build_ir")
+        context.emit(ir_document(record_id, about, list(app.items(record_id, "build_ir"))))
     return Exit.OK
 
 

@@ -5,6 +5,7 @@ import msgspec
 from stateward.core.errors import InvalidRequest
 from stateward.definition.plugin import EvaluationReport, EvaluationRequest, Table
 from stateward.pipelines.literature.evaluate import FIELDS, JudgedPaper, evaluate
+from stateward.pipelines.literature.retrieval import TUNED_ON, collection_in, judge
 
 SHOWN_MAX = 40
 
@@ -15,15 +16,24 @@ def evaluation(request: EvaluationRequest) -> EvaluationReport:
         raise InvalidRequest(f"{request.path} is no folder; name one that holds papers")
     result = evaluate(request.path, now=request.clock, tell=request.progress)
     total = result.total()
+    ranking = None
+    if (collection := collection_in(request.path)) is not None:
+        queries = request.parameters.get("queries") or TUNED_ON
+        ranking = judge(collection, queries=queries)
     sentences = [_sentence(one) for one in result.papers if not one.is_exact][:SHOWN_MAX]
     if result.no_truth:
         sentences.append(f"{len(result.no_truth)} files have no truth to compare with")
+    if ranking is not None:
+        sentences.append(
+            f"ranking: nDCG@10 {ranking.ndcg_at_10:.3f} over {ranking.queries} queries in {ranking.documents} abstracts"
+        )
     return EvaluationReport(
         document={
             "total": msgspec.to_builtins(total),
             "fields": {field: _count(result.papers, field) for field in FIELDS},
             "papers": msgspec.to_builtins(result.papers),
             "no_truth": result.no_truth,
+            "ranking": msgspec.to_builtins(ranking),
         },
         tables=(
             Table(
