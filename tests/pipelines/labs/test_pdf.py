@@ -8,6 +8,7 @@ import pytest
 from lab.documents.labs import LAYOUTS, draw_report
 from lab.documents.statements import broken
 from lab.documents.statements.paper import Paper
+from stateward.pipelines.kit.ocr import OcrLine, OcrPage, OcrWord
 from stateward.pipelines.labs.evaluate import judge_report
 from tests.pipelines.labs.reading import Row, failure, normalized, parsed, results, rows_of
 
@@ -114,10 +115,9 @@ def test_a_damaged_pdf_is_retried_and_then_read_with_a_note(tmp_path: Path) -> N
     ("pdf", "code"),
     [
         (b"%PDF-1.7\n", "CORRUPT_FILE"),
-        (broken.picture(1), "NO_TEXT"),
         (broken.missing_pages(1_000_000), "TOO_MANY_PAGES"),
     ],
-    ids=["only a head", "a scan", "too many pages"],
+    ids=["only a head", "too many pages"],
 )
 def test_what_cannot_be_read_is_refused_with_its_code(
     tmp_path: Path, pdf: bytes, code: str
@@ -129,3 +129,47 @@ def test_the_same_bytes_give_the_same_results(tmp_path: Path) -> None:
     pdf = draw_report("cumulative").pdf
 
     assert rows_of(normalized(parsed(tmp_path, pdf))) == rows_of(normalized(parsed(tmp_path, pdf)))
+
+
+class FakeRecognizer:
+    """OCR that finds words at places, in pixels of a page at 200 dpi."""
+
+    words: tuple[tuple[str, float, float], ...] = ()
+
+    def read(self, picture: object) -> OcrPage:
+        lines = [
+            OcrLine(
+                text,
+                (x, y - 20, x + 20 * len(text), y),
+                90,
+                [OcrWord(text, (x, y - 20, x + 14 * len(text), y), 90)],
+                y,
+            )
+            for text, x, y in self.words
+        ]
+        return OcrPage(1654, 2339, 0, lines)
+
+
+def test_a_scan_is_read_by_ocr_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (("Test", "Result", "Units"), ("GOT", "58", "U/I"), ("Sodium", "140", "mmol/L"))
+    found = tuple(
+        (text, float(x), 300.0 + 40 * at)
+        for at, row in enumerate(rows)
+        for text, x in zip(row, (100, 600, 900), strict=True)
+    )
+    monkeypatch.setattr(FakeRecognizer, "words", found)
+    monkeypatch.setattr("stateward.pipelines.kit.ocr.Recognizer", FakeRecognizer)
+
+    result = parsed(tmp_path, broken.picture(1))
+
+    assert [(each["code"], each["unit"]) for each in rows_of(normalized(result))] == [
+        ("1920-8", "U/L"),
+        ("2951-2", "mmol/L"),
+    ]
+    assert "SCANNED" in json.dumps(getattr(result, "facts", {}))
+
+
+def test_a_picture_without_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stateward.pipelines.kit.ocr.Recognizer", FakeRecognizer)
+
+    assert failure(parsed(tmp_path, broken.picture(1))).code == "NO_TEXT"

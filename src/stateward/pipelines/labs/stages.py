@@ -116,7 +116,9 @@ def _reading_facts(reading: LabReading) -> Fields:
 
 
 def _damage(reading: LabReading) -> list[str]:
-    return [sentence for sentence in reading.decisions if sentence.startswith("DAMAGED:")]
+    return [
+        sentence for sentence in reading.decisions if sentence.startswith(("DAMAGED:", "SCANNED:"))
+    ]
 
 
 def _about(reading: LabReading) -> Fields:

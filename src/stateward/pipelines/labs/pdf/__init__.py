@@ -21,7 +21,7 @@ from stateward.pipelines.labs.source import ReportSource
 
 CHARS_MIN = 60  # of the whole document: less is a scan
 NO_TABLE = "NO_TABLE"
-ADVICE = "make its text readable with OCR first, or ask the laboratory for a text PDF, HL7 or FHIR"
+ADVICE = "ask the laboratory for a text PDF, HL7 or FHIR"
 _PATIENT = re.compile(
     r"(?:patient(?:en)?[- ]?(?:id|nr|no|number|nummer)|mrn|pat\.?[- ]?(?:id|nr))\W{1,4}([\w-]{3,30})",
     re.IGNORECASE,
@@ -39,7 +39,15 @@ def read_pdf(source: ReportSource) -> LabReading:
             )
         decisions.append(f"DAMAGED: {damaged} parts of the PDF are damaged; results may be missing")
     pages = _pages(source)
-    require_text(pages, chars_min=CHARS_MIN, advice=ADVICE)
+    try:
+        require_text(pages, chars_min=CHARS_MIN, advice=ADVICE)
+    except FatalFailure as failure:
+        from stateward.pipelines.labs.pdf.scans import scanned_pages
+
+        pages = scanned_pages(source, failure)
+        decisions.append(
+            "SCANNED: the PDF is a scan; its letters were recognised and may be mistaken"
+        )
     lines, _ = lines_of(pages, PdfLine, is_content=_is_content)
     texts = [line.text for page in lines for line in page]
     order = _date_order(texts, pages, source)
