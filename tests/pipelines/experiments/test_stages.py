@@ -172,6 +172,13 @@ def test_an_index_without_a_heading_gets_one(tmp_path: Path) -> None:
     assert found.notes == []
 
 
+def test_a_comma_at_the_end_of_every_line_is_no_column(tmp_path: Path) -> None:
+    found = run("a,b,\n1,2,\n3,4,\n5,6\n", tmp_path)
+
+    assert list(columns(found)) == ["a", "b"]
+    assert len(points(found)) == 3
+
+
 def test_words_above_numbers_are_no_units_if_numbers_stand_there_too(tmp_path: Path) -> None:
     found = run("name,v\na,1\nb,2\nc,3\nd,4\ne,5\n", tmp_path)
 
@@ -308,6 +315,8 @@ def test_the_same_bytes_give_the_same_files(tmp_path: Path) -> None:
         (b"", "EMPTY_DOCUMENT"),
         (b"%PDF-1.7 something", "UNSUPPORTED_FORMAT"),
         (b"\x89PNG\r\n\x1a\n", "UNSUPPORTED_FORMAT"),
+        (b'{"a": [1, 2],\n"b": [3, 4]}', "UNSUPPORTED_FORMAT"),
+        (b"<table><tr><td>1,2</td></tr>\n</table>", "UNSUPPORTED_FORMAT"),
         (bytes(range(256)) * 8, "UNSUPPORTED_FORMAT"),
         (b"PK\x03\x04 not really", "CORRUPT_FILE"),
         (b"a,a\n1,2\n", "BAD_HEADER"),

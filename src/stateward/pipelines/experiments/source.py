@@ -115,6 +115,8 @@ def _check_kind(head: bytes) -> None:
     if is_empty(head):
         raise FatalFailure("the file is empty; submit it again", code=EMPTY_DOCUMENT)
     what = "a PDF; submit the data behind it" if is_pdf(head) else foreign_file(head)
+    if not what and head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[", b"<")):
+        what = "JSON, XML or HTML; export its tables as CSV"
     if what:
         raise FatalFailure(f"the file is {what}", code=UNSUPPORTED_FORMAT)
 
@@ -255,6 +257,7 @@ def _read(plan: _Plan, settings: ExperimentSettings, *, rows_max: int) -> Table:
     notes: list[str] = []
     if encoding.name not in ("utf-8", "utf-8-sig", "utf-16", "utf-32") and not plan.encoding:
         notes.append(f"{ENCODING_GUESSED}: {plan.name} is read as {encoding.name}: {encoding.why}")
+    records = _without_empty_end(records)
     if plan.schema is None:
         records = _without_preamble(records, plan.name, notes)
     if not records:
@@ -298,8 +301,7 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
     data = [each for each in records if not _is_comment(each)]
     if not data:
         return data
-    widths = [len(cells) for _, cells in data[:SAMPLE_ROWS]]
-    usual = max(set(widths), key=lambda width: (widths.count(width), width))
+    usual = _usual_width(data)
     above = 0
     for _, cells in data[:PREAMBLE_MAX]:
         if len(cells) == usual and all(cell.strip() for cell in cells[1:]):
@@ -307,7 +309,9 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
         above += 1
     start = above if above < min(len(data), PREAMBLE_MAX) else 0
     if start and _is_data(data[start][1]):
-        start = widths.index(usual)  # a heading with a gap is no preamble; it is refused later
+        start = next(
+            at for at, each in enumerate(data) if len(each[1]) == usual
+        )  # a heading with a gap is no preamble; it is refused later
     if start or comments:
         notes.append(
             f"{PREAMBLE_SKIPPED}: {start + len(comments)} lines of {name} above the table or marked as comments were "
@@ -319,6 +323,21 @@ def _without_preamble(records: list[Record], name: str, notes: list[str]) -> lis
         line, cells = named[-1]
         return [(line, [cells[0].lstrip(" #"), *cells[1:]]), *data[start:]]
     return data[start:]
+
+
+def _without_empty_end(records: list[Record]) -> list[Record]:
+    """The records without a last column that is empty from top to bottom: some programs end each line with a comma."""
+    width = _usual_width(records)
+    is_padded = width > 1 and not any(
+        cell.strip() for _, cells in records for cell in cells[width - 1 :]
+    )
+    return [(line, cells[: width - 1]) for line, cells in records] if is_padded else records
+
+
+def _usual_width(records: Sequence[Record]) -> int:
+    """How many cells most of the first records have; of several answers the largest."""
+    widths = [len(cells) for _, cells in records[:SAMPLE_ROWS]]
+    return max(set(widths), key=lambda width: (widths.count(width), width), default=0)
 
 
 def _is_comment(record: Record) -> bool:
