@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateward.core.errors import DeclarationError
-from stateward.definition import yaml_source
+from stateward.definition import discovery, yaml_source
 from stateward.settings import Settings, load, masked, sources
 from tests.settings.config_files import NOTHING, UPLOAD_STATES, load_text
 
@@ -20,6 +20,12 @@ def faults_of(config: Path, text: str, **variables: str) -> list[str]:
 
 
 # Refusals
+
+
+# Every installed pipeline with options has a section.
+SECTIONS = ", ".join(
+    sorted(each.plugin.name for each in discovery.installed() if each.plugin.options is not None)
+)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +127,10 @@ def faults_of(config: Path, text: str, **variables: str) -> list[str]:
          "4: upload_record.webhooks.endpoints[0].url: url is missing; it must be text"),
         ("Upload_record: {}", "1: Upload_record: Upload_record is not a known key; known are "
          "profile, data, store, worker, coordinator, limits, api, server, notifications, telemetry, ledger, "
-         "reviews, watch, pipelines, <machine>_record, contracts, statements"),
+         "reviews, watch, pipelines, <machine>_record, " + SECTIONS),
         ("records: {}", "1: records: records is not a known key; known are profile, data, store, "
          "worker, coordinator, limits, api, server, notifications, telemetry, ledger, reviews, watch, "
-         "pipelines, <machine>_record, contracts, statements"),
+         "pipelines, <machine>_record, " + SECTIONS),
         ("contracts: {extractor: both, model: {name: m}}", "1: contracts.extractor: the extractor both needs "
          "contracts.model.base_url"),
         ("contracts:\n  model: {base_url: 'ftp://h/'}", "2: contracts.model.base_url: base_url must be http or https, "

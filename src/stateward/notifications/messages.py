@@ -106,7 +106,7 @@ def ping_body(message_id: str, *, at: Micros, content: Content, public_url: str 
 
 def _standard(type_: str, data: Fields, *, at: Micros, beside: Fields | None = None) -> bytes:
     # Beside the envelope, too: a receiver of the simple form looks for them at the top.
-    body: Fields = {**(beside or {}), "type": type_, "timestamp": to_iso(at), "data": data}
+    body: Fields = {"type": type_, "timestamp": to_iso(at), "data": data, **(beside or {})}
     return msgspec.json.encode(body)
 
 
