@@ -58,12 +58,23 @@ def plugins(
 def installed() -> tuple[LoadedPlugin, ...]:
     """The plug-ins of installed distributions, in the order of their names."""
     found: list[LoadedPlugin] = []
+    origins: dict[int, str] = {}
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.name):
-        origin = entry.name if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+        # All entry points of a distribution share it: its metadata is a mail message, and slow to parse.
+        if entry.dist is None or id(entry.dist) not in origins:
+            origins[id(entry.dist)] = _origin(entry)
+        origin = origins[id(entry.dist)]
         for plugin in _offered(_entry_object(entry, origin), entry.module):
             imports = plugin.runners or (entry.module,)
             found.append(LoadedPlugin(plugin=plugin, origin=origin, imports=imports))
     return tuple(found)
+
+
+def _origin(entry: EntryPoint) -> str:
+    if entry.dist is None:
+        return entry.name
+    facts = entry.dist.metadata
+    return f"{facts['Name']} {facts['Version']}"
 
 
 def loaded(name: str) -> list[LoadedPlugin]:
