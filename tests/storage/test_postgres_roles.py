@@ -191,3 +191,28 @@ def assert_is_limited(dsn: str) -> None:
         assert all_work(database) == []
         with pytest.raises(StoreError, match="may not do that"):
             database.rows("SELECT status FROM records")
+
+
+@pytest.mark.usefixtures("runner")
+def test_in_a_transaction_of_the_owner_a_worker_has_only_its_own_rights(
+    database: PostgresDatabase,
+) -> None:
+    def who() -> object:
+        return database.rows("SELECT CAST(current_user AS text)")[0][0]
+
+    owner = who()
+    with (
+        pytest.raises(StoreError, match="may not do that"),
+        database.transaction(),
+        database.as_worker(),
+    ):
+        database.run("UPDATE records SET status = 'done'")
+    assert who() == owner
+
+    with database.transaction():
+        with database.as_worker():
+            assert who() == "stateward_runner"
+            Bus(database).heartbeat(a_worker())
+        assert who() == owner
+        database.run("UPDATE records SET status = 'done' WHERE id = 'none'")
+    assert [each.id for each in Bus(database).workers()] == [a_worker().id]

@@ -59,8 +59,10 @@ def build_worker(
     pid = os.getpid()
     life = process_life(pid)
     name = f"{socket.gethostname()}-{pid}-{life[-6:]}"
-    # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record.
+    # On PostgreSQL a worker has a connection of its own, whose role cannot touch a record. Its results join the
+    # transaction of the coordinator here, with the rights of that role.
     is_apart = not (is_runner or isinstance(database, SqliteDatabase))
+    settling = database if is_apart else None
     if is_apart:
         database = open_database(settings, role=RUNNER_ROLE)
     has_own = any(each.function.__module__ == MAIN for each in registered().values())
@@ -86,6 +88,7 @@ def build_worker(
         clock=clock,
         sleep=time.sleep,
         log=telemetry.log("worker"),
+        settling=settling,
     )
 
 

@@ -207,6 +207,10 @@ class Coordinator:
         """The worker that the loop tells of its new work itself, from `sent`."""
         self.sent: Sequence[Work] = ()
         """The work of the last turn, for the loop to tell once it is durable."""
+        self.has_waiting = True
+        """Whether records may wait for a stage although the last turn dispatched what it could."""
+        self.soonest_due: Micros | None = None
+        """The earliest `due_at` that the last turn gave a record."""
         self.has_more = False
         """Whether the last turn was cut off by a limit: there may be more to do at once."""
 
@@ -418,13 +422,36 @@ class Coordinator:
 
     # Verb 3: dispatch, and all verbs in one transaction
 
-    def turn(self, told: Sequence[Event] = ()) -> int:
+    def turn(
+        self,
+        told: Sequence[Event] = (),
+        *,
+        loaded: Mapping[str, Record] | None = None,
+        is_news: bool = True,
+    ) -> int:
         """Handle a batch of the inbox and dispatch what waits, in one transaction; how much there was.
 
-        `told` are the events of the worker in this process, which never go through the inbox. A record that completes
-        one stage and is dispatched to the next is then written once for both steps.
+        `told` are the events of the worker in this process, which never go through the inbox, and `loaded` their
+        records from `lock`. A record that completes one stage and is dispatched to the next is then written once for
+        both steps. Without news the inbox is not read, and if nothing waited after the last turn, only what arrives
+        in this one is dispatched.
         """
-        return self._patiently(lambda: self._turn(told, is_taking=True, is_handing_out=True))
+        return self._patiently(
+            lambda: self._turn(
+                told,
+                loaded=loaded,
+                is_taking=is_news,
+                is_handing_out=True,
+                is_news=is_news or self.has_waiting,
+            )
+        )
+
+    def lock(self, record_ids: Iterable[str]) -> dict[str, Record]:
+        """Load records for a `turn` in the same transaction, before the worker touches their work.
+
+        Records are locked before work by every process, or two of them could wait for each other in a circle.
+        """
+        return self._store.load(record_ids, lock=True)
 
     def handle_reported(self) -> int:
         """Handle a batch of the inbox and delete it in the same transaction; how many events there were."""
@@ -434,8 +461,17 @@ class Coordinator:
         """Dispatch waiting records to workers with free slots, by rank; how many were dispatched."""
         return self._patiently(lambda: self._turn((), is_taking=False, is_handing_out=True))
 
-    def _turn(self, told: Sequence[Event], *, is_taking: bool, is_handing_out: bool) -> int:
+    def _turn(
+        self,
+        told: Sequence[Event],
+        *,
+        is_taking: bool,
+        is_handing_out: bool,
+        loaded: Mapping[str, Record] | None = None,
+        is_news: bool = True,
+    ) -> int:
         batch = Batch(now=self._clock())
+        batch.records.update(loaded or {})
         self.sent, self.has_more = (), True
         with self._store.transaction():
             reported = self._bus.next_events(limit=self._config.batch_max) if is_taking else []
@@ -446,13 +482,16 @@ class Coordinator:
                 self._bury([each for each in reported if each.event is None], batch)
             if events:
                 self._take(events, batch)
-            if is_handing_out:
+            if is_handing_out and (is_news or batch.arrived()):
                 self._hand_out(batch)
+                self.has_waiting |= bool(batch.arrived())
             self._write(batch)
             # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.
             if reported:
                 self._bus.settle([each.seq for each in reported])
         self.sent = batch.sent
+        dues = [each.record.due_at for each in batch.changes if each.record.due_at is not None]
+        self.soonest_due = min(dues, default=None)
         self.has_more = self._config.batch_max in (len(reported), len(batch.sent))
         return len(told) + len(reported) + len(batch.sent) + len(batch.resent)
 
@@ -468,6 +507,7 @@ class Coordinator:
             point(Point.DEAD_LETTERS_WRITTEN)
 
     def _hand_out(self, batch: "Batch") -> None:
+        self.has_waiting = True  # until all stages were asked, and none has a record that waits
         workers, load = self._bus.workers(), self._bus.load_by_worker()
         self.in_flight = sum(load.values())
         capacity = Capacity(workers, load, silent=self._leases.expired(workers))
@@ -505,6 +545,8 @@ class Coordinator:
             if capacity.free_slots(stage)
         }
         is_waited_for = self._store.open_stages(tuple(stages))
+        count_all = sum(len(machine.stages) for machine in self._registry.newest.values())
+        self.has_waiting = len(stages) < count_all or any(is_waited_for.values())
         queues: list[Iterable[Record]] = []
         for place, stage in stages.items():
             if place in is_waited_for and place in arrived:

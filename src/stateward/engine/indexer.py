@@ -80,17 +80,24 @@ class Indexer:
         self._ticks = ticks
         self._pace_at = 0.0
         self._is_held_back = False
+        self._is_caught_up = False
         self._done = -1  # the last transition that is known to be indexed
 
     # For the loop that drives it
 
-    def step(self, *, is_busy: bool) -> bool:
-        """Index some of what is new; whether there was anything. While others are busy it holds itself back."""
+    def step(self, *, is_busy: bool, is_waited_for: bool = True) -> bool:
+        """Index some of what is new; whether there was anything.
+
+        While others are busy it holds itself back. It also does so when it has caught up and nothing waits for it: then
+        one commit serves the records of a moment, and not each of them.
+        """
         begun = self._ticks()
-        self._is_held_back = is_busy and begun < self._pace_at
+        is_patient = is_busy or (self._is_caught_up and not is_waited_for)
+        self._is_held_back = is_patient and begun < self._pace_at
         if self._is_held_back:
             return False
         is_new = self._index.last_transition() != self._done and self._index_some()
+        self._is_caught_up = not is_new
         took = self._ticks() - begun
         self._pace_at = begun + max(PACE_S, took / BUSY_SHARE)
         return is_new

@@ -9,7 +9,7 @@ import os
 import select
 import selectors
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
 
@@ -17,7 +17,7 @@ import msgspec
 
 from stateward import telemetry
 from stateward.core.errors import StoreBroken, StoreFull, StoreUnreachable
-from stateward.core.model import SECOND, Event, Micros
+from stateward.core.model import SECOND, Event, Micros, Record
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.indexer import Indexer
 from stateward.engine.mirror import Mirror
@@ -97,8 +97,9 @@ class Node:
         self._indexer = roles.indexer
         self._decisions = roles.decisions
         self._is_stopping = False
+        self._is_waited_for = True  # by a caller that goes on when all is done
         self._recover_at = 0.0
-        self._due_at: Micros | None = None
+        self._due_at: float | None = None
         self._trouble: Trouble | None = None
         self._turned_at = -math.inf
         self._log = telemetry.log("process")
@@ -140,6 +141,7 @@ class Node:
         A service waits for its database to come back. With `until_idle`, or when it is stopping, the error is raised: a
         caller waits for the result, or for the process to end.
         """
+        self._is_waited_for = until_idle
         while True:
             try:
                 if self._is_ended(until_idle=until_idle):
@@ -241,14 +243,14 @@ class Node:
         worker = self._worker
         is_busy = worker.prepare() if worker is not None else False
         if worker is not None and worker.database is not self._database:
-            # On PostgreSQL a worker has a connection of its own, whose role cannot write records. It cannot join our
-            # transaction, so it reports through the inbox.
+            # A worker with a connection of its own cannot join our transaction: it reports through the inbox.
             is_busy |= worker.settle()
             worker.committed()
             worker = None
         if self._coordinator is not None:
-            if is_told or is_busy or self._is_due(worker):
-                is_busy |= self._coordinate(self._coordinator, worker)
+            is_news = is_told or self._is_due()
+            if is_news or is_busy or (worker is not None and worker.is_due):
+                is_busy |= self._coordinate(self._coordinator, worker, is_news=is_news)
         elif worker is not None:
             with self._database.transaction():
                 is_busy |= worker.settle()
@@ -259,7 +261,9 @@ class Node:
         if self._notifier is not None:
             is_busy |= self._notifier.step()
         if self._indexer is not None:
-            is_busy |= self._indexer.step(is_busy=is_busy or self._in_flight > 0)
+            is_busy |= self._indexer.step(
+                is_busy=is_busy or self._in_flight > 0, is_waited_for=self._is_waited_for
+            )
         return is_busy
 
     def _make_decisions(self) -> None:
@@ -271,23 +275,32 @@ class Node:
         if self._decisions is not None and time.monotonic() >= self._recover_at:
             self._decisions()
 
-    def _is_due(self, worker: Worker | None) -> bool:
+    def _is_due(self) -> bool:
         """Whether there may be something to do although no wake-up came: more of it, or its time has come."""
         if self._coordinator is not None and self._coordinator.has_more:
             return True
-        if time.monotonic() >= self._recover_at or (worker is not None and worker.is_due):
+        if time.monotonic() >= self._recover_at:
             return True
         return self._due_at is not None and self._due_at <= self._clock()
 
-    def _coordinate(self, coordinator: Coordinator, worker: Worker | None) -> bool:
+    def _coordinate(
+        self, coordinator: Coordinator, worker: Worker | None, *, is_news: bool
+    ) -> bool:
         """Settle and decide in one transaction; whether there was anything to do."""
         told: list[Event] = []
+        loaded: dict[str, Record] = {}
         is_busy = False
         with self._database.transaction():
             if worker is not None:
+                loaded = coordinator.lock(worker.finishing)
                 is_busy |= worker.settle(tell=told.extend)
-            is_busy |= self._decide(coordinator, told)
-            self._due_at = None if self._scheduler is None else self._scheduler.next_at()
+            if is_news:
+                self._look_around(coordinator)
+            is_busy |= bool(coordinator.turn(told, loaded=loaded, is_news=is_news))
+            if is_news and self._scheduler is not None:
+                self._due_at = self._scheduler.next_at()
+            elif coordinator.soonest_due is not None:
+                self._due_at = min(self._due_at or math.inf, coordinator.soonest_due)
         # Results are forgotten only now: had the commit failed, the next turn would settle them again.
         if worker is not None:
             worker.committed()
@@ -295,7 +308,7 @@ class Node:
             self._worker.accept(coordinator.sent)
         return is_busy
 
-    def _decide(self, coordinator: Coordinator, told: Sequence[Event]) -> bool:
+    def _look_around(self, coordinator: Coordinator) -> None:
         if time.monotonic() >= self._recover_at:
             self._recover_at = time.monotonic() + RECOVER_EVERY_S
             self._watch_clock()
@@ -304,7 +317,6 @@ class Node:
         # Before the inbox is read, so that what is due now is decided in this very transaction.
         if self._scheduler is not None:
             self._scheduler.tick()
-        return bool(coordinator.turn(told))
 
     def _watch_clock(self) -> None:
         """Log once that the clock of this machine was set while the process runs."""

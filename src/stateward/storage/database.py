@@ -27,11 +27,15 @@ TOPICS = (TOPIC_EVENTS, TOPIC_READY, TOPIC_WORK, TOPIC_CHANGES)
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The name, columns and key of a table that is written in batches. The key columns come first."""
+    """The name, columns and key of a table that is written in batches. The key columns come first.
+
+    `is_copied`: PostgreSQL has a column of another type, which only COPY converts from text.
+    """
 
     name: str
     columns: dict[str, ColumnType]
     key: tuple[str, ...]
+    is_copied: bool = False
 
 
 class Wakeup(Protocol):
@@ -74,6 +78,9 @@ class Database(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """One transaction. A nested one joins the outer one; an exception in either rolls all of it back."""
+
+    def as_worker(self) -> AbstractContextManager[None]:
+        """Inside a transaction: statements with no more rights than a worker needs, where the database has roles."""
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""

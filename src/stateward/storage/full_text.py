@@ -32,7 +32,9 @@ TEXTS = Table(
     key=("id",),
 )  # fmt: skip
 # COPY reads the text form of a tsvector; SQLite has the words in a table of their own.
-TEXTS_WITH_TERMS = Table("search_texts", {**TEXTS.columns, "terms": "text"}, key=("id",))
+TEXTS_WITH_TERMS = Table(
+    "search_texts", {**TEXTS.columns, "terms": "text"}, key=("id",), is_copied=True
+)
 TERMS = Table("search_index", {"rowid": "bigint", "terms": "text"}, key=("rowid",))
 
 _FOUND = "t.id, t.record_id, t.stage, t.item, t.title, t.place, t.text"

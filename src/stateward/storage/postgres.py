@@ -62,6 +62,7 @@ LOCK_S = 30  # a commit takes milliseconds: a longer wait means that a process h
 TRANSACTION_IDLE_S = (
     15.0  # a process that is stopped in a transaction must not hold its rows for ever
 )
+COPY_ROWS_MIN = 16  # up to here a prepared statement is cheaper: COPY takes two round trips, and is parsed each time
 WAKEUP_PAUSE_S = 0.5  # between attempts to listen again, while the server is away
 
 # Scans and joins are switched off, because an empty queue makes a sequential scan look cheap in the statistics, and
@@ -214,6 +215,16 @@ class PostgresDatabase:
                 self._depth = 0
                 self._notified.clear()
 
+    @contextmanager
+    def as_worker(self) -> Iterator[None]:
+        """Inside a transaction: statements with the rights of the runners' role, until the `with` ends."""
+        self._command(f"SET LOCAL ROLE {RUNNER_ROLE}")
+        yield
+        # Not after a failure: the transaction is rolled back, and the role with it.
+        self._command(
+            "SET LOCAL ROLE NONE" if self._role is None else f"SET LOCAL ROLE {self._role}"
+        )
+
     def _begin(self) -> None:
         try:
             self._command("BEGIN")
@@ -258,6 +269,10 @@ class PostgresDatabase:
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Write new rows; a key that exists already is an error."""
         if rows:
+            if len(rows) <= COPY_ROWS_MIN and not table.is_copied:
+                columns = tuple(table.columns.items())
+                self._bulk(_insert_sql(table.name, columns), columns, rows)
+                return
             sql = f"COPY {table.name} ({_names(table.columns)}) FROM STDIN"
             data = copy_lines(table.columns.values(), rows)
             with self._lock, self._translate_errors():
@@ -633,6 +648,13 @@ def _location(parameters: dict[str, str]) -> str:
 
 
 # The SQL of bulk operations
+
+
+@lru_cache
+def _insert_sql(table: str, columns: Columns) -> str:
+    return (
+        f"INSERT INTO {table} ({_names(name for name, _ in columns)}) SELECT {_unnested(columns)}"
+    )
 
 
 @lru_cache

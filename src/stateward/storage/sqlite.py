@@ -11,7 +11,7 @@ import os
 import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
@@ -94,6 +94,10 @@ class SqliteDatabase:
     def transaction(self) -> "SqliteTransaction":
         """One transaction. A nested one joins it, and dooms it when it fails."""
         return SqliteTransaction(self)
+
+    def as_worker(self) -> AbstractContextManager[None]:
+        """Nothing: a file has no roles."""
+        return nullcontext()
 
     def _begin(self) -> None:
         self._lock.acquire()

@@ -273,7 +273,11 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worker:
-    """All attempts of one process."""
+    """All attempts of one process.
+
+    `settling` is the connection of the coordinator in the same process, if it is not `database` itself: results are
+    written through it, so that they and what is decided on them are one transaction.
+    """
 
     def __init__(
         self,
@@ -287,11 +291,14 @@ class Worker:
         clock: Callable[[], Micros],
         sleep: Callable[[float], object],
         log: Log,
+        settling: Database | None = None,
     ) -> None:
         self.name = identity.name
         self._config = config
         self._database = database
         self._bus = bus
+        self._settling = settling or database
+        self._settling_bus = bus if settling is None else Bus(settling)
         self._outputs = Outputs(database)
         self._artifacts = artifacts
         self._runners = runners
@@ -381,28 +388,33 @@ class Worker:
         transaction: it saves an insert into the inbox and a delete from it for each attempt.
         """
         self._is_written = False
-        self._give_back()
-        self._beat()
-        finished = list(self._finished.values())
-        if not finished:
+        if not self._finished and not self.is_due:
             return False
+        # In a transaction of the coordinator the SQL of the worker still has only its own rights.
+        with self._settling.transaction(), self._settling.as_worker():
+            self._give_back()
+            self._beat()
+            return self._write(tell) if self._finished else False
+
+    def _write(self, tell: Callable[[Sequence[Event]], object] | None) -> bool:
+        finished = list(self._finished.values())
         point(Point.WORK_DONE)
-        with self._database.transaction():
+        with self._settling.transaction():
             # Deleting the work comes first: it is the check that the work is still ours, and on PostgreSQL it
             # locks the row, so that no coordinator can reassign it before the output is committed.
-            is_ours = self._bus.finish([each.work for each in finished])
+            is_ours = self._settling_bus.finish([each.work for each in finished])
             point(Point.WORK_FINISHED)
             ours = [each for each, is_own in zip(finished, is_ours, strict=True) if is_own]
             outputs = [self._output(each) for each in ours]
             # An attempt that already has a result keeps it, and is not reported a second time.
-            kept = self._outputs.write(outputs) if outputs else []
+            kept = Outputs(self._settling).write(outputs) if outputs else []
             self._written = [each for each, is_kept in zip(outputs, kept, strict=True) if is_kept]
             marks = [each.result for each in self._written]
             if marks:
-                (tell or self._bus.report)([result_event(mark) for mark in marks])
+                (tell or self._settling_bus.report)([result_event(mark) for mark in marks])
             # Slots are free again. A coordinator in the same transaction fills them itself.
             if tell is None:
-                self._bus.request_work()
+                self._settling_bus.request_work()
         self._is_written = True
         for each, is_own in zip(finished, is_ours, strict=True):
             if not is_own:
@@ -429,11 +441,11 @@ class Worker:
 
     @property
     def database(self) -> Database:
-        """The database it writes to: shared with the coordinator of its process, or its own connection.
+        """The database that `settle` writes to: shared with the coordinator of its process, or its own connection.
 
-        On PostgreSQL it is its own, with a role that has no right to change a record.
+        On PostgreSQL everything else goes through its own, with a role that has no right to change a record.
         """
-        return self._database
+        return self._settling
 
     @property
     def is_idle(self) -> bool:
@@ -448,7 +460,12 @@ class Worker:
     @property
     def is_due(self) -> bool:
         """Whether `settle` has something to write now, results aside: a heartbeat, or work to return."""
-        return self.wake_in() <= 0.0
+        return self._has_other_slots or self.wake_in() <= 0.0
+
+    @property
+    def finishing(self) -> list[str]:
+        """The records whose attempts `settle` will write."""
+        return [record_id for record_id, _, _ in self._finished]
 
     @property
     def in_flight(self) -> int:
@@ -605,7 +622,7 @@ class Worker:
         if elapsed_s < WAIT_S_MAX:
             return
         self._ahead.fall_behind(elapsed_s)
-        self._bus.return_unstarted(waiting)
+        self._settling_bus.return_unstarted(waiting)
         for work in waiting:
             del self._queue[_key(work)]
         # Announces the smaller number of slots now, or the same work would come back.
@@ -721,16 +738,26 @@ class Worker:
 
     def _beat(self) -> None:
         now = time.monotonic()
-        slots = self._config.processes * (1 + self._ahead.jobs)
-        # Fewer slots are announced at once, or too much would be assigned. More of them only when they have
-        # doubled: the mean time of jobs changes with every job, and each announcement is a write.
-        is_other = slots < self._info.slots or slots >= 2 * self._info.slots
-        if now < self._beat_at and not is_other:
+        if now < self._beat_at and not self._has_other_slots:
             return
         self._next_beat_at = now + self._config.heartbeat_s  # once this one is durable
+        slots = self._slots
         self._info = msgspec.structs.replace(self._info, seen_at=self._clock(), slots=slots)
-        self._bus.heartbeat(self._info)
-        self._bus.request_work()
+        self._settling_bus.heartbeat(self._info)
+        self._settling_bus.request_work()
+
+    @property
+    def _slots(self) -> int:
+        return self._config.processes * (1 + self._ahead.jobs)
+
+    @property
+    def _has_other_slots(self) -> bool:
+        """Whether the number of slots must be announced: fewer at once, or too much would be assigned.
+
+        More of them only when they have doubled: the mean time of jobs changes with every job, and each announcement
+        is a write.
+        """
+        return self._slots < self._info.slots or self._slots >= 2 * self._info.slots
 
 
 def _key(work: Work) -> Key:
