@@ -6,14 +6,16 @@ the process's objects are thrown away. Nothing here reads a real clock or an uns
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
 import msgspec
 
 from lab.checker import Line
-from stateward.blobs import Folder
+from stateward.blobs import Artifact
 from stateward.core.failpoints import Point
+from stateward.core.files import DerivedFile
 from stateward.core.machine import Machine
 from stateward.core.model import (
     CLOCK,
@@ -38,7 +40,7 @@ from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
-from stateward.workers.sdk import Limits, Result
+from stateward.workers.sdk import Completed, Limits, Result
 from stateward.workers.worker import Finished, Key, Worker, WorkerConfig, WorkerIdentity
 
 START: Micros = 1_800_000_000 * SECOND
@@ -193,6 +195,17 @@ class Silent(Log):
         pass
 
 
+class HashedOnly:
+    """Blob storage that keeps nothing: what a worker writes about bytes is simulated, the bytes are not."""
+
+    def path(self, digest: str) -> Path:
+        return Path(digest)
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
+        data = b"".join(pieces)
+        return Artifact(sha256=sha256(data).hexdigest(), size=len(data), is_new=True)
+
+
 class SimulatedWorker(Worker):
     """The worker as it is, but for its children: what comes of an attempt, and when, the world says."""
 
@@ -214,7 +227,7 @@ class SimulatedWorker(Worker):
             database=process.database,
             bus=process.bus,
             runners=loaded,  # type: ignore[arg-type]
-            artifacts=Folder(Path("/nowhere")),
+            artifacts=HashedOnly(),
             clock=process.clock,
             sleep=lambda _: None,
             log=Silent("worker"),
@@ -239,7 +252,15 @@ class SimulatedWorker(Worker):
                 self._ask_at[key] = self._clock() + round(ASK_AGAIN_S * SECOND)
             else:
                 del self._queue[key]
-                self._finished[key] = Finished(work, result)
+                self._finished[key] = Finished(work, self._with_file(work, result))
+
+    def _with_file(self, work: Work, result: Result) -> Result:
+        """A result with a derived file, whose bytes are stored before there is anything that names it."""
+        if not isinstance(result, Completed):
+            return result
+        digest, size = self._files(work).put([work.stage.encode()], bytes_max=len(work.stage))
+        file = DerivedFile(name="made", media_type="text/plain", size=size, sha256=digest)
+        return msgspec.structs.replace(result, files=(file,))
 
     def _beat(self) -> None:
         """Say that it is alive, as often as a worker does: by the time that passes here."""
