@@ -83,6 +83,7 @@ CALLS: dict[str, str] = {
     "eval images": "eval images {inbox}",
     "eval labs": "eval labs {inbox}",
     "eval literature": "eval literature {inbox}",
+    "eval web": "eval web {inbox}",
     "eval documents": "eval documents {inbox}",
     "eval inspection": "eval inspection {inbox}",
     "literature add": "literature add 31452104",

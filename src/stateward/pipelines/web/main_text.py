@@ -1,0 +1,192 @@
+"""The main text of a page, without menus, notices and comments; and who wrote it, when, in which language.
+
+trafilatura finds it. What it gives depends on the page alone: not on the day on which it is read, nor on pages before.
+"""
+
+import re
+from collections import Counter
+
+import msgspec
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import clean_text
+from stateward.pipelines.kit.failures import NO_TEXT
+from stateward.pipelines.web.captures import INVALID_HTML, CapturedPage, decoded
+
+TEXT_CHARS_MAX = 1_000_000
+META_CHARS_MAX = 500
+# libxml2 drops what is deeper than 256 levels, and real pages stay below 40: a refusal says more than half a text.
+DEPTH_MAX = 250
+TAGS_MIN = 1
+MAIN_CHARS_MIN = (
+    80  # a main text that is shorter may be a notice: the whole text of the page is then taken
+)
+# A day after every page: the library would otherwise take today, and give another date tomorrow.
+LAST_DAY = "2099-12-31"
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})")
+# Elements that stand alone, or end where the next one begins: they do not nest.
+_FLAT = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+    "p", "li", "dt", "dd", "tr", "td", "th", "option", "thead", "tbody", "tfoot", "path", "use", "rect", "circle",
+})  # fmt: skip
+# Attributes of such a length hold no text (they are data), and parsers take the square of their number in time.
+_LONG_TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]{0,20})\s[^<>]{20000,}>?")
+# Many elements that open and hold nothing: parsers close each of them by looking at all before it.
+_EMPTY_TAGS = re.compile(r"(?:<(p|li|br|td|tr|dd|dt|option)>\s*){20,}", re.IGNORECASE)
+_HIDDEN = re.compile(r"<(script|style|!--)", re.IGNORECASE)
+_LANGUAGE = re.compile(r"<html[^>]{0,500}?\blang\s*=\s*[\"']?([a-zA-Z]{2})", re.IGNORECASE)
+_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
+_WORDS = re.compile(r"[^\W\d_]+")
+# The commonest words of each language, none of which another of them has.
+_COMMON = {
+    "en": "the and of to that was for with from this have are which been by",
+    "de": "der die und das ist nicht mit von dem den ein eine wird auch für",  # codespell:ignore ist
+    "fr": "le les des et est dans que pour une sur pas avec au du aux",
+    "es": "el los las y que del por con una para es como más pero fue",
+}
+LANGUAGES = tuple(_COMMON)
+
+
+class PageText(msgspec.Struct, frozen=True, kw_only=True):
+    """The text of a page, in which every fact has its place, and what the page says about itself."""
+
+    text: str
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    site: str = ""
+    language: str = ""
+    url: str = ""
+    is_main: bool = True  # False: no main text was found, and this is all text of the page
+
+
+def read_page(page: CapturedPage) -> PageText:
+    """The main text of a page, or a refusal."""
+    html = _XML_DECLARATION.sub("", decoded(page)).replace("\x00", "")
+    html = _EMPTY_TAGS.sub(r"<\1>", _LONG_TAG.sub(r"<\1>", html))
+    _check_structure(html)
+    found = _extracted(html, page.url)
+    text, is_main = found.get("text", ""), True
+    if len(text) < MAIN_CHARS_MIN:
+        whole = _whole_text(html)
+        if len(whole) > len(text):
+            text, is_main = whole, False
+    text = _tidy(text)
+    if not text:
+        raise FatalFailure(
+            "the page has no text; it may be filled by a script: save it from a browser",
+            code=NO_TEXT,
+        )
+    said = _LANGUAGE.search(html)
+    return PageText(
+        text=text,
+        title=_line(found.get("title", "")),
+        author=_line(found.get("author", "")),
+        date=found.get("date", ""),
+        site=_line(found.get("sitename", "")),
+        language=language_of(text, said[1].lower() if said else ""),
+        url=page.url or found.get("url", ""),
+        is_main=is_main,
+    )
+
+
+def _check_structure(html: str) -> None:
+    """Refuse what is no HTML, and what is nested so deep that no reader of it is safe."""
+    tags = depth = 0
+    for match in _TAG.finditer(_without_hidden(html)):
+        tags += 1
+        if match[2].lower() in _FLAT:
+            continue
+        depth = max(0, depth - 1) if match[1] else depth + 1
+        if depth > DEPTH_MAX:
+            raise FatalFailure(
+                f"Invalid HTML structure: elements are nested more than {DEPTH_MAX} deep; save the page from a browser",
+                code=INVALID_HTML,
+            )
+    if tags < TAGS_MIN:
+        raise FatalFailure(
+            "Invalid HTML structure: the file holds no element; save the page as HTML",
+            code=INVALID_HTML,
+        )
+
+
+def _without_hidden(html: str) -> str:
+    """The markup without scripts, styles and comments, whose brackets open no element."""
+    parts: list[str] = []
+    at = 0
+    while (found := _HIDDEN.search(html, at)) is not None:
+        parts.append(html[at : found.start()])
+        end = "-->" if found[1] == "!--" else f"</{found[1].lower()}"
+        stop = html.find(end, found.end())
+        if stop < 0:  # in capitals, or never closed: nothing behind it is counted
+            stop = html.lower().find(end, found.end())
+        if stop < 0:
+            return "".join(parts)
+        at = stop + len(end)
+    return "".join([*parts, html[at:]])
+
+
+def _extracted(html: str, url: str) -> dict[str, str]:
+    import trafilatura
+
+    for is_precise in (True, False):
+        try:
+            found = trafilatura.bare_extraction(
+                html,
+                url=url or None,
+                with_metadata=True,
+                include_comments=False,
+                favor_precision=is_precise,
+                date_extraction_params={"original_date": True, "max_date": LAST_DAY},
+            )
+        except (
+            ValueError,
+            TypeError,
+            AttributeError,
+            KeyError,
+            IndexError,
+            RecursionError,
+        ) as error:
+            raise FatalFailure(
+                f"Invalid HTML structure: the page cannot be read ({type(error).__name__}); save it from a browser",
+                code=INVALID_HTML,
+            ) from error
+        if found is not None and getattr(found, "text", None):
+            names = ("text", "title", "author", "date", "sitename", "url")
+            return {name: str(getattr(found, name, "") or "") for name in names}
+    return {}
+
+
+def _whole_text(html: str) -> str:
+    """All text of a page, for one in which no main text is found."""
+    from lxml import etree
+    from lxml import html as parser
+
+    try:
+        root = parser.document_fromstring(html)
+        etree.strip_elements(
+            root, etree.Comment, "script", "style", "noscript", "template", "head", with_tail=False
+        )
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError, TypeError):
+        return ""
+    return "\n".join(map(str, root.itertext()))
+
+
+def _tidy(text: str) -> str:
+    """The text as it is kept: single blanks, no empty lines, nothing that no store can hold."""
+    lines = (" ".join(line.split()) for line in text[:TEXT_CHARS_MAX].splitlines())
+    return clean_text("\n".join(filter(None, lines)), chars_max=TEXT_CHARS_MAX)
+
+
+def _line(text: str) -> str:
+    return clean_text(" ".join(text.split()), chars_max=META_CHARS_MAX)
+
+
+def language_of(text: str, said: str = "") -> str:
+    """The language of a text by its commonest words; what the page says of itself where those are few."""
+    words = Counter(word.lower() for word in _WORDS.findall(text[:20_000]))
+    counts = {name: sum(words[word] for word in listed.split()) for name, listed in _COMMON.items()}
+    best = max(LANGUAGES, key=lambda name: counts[name])
+    if counts[best] >= 3 or said not in LANGUAGES:
+        return best if counts[best] >= 3 else said
+    return said

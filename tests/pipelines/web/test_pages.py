@@ -1,0 +1,217 @@
+"""Pages in every wrapping, broken and hostile ones too: a text, or a failure with a code; never a crash."""
+
+import gzip
+import zlib
+from pathlib import Path
+
+import pytest
+
+from stateward.pipelines.web.captures import CapturedPage, decoded
+from stateward.pipelines.web.links import link_in
+from tests.pipelines.web.reading import LONG, a_page, read
+
+TEXT = f"{LONG * 2}Apple acquired Beats for $3 billion."
+PAGE = a_page(TEXT)
+
+
+def warc_record(
+    body: bytes, *, kind: str = "response", url: str = "https://example.com/a"
+) -> bytes:
+    head = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body + b"\r\n\r\n"
+
+
+def http(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    lines = "\r\n".join([f"HTTP/1.1 {status}", "Content-Type: text/html; charset=utf-8", *headers])
+    return lines.encode() + b"\r\n\r\n" + body
+
+
+def test_a_page_gives_its_main_text_as_a_file(tmp_path: Path) -> None:
+    found = read(tmp_path, PAGE)
+
+    (page,) = found.pages
+    assert page["title"] == "A page"
+    assert page["where"] == {"file": "parse/page.txt", "start": 0, "end": len(found.text())}
+    assert "Apple acquired Beats" in found.text()
+    assert "Log in" not in found.text()
+    assert [fact["where"]["file"] for fact in found.printed] == ["parse/page.txt"]
+
+
+def test_a_page_that_a_browser_saved_as_mhtml_is_read(tmp_path: Path) -> None:
+    import base64
+
+    body = base64.encodebytes(
+        a_page(LONG, "Größe zählt: Siemens übernimmt Altair.", language="de")
+    ).decode()
+    document = (
+        "From: <Saved by Blink>\r\nSnapshot-Content-Location: https://example.com/x\r\nMIME-Version: 1.0\r\n"
+        'Content-Type: multipart/related; type="text/html"; boundary="b"\r\n\r\n--b\r\n'
+        "Content-Type: text/html; charset=utf-8\r\n"
+        f"Content-Transfer-Encoding: base64\r\nContent-Location: https://example.com/x\r\n\r\n{body}\r\n--b\r\n"
+        "Content-Type: image/png\r\n\r\nxx\r\n--b--\r\n"
+    )
+
+    found = read(tmp_path, document.encode())
+
+    assert found.pages[0]["url"] == "https://example.com/x"
+    assert "Größe zählt" in found.text()
+
+
+def test_every_page_of_a_warc_has_a_text_of_its_own(tmp_path: Path) -> None:
+    chunked = b"%x\r\n" % len(PAGE) + PAGE + b"\r\n0\r\n\r\n"
+    packed = gzip.compress(PAGE)
+    data = b"".join(
+        [
+            warc_record(b"software: x", kind="warcinfo"),
+            warc_record(http(PAGE)),
+            warc_record(http(chunked, "Transfer-Encoding: chunked"), url="https://example.com/b"),
+            warc_record(http(packed, "Content-Encoding: gzip"), url="https://example.com/c"),
+            warc_record(http(b"gone", status="404 Not Found")),
+            warc_record(http(b"%PDF-").replace(b"text/html", b"application/pdf")),
+        ]
+    )
+
+    plain, zipped = read(tmp_path, data), read(tmp_path, gzip.compress(data))
+
+    assert [page["url"][-1] for page in plain.pages] == ["a", "b", "c"]
+    assert [page["where"]["file"] for page in plain.pages] == [
+        "parse/page.txt",
+        "parse/page-2.txt",
+        "parse/page-3.txt",
+    ]
+    assert {fact["page"] for fact in plain.printed} == {1, 2, 3}
+    assert len({fact["key"] for fact in plain.facts}) == 1
+    assert zipped.parsed == plain.parsed
+
+
+def test_a_warc_that_is_cut_off_gives_what_is_whole_and_a_note(tmp_path: Path) -> None:
+    data = warc_record(http(PAGE)) + warc_record(http(PAGE))[:-200]
+
+    found = read(tmp_path, data)
+
+    assert len(found.pages) == 1
+    assert found.notes == ["BROKEN_RECORD"]
+
+
+def test_the_number_of_pages_and_facts_is_bounded_and_says_so(tmp_path: Path) -> None:
+    page = a_page(LONG, *[f"Apple acquired Beats{number} in the end." for number in range(5)])
+
+    found = read(tmp_path, warc_record(http(page)) * 3, options={"pages_max": 2, "facts_max": 3})
+
+    assert (len(found.pages), len(found.printed)) == (2, 6)
+    assert set(found.notes) == {"TOO_MANY_FACTS", "TOO_MANY_PAGES"}
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "EMPTY_DOCUMENT"),
+        (b"no markup at all", "INVALID_HTML"),
+        (b"<html><body></body></html>", "NO_TEXT"),
+        (b"<div>" * 100_000 + PAGE, "INVALID_HTML"),
+        (b"<font>" * 100_000 + PAGE, "INVALID_HTML"),
+        (b"<!--" * 50_000, "INVALID_HTML"),
+        (b"\x1f\x8b" + b"x" * 50, "CORRUPT_FILE"),
+        (gzip.compress(PAGE)[:-20], "CORRUPT_FILE"),
+        (b"WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n\r\n\r\n", "NO_PAGE"),
+        (
+            b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=b\r\n\r\n--b--\r\n",
+            "INVALID_HTML",
+        ),
+    ],
+)
+def test_what_holds_no_page_fails_with_a_code(tmp_path: Path, data: bytes, code: str) -> None:
+    assert read(tmp_path, data).error.code == code
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PAGE[:-40],
+        b"<<<>>><html<body></p></div></b>" + PAGE,
+        b"<html><body data-x='" + b"a" * 300_000 + b"'>" + PAGE,
+        b"<html><body " + b" ".join(b"a%d=1" % n for n in range(20_000)) + b">" + PAGE,
+        b"<p>" * 20_000 + PAGE,
+        b"<ul><li>" * 100 + PAGE,
+        PAGE.replace(b"<nav>", b"\x00<nav>&#xD800;&#0;&#99999999999;&bogus;"),
+        PAGE.replace(b"utf-8", b"klingon"),
+        PAGE.replace(b"utf-8", b"utf-16"),
+        b'<?xml version="1.0" encoding="UTF-8"?>' + PAGE,
+        PAGE.replace(
+            b"</head>", b"<script>document.write('" + b"<div>" * 500 + b"')</script></head>"
+        ),
+    ],
+)
+def test_broken_html_is_read(tmp_path: Path, data: bytes) -> None:
+    assert "Apple acquired Beats for $3 billion." in read(tmp_path, data).text()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared", "header"),
+    [
+        ("utf-8", "utf-8", ""),
+        ("cp1252", "iso-8859-1", ""),
+        ("utf-8", "iso-8859-2", "text/html; charset=UTF-8"),
+        ("utf-16", "", ""),
+        ("cp1252", "", ""),
+        ("cp1252", "utf-8", ""),
+        ("koi8-r", "koi8-r", ""),
+    ],
+)
+def test_the_charset_is_found_also_where_a_word_of_it_is_wrong(
+    encoding: str, declared: str, header: str
+) -> None:
+    word = "Größe" if encoding != "koi8-r" else "Привет"
+    html = f"<html><head><meta charset='{declared}'></head><body>{word}</body></html>".encode(
+        encoding
+    )
+
+    assert word in decoded(CapturedPage(html=html, content_type=header))
+
+
+def test_a_page_that_unpacks_too_far_is_refused(tmp_path: Path) -> None:
+    packer = zlib.compressobj(wbits=31)
+    bomb = packer.compress(b"<p>" + b"0" * 40_000_000) + packer.flush()
+
+    assert read(tmp_path, bomb, options={"page_bytes_max": 1_000_000}).error.code == "HOSTILE_FILE"
+
+
+def test_a_page_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    assert read(tmp_path, PAGE, options={"page_bytes_max": 100}).error.code == "PAGE_TOO_LARGE"
+
+
+def test_the_same_bytes_give_the_same_facts(tmp_path: Path) -> None:
+    one, two = read(tmp_path, PAGE), read(tmp_path, PAGE)
+
+    assert (one.parsed, one.normalized) == (two.parsed, two.normalized)
+
+
+@pytest.mark.parametrize(
+    ("data", "url"),
+    [
+        (
+            b"[InternetShortcut]\r\nURL=https://example.com/a\r\nIconIndex=0\r\n",
+            "https://example.com/a",
+        ),
+        (b"https://example.com/a\n", "https://example.com/a"),
+        (b"\xef\xbb\xbf# a note\nhttp://example.com/\n", "http://example.com/"),
+        (
+            b'<?xml version="1.0" encoding="UTF-8"?><plist version="1.0"><dict><key>URL</key>'
+            b"<string>https://example.com/a</string></dict></plist>",
+            "https://example.com/a",
+        ),
+        (b"https://example.com/a\nhttps://example.com/b\n", ""),
+        (b"file:///etc/passwd", ""),
+        (b"[InternetShortcut]\nURL=javascript:alert(1)\n", ""),
+        (b"a word", ""),
+        (b"<?xml version='1.0'?><plist><dict>", ""),
+        (b"bplist00garbage", ""),
+        (b"https://example.com/" + b"a" * 9000, ""),
+    ],
+)
+def test_the_address_in_a_small_file_is_found(data: bytes, url: str) -> None:
+    assert link_in(data) == url
