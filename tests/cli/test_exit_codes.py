@@ -19,6 +19,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.DeclarationError: Exit.REFUSED,
     errors.UnknownName: Exit.UNKNOWN,
     errors.InvalidRequest: Exit.REFUSED,
+    errors.MissingLabels: Exit.REFUSED,
     errors.InvalidTransition: Exit.REFUSED,
     errors.ConcurrentModification: Exit.CONFLICT,
     errors.ReviewTaken: Exit.CONFLICT,
@@ -55,6 +56,7 @@ def an_error(kind: type[Exception]) -> Exception:
             "x", by="person:ada", sentence="is taken", until=None
         ),
         errors.MissingExtra: errors.MissingExtra("lxml", ["statements"]),
+        errors.MissingLabels: errors.MissingLabels("A part", {"part_number": "names it"}),
         errors.InvalidCorrection: errors.InvalidCorrection("x", [("provider", "is empty")]),
         errors.LedgerLocked: errors.LedgerLocked("ledger", pid=7, host="here"),
         errors.LedgerDamaged: errors.LedgerDamaged(

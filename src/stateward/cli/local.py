@@ -41,10 +41,24 @@ class LocalApp(AppProtocol):
         """The machine that documents go to."""
         submissions = self._app.submissions
         if machine in (None, AUTO):
+            self._check_any_priority(priority)
             return AUTO  # what each document is, its content says
         name = self._app.registry.named(machine).name
         submissions.priority(name, priority)
         return name
+
+    def _check_any_priority(self, priority: str) -> None:
+        """Refuse a priority that no machine knows, before any document is read."""
+        refused: UnknownName | None = None
+        for name in self._app.registry.newest:
+            try:
+                self._app.submissions.priority(name, priority)
+            except UnknownName as error:
+                refused = refused or error
+            else:
+                return
+        if refused is not None:
+            raise refused
 
     def submit(
         self,
