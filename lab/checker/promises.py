@@ -256,11 +256,10 @@ def o1(case: Case) -> Iterator[Finding]:
         mark = marks.get((entry["record_id"], entry["version"] - 1))
         if mark is None or mark["is_failed"] == (what == "completed"):
             yield where_of(entry), f"{entry['trigger']} has no such completion mark"
-        elif (
-            what == "completed" and not mark["count"] == mark["items"] == entry["metadata"]["count"]
-        ):
-            told = entry["metadata"]["count"]
-            yield where_of(entry), f"told of {told} items, {mark['items']} are kept"
+        elif what == "completed":
+            told = entry["metadata"].get("count")  # a forged report may tell nothing
+            if not mark["count"] == mark["items"] == told:
+                yield where_of(entry), f"told of {told} items, {mark['items']} are kept"
 
 
 def w4(case: Case) -> Iterator[Finding]:

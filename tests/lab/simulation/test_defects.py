@@ -168,7 +168,7 @@ class Defect(NamedTuple):
 
 
 DEFECTS = [
-    Defect(stale_events_count, {"E3"}, Fault.EVENT_FORGED),
+    Defect(stale_events_count, {"E3"}, Fault.EVENTS_REORDERED),
     Defect(anybody_may_do_anything, {"A2", "E3"}, Fault.EVENT_FORGED),
     Defect(time_runs_backwards, {"S11"}, Fault.CLOCK_AHEAD),
     Defect(retries_have_no_bound, {"S7"}),
