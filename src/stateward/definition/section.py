@@ -84,7 +84,7 @@ def mapping_of(section: Section, type_: type[Section]) -> dict[str, object]:
 
 def fields(type_: type[msgspec.Struct]) -> tuple[kinds.Field, ...]:
     """The fields of a section."""
-    info = kinds.type_info(type_)
+    info = yaml_source.type_info(type_)
     return info.fields if isinstance(info, kinds.StructType) else ()
 
 

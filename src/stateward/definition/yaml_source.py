@@ -12,7 +12,7 @@ PyYAML writes reads back equal.)
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NoReturn, TypeAlias, TypeGuard, TypeVar
@@ -63,8 +63,12 @@ class Document(msgspec.Struct, frozen=True):
 
 def read_yaml(text: str, *, source: str) -> Document:
     """One YAML document as a plain value; raises `DeclarationError` with every fault that can be found."""
-    composer = _Composer(text, source=source)
+    # libyaml is ten times as fast, but its words for what is wrong are others: the parser in Python has the last one.
+    composer = _Composer(text, source=source, loader=_QUICK_LOADER)
     value = composer.compose()
+    if composer.faults:
+        composer = _Composer(text, source=source, loader=yaml.SafeLoader)
+        value = composer.compose()
     if composer.faults:
         raise DeclarationError(composer.faults)
     return Document(source=source, value=value, lines=composer.lines)
@@ -89,13 +93,19 @@ def convert(document: Document, type_: type[T], *, at: Path = ()) -> tuple[T | N
     if not document.has(*at):
         return None, [document.fault(at, f"{_describe_path(at)} is missing")]
     walk = _Walk(document)
-    shaped = walk.shape(kinds.type_info(type_), _value_at(document.value, at), at)
+    shaped = walk.shape(type_info(type_), _value_at(document.value, at), at)  # type: ignore[arg-type]
     if walk.faults:
         return None, sorted(walk.faults, key=lambda fault: fault.line)
     try:
         return msgspec.convert(shaped, type_), []
     except msgspec.ValidationError as error:
         return None, [document.fault(*_locate(error, at))]
+
+
+@lru_cache(maxsize=1024)
+def type_info(type_: Hashable) -> kinds.Type:
+    """What msgspec knows of a type; taking a section apart takes a millisecond, and every field asks for it."""
+    return kinds.type_info(type_)
 
 
 def format_path(path: Path) -> str:
@@ -306,6 +316,8 @@ def _is_unicode(text: str) -> bool:
 # is decided here, because PyYAML's own constructor would turn `no` into False and forget the lines.
 
 _Event: TypeAlias = Any
+_Loader: TypeAlias = Any
+_QUICK_LOADER: _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE = "tag:yaml.org,2002:"
 _TAG_TYPES: dict[str, type] = {
     f"{_CORE}str": str,
@@ -334,8 +346,9 @@ _HINTS = {
 class _Composer(_Copier):
     """Builds plain values from the events of one YAML text; `lines` says where each began."""
 
-    def __init__(self, text: str, *, source: str) -> None:
+    def __init__(self, text: str, *, source: str, loader: _Loader) -> None:
         super().__init__(source)
+        self._loader = loader
         self.lines: dict[Path, int] = {}
         self._text = text
         self._anchors: dict[str, object] = {}
@@ -346,7 +359,7 @@ class _Composer(_Copier):
         try:
             if len(self._text) > TEXT_CHARS_MAX:
                 self.give_up((), f"it is longer than {TEXT_CHARS_MAX} characters")
-            self._events = yaml.parse(self._text, Loader=yaml.SafeLoader)
+            self._events = yaml.parse(self._text, Loader=self._loader)
             return self._root()
         except _TooManyFaults:
             pass
@@ -433,14 +446,14 @@ class _Composer(_Copier):
         if not isinstance(event, yaml.ScalarEvent):
             return self.key(self._node(event, (*path, "?")), path)
         self.count(path)
-        if event.value == "<<" and event.style is None:
+        if event.value == "<<" and not event.style:
             self.refuse(path, "the merge key << is not supported; write the keys out")
         return self.key(self._scalar(event, path), path)
 
     def _scalar(self, event: yaml.ScalarEvent, path: Path) -> object:
         text: str = event.value
         if event.tag is None:
-            return _resolve_scalar(text) if event.style is None else text
+            return _resolve_scalar(text) if not event.style else text
         if event.tag == "!":
             return text
         return self._resolve_tag(event.tag, text, path)

@@ -45,7 +45,9 @@ def file_layer(path: Path, type_: type[Section]) -> tuple[Document, list[Fault]]
     """A settings file with the present names of its keys and whole paths, and a warning for each former key."""
     document = yaml_source.read_yaml(_text(path), source=str(path))
     update = _Update(document, path.parent)
-    value = {} if document.value is None else update.value(kinds.type_info(type_), document.value)
+    value = (
+        {} if document.value is None else update.value(yaml_source.type_info(type_), document.value)
+    )
     lines = {update.present(place): line for place, line in document.lines.items()}
     return Document(source=document.source, value=value, lines=lines), update.warnings
 
