@@ -39,6 +39,16 @@ def echo(job: Job) -> Iterator[dict[str, Any]]:
     }  # fmt: skip
 
 
+@runner("good.keeps")
+def keeps(job: Job) -> dict[str, Any]:
+    """Loads something large and keeps it, as libraries do with their models."""
+    _KEPT.append(bytearray(160 * 1024 * 1024))
+    return {"pid": os.getpid()}
+
+
+_KEPT: list[bytearray] = []
+
+
 @runner("good.nothing")
 def nothing(job: Job) -> None:
     pass

@@ -58,6 +58,16 @@ def test_a_warm_child_does_job_after_job_until_its_count_is_reached(slot: ChildS
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
+def test_what_libraries_keep_is_not_taken_from_the_memory_of_the_next_documents(
+    slot: ChildSlot,
+) -> None:
+    slot.limits = Limits(memory_bytes=256 * 1024 * 1024)
+
+    pids = [only_item(slot.run("good.keeps"))["pid"] for _ in range(3)]
+
+    assert len(set(pids)) == 3
+
+
 def test_large_inputs_and_outputs_go_through(slot: ChildSlot) -> None:
     chunk = json.dumps([{"number": number, "text": "ü" * 500} for number in range(200)])
     others = {"ocr": ['[{"not":"these"}]'], "parse": [chunk] * 100, "empty": []}

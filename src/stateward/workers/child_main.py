@@ -168,8 +168,9 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     """The job is over and succeeded. Its derived files lie in the scratch folder, the first under the name `0`.
 
     `is_stopped`: this process begins no other job before the worker has looked at it, because the job saved files,
-    printed something or left processes behind. `seconds` is how long the job took, for the estimate of how many to
-    send ahead.
+    printed something or left processes behind, or because this process `is_swollen`: what libraries keep has taken half
+    of the memory of the next job, which therefore gets a fresh process. `seconds` is how long the job took, for the
+    estimate of how many to send ahead.
     """
 
     number: int
@@ -178,6 +179,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done"):
     count: int
     files: tuple[DerivedFile, ...] = ()
     is_stopped: bool = False
+    is_swollen: bool = False
     seconds: float = 0.0
 
 
@@ -486,6 +488,8 @@ def serve(
     """
     home = os.getpid()
     orders = Orders(channel)
+    # What libraries keep from job to job is taken from every later one: half of a job's memory is as much as they may.
+    swollen_from = address_space() + limits.memory_bytes // 2
     while (number := permits.next()) is not None:
         order = orders.take(number)
         if order is None:
@@ -499,10 +503,21 @@ def serve(
             # The runner forked and both came back: only the original may answer.
             os._exit(0)
         # Before the result, after which the worker drains the output and counts processes.
-        is_stopped = not after_job() or isinstance(result, Failed) or bool(result.files)
+        is_swollen = address_space() > swollen_from
+        is_stopped = (
+            not after_job() or isinstance(result, Failed) or bool(result.files) or is_swollen
+        )
         if is_stopped:
             permits.give_up()  # before the answer: when the worker has it, no other job is under way
-        channel.send_all(messages(order.number, result, is_stopped=is_stopped, seconds=seconds))
+        channel.send_all(
+            messages(
+                order.number,
+                result,
+                is_stopped=is_stopped,
+                is_swollen=is_swollen,
+                seconds=seconds,
+            )
+        )
 
 
 def read_items(channel: Channel, order: Order, scratch: Path) -> Mapping[str, Sequence[bytes]]:
@@ -673,7 +688,12 @@ def unread_bytes(fd: int) -> int:
 
 
 def messages(
-    number: int, result: Result, *, is_stopped: bool = False, seconds: float = 0.0
+    number: int,
+    result: Result,
+    *,
+    is_stopped: bool = False,
+    is_swollen: bool = False,
+    seconds: float = 0.0,
 ) -> Iterator[Reply]:
     if isinstance(result, Completed):
         for chunk in result.chunks:
@@ -685,6 +705,7 @@ def messages(
             count=result.count,
             files=result.files,
             is_stopped=is_stopped,
+            is_swollen=is_swollen,
             seconds=seconds,
         )
     else:
@@ -778,8 +799,13 @@ def limit_memory(memory_bytes: int) -> None:
     The address space, because Linux does not enforce RLIMIT_RSS; an allocation too many is a
     MemoryError that the runner's log can explain, not a kill.
     """
+    _limit(resource.RLIMIT_AS, address_space() + memory_bytes)
+
+
+def address_space() -> int:
+    """The bytes of address space that this process has taken."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory_bytes)
+    return pages * resource.getpagesize()
 
 
 def limit_time(order: Order, limits: Limits) -> None:

@@ -540,7 +540,8 @@ class Child:
         self._note(getattr(reply, "seconds", 0.0))
         is_stopped = isinstance(result, Failed) or getattr(reply, "is_stopped", False)
         if is_stopped or len(self._attempts) == 1:
-            return self._finish(self._attempt, result, is_stopped=is_stopped)
+            is_swollen = getattr(reply, "is_swollen", False)
+            return self._finish(self._attempt, result, is_stopped=is_stopped, is_swollen=is_swollen)
         attempt = self._attempts.popleft()
         self._jobs_done += 1
         self._begin(self._attempts[0])
@@ -552,8 +553,10 @@ class Child:
         mean = self.ran_s if self._mean_s is None else self._mean_s
         self._mean_s = mean + NEWEST_SHARE * (self.ran_s - mean)
 
-    def _finish(self, attempt: "_Attempt", result: Result, *, is_stopped: bool) -> Result:
-        """The child has stopped; its process is kept for the next job unless it is spent, worn or not clean.
+    def _finish(
+        self, attempt: "_Attempt", result: Result, *, is_stopped: bool, is_swollen: bool
+    ) -> Result:
+        """The child has stopped; its process is kept for the next job unless it is spent, worn, swollen or not clean.
 
         Jobs that were sent ahead are taken back: their permits were given up before the child stopped.
         """
@@ -570,7 +573,7 @@ class Child:
         is_spent = isinstance(result, Failed) and result.code in SPENT
         # Bounds what libraries leak from job to job, and how long planted code can stay.
         is_worn = self._jobs_done >= self._limits.jobs_per_child
-        if is_spent or is_worn or self._wire.has_more or len(tree) != 1:
+        if is_spent or is_worn or is_swollen or self._wire.has_more or len(tree) != 1:
             self.close()
         return _with_log(result, attempt.log)
 
