@@ -146,17 +146,8 @@ async def decide(
     if_match: IfMatch = None,
 ) -> Response[schemas.Record]:
     """Approve, correct or reject what waits for a person. The first decision counts; a second is refused."""
-    service, caller = service_of(request), caller_of(request)
-    deciding = DecisionRequest(
-        record_id=record_id,
-        action=data.action,
-        actor=caller.actor,
-        corrected=data.corrected,
-        notes=data.notes,
-        version=expected_version(service, if_match),
-        machines=caller.machines,
-        trace=trace_of(request),
-    )
+    caller = caller_of(request)
+    deciding = _deciding(request, record_id, data, if_match)
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
 
     def answer(app: App, record: Record) -> Answer:
@@ -183,17 +174,8 @@ async def hold(
     if_match: IfMatch = None,
 ) -> Response[schemas.ReviewTask]:
     """It is checked and stored at once, and takes effect after `reviews.undo_seconds`, unless it is undone."""
-    service, caller = service_of(request), caller_of(request)
-    deciding = DecisionRequest(
-        record_id=record_id,
-        action=data.action,
-        actor=caller.actor,
-        corrected=data.corrected,
-        notes=data.notes,
-        version=expected_version(service, if_match),
-        machines=caller.machines,
-        trace=trace_of(request),
-    )
+    caller = caller_of(request)
+    deciding = _deciding(request, record_id, data, if_match)
     once = once_of(caller, request, key, (await request.body(), if_match or ""))
     answer = _task_answer(caller.actor)
     return reply(
@@ -222,6 +204,23 @@ async def undo(request: Asked, record_id: FromPath[str]) -> Response[schemas.Rev
 
     once = once_of(caller, request, None, ())
     return reply(await operations.write_once(request, once, Call(act), answer))
+
+
+def _deciding(
+    request: Asked, record_id: str, data: schemas.ReviewRequest, if_match: str | None
+) -> DecisionRequest:
+    """What a caller decides, as the engine takes it."""
+    caller = caller_of(request)
+    return DecisionRequest(
+        record_id=record_id,
+        action=data.action,
+        actor=caller.actor,
+        corrected=data.corrected,
+        notes=data.notes,
+        version=expected_version(service_of(request), if_match),
+        machines=caller.machines,
+        trace=trace_of(request),
+    )
 
 
 async def _changed(request: Asked, key: str | None, act: Callable[[App], Task]) -> Answer:
