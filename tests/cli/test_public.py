@@ -52,6 +52,10 @@ def test_the_version_is_that_of_the_project() -> None:
     [
         ("import stateward", ["msgspec", "click", "stateward.app"]),
         ("import stateward.cli", ["msgspec", "yaml", "rich", "structlog", "apsw", "stateward.app"]),
+        (
+            "import stateward.engine.node; from stateward.ledger import DOCUMENT_MACHINE",
+            ["stateward.ledger.ledger", "stateward.ledger.writer", "stateward.ledger.schedule"],
+        ),
     ],
 )
 def test_importing_is_cheap(code: str, heavy: list[str]) -> None:

@@ -15,7 +15,7 @@ from stateward.ledger import Ledger, LedgerEntry, LedgerState
 from stateward.ledger.chain import SEAL_BYTES, head_of, seal
 from stateward.ledger.disk import Disk
 from stateward.ledger.manifest import LOCK, read_manifest
-from stateward.ledger.verify import verify
+from stateward.ledger.verification import verify
 
 PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
 NOT_COUNTS = [1.0, True, "3", -1, 2**31, float("nan"), b"1", [1]]

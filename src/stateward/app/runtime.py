@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stateward import telemetry
 from stateward.app.plugins import Plugins
@@ -15,8 +16,6 @@ from stateward.core.model import Micros
 from stateward.engine.mirror import Mirror
 from stateward.engine.system import host_name, own_scratch, process_life
 from stateward.extras import missing_extra
-from stateward.ledger import MaintenanceOptions, parse_signer
-from stateward.ledger.schedule import time_of_day
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import Database
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
@@ -25,6 +24,9 @@ from stateward.transport import Bus
 from stateward.workers.pipeline import MAIN
 from stateward.workers.sdk import Limits, registered
 from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
+
+if TYPE_CHECKING:
+    from stateward.ledger import MaintenanceOptions
 
 RUNNER_ROLE = "stateward_runner"
 
@@ -127,10 +129,13 @@ def build_mirror(settings: LedgerSettings, store: Store, clock: Callable[[], Mic
     )
 
 
-def _maintenance(own: LedgerSettings) -> MaintenanceOptions | None:
+def _maintenance(own: LedgerSettings) -> "MaintenanceOptions | None":
     """How the mirror is maintained; None if the settings ask for nothing of it."""
     if not own.compact and not own.checkpoint_destinations:
         return None
+    from stateward.ledger import MaintenanceOptions, parse_signer
+    from stateward.ledger.schedule import time_of_day
+
     key, secret = (
         None if name is None else Path(name).read_text("utf-8").strip()
         for name in (own.signing_key, own.webhook_secret)

@@ -4,16 +4,19 @@ The database is authoritative; the ledger is a copy in plain files that can be r
 How far the copy has come is stored in the ledger itself, durable in the same group as the lines, so a mirror that died
 anywhere continues where it was. A ledger that holds another history is refused.
 
+The ledger's own modules are imported when a ledger is used: most commands never do, and start sooner.
+
 `maintenance` compacts the ledger daily and exports its checkpoints, in a background thread. A failing mirror never
 stops the service: it logs the failure, waits, and tries again. `compare` reads both and returns the first difference.
 """
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from stateward.core.errors import StatewardError, StoreError
+from stateward.core.errors import LedgerLocked, LedgerMismatch, StatewardError, StoreError
 from stateward.core.model import (
     SECOND,
     Fields,
@@ -22,18 +25,11 @@ from stateward.core.model import (
     Transition,
 )
 from stateward.engine.history import CHUNK, Progress
-from stateward.ledger import (
-    Ledger,
-    LedgerAuditRecord,
-    LedgerEntry,
-    LedgerLocked,
-    LedgerMismatch,
-    MaintenanceOptions,
-)
-from stateward.ledger.disk import Disk
-from stateward.ledger.record import ROLLED_BACK
-from stateward.ledger.schedule import backoff_s
 from stateward.storage.store import Store
+
+if TYPE_CHECKING:
+    from stateward.ledger import Ledger, LedgerAuditRecord, LedgerEntry, MaintenanceOptions
+    from stateward.ledger.disk import Disk
 
 # Stored in every mirrored line; under another name the position would be 0 again.
 SOURCE = "stateward"
@@ -46,11 +42,13 @@ LOOK_BACK = 16
 """How many last lines are searched for the last transition: the ledger adds lines of its own after it, but few."""
 
 
-def entry_of(t: Transition) -> LedgerEntry:
+def entry_of(t: Transition) -> "LedgerEntry":
     """A transition as a line of the ledger. Nothing is left out: its hash can be checked from the ledger alone.
 
     The error fields are in the facts too; they are repeated where the ledger's own queries look for them.
     """
+    from stateward.ledger import LedgerEntry
+
     metadata: Fields = {
         "machine_version": t.machine_version,
         "version": t.version,
@@ -79,7 +77,7 @@ def entry_of(t: Transition) -> LedgerEntry:
     )
 
 
-def transition_of(record: LedgerAuditRecord) -> dict[str, Json]:
+def transition_of(record: "LedgerAuditRecord") -> dict[str, Json]:
     """The reverse of `entry_of`: the fields of the transition, by name."""
     found: dict[str, Json] = {
         "record_id": record.doc_id,
@@ -120,8 +118,8 @@ class Mirror:
         ticks: Callable[[], float],
         warn: Callable[[str], None],
         batch_max: int = BATCH_MAX,
-        maintenance: MaintenanceOptions | None = None,
-        disk: Disk | None = None,
+        maintenance: "MaintenanceOptions | None" = None,
+        disk: "Disk | None" = None,
     ) -> None:
         self._store, self._folder = store, folder
         self._clock, self._ticks, self._warn = clock, ticks, warn
@@ -168,7 +166,9 @@ class Mirror:
         self._seq = fresh[-1].seq
         return len(fresh)
 
-    def _opened(self) -> Ledger:
+    def _opened(self) -> "Ledger":
+        from stateward.ledger import Ledger
+
         if self._ledger is None:
             opened = Ledger.open(
                 self._folder,
@@ -187,6 +187,8 @@ class Mirror:
         return self._ledger
 
     def _failed(self, error: Exception) -> None:
+        from stateward.ledger.schedule import backoff_s
+
         self._failures += 1
         wait_s = backoff_s(self._failures)
         self._again_at = self._ticks() + wait_s
@@ -209,7 +211,7 @@ class Mirror:
             self._warn(f"the mirror in {self._folder} was not closed well: {error}")
 
 
-def _check_same(ledger: Ledger, store: Store) -> int:
+def _check_same(ledger: "Ledger", store: Store) -> int:
     """How far the ledger has come with this history; raises `LedgerMismatch` if it holds another one.
 
     The last mirrored transition is enough: its hash covers the ones before it of its record, and `compare` checks all.
@@ -244,6 +246,8 @@ class MirrorState(msgspec.Struct, frozen=True, kw_only=True):
 
 def mirror_state(store: Store, folder: Path) -> MirrorState:
     """The state of a mirror, read without its lock, so that it works beside a running one. Raises `LedgerError`."""
+    from stateward.ledger import Ledger
+
     count = store.anchor().count
     seq = 0
     if folder.exists():
@@ -273,6 +277,9 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
 
     A mirror that has not come to the end yet is no difference; `behind` says how much is missing.
     """
+    from stateward.ledger import Ledger
+    from stateward.ledger.record import ROLLED_BACK
+
     # Before the ledger is read: transitions that are made meanwhile must not count as missing from it.
     count = store.anchor().count
     pages = _Pages(store)
@@ -308,7 +315,7 @@ class _Pages:
 
 
 def _difference(
-    record: LedgerAuditRecord, last: int, pages: _Pages, *, is_back: bool
+    record: "LedgerAuditRecord", last: int, pages: _Pages, *, is_back: bool
 ) -> str | None:
     where = f"line {record.seq} of the ledger"
     if record.source != SOURCE or record.source_seq is None:

@@ -1,43 +1,70 @@
 """The ledger: the history of every document, one JSON line per change, tamper-evident and fast to open.
 
 `stateward.ledger` works without the rest of Stateward: it needs no database and no service. Start with `Ledger.open`;
-the files are described in `stateward.ledger.ledger`.
+the files are described in `stateward.ledger.ledger`. A name is looked up when
+it is first used, so that a pipeline which needs the state machine alone does not load the writer.
 """
 
-from stateward.core.errors import (
-    Damage,
-    LedgerDamaged,
-    LedgerError,
-    LedgerLocked,
-    LedgerMismatch,
-    LedgerPoisoned,
-)
-from stateward.ledger.checkpoint_export import CheckpointDelivery, CheckpointOutbox
-from stateward.ledger.checkpoints import (
-    CheckpointSigner,
-    CheckpointVerifier,
-    generate_key,
-    parse_checkpoint,
-    parse_signer,
-    parse_verifier,
-    verify_proof,
-)
-from stateward.ledger.ledger import ImportWriter, Ledger
-from stateward.ledger.maintenance import MaintenanceOptions, MaintenanceThread
-from stateward.ledger.manifest import DeltaInfo, SnapshotInfo
-from stateward.ledger.merkle import InclusionProof
-from stateward.ledger.record import LedgerAuditRecord, LedgerDocument, LedgerEntry
-from stateward.ledger.repair import RepairStep, repair
-from stateward.ledger.schedule import MaintenanceSchedule, last_occurrence, next_occurrence
-from stateward.ledger.states import (
-    DOCUMENT_MACHINE,
-    LedgerState,
-    is_retryable,
-    is_terminal,
-    valid_next_states,
-)
-from stateward.ledger.summary import Durations, Summary
-from stateward.ledger.verify import LedgerVerification, verify
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stateward.core.errors import (
+        Damage,
+        LedgerDamaged,
+        LedgerError,
+        LedgerLocked,
+        LedgerMismatch,
+        LedgerPoisoned,
+    )
+    from stateward.ledger.checkpoint_export import CheckpointDelivery, CheckpointOutbox
+    from stateward.ledger.checkpoints import (
+        CheckpointSigner,
+        CheckpointVerifier,
+        generate_key,
+        parse_checkpoint,
+        parse_signer,
+        parse_verifier,
+        verify_proof,
+    )
+    from stateward.ledger.ledger import ImportWriter, Ledger
+    from stateward.ledger.maintenance import MaintenanceOptions, MaintenanceThread
+    from stateward.ledger.manifest import DeltaInfo, SnapshotInfo
+    from stateward.ledger.merkle import InclusionProof
+    from stateward.ledger.record import LedgerAuditRecord, LedgerDocument, LedgerEntry
+    from stateward.ledger.repairs import RepairStep, repair
+    from stateward.ledger.schedule import MaintenanceSchedule, last_occurrence, next_occurrence
+    from stateward.ledger.states import (
+        DOCUMENT_MACHINE,
+        LedgerState,
+        is_retryable,
+        is_terminal,
+        valid_next_states,
+    )
+    from stateward.ledger.summary import Durations, Summary
+    from stateward.ledger.verification import LedgerVerification, verify
+
+_MODULES = {
+    "stateward.core.errors": (
+        "Damage", "LedgerDamaged", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned",
+    ),
+    "stateward.ledger.checkpoint_export": ("CheckpointDelivery", "CheckpointOutbox"),
+    "stateward.ledger.checkpoints": (
+        "CheckpointSigner", "CheckpointVerifier", "generate_key", "parse_checkpoint", "parse_signer",
+        "parse_verifier", "verify_proof",
+    ),
+    "stateward.ledger.ledger": ("ImportWriter", "Ledger"),
+    "stateward.ledger.maintenance": ("MaintenanceOptions", "MaintenanceThread"),
+    "stateward.ledger.manifest": ("DeltaInfo", "SnapshotInfo"),
+    "stateward.ledger.merkle": ("InclusionProof",),
+    "stateward.ledger.record": ("LedgerAuditRecord", "LedgerDocument", "LedgerEntry"),
+    "stateward.ledger.repairs": ("RepairStep", "repair"),
+    "stateward.ledger.schedule": ("MaintenanceSchedule", "last_occurrence", "next_occurrence"),
+    "stateward.ledger.states": ("DOCUMENT_MACHINE", "LedgerState", "is_retryable", "is_terminal", "valid_next_states"),
+    "stateward.ledger.summary": ("Durations", "Summary"),
+    "stateward.ledger.verification": ("LedgerVerification", "verify"),
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "DOCUMENT_MACHINE", "CheckpointDelivery", "CheckpointOutbox", "CheckpointSigner", "CheckpointVerifier", "Damage",
@@ -47,3 +74,19 @@ __all__ = [
     "SnapshotInfo", "Summary", "generate_key", "is_retryable", "is_terminal", "last_occurrence", "next_occurrence",
     "parse_checkpoint", "parse_signer", "parse_verifier", "repair", "valid_next_states", "verify", "verify_proof",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one that exists
+
+    def __getattr__(name: str) -> object:
+        """A public name, from the module that defines it; from then on an ordinary attribute."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_MODULE_OF[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """What completion shows."""
+    return sorted(__all__)

@@ -28,7 +28,7 @@ from stateward.ledger.manifest import (
 )
 from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.record import decode_line
-from stateward.ledger.verify import LedgerVerification
+from stateward.ledger.verification import LedgerVerification
 from stateward.ledger.view import Progress, no_progress, read_head, rollback_of
 
 WRITE_LINES = 4096

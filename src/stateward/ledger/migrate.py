@@ -31,7 +31,7 @@ from stateward.ledger.legacy import LegacyMapping, LegacyReader
 from stateward.ledger.manifest import ARCHIVE, HEAD, LOCK, MANIFEST, date_label, is_ledger
 from stateward.ledger.migration_report import MigrationCounts, MigrationReport
 from stateward.ledger.record import IMPORT_OPENED, LedgerEntry
-from stateward.ledger.verify import verify
+from stateward.ledger.verification import verify
 
 GROUP_LINES = 8192
 COPY_BYTES = 1 << 20

@@ -26,7 +26,7 @@ from stateward.ledger.record import (
 )
 from stateward.ledger.states import TransitionTable
 from stateward.ledger.summary import Durations, Summary
-from stateward.ledger.verify import LedgerVerification, replay, verify
+from stateward.ledger.verification import LedgerVerification, replay, verify
 from stateward.ledger.view import LedgerView, Progress, no_progress, read_head
 from stateward.ledger.writer import LedgerWriter
 

@@ -10,7 +10,7 @@ import msgspec
 
 from stateward.ledger import Ledger, LedgerState
 from stateward.ledger.disk import Disk
-from stateward.ledger.verify import verify
+from stateward.ledger.verification import verify
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, moves, states_of
 from tests.ledger.proof.recorded import Platter, RecordingDisk
 

@@ -24,7 +24,7 @@ from stateward.ledger.manifest import (
     is_ledger,
     write_manifest,
 )
-from stateward.ledger.verify import LedgerVerifier
+from stateward.ledger.verification import LedgerVerifier
 from stateward.ledger.view import Progress, head_slot, no_progress, read_head
 from stateward.ledger.writer import acquire_lock
 
