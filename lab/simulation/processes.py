@@ -27,7 +27,8 @@ from stateward.core.model import (
     Work,
     to_iso,
 )
-from stateward.engine.coordinator import Coordinator, CoordinatorConfig, MachineRegistry, register
+from stateward.engine.coordinator import Coordinator, CoordinatorConfig
+from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import (
     TOPIC_EVENTS,

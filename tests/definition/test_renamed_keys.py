@@ -10,7 +10,7 @@ from stateward.core.errors import DeclarationError
 from stateward.core.machine import load_machine
 from stateward.core.model import SECOND
 from stateward.definition.declare import declare, from_yaml
-from stateward.engine.coordinator import graph_digest, register
+from stateward.engine.registry import graph_digest, register
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import MACHINES, Store
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from stateward import Job, Outcome, Pipeline, Retry, at_least, is_true
 from stateward.core.machine import Machine
-from stateward.engine.coordinator import graph_digest
+from stateward.engine.registry import graph_digest
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.workers import sdk

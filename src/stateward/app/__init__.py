@@ -46,16 +46,11 @@ from stateward.blobs import Folder
 from stateward.core.failpoints import install
 from stateward.core.machine import Machine
 from stateward.core.model import PRIORITY_NORMAL, Fields, Micros, Record
-from stateward.engine.coordinator import (
-    Coordinator,
-    CoordinatorConfig,
-    MachineRegistry,
-    Submitted,
-    register,
-)
+from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submitted
 from stateward.engine.external_driver import ExternalDriver
 from stateward.engine.indexer import Indexer, Searchable
 from stateward.engine.node import Node, Roles
+from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.reviews import Reviews
 from stateward.engine.scheduler import Scheduler
 from stateward.engine.system import is_alive, steady_clock

@@ -17,7 +17,8 @@ from stateward.core.errors import (
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED
 from stateward.core.model import Event, Ignored, Micros, Record, event_id
 from stateward.core.query import Query
-from stateward.engine.coordinator import Coordinator, MachineRegistry
+from stateward.engine.coordinator import Coordinator
+from stateward.engine.registry import MachineRegistry
 from stateward.settings import Settings
 from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.store import Pause, Store

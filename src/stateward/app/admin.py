@@ -6,9 +6,9 @@ from pathlib import Path
 from stateward.app.identity import new_key_id, new_token
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Micros
-from stateward.engine.coordinator import MachineRegistry
 from stateward.engine.history import Progress, Verdict, export, verify
 from stateward.engine.mirror import Comparison, compare
+from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.storage.keys import ApiKey, Keys, check_name, check_role, key_text
 from stateward.storage.store import Store

@@ -13,7 +13,7 @@ from stateward.blobs import Folder
 from stateward.core.errors import InvalidRequest, UnknownName
 from stateward.core.machine import Stage
 from stateward.core.model import Micros, Record
-from stateward.engine.coordinator import MachineRegistry
+from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
 from stateward.workers.sdk import Failed, Job, Limits, Result, registered, run_runner

@@ -12,7 +12,7 @@ from stateward.core.machine import Stage
 from stateward.core.model import SECOND, Fields, Micros, Record, Transition, clean_text
 from stateward.core.query import Query, check_names, parse_query
 from stateward.core.view import Explanation, WaitContext, explain, is_at_rest
-from stateward.engine.coordinator import MachineRegistry
+from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import is_alive
 from stateward.storage.database import Wakeup
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Outputs

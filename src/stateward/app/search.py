@@ -21,7 +21,7 @@ from stateward.core.text_search import (
     snippet,
     tag,
 )
-from stateward.engine.coordinator import MachineRegistry
+from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import FoundPassage, FullTextIndex
 from stateward.storage.search import where
 from stateward.storage.store import Store

@@ -17,7 +17,8 @@ from stateward.core.model import (
     clean_text,
 )
 from stateward.definition.plugin import AUTO
-from stateward.engine.coordinator import Coordinator, MachineRegistry, Submission, Submitted
+from stateward.engine.coordinator import Coordinator, Submission, Submitted
+from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
 from stateward.settings import Settings
 from stateward.telemetry.tracing import SPAN_BYTES, TRACE_BYTES, new_traceparent

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from stateward import telemetry
 from stateward.core.model import TRACE, Record, Transition
 from stateward.core.view import sentence
-from stateward.engine.coordinator import MachineRegistry
+from stateward.engine.registry import MachineRegistry
 from stateward.settings import Settings
 from stateward.telemetry.tracing import trace_id
 

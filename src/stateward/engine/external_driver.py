@@ -24,12 +24,8 @@ from stateward.core.model import (
     event_id,
     is_held,
 )
-from stateward.engine.coordinator import (
-    Coordinator,
-    MachineRegistry,
-    Submission,
-    Submitted,
-)
+from stateward.engine.coordinator import Coordinator, Submission, Submitted
+from stateward.engine.registry import MachineRegistry
 from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 

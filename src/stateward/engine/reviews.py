@@ -41,7 +41,7 @@ from stateward.core.query import Query, parse_query
 from stateward.core.timers import due_event
 from stateward.definition.display import RecordView
 from stateward.engine.claims import Claim, Claims
-from stateward.engine.coordinator import Coordinator, MachineRegistry
+from stateward.engine.coordinator import Coordinator
 from stateward.engine.corrections import (
     VALUES_MAX,
     Values,
@@ -50,6 +50,7 @@ from stateward.engine.corrections import (
 )
 from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
 from stateward.engine.pending_decisions import CorrectedValues, PendingDecision, PendingDecisions
+from stateward.engine.registry import MachineRegistry
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store

@@ -20,14 +20,9 @@ from stateward.core.model import (
     event_id,
 )
 from stateward.core.query import Query, parse_query
-from stateward.engine.coordinator import (
-    Coordinator,
-    CoordinatorConfig,
-    MachineRegistry,
-    Submission,
-    register,
-)
+from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submission
 from stateward.engine.history import Verdict, verify
+from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.scheduler import Scheduler
 from stateward.storage.database import Database
 from stateward.storage.outputs import (
