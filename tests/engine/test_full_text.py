@@ -12,8 +12,9 @@ from stateward.core.failpoints import Point, install
 from stateward.core.model import Fields, Record
 from stateward.core.query import parse_query
 from stateward.definition.display import SearchableText
-from stateward.engine.indexer import Indexer, Searchable
+from stateward.engine.indexer import LOOK_EVERY_S, Indexer, Searchable
 from stateward.storage import full_text
+from stateward.storage.database import Row
 from stateward.storage.full_text import FullTextIndex, IndexedTransition
 from stateward.storage.outputs import AttemptResult, Output
 from stateward.testing.builders import a_machine
@@ -252,6 +253,41 @@ def test_nothing_is_indexed_that_is_not_declared(open_database: Opener) -> None:
 
     assert library.texts("rent") == ["rent"]
     assert library.texts("hidden") == []
+
+
+def test_the_database_is_not_asked_while_no_record_with_searchable_text_moves(
+    open_database: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(open_database, MEMOS)
+    while library.indexer.step(is_busy=False):
+        pass
+    library.read({"text": "rent"}, machine="memo")
+    asked: list[str] = []
+    rows = library.rig.database.rows
+
+    def counted(sql: str, **params: object) -> list[Row]:
+        asked.append(sql)
+        return rows(sql, **params)
+
+    monkeypatch.setattr(library.rig.database, "rows", counted)
+
+    assert not library.indexer.step(is_busy=False, changed={"note"})
+    assert asked == []
+    library.ticks += LOOK_EVERY_S  # another process may have written meanwhile
+    assert library.indexer.step(is_busy=False, changed=frozenset())
+    library.read({"text": "more rent"}, machine="memo")
+    assert library.indexer.step(is_busy=False, changed={"memo"})
+    assert len(library.texts("rent")) == 2
+
+
+def test_records_without_searchable_text_are_passed_over_in_one_step(open_database: Opener) -> None:
+    library = Library(open_database, MEMOS)
+    for number in range(5):
+        library.read(f"rent {number}")
+
+    library.indexer.step(is_busy=False)
+
+    assert library.indexer.is_done()
 
 
 def test_a_large_output_is_indexed_in_steps_that_survive_a_crash(library: Library) -> None:

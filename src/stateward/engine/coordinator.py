@@ -145,6 +145,8 @@ class Coordinator:
         """The worker that the loop tells of its new work itself, from `sent`."""
         self.sent: Sequence[Work] = ()
         """The work of the last turn, for the loop to tell once it is durable."""
+        self.changed: frozenset[str] = frozenset()
+        """The machines whose records the last turn changed."""
         self.has_waiting = True
         """Whether records may wait for a stage although the last turn dispatched what it could."""
         self.soonest_due: Micros | None = None
@@ -428,6 +430,7 @@ class Coordinator:
             if reported:
                 self._bus.settle([each.seq for each in reported])
         self.sent = batch.sent
+        self.changed = frozenset(each.record.machine for each in batch.changes)
         dues = [each.record.due_at for each in batch.changes if each.record.due_at is not None]
         self.soonest_due = min(dues, default=None)
         self.has_more = self._config.batch_max in (len(reported), len(batch.sent))

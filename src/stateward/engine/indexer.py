@@ -10,6 +10,7 @@ It changes no record, and nothing waits for it but searches.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 from itertools import count
 
@@ -33,6 +34,8 @@ PASSAGES_MAX = 500  # of a step, about: a transaction of some milliseconds
 CHUNKS_MAX = 4  # that are read at once, each up to 256 KiB of items
 BUSY_SHARE = 0.05
 PACE_S = 0.05
+# How often it looks although no record of a machine with searchable text moved here: other processes write too.
+LOOK_EVERY_S = 1.0
 FIELD_SEPARATOR = " · "
 
 
@@ -43,6 +46,7 @@ class Searchable:
         self._by_stage: dict[tuple[str, str], list[SearchableText]] = {}
         for each in declared:
             self._by_stage.setdefault((each.machine, each.stage), []).append(each)
+        self.machines = tuple(sorted({machine for machine, _ in self._by_stage}))
 
     def __bool__(self) -> bool:
         return bool(self._by_stage)
@@ -79,38 +83,53 @@ class Indexer:
         self._outputs = outputs
         self._ticks = ticks
         self._pace_at = 0.0
-        self._is_held_back = False
+        self._look_at = 0.0
+        self._is_told = False
         self._is_caught_up = False
         self._done = -1  # the last transition that is known to be indexed
 
     # For the loop that drives it
 
-    def step(self, *, is_busy: bool, is_waited_for: bool = True) -> bool:
+    def step(
+        self,
+        *,
+        is_busy: bool,
+        is_waited_for: bool = True,
+        changed: AbstractSet[str] | None = None,
+    ) -> bool:
         """Index some of what is new; whether there was anything.
+
+        `changed` are the machines whose records moved since the last step, if that is known: where none of them has
+        searchable text, the database is asked once in LOOK_EVERY_S only.
 
         While others are busy it holds itself back. It also does so when it has caught up and nothing waits for it: then
         one commit serves the records of a moment, and not each of them.
         """
         begun = self._ticks()
+        self._is_told |= changed is None or not changed.isdisjoint(self._searchable.machines)
+        if not self._is_told and begun < self._look_at:
+            return False
         is_patient = is_busy or (self._is_caught_up and not is_waited_for)
-        self._is_held_back = is_patient and begun < self._pace_at
-        if self._is_held_back:
+        if is_patient and begun < self._pace_at:
             return False
         is_new = self._index.last_transition() != self._done and self._index_some()
+        self._is_told = is_new  # there may be more
         self._is_caught_up = not is_new
-        took = self._ticks() - begun
-        self._pace_at = begun + max(PACE_S, took / BUSY_SHARE)
+        self._look_at = begun + LOOK_EVERY_S
+        self._pace_at = begun + max(PACE_S, (self._ticks() - begun) / BUSY_SHARE)
         return is_new
 
     @property
     def wakes_in(self) -> float:
-        """Seconds until the next step, if one was put off; whatever else is new wakes the loop itself."""
-        return max(0.0, self._pace_at - self._ticks()) if self._is_held_back else math.inf
+        """Seconds until the next step, if there is something new; else the loop need not wake for it."""
+        return max(0.0, self._pace_at - self._ticks()) if self._is_told else math.inf
 
     def is_done(self) -> bool:
-        """Whether everything that was committed is indexed."""
+        """Whether everything that was committed is indexed; if not, the next step does some of it."""
         cursor = self._index.cursor()
-        return not cursor.record_id and cursor.seq >= self._index.last_transition()
+        is_done = not cursor.record_id and cursor.seq >= self._index.last_transition()
+        self._is_told |= not is_done
+        return is_done
 
     # One step
 
@@ -130,7 +149,10 @@ class Indexer:
         """Index the outputs of the next transitions, until there is enough for one step."""
         if not cursor.declared:
             cursor = replace(cursor, declared=self._searchable.digest)
-        fresh = self._index.transitions(after=cursor.seq, limit=TRANSITIONS_MAX)
+        last = self._index.last_transition()
+        fresh = self._index.transitions(
+            self._searchable.machines, after=cursor.seq, limit=TRANSITIONS_MAX
+        )
         found: list[Passage] = []
         for each in fresh:
             cursor = replace(cursor, seq=each.seq)
@@ -141,6 +163,9 @@ class Indexer:
             found += part
             if cursor.record_id or len(found) >= PASSAGES_MAX:
                 break
+        else:
+            if len(fresh) < TRANSITIONS_MAX:  # up to the last one there is nothing else to index
+                cursor = replace(cursor, seq=max(cursor.seq, last))
         self._index.add(found)
         return cursor
 

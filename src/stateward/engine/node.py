@@ -247,10 +247,12 @@ class Node:
             is_busy |= worker.settle()
             worker.committed()
             worker = None
+        changed: frozenset[str] = frozenset()
         if self._coordinator is not None:
             is_news = is_told or self._is_due()
             if is_news or is_busy or (worker is not None and worker.is_due):
                 is_busy |= self._coordinate(self._coordinator, worker, is_news=is_news)
+                changed = self._coordinator.changed
         elif worker is not None:
             with self._database.transaction():
                 is_busy |= worker.settle()
@@ -262,7 +264,9 @@ class Node:
             is_busy |= self._notifier.step()
         if self._indexer is not None:
             is_busy |= self._indexer.step(
-                is_busy=is_busy or self._in_flight > 0, is_waited_for=self._is_waited_for
+                is_busy=is_busy or self._in_flight > 0,
+                is_waited_for=self._is_waited_for,
+                changed=changed,
             )
         return is_busy
 

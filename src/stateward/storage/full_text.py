@@ -56,13 +56,17 @@ _FIND_RARE = (
     " WHERE t.terms @@ CAST(:match AS tsquery) AND t.id + 0 < :below AND t.id + 0 >= :floor)"
     f" SELECT {_FOUND} FROM t WHERE {{condition}} ORDER BY t.id DESC LIMIT :limit"
 )
-# Each transition with the output that it applied, if that was a success.
+# Each transition of some machines with the output that it applied, if that was a success. The limit is taken before the
+# joins: with statistics from when the tables were empty PostgreSQL otherwise joins the whole rest of the history first.
 _FRESH = """
 SELECT t.seq, t.record_id, t.machine, o.stage, o.version, r.labels
-FROM transitions t
+FROM (
+    SELECT seq, record_id, machine, version FROM transitions
+    WHERE seq > :after AND {condition} ORDER BY seq LIMIT :limit
+) AS t
 LEFT JOIN outputs o ON o.record_id = t.record_id AND o.version = t.version - 1 AND o.error_code IS NULL
 LEFT JOIN records r ON r.id = t.record_id
-WHERE t.seq > :after ORDER BY t.seq LIMIT :limit
+ORDER BY t.seq
 """
 
 _decode_labels = msgspec.json.Decoder(Fields).decode
@@ -159,8 +163,11 @@ class FullTextIndex:
         ((count,),) = self._database.rows("SELECT count FROM anchor WHERE one = 1")
         return int(count or 0)
 
-    def transitions(self, *, after: int, limit: int) -> list[IndexedTransition]:
-        """What happened after this number, in order."""
+    def transitions(
+        self, machines: Sequence[str], *, after: int, limit: int
+    ) -> list[IndexedTransition]:
+        """What happened to records of these machines after this number, in order."""
+        condition, params = self._database.among("machine", machines)
         return [
             IndexedTransition(
                 seq=int(seq or 0),
@@ -171,7 +178,7 @@ class FullTextIndex:
                 labels={} if labels is None else _decode_labels(str(labels)),
             )
             for seq, record_id, machine, stage, version, labels in self._database.rows(
-                _FRESH, after=after, limit=limit
+                _FRESH.format(condition=condition), after=after, limit=limit, **params
             )
         ]
 
