@@ -15,62 +15,58 @@ Command line, HTTP API and console call an `App` and nothing below it. What it c
 `node()` builds the loop of a process; nothing here starts a thread or a process by itself.
 """
 
+from __future__ import annotations
+
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from secrets import token_bytes
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from stateward import __version__, telemetry
-from stateward.app.actions import Actions
-from stateward.app.admin import Admin
-from stateward.app.editions import Editions
+from stateward import __version__
+from stateward.app.databases import RUNNER_ROLE, open_database
 from stateward.app.identity import new_record_id
 from stateward.app.machines import tune
 from stateward.app.plugins import Plugins
-from stateward.app.records import Records
-from stateward.app.runtime import (
-    RUNNER_ROLE,
-    build_mirror,
-    build_worker,
-    kill_at,
-    open_database,
-    runner_limits,
-)
-from stateward.app.search import Search
-from stateward.app.submissions import Submissions
-from stateward.app.transition_log import TransitionLog
 from stateward.blobs import Folder
-from stateward.core.failpoints import install
-from stateward.core.machine import Machine
-from stateward.core.model import PRIORITY_NORMAL, Fields, Micros, Record
-from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submitted
-from stateward.engine.external_driver import ExternalDriver
-from stateward.engine.indexer import Indexer, Searchable
-from stateward.engine.node import Node, Roles
+from stateward.core.model import PRIORITY_NORMAL
 from stateward.engine.registry import MachineRegistry, register
-from stateward.engine.reviews import Reviews
-from stateward.engine.scheduler import Scheduler
 from stateward.engine.system import is_alive, steady_clock
-from stateward.monitoring.dashboard import Dashboard
-from stateward.monitoring.gauges import Monitor
-from stateward.notifications import NotificationService, Notifier
-from stateward.notifications.messages import MessageNames
-from stateward.notifications.signing import KEY_BYTES, secret_of
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
-from stateward.storage.database import TOPIC_CHANGES, Database
-from stateward.storage.full_text import FullTextIndex
+from stateward.storage.database import TOPIC_CHANGES
 from stateward.storage.idempotency import IdempotencyKeys
 from stateward.storage.keys import Keys
 from stateward.storage.outputs import Outputs
 from stateward.storage.sessions import Sessions
 from stateward.storage.store import Store
-from stateward.telemetry.tracing import Spans
 from stateward.transport import Bus
-from stateward.workers.pipeline import Pipeline
+
+# Each capability imports what it is made of when it is first asked for: a command that lists records must not wait
+# for the coordinator, the sandbox and the mail client.
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from stateward.app.actions import Actions
+    from stateward.app.admin import Admin
+    from stateward.app.editions import Editions
+    from stateward.app.records import Records
+    from stateward.app.search import Search
+    from stateward.app.submissions import Submissions
+    from stateward.core.machine import Machine
+    from stateward.core.model import Fields, Micros, Record
+    from stateward.engine.coordinator import Coordinator, Submitted
+    from stateward.engine.external_driver import ExternalDriver
+    from stateward.engine.indexer import Indexer
+    from stateward.engine.node import Node
+    from stateward.engine.reviews import Reviews
+    from stateward.engine.scheduler import Scheduler
+    from stateward.monitoring.dashboard import Dashboard
+    from stateward.monitoring.gauges import Monitor
+    from stateward.notifications import NotificationService, Notifier
+    from stateward.notifications.messages import MessageNames
+    from stateward.storage.database import Database
+    from stateward.workers.pipeline import Pipeline
 
 SWEEP_AGE_S = (
     86_400.0  # a file that was received and never named by a record for a day is left over
@@ -112,7 +108,9 @@ class App:
         is_runner: bool = False,
     ) -> None:
         if settings.crash_at is not None:
-            install(kill_at(settings.crash_at))
+            from stateward.app.runtime import crash_at
+
+            crash_at(settings.crash_at)
         self.settings = settings
         self.clock = clock
         self.new_id = new_id
@@ -203,6 +201,8 @@ class App:
     @cached_property
     def submissions(self) -> Submissions:
         """Documents in."""
+        from stateward.app.submissions import Submissions
+
         return Submissions(
             self.settings,
             artifacts=self.artifacts,
@@ -214,6 +214,8 @@ class App:
     @cached_property
     def records(self) -> Records:
         """Queries."""
+        from stateward.app.records import Records
+
         return Records(
             store=self.store,
             outputs=self.outputs,
@@ -226,6 +228,8 @@ class App:
     @cached_property
     def actions(self) -> Actions:
         """Requests of people about records and stages."""
+        from stateward.app.actions import Actions
+
         return Actions(
             self.settings,
             store=self.store,
@@ -238,6 +242,8 @@ class App:
     @cached_property
     def reviews(self) -> Reviews:
         """What waits for people, and their decisions."""
+        from stateward.engine.reviews import Reviews
+
         own = self.settings.reviews
         return Reviews(
             database=self.database,
@@ -257,6 +263,8 @@ class App:
     @cached_property
     def external_driver(self) -> ExternalDriver:
         """Records whose stages an external driver asks for, one by one."""
+        from stateward.engine.external_driver import ExternalDriver
+
         return ExternalDriver(
             store=self.store,
             outputs=self.outputs,
@@ -268,6 +276,9 @@ class App:
     @cached_property
     def editions(self) -> Editions:
         """Items of finished stages, made again."""
+        from stateward.app.editions import Editions
+        from stateward.app.runtime import runner_limits
+
         return Editions(
             records=self.records,
             registry=self.registry,
@@ -282,6 +293,9 @@ class App:
     @cached_property
     def search(self) -> Search:
         """What documents say."""
+        from stateward.app.search import Search
+        from stateward.storage.full_text import FullTextIndex
+
         return Search(
             index=FullTextIndex(self.database),
             store=self.store,
@@ -292,6 +306,9 @@ class App:
     @cached_property
     def indexer(self) -> Indexer:
         """What puts the text of completed stages into the full-text index."""
+        from stateward.engine.indexer import Indexer, Searchable
+        from stateward.storage.full_text import FullTextIndex
+
         return Indexer(
             Searchable(each for plugin in self.plugins for each in plugin.searchable),
             index=FullTextIndex(self.database),
@@ -302,11 +319,18 @@ class App:
     @cached_property
     def admin(self) -> Admin:
         """Keys, verification, export."""
+        from stateward.app.admin import Admin
+
         return Admin(store=self.store, keys=self.keys, registry=self.registry, clock=self.clock)
 
     @cached_property
     def notifications(self) -> NotificationService:
         """Webhooks and their deliveries."""
+        from secrets import token_bytes
+
+        from stateward.notifications import NotificationService
+        from stateward.notifications.signing import KEY_BYTES, secret_of
+
         return NotificationService(
             self.database,
             self.settings,
@@ -319,6 +343,8 @@ class App:
 
     def _message_names(self) -> dict[str, MessageNames]:
         """What records are called in webhooks, by machine: as at their own path of the API."""
+        from stateward.notifications.messages import MessageNames
+
         return {
             each.machine: MessageNames(
                 id_field=each.id_field,
@@ -335,6 +361,8 @@ class App:
     @cached_property
     def dashboard(self) -> Dashboard:
         """Figures and lists for the console."""
+        from stateward.monitoring.dashboard import Dashboard
+
         return Dashboard(
             self.database,
             self.store,
@@ -345,6 +373,8 @@ class App:
     @cached_property
     def monitor(self) -> Monitor:
         """The figures of this installation, for Prometheus."""
+        from stateward.monitoring.gauges import Monitor
+
         return Monitor(
             self.database,
             self.settings,
@@ -358,6 +388,9 @@ class App:
     @cached_property
     def coordinator(self) -> Coordinator:
         """The only writer of status."""
+        from stateward.app.transition_log import TransitionLog
+        from stateward.engine.coordinator import Coordinator, CoordinatorConfig
+
         settings = self.settings
         ageing_s = settings.coordinator.ageing_seconds
         return Coordinator(
@@ -385,6 +418,8 @@ class App:
     @cached_property
     def scheduler(self) -> Scheduler:
         """Turns due times into events."""
+        from stateward.engine.scheduler import Scheduler
+
         return Scheduler(
             store=self.store,
             outputs=self.outputs,
@@ -398,6 +433,9 @@ class App:
         self, *, is_coordinator: bool = True, is_worker: bool = True, is_notifier: bool = False
     ) -> Node:
         """The loop of this process, in these roles."""
+        from stateward.app.runtime import build_mirror, build_worker
+        from stateward.engine.node import Node, Roles
+
         settings = self.settings
         self.artifacts.sweep(older_than=time.time() - SWEEP_AGE_S)
         worker = mirror = None
@@ -433,6 +471,9 @@ class App:
 
     def _notifier(self, wake: Callable[[], None]) -> Notifier:
         """What delivers webhooks and email; `wake` ends the sleep of the loop that drives it."""
+        from stateward import telemetry
+        from stateward.telemetry.tracing import Spans
+
         own = self.settings.telemetry
         spans = None
         if own.otlp_endpoint is not None:

@@ -16,8 +16,9 @@ from stateward.core.model import Micros, Record
 from stateward.engine.registry import MachineRegistry
 from stateward.storage.full_text import IndexedTransition
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Output, Outputs
+from stateward.workers.routes import route_of
 from stateward.workers.sdk import Failed, Job, Limits, Result, registered, run_runner
-from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of, route_of
+from stateward.workers.worker import Pairs, StageFiles, StageSavedValues, options_of
 
 
 class Editions:

@@ -8,7 +8,6 @@ from stateward.core.machine import Machine
 from stateward.definition import discovery
 from stateward.engine.system import steady_clock
 from stateward.settings import Settings
-from stateward.workers.sdk import registered
 
 
 def declared_machines(settings: Settings) -> list[Machine]:
@@ -19,6 +18,10 @@ def declared_machines(settings: Settings) -> list[Machine]:
 
 def read_machines(name: str) -> tuple[list[Machine], list[str]]:
     """The machines of one file or module, and the runners that they name but that are not loaded."""
+    from stateward.workers.sdk import (
+        registered,  # which a command that runs nothing need not wait for
+    )
+
     found = discovery.loaded(name)
     discovery.load_runners(found)
     machines = [machine for each in found for machine in discovery.machines(each.plugin)]

@@ -35,7 +35,7 @@ from stateward.definition.plugin import (
     resolve,
 )
 from stateward.settings import Settings
-from stateward.workers.worker import RunnerRoute
+from stateward.workers.routes import RunnerRoute
 
 # Below this, a pipeline only says that it could read the document: any text may be a paper. A person may choose it.
 CONFIDENCE_MIN = 20

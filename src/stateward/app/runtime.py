@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stateward import telemetry
+from stateward.app.databases import RUNNER_ROLE, open_database
 from stateward.app.plugins import Plugins
 from stateward.blobs import Folder
-from stateward.core.failpoints import CrashAt, Point
+from stateward.core.failpoints import CrashAt, Point, install
 from stateward.core.model import Micros
 from stateward.engine.mirror import Mirror
 from stateward.engine.system import host_name, own_scratch, process_life
-from stateward.extras import missing_extra
 from stateward.settings import LedgerSettings, Settings
 from stateward.storage.database import Database
-from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
 from stateward.transport import Bus
 from stateward.workers.pipeline import MAIN
@@ -27,24 +27,6 @@ from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
 
 if TYPE_CHECKING:
     from stateward.ledger import MaintenanceOptions
-
-RUNNER_ROLE = "stateward_runner"
-
-
-def open_database(settings: Settings, *, role: str | None = None) -> Database:
-    """The database that the settings name; `role` is the PostgreSQL role of its connections."""
-    url = settings.store.url
-    if url.startswith("memory:"):
-        return SqliteDatabase(MEMORY)
-    if settings.store_path is not None:
-        return SqliteDatabase(settings.store_path)
-    try:
-        from stateward.storage.postgres import PostgresDatabase
-    except ModuleNotFoundError as error:
-        raise (missing_extra(error) or error) from error
-
-    # A process that is stopped inside a transaction holds its row locks no longer than a silent worker holds its work.
-    return PostgresDatabase(url, role=role, transaction_idle_s=settings.worker.lease_seconds)
 
 
 def build_worker(
@@ -151,15 +133,15 @@ def _maintenance(own: LedgerSettings) -> "MaintenanceOptions | None":
     )
 
 
-def kill_at(crash_at: CrashAt) -> Callable[[Point], None]:
-    """A failpoint hook that kills this process, as a power cut would, the n-th time it reaches a point."""
-    left = crash_at.nth
+def crash_at(where: CrashAt) -> None:
+    """Let this process be killed, as a power cut would, the n-th time it reaches a failpoint."""
+    left = where.nth
 
     def hook(here: Point) -> None:
         nonlocal left
-        if here is crash_at.point:
+        if here is where.point:
             left -= 1
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    return hook
+    install(hook)

@@ -5,7 +5,7 @@ record's fields those that its machine exposes at its status.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
@@ -24,10 +24,12 @@ from stateward.core.model import (
     to_iso,
 )
 from stateward.core.view import Explanation, is_at_rest, running_times, sentence
-from stateward.engine.pending_decisions import PendingDecision
-from stateward.engine.reviews import Reviews, Task
 from stateward.storage.outputs import AttemptResult
 from stateward.storage.store import ErrorGroup, Store
+
+if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait for
+    from stateward.engine.pending_decisions import PendingDecision
+    from stateward.engine.reviews import Reviews, Task
 
 LOG_LINES_MAX = 100_000
 
@@ -164,12 +166,14 @@ def status_counts(found: dict[tuple[str, str], int]) -> list[schemas.StatusCount
     ]
 
 
-def task_view(task: Task, *, actor: str) -> schemas.ReviewTask:
+def task_view(task: "Task", *, actor: str) -> schemas.ReviewTask:
     """A review as `actor` sees it."""
     return schemas.ReviewTask(**_task_parts(task, actor))
 
 
-def review_view(reviews: Reviews, store: Store, task: Task, *, actor: str) -> schemas.ReviewDetail:
+def review_view(
+    reviews: "Reviews", store: Store, task: "Task", *, actor: str
+) -> schemas.ReviewDetail:
     """A review with the values to look at and what the checks say about them."""
     return schemas.ReviewDetail(
         **_task_parts(task, actor),
@@ -179,7 +183,7 @@ def review_view(reviews: Reviews, store: Store, task: Task, *, actor: str) -> sc
     )
 
 
-def _task_parts(task: Task, actor: str) -> dict[str, Any]:
+def _task_parts(task: "Task", actor: str) -> dict[str, Any]:
     record, claim, decided = task.record, task.claim, task.decided
     return {
         "record_id": record.id,
@@ -217,7 +221,7 @@ def _task_parts(task: Task, actor: str) -> dict[str, Any]:
     }
 
 
-def pending_view(pending: PendingDecision, *, actor: str) -> schemas.ReviewPending:
+def pending_view(pending: "PendingDecision", *, actor: str) -> schemas.ReviewPending:
     """A pending decision as `actor` sees it: what was typed is for its author until it is in effect."""
     is_mine = pending.actor == actor
     return schemas.ReviewPending(

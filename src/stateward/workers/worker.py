@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import msgspec
 
@@ -43,6 +43,7 @@ from stateward.storage.outputs import (
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
+from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import SMALL_INPUT_CHARS, Child, ChildJob, JobOrder
 from stateward.workers.sdk import (
     Chunk,
@@ -154,24 +155,6 @@ def options_of(options: Mapping[str, Fields], runner: str) -> Fields:
     """The options that the settings have for a runner: under its full name, else under that of its pipeline."""
     found = options.get(runner)
     return options.get(runner.partition(".")[0], {}) if found is None else found
-
-
-class RunnerRoute(msgspec.Struct, frozen=True, kw_only=True):
-    """The runner that handles a stage of documents of one source type, instead of the stage's own."""
-
-    runner: str
-    network: bool = False
-
-
-Routes: TypeAlias = Mapping[tuple[str, str, str], RunnerRoute]
-"""(machine, stage, source type) to the runner."""
-
-
-def route_of(
-    routes: Routes, machine: str, stage: str, labels: Mapping[str, object]
-) -> RunnerRoute | None:
-    """The runner that a record's source type selects; None: the stage's own."""
-    return routes.get((machine, stage, str(labels.get("source_type", "")))) if routes else None
 
 
 class StageSavedValues:
