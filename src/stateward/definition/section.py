@@ -53,8 +53,8 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     def all_problems(self) -> Iterator[Problem]:
         """The same with the sections inside it."""
         yield from self.problems()
-        for field in fields(type(self)):
-            for path, section in _sections(field, getattr(self, field.name)):
+        for name in self.__struct_fields__:
+            for path, section in _sections(type(self), name, getattr(self, name)):
                 for inner, sentence in section.all_problems():
                     yield (*path, *inner), sentence
 
@@ -131,19 +131,24 @@ def repeated(names: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(listed) if listed.count(name) > 1]
 
 
-def _sections(field: kinds.Field, value: object) -> Iterator[tuple[yaml_source.Path, Section]]:
+def _sections(
+    type_: type[Section], name: str, value: object
+) -> Iterator[tuple[yaml_source.Path, Section]]:
     """The sections that a field holds, each with its place in a file."""
     match value:
         case Section():
-            yield (field.name,), value
+            yield (name,), value
         case tuple():
             for place, each in enumerate(value):
                 if isinstance(each, Section):
-                    yield (field.name, place), each
-        case dict() if (keys := yaml_source.key_form(field.type)) is not None:
-            for name, each in value.items():
+                    yield (name, place), each
+        case dict() if value:
+            kind = next(field.type for field in fields(type_) if field.name == name)
+            if (keys := yaml_source.key_form(kind)) is None:
+                return
+            for own, each in value.items():
                 if isinstance(each, Section):
-                    yield (re.sub("<.*>", name, keys),), each
+                    yield (re.sub("<.*>", own, keys),), each
 
 
 def _plain(value: object) -> object:

@@ -1,12 +1,13 @@
 """All settings as one value: `Settings.load` merges the layers and refuses what cannot work."""
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, ClassVar, Self, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 from urllib.parse import unquote
 
 from msgspec import Meta, defstruct, field
@@ -30,6 +31,7 @@ from stateward.settings.processing import (
 )
 from stateward.settings.server import ApiSettings, ServerSettings
 from stateward.settings.sources import (
+    CRASH_AT,
     ProfileName,
     crash_at,
     file_layer,
@@ -47,6 +49,9 @@ VARIABLES: dict[str, yaml_source.Path] = {
     "STATEWARD_SERVER": ("server", "url"),
     "STATEWARD_KEY": ("server", "key"),
 }
+VARIABLE_PREFIX = "STATEWARD_"
+_NEVER_OPTIONS = {*VARIABLES, "STATEWARD_CONFIG", CRASH_AT}  # those that no section declares
+_MACHINE_KEY = re.compile("[a-z][a-z0-9_]*_record")
 _PIPELINE_FILES = (".py", ".yaml", ".yml")
 
 
@@ -103,10 +108,12 @@ class Declared(Section, frozen=True, kw_only=True):
 class Settings(Declared, frozen=True, kw_only=True):
     """Everything that was said, merged and checked; `layers` are who said it, the last on top.
 
-    `options` are the sections of the pipelines, by name.
+    `options` are the sections of those pipelines that anything is said of, by name; `options_of` gives all of them.
     """
 
     options: dict[str, Section] = field(default_factory=dict)
+    plugins: tuple[Any, ...] = ()
+    """Each is a `Plugin`, of which msgspec need not know the parts."""
     layers: tuple[Document, ...] = ()
     profile_layers: int = 0
     crash_at: CrashAt | None = None
@@ -129,7 +136,8 @@ class Settings(Declared, frozen=True, kw_only=True):
         if config is None and variables.get("STATEWARD_CONFIG"):
             config = Path(variables["STATEWARD_CONFIG"])
         plugins = _plugins(config)
-        type_ = _declared_type(plugins)
+        raw = [] if config is None else [file_layer(config, Declared)[0]]
+        type_ = _declared_type(_spoken_of(plugins, raw, variables))
         layers: list[Document] = []
         if config is not None:
             layer, outdated = file_layer(config, type_)
@@ -137,17 +145,19 @@ class Settings(Declared, frozen=True, kw_only=True):
             for fault in outdated:
                 said = f"{fault.path}: {fault.sentence}"
                 warnings.warn_explicit(said, FutureWarning, fault.source, fault.line)
-        layers += variable_layers(variables, {**VARIABLES, **dict(variables_in(type_))})
+        layers += variable_layers(variables, _variables(type_, variables))
         if profile is not None:
             layers.append(yaml_source.read_python({"profile": profile}, source="--profile"))
         # First each layer alone, so that a fault names the layer; then what they say together.
         _raise_any(chain.from_iterable(yaml_source.convert(each, type_)[1] for each in layers))
         below = profile_layers(_declared(layers, type_).profile, plugins)
+        type_ = _declared_type(_spoken_of(plugins, [*below, *raw], variables))
         declared = asdict(_declared([*below, *layers], type_))
-        names = [plugin.name for plugin in plugins if plugin.options is not None]
+        own = Declared.__struct_fields__
         settings = cls(
-            options={name: declared.pop(name) for name in names},
+            options={name: declared.pop(name) for name in list(declared) if name not in own},
             **declared,
+            plugins=plugins,
             layers=(*below, *layers),
             profile_layers=len(below),
             crash_at=crash_at(variables),
@@ -210,7 +220,8 @@ class Settings(Declared, frozen=True, kw_only=True):
     def as_mapping(self) -> dict[str, object]:
         """All of it as one settings file, with *** for everything secret."""
         # Not the layers, which hold the secrets too.
-        pipelines = {name: section.as_mapping() for name, section in self.options.items()}
+        sections = {each.name: self.options_of(each) for each in self.plugins if each.options}
+        pipelines = {name: section.as_mapping() for name, section in sections.items()}
         return {**mapping_of(self, Declared), **pipelines}
 
 
@@ -234,6 +245,33 @@ def _plugins(config: Path | None) -> tuple[Plugin, ...]:
     # What is no list of names is refused with its line when the whole file is read.
     names = tuple(map(str, named)) if is_list and isinstance(named, list) else ()
     return tuple(each.plugin for each in discovery.plugins(names))
+
+
+def _spoken_of(
+    plugins: tuple[Plugin, ...], layers: Iterable[Document], variables: Mapping[str, str]
+) -> tuple[Plugin, ...]:
+    """The pipelines whose sections files or variables may set: the code of all others need not be loaded for it."""
+    if not _NEVER_OPTIONS.issuperset(_own(variables)):
+        return plugins  # a pipeline's section itself says which variables set its fields
+    keys = {key for layer in layers if isinstance(layer.value, dict) for key in layer.value}
+    named = tuple(each for each in plugins if each.name in keys)
+    known = {*Declared.__struct_fields__, *Declared.former_keys, *(each.name for each in named)}
+    known.remove("records")  # which gathers the keys of machines
+    is_known = all(key in known or _MACHINE_KEY.fullmatch(str(key)) for key in keys)
+    # The sentence about an unknown key names all that there are.
+    return named if is_known else plugins
+
+
+def _variables(
+    type_: type[Declared], variables: Mapping[str, str]
+) -> Mapping[str, yaml_source.Path]:
+    if _NEVER_OPTIONS.issuperset(_own(variables)):
+        return VARIABLES
+    return {**VARIABLES, **dict(variables_in(type_))}
+
+
+def _own(variables: Mapping[str, str]) -> Iterator[str]:
+    return (name for name in variables if name.startswith(VARIABLE_PREFIX))
 
 
 @cache
