@@ -116,7 +116,7 @@ CALLS: dict[str, str] = {
     "ledger rollback": "ledger rollback {ledger} 2",
     "ledger archive": "ledger archive {ledger}",
     "ledger export": "ledger export {ledger} --out {new}",
-    "ledger migrate": "ledger migrate {old} --output {new}",
+    "ledger migrate": "ledger migrate {old} --output {new} --yes",
     "ledger prune-backups": "ledger prune-backups {ledger}",
     "up": "up --until-idle",
     "bundle": "bundle {published} --out {new}",

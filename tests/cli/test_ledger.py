@@ -70,7 +70,7 @@ def test_moves_come_from_a_file_up_to_the_first_wrong_line(
         (["rollback", "{}", "1999"], Exit.UNKNOWN, "there is no snapshot"),
         (["prove", "{}", "99"], Exit.REFUSED, "there is no line 99"),
         (["archive", "{}", "--remove-up-to", "3"], Exit.USAGE, "--reason"),
-        (["migrate", "{}/MANIFEST.json"], Exit.USAGE, "--output DIR or --in-place"),
+        (["migrate", "{}/MANIFEST.json", "--yes"], Exit.USAGE, "--output DIR or --in-place"),
         (["export", "{}", "--out", "{}/HEAD"], Exit.REFUSED, "is there already"),
     ],
 )  # fmt: skip
@@ -275,19 +275,32 @@ def test_an_old_ledger_is_migrated_and_brought_back(shell: Shell, tmp_path: Path
     words.write_text("states: {on hold: skipped}\n")
     new = str(tmp_path / "new")
 
-    looked = shell.json(
-        "ledger", "migrate", str(old), "--dry-run", "--report", str(tmp_path / "report.txt")
-    )
-    done = shell.json("ledger", "migrate", str(old), "--output", new, "--mapping", str(words))
-    again = shell.json("ledger", "migrate", str(old), "--output", new, "--mapping", str(words))
-    back = shell.json("ledger", "migrate", str(old), "--output", new, "--rollback")
+    looked = shell.json("ledger", "migrate", str(old), "--report", str(tmp_path / "report.txt"))
+    where = ("ledger", "migrate", str(old), "--output", new)
+    done = shell.json(*where, "--mapping", str(words), "--yes")
+    again = shell.json(*where, "--mapping", str(words), "--yes")
+    not_yet = shell.json(*where, "--rollback")
+    assert Path(new).exists()
+    back = shell.json(*where, "--rollback", "--yes")
 
     assert (looked["is_dry_run"], looked["unmapped"], looked["broken"]) == (True, {"on hold": 1}, 1)
     assert json.loads((tmp_path / "report.txt.json").read_text()) == looked
     assert (done["after"], done["is_done_already"]) == ({"completed": 1, "skipped": 1}, False)
     assert again["is_done_already"]
+    assert not not_yet["is_executed"]
     assert not Path(new).exists()
     assert Path(back["aside"]).is_dir()
+
+
+def test_a_dry_run_of_a_file_that_is_no_ledger_ends_with_problems(
+    shell: Shell, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("not a ledger\n")
+
+    done = shell("ledger", "migrate", str(tmp_path / "notes.txt"))
+
+    assert done.exit_code == Exit.FOUND_PROBLEMS
+    assert "not one of its lines can be read" in done.stderr
 
 
 def test_history_and_ledger_are_compared(demo: Shell, tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
 """A ledger of the old form becomes one of ours: nothing is lost, nothing is done twice, and there is a way back."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from stateward.core.errors import DeclarationError, InvalidRequest
+from stateward.core.errors import DeclarationError, InvalidRequest, LedgerError
 from stateward.ledger import Ledger, LedgerState, verify
-from stateward.ledger.legacy import read_mapping
+from stateward.ledger.legacy import LegacyMapping, read_mapping
 from stateward.ledger.migrate import (
     MigrationProgress,
     backups,
@@ -32,10 +34,9 @@ def test_a_dry_run_reports_everything_and_writes_nothing(tmp_path: Path) -> None
     assert report.unmapped == {"weird thing": 1}
     assert report.before == {"completed": 1, "auto_done": 1, "weird thing": 1}
     assert report.after == {"completed": 2, "legacy": 1}
-    assert report.impossible_moves == {
-        "(nothing) → completed": 1, "fetching → ir_ready": 1, "(nothing) → legacy": 1,
-    }  # fmt: skip
-    assert [each.line for each in report.impossible_places] == [4, 5, 6]
+    assert report.begun_later == {"completed": 1, "legacy": 1}
+    assert report.impossible_moves == {"fetching → ir_ready": 1}
+    assert [each.line for each in report.impossible_places] == [5]
     assert [each.line for each in report.broken_places] == [8, 9, 10, 11]
     assert [each.line for each in report.disagreeing_places] == [12]
     assert (report.repeated, report.times_assumed) == (1, 3)
@@ -98,13 +99,57 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_file_without_one_usable_line_is_migrated_once_too(tmp_path: Path) -> None:
+def test_a_file_without_one_usable_line_is_refused(tmp_path: Path) -> None:
     path = an_old_ledger(tmp_path, ["{", ""])
+
+    with pytest.raises(LedgerError, match=r"not one of the 2 lines .* line 1: this is not JSON"):
+        moved(path, output=tmp_path / "new")
+
+    assert [each.name for each in tmp_path.iterdir()] == ["ledger.jsonl"]
+    assert not moved(path, output=tmp_path / "new", dry_run=True).is_usable
+
+
+def test_an_empty_file_is_migrated_once(tmp_path: Path) -> None:
+    path = an_old_ledger(tmp_path, [""])
 
     first, again = (moved(path, output=tmp_path / "new") for _ in range(2))
 
-    assert (first.documents, first.broken, first.is_done_already) == (0, 1, False)
-    assert again.is_done_already
+    assert (first.documents, first.is_done_already, again.is_done_already) == (0, False, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (gzip.compress(b'{"doc_id":"a","state":"pending"}\n'), "gunzip"),
+        ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16"), "UTF-16"),
+        ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-le"), "UTF-16"),
+        ('{"doc_id":"a","state":"pending"}\n'.encode("utf-16-be"), "UTF-16"),
+    ],
+    ids=["gzip", "utf-16", "utf-16-le", "utf-16-be"],
+)
+def test_what_is_compressed_or_no_utf8_is_refused(tmp_path: Path, data: bytes, words: str) -> None:
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(data)
+
+    for is_dry_run in (True, False):
+        with pytest.raises(InvalidRequest, match=words):
+            moved(path, output=tmp_path / "new", dry_run=is_dry_run)
+
+    assert [each.name for each in tmp_path.iterdir()] == ["ledger.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("auto_done", "completed"), ("auto_failed", "failed"), ("auto_inflight", "fetching"), ("ir_exists", "ir_ready"),
+        ("ir_written", "ir_ready"), ("mineru_failed", "failed"), ("mineru_inflight", "ir_building"),
+        ("pdf_downloaded", "fetched"), ("pdf_ir_ready", "ir_ready"), ("postpdf_started", "embedding"),
+    ],
+)  # fmt: skip
+def test_the_words_of_the_first_literature_pipeline_mean_what_they_meant_there(
+    word: str, state: str
+) -> None:
+    assert LegacyMapping().state(word) == state
 
 
 def test_in_place_the_folder_becomes_the_ledger_and_the_file_stays(tmp_path: Path) -> None:
@@ -138,10 +183,17 @@ def test_the_way_back_restores_the_old_bytes_and_keeps_the_new_ledger_aside(
     text = path.read_bytes()
     where: dict[str, Any] = {"in_place": True} if in_place else {"output": tmp_path / "new"}
     moved(path, **where)
-    path.write_bytes(b"somebody wrote here")
+    path.write_bytes(text + b"one line more\n")
+    undone: dict[str, Any] = {"clock": Clock(), "disk": QuickDisk(), **where}
 
-    done = undo(path, clock=Clock(), disk=QuickDisk(), **where)
+    looked = undo(path, **undone)
+    with pytest.raises(InvalidRequest, match="was written to after the migration"):
+        undo(path, execute=True, **undone)
+    assert path.read_bytes() == text + b"one line more\n"
+    done = undo(path, execute=True, accept_loss=True, **undone)
 
+    assert looked == replace(done, is_executed=False)
+    assert Path(str(done.changed_as)).read_bytes() == text + b"one line more\n"
     assert done.is_restored
     assert path.read_bytes() == text
     with Ledger.open(done.aside, read_only=True) as ledger:
@@ -156,10 +208,10 @@ def test_the_way_back_is_refused_where_it_would_cost_newer_records(tmp_path: Pat
         ledger.record("doc:9", LedgerState.PENDING)
 
     with pytest.raises(InvalidRequest, match="1 records that are newer"):
-        undo(path, output=tmp_path / "new")
+        undo(path, output=tmp_path / "new", execute=True)
 
     assert (tmp_path / "new" / "MANIFEST.json").exists()
-    assert undo(path, output=tmp_path / "new", accept_loss=True).later_records == 1
+    assert undo(path, output=tmp_path / "new", accept_loss=True, execute=True).later_records == 1
 
 
 def test_words_of_ones_own_come_from_a_file(tmp_path: Path) -> None:
@@ -196,6 +248,17 @@ def test_another_table_begins_anew_instead_of_going_on(tmp_path: Path) -> None:
 
     assert report.after == {"completed": 2, "skipped": 1}
     assert not list(tmp_path.glob(".new.migrating-*"))
+
+
+def test_a_ledger_that_was_made_with_another_table_is_not_reported_with_this_one(
+    tmp_path: Path,
+) -> None:
+    path = an_old_ledger(tmp_path)
+    moved(path, output=tmp_path / "new")
+    table = read_mapping("states:\n  weird thing: skipped\n", source="words.yaml")
+
+    with pytest.raises(InvalidRequest, match="another table of words"):
+        moved(path, output=tmp_path / "new", mapping=table)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +303,7 @@ def test_a_report_is_written_as_text_and_as_json(tmp_path: Path) -> None:
 
     assert text.read_text("utf-8") == report_text(report)
     assert "line 5: doc:1: fetching → ir_ready" in report_text(report)
-    assert json.loads(data.read_text("utf-8"))["impossible"] == 3
+    assert json.loads(data.read_text("utf-8"))["impossible"] == 1
 
 
 def test_progress_tells_bytes_rate_and_what_is_left(tmp_path: Path) -> None:

@@ -84,13 +84,13 @@ STATES: dict[str, tuple[str, ...]] = {
     "fetching": ("fetch", "download", "downloading", "fetch_started", "download_started", "retrieving",
                  "auto_inflight"),
     "fetched": ("downloaded", "retrieved", "fetch_done", "fetch_completed", "pdf_downloaded", "auto_fetched"),
-    "parsing": ("parse", "extracting", "parse_started", "pdf_parsing", "mineru_inflight"),
+    "parsing": ("parse", "extracting", "parse_started", "pdf_parsing"),
     "parsed": ("extracted", "parse_done", "parse_completed", "pdf_parsed", "auto_parsed"),
     "validating": ("validate", "checking", "validation_started"),
     "validated": ("valid", "checked", "validation_done", "validation_passed"),
-    "ir_building": ("building_ir", "ir_build", "ir_started", "pdf_ir_building"),
-    "ir_ready": ("ir_built", "ir_done", "ir_completed", "pdf_ir_ready"),
-    "embedding": ("embed", "embedding_started", "vectorizing"),
+    "ir_building": ("building_ir", "ir_build", "ir_started", "pdf_ir_building", "mineru_inflight"),
+    "ir_ready": ("ir_built", "ir_done", "ir_completed", "ir_written", "ir_exists", "pdf_ir_ready"),
+    "embedding": ("embed", "embedding_started", "vectorizing", "postpdf_started"),
     "indexed": ("embedded", "index_done", "embedding_done"),
     "completed": ("complete", "done", "finished", "success", "succeeded", "successful", "ok", "processed", "auto_done",
                   "manual_done"),
@@ -240,12 +240,8 @@ class LegacyReader:
             fields = _decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             fields = decode_lenient(text)
-        if type(fields) is not dict:
-            kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-            raise InvalidRequest(
-                f"this is {kinds.get(type(fields), 'a number')}, not a JSON object"
-            )
-        return self._common_line(fields, text, number) or self._line(fields, text, number)
+        found = _as_object(fields)
+        return self._common_line(found, text, number) or self._line(found, text, number)
 
     def _common_line(self, fields: dict[str, Json], text: bytes, number: int) -> LegacyLine | None:
         """The fast path for lines with nothing unusual in them; None if this one needs a closer look.
@@ -300,6 +296,9 @@ class LegacyReader:
         return shape
 
     def _line(self, fields: dict[str, Json], text: bytes, number: int) -> LegacyLine:
+        may_exceed = _may_exceed_limits(text)
+        if may_exceed:
+            fields = _as_object(decode_lenient(text))  # numbers of more than 64 bits become text
         known, loose = self._split_fields(fields)
         doc_id, word = _doc_id(known), _word(known)
         state, is_mapped = self.state(word)
@@ -325,7 +324,7 @@ class LegacyReader:
         if not _RARE_FIELDS.isdisjoint(known):
             entry = replace(entry, **_details(known, metadata))
         before = known.get("old_state")
-        if _may_exceed_limits(text):
+        if may_exceed:
             check_metadata(metadata, bytes_max=METADATA_BYTES_MAX)
         return LegacyLine(entry, word, None if before is None else str(before), at is None)
 
@@ -360,6 +359,13 @@ class LegacyReader:
         return known, loose
 
 
+def _as_object(value: Json) -> dict[str, Json]:
+    if type(value) is not dict:
+        kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+        raise InvalidRequest(f"this is {kinds.get(type(value), 'a number')}, not a JSON object")
+    return value
+
+
 def decode_lenient(text: bytes) -> Json:
     """The value of a line that strict JSON refuses. Raises `InvalidRequest` with the reason if it has none."""
     try:
@@ -384,7 +390,10 @@ def _finite_float(text: str) -> float | str:
 
 
 def _short_int(text: str) -> int | str:
-    return int(text) if len(text) <= INT_DIGITS_MAX else text
+    """A number as text where 64 bits do not hold it."""
+    if len(text) <= INT_DIGITS_MAX:
+        return int(text)
+    return found if len(text) < 32 and INT_MIN <= (found := int(text)) <= INT_MAX else text
 
 
 def _escape_surrogates(value: Json) -> Json:

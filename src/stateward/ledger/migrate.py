@@ -9,8 +9,9 @@
                 Between the two HEAD names lines that no file has, so opening the folder is refused; migrating
                 again finishes the move
 
-Run twice it changes nothing: the target knows the SHA-256 of what it was made of. `undo` puts the new ledger aside and
-restores the old bytes. The old file itself is never written to.
+Run twice it changes nothing: the target knows the SHA-256 of what it was made of, and that of the table of words.
+`undo` puts the new ledger aside and restores the old bytes; if the old file has changed since, that is refused, or the
+changed file is kept beside. The old file itself is never written to.
 """
 
 import re
@@ -42,6 +43,16 @@ PUBLISHING = "PUBLISHING"
 """A file in the folder that was built: the ledger is complete, and its files are being moved."""
 SET_ASIDE = ".undone-"
 SET_ASIDE_MAX = 10_000
+COMPRESSED = {
+    b"\x1f\x8b": "gunzip --keep",
+    b"\x28\xb5\x2f\xfd": "zstd --decompress --keep",
+    b"BZh": "bunzip2 --keep",
+    b"\xfd7zXZ": "unxz --keep",
+    b"PK\x03\x04": "unzip",
+}
+"""How compressed files start, and what unpacks them."""
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_MAPPING = re.compile("mapping ([0-9a-f]{64})")
 _BACKUP = re.compile(r"(?P<name>.+)\.(?P<date>\d{4}-\d\d-\d\d)\.(?P<sha256>[0-9a-f]{64})\.backup")
 
 
@@ -99,6 +110,7 @@ def migrate(
         in_place=in_place,
     )
     if (not dry_run and job.finish_publishing()) or _is_target_made_of(target, old.sha256):
+        _check_same_mapping(target, job.mapping)
         backup = job.known_backup()
         return replace(job.look(), is_done_already=True, backup=str(backup) if backup else None)
     if target.exists() and not target.is_dir():
@@ -121,6 +133,7 @@ class _OldFile:
                 f"{path} is not a file; name the old ledger itself, such as ledger.jsonl"
             )
         self.path = path
+        _check_encoding(path)
         self._stamp = self._look()
         self.size = self._stamp[0]
         self.changed_at = path.stat().st_mtime
@@ -135,6 +148,19 @@ class _OldFile:
             raise LedgerError(
                 f"{self.path} changed while it was being migrated; stop the program that writes to it and run again"
             )
+
+
+def _check_encoding(path: Path) -> None:
+    """Refuse a file that is not lines of UTF-8 at all: every line of it would count as broken, one by one."""
+    with path.open("rb") as file:
+        start = file.read(len(max(COMPRESSED, key=len)))
+    tool = next((COMPRESSED[magic] for magic in COMPRESSED if start.startswith(magic)), None)
+    if tool is not None:
+        raise InvalidRequest(f"{path} is compressed; unpack it first, with: {tool} {path}")
+    if start.startswith(UTF16_MARKS) or (len(start) > 1 and 0 in start[:2] and any(start[:2])):
+        raise InvalidRequest(
+            f"{path} is UTF-16; convert it first, with: iconv -f UTF-16 -t UTF-8 {path} > {path}.utf8"
+        )
 
 
 def _target(source: Path, output: Path | None, *, in_place: bool, is_dry_run: bool) -> Path:
@@ -162,6 +188,18 @@ def _is_made_of(ledger: Ledger, digest: str) -> bool:
     return first is not None and first.new_state == IMPORT_OPENED and digest in str(first.metadata)
 
 
+def _check_same_mapping(target: Path, mapping: LegacyMapping) -> None:
+    """A report with this table of words would be wrong about a ledger that was made with another."""
+    with Ledger.open(target, read_only=True) as ledger:
+        first = next(ledger.records(), None)
+    said = _MAPPING.search(str(first.metadata)) if first is not None else None
+    if said is not None and said[1] != mapping.digest:
+        raise InvalidRequest(
+            f"{target} was made of this file with another table of words; nothing was changed. Undo that migration "
+            "first (--rollback), or name a new folder"
+        )
+
+
 def _source_name(digest: str) -> str:
     return SOURCE_PREFIX + digest[:32]
 
@@ -173,7 +211,7 @@ class _Migration:
         self, old: _OldFile, target: Path, mapping: LegacyMapping, *, progress: Callable[[MigrationProgress], None],
         clock: Callable[[], float], ticks: Callable[[], float], disk: Disk, in_place: bool,
     ) -> None:  # fmt: skip
-        self._old, self._target, self._mapping = old, target, mapping
+        self._old, self._target, self.mapping = old, target, mapping
         self._clock, self._disk, self._in_place = clock, disk, in_place
         self._progress, self._ticks, self._started_at = progress, ticks, ticks()
         self._is_read_back = False
@@ -184,16 +222,25 @@ class _Migration:
 
     def look(self) -> MigrationReport:
         """Read everything and write nothing."""
-        counts = MigrationCounts(self._mapping)
+        counts = MigrationCounts(self.mapping)
         for _ in self._entries(self._old.path, counts):
             pass
         return self._report(counts, is_dry_run=True)
 
     def run(self) -> MigrationReport:
         self._check_target_is_free()
+        had_backup = self.known_backup() is not None
         backup = self._backup()
-        counts = MigrationCounts(self._mapping)
+        counts = MigrationCounts(self.mapping)
         resumed = self._build(backup, counts)
+        if not counts.is_usable:
+            shutil.rmtree(self._folder)
+            if not had_backup:
+                self._disk.unlink(backup)
+            raise LedgerError(
+                f"not one of the {counts.lines} lines of {self._old.path} can be read; nothing was written. "
+                f"{counts.first_reason}"
+            )
         self._check(counts)
         self._old.check_unchanged()
         self._publish()
@@ -278,7 +325,7 @@ class _Migration:
 
     def _import(self, backup: Path, counts: MigrationCounts) -> int:
         name = _source_name(self._old.sha256)
-        reason = f"migration of {self._old.path.name}, sha256 {self._old.sha256}"
+        reason = f"migration of {self._old.path.name}, sha256 {self._old.sha256}, mapping {self.mapping.digest}"
         with Ledger.open(self._folder, clock=self._clock, disk=self._disk) as ledger:
             done = ledger.source_seq(name)
             if ledger.snapshots():  # it was complete; only checking and publishing are left
@@ -302,7 +349,7 @@ class _Migration:
 
     def _entries(self, path: Path, counts: MigrationCounts) -> Iterator[LedgerEntry]:
         """The usable lines of the old ledger, counted on the way."""
-        reader = LegacyReader(self._mapping, first_at=self._old.changed_at)
+        reader = LegacyReader(self.mapping, first_at=self._old.changed_at)
         done = 0
         for number, text in enumerate(_lines(path), 1):
             done += len(text)
@@ -427,7 +474,7 @@ def prune_backups(
 
 
 class MigrationUndo(msgspec.Struct, frozen=True, kw_only=True):
-    """What undoing a migration did, or would do."""
+    """What undoing a migration did, or would do. `changed_as`: where the old file goes that was written to since."""
 
     source: str
     target: str
@@ -435,43 +482,66 @@ class MigrationUndo(msgspec.Struct, frozen=True, kw_only=True):
     aside: str
     later_records: int
     is_restored: bool
+    changed_as: str | None
     is_executed: bool
+
+    @property
+    def loss(self) -> str:
+        """What would no longer be in use afterwards, as a sentence; empty if there is nothing."""
+        losses = []
+        if self.later_records:
+            losses.append(
+                f"{self.target} has {self.later_records} records that are newer than the migration; they would stay in "
+                f"{self.aside} alone"
+            )
+        if self.changed_as is not None:
+            losses.append(
+                f"{self.source} was written to after the migration; that would stay in {self.changed_as} alone"
+            )
+        return ". ".join(losses)
 
 
 def undo(
     source: Path, *, output: Path | None = None, in_place: bool = False, accept_loss: bool = False,
-    execute: bool = True, clock: Callable[[], float] = wall_clock, disk: Disk | None = None,
+    execute: bool = False, clock: Callable[[], float] = wall_clock, disk: Disk | None = None,
 ) -> MigrationUndo:  # fmt: skip
     """Put the new ledger aside, whole, and make sure that the old file has the bytes that it was made of.
 
-    Refused when the new ledger has records that the old one never had, unless `accept_loss`: they stay in the ledger
-    that was put aside.
+    Without `execute` it only says what it would do. Refused when the new ledger has records that the old one never had,
+    or when the old file was written to since, unless `accept_loss`; even then nothing is deleted.
     """
     target = _target(source, output, in_place=in_place, is_dry_run=False)
     seam = disk or Disk()
     backup, later = _origin_of(source, target)
-    aside = _unused_aside(target, clock(), in_place=in_place)
-    is_restored = not source.is_file() or _digest(source) != backup.sha256
+    is_there = source.is_file()
+    is_restored = not is_there or _digest(source) != backup.sha256
+    label = date_label(clock())
+    changed = _unused(source.with_name(f"{source.name}.replaced-{label}"))
     done = MigrationUndo(
-        source=str(source), target=str(target), backup=str(backup.path), aside=str(aside), later_records=later,
-        is_restored=is_restored, is_executed=execute,
+        source=str(source), target=str(target), backup=str(backup.path),
+        aside=str(_aside(target, label, in_place=in_place)), later_records=later, is_restored=is_restored,
+        changed_as=str(changed) if is_there and is_restored else None, is_executed=execute,
     )  # fmt: skip
     if not execute:
         return done
-    if later and not accept_loss:
-        raise InvalidRequest(
-            f"{target} has {later} records that are newer than the migration; they would stay in {aside} alone. "
-            "Say that you accept this, or keep the new ledger"
-        )
+    if done.loss and not accept_loss:
+        raise InvalidRequest(f"{done.loss}. Say that you accept this, or keep the new ledger")
     if is_restored:
-        copy = source.with_name(
-            f".{source.name}.restoring"
-        )  # hidden: no file of the user has this name
-        write_atomically(seam, copy, _chunks(backup.path))
-        seam.rename(copy, source)
-        seam.sync_dir(source.parent)
-    _put_aside(seam, target, aside, in_place=in_place)
+        _restore(seam, backup.path, source, changed if is_there else None)
+    _put_aside(seam, target, Path(done.aside), in_place=in_place)
     return done
+
+
+def _restore(disk: Disk, backup: Path, source: Path, changed: Path | None) -> None:
+    """Bring the old bytes back; what stands in their place is renamed to `changed` first."""
+    copy = source.with_name(
+        f".{source.name}.restoring"
+    )  # hidden: no file of the user has this name
+    write_atomically(disk, copy, _chunks(backup))
+    if changed is not None:
+        disk.rename(source, changed)
+    disk.rename(copy, source)
+    disk.sync_dir(source.parent)
 
 
 def _origin_of(source: Path, target: Path) -> tuple[LedgerBackup, int]:
@@ -490,14 +560,18 @@ def _origin_of(source: Path, target: Path) -> tuple[LedgerBackup, int]:
     )
 
 
-def _unused_aside(target: Path, now: float, *, in_place: bool) -> Path:
-    label = f"{SET_ASIDE}{date_label(now)}"
-    parent, name = (target, label) if in_place else (target.parent, target.name + label)
+def _aside(target: Path, label: str, *, in_place: bool) -> Path:
+    name = f"{SET_ASIDE}{label}"
+    return _unused(target / name if in_place else target.with_name(target.name + name))
+
+
+def _unused(path: Path) -> Path:
+    """The path, or the same with a number if there is such a file already."""
     for number in range(1, SET_ASIDE_MAX):
-        path = parent / (name if number == 1 else f"{name}.{number}")
-        if not path.exists():
-            return path
-    raise LedgerError(f"{target} was undone too often today")
+        found = path if number == 1 else path.with_name(f"{path.name}.{number}")
+        if not found.exists():
+            return found
+    raise LedgerError(f"{path} was made too often today")
 
 
 def _put_aside(disk: Disk, target: Path, aside: Path, *, in_place: bool) -> None:

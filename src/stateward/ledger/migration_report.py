@@ -50,6 +50,8 @@ class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
     """Documents by the last word that the old ledger has for them."""
     after: dict[str, int]
     """Documents by state in the new ledger."""
+    begun_later: dict[str, int]
+    """Documents whose first line names another state than the machine's first: an import may begin anywhere."""
     impossible: int
     impossible_moves: dict[str, int]
     repeated: int
@@ -58,6 +60,11 @@ class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
     impossible_places: tuple[ReportedLine, ...] = ()
     disagreeing_places: tuple[ReportedLine, ...] = ()
     broken_places: tuple[ReportedLine, ...] = ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the file is an old ledger at all: a line of it can be read, or it has none."""
+        return self.records > 0 or not self.broken
 
 
 class MigrationCounts:
@@ -74,10 +81,21 @@ class MigrationCounts:
         self._last_words: dict[str, str] = {}
         self._words: Counter[str] = Counter()
         self._states: dict[str, tuple[str, bool]] = {}
+        self._begun: Counter[str] = Counter()
         self._moves: Counter[tuple[str, str]] = Counter()
         self._broken_lines: list[ReportedLine] = []
         self._impossible_lines: list[ReportedLine] = []
         self._disagreeing_lines: list[ReportedLine] = []
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the file is an old ledger at all: a line of it can be read, or it has none."""
+        return self._records > 0 or not self._broken
+
+    @property
+    def first_reason(self) -> str:
+        """Why the first broken line cannot be read."""
+        return "".join(_sentences(tuple(self._broken_lines[:1]))).strip()
 
     def add(self, reader: LegacyReader, text: bytes, number: int) -> LedgerEntry | None:
         """Count a line; the entry to import, if it has one."""
@@ -102,12 +120,13 @@ class MigrationCounts:
             was = f"but was in {before or NOTHING}"
             sentence = f"{entry.doc_id} is said to leave {old.said_before}, {was}"
             _list(self._disagreeing_lines, number, sentence)
-        is_start = left is None and entry.state == DOCUMENT_MACHINE.initial
-        if left == entry.state:
+        if left is None:
+            self._begun[entry.state] += entry.state != DOCUMENT_MACHINE.initial
+        elif left == entry.state:
             self._repeated += 1
-        elif (left, entry.state) not in DOCUMENT_MACHINE.pairs and not is_start:
+        elif (left, entry.state) not in DOCUMENT_MACHINE.pairs:
             self._impossible += 1
-            move = (left or NOTHING, entry.state)
+            move = (left, entry.state)
             self._moves[move] += 1
             _list(self._impossible_lines, number, f"{entry.doc_id}: {move[0]} → {move[1]}")
         self._last_words[entry.doc_id] = self._count_word(reader, old.word)
@@ -153,6 +172,7 @@ class MigrationCounts:
             words={word: (state, count) for word, state, _, count in words},
             unmapped={word: count for word, _, is_mapped, count in words if not is_mapped},
             before=listed, after=self.state_counts(),
+            begun_later={state: count for state, count in self._begun.most_common() if count},
             impossible=self._impossible,
             impossible_moves={f"{old} → {new}": count for (old, new), count in self._moves.most_common()},
             repeated=self._repeated, disagreeing=self._disagreeing, times_assumed=self._assumed,
@@ -190,6 +210,8 @@ def report_text(report: MigrationReport) -> str:
         "documents after",
         *_counts(report.after),
         "",
+        f"documents that begin at a later state: {sum(report.begun_later.values()):,}",
+        *_counts(report.begun_later),
         f"moves that the machine does not have: {report.impossible:,} (they are imported as they are)",
         *_counts(report.impossible_moves),
         *_sentences(report.impossible_places),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit
 from stateward.cli.ledger.options import RENAMED_FLAGS, accept_loss, execute
 from stateward.cli.output import plural, span, write_table, write_text
 
@@ -23,10 +24,10 @@ BACKUP_DAYS = 30
     "migrate",
     cls=Command,
     examples=[
-        "stateward ledger migrate ledger.jsonl --dry-run --report report.txt",
-        "stateward ledger migrate ledger.jsonl --output ledger/",
-        "stateward ledger migrate old/ledger.jsonl --in-place --mapping words.yaml",
-        "stateward ledger migrate ledger.jsonl --output ledger/ --rollback",
+        "stateward ledger migrate ledger.jsonl --report report.txt",
+        "stateward ledger migrate ledger.jsonl --output ledger/ --yes",
+        "stateward ledger migrate old/ledger.jsonl --in-place --mapping words.yaml --yes",
+        "stateward ledger migrate ledger.jsonl --output ledger/ --rollback --yes",
     ],
 )
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
@@ -40,7 +41,9 @@ BACKUP_DAYS = 30
     type=click.Path(path_type=Path),
     help="Words for states of your own, as YAML.",
 )
-@click.option("--dry-run", is_flag=True, help="Read everything, write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, hidden=True, help="The default: read everything, write nothing."
+)
 @click.option(
     "--report",
     metavar="FILE",
@@ -51,36 +54,44 @@ BACKUP_DAYS = 30
     "--rollback", is_flag=True, help="Put the new ledger aside and bring the old bytes back."
 )
 @accept_loss
+@execute
 @pass_context
 def migrate(
     context: CliContext, *, source: Path, output: Path | None, in_place: bool, mapping: Path | None, dry_run: bool,
-    report: Path | None, rollback: bool, accept_loss: bool,
-) -> None:  # fmt: skip
+    report: Path | None, rollback: bool, accept_loss: bool, execute: bool,
+) -> Exit:  # fmt: skip
     """Make a ledger of an old file of JSON lines.
 
-    Keeps a backup first, builds the new ledger beside, checks it, then puts it in place in one step. Killed, it goes on
-    where it was; run twice, it changes nothing. Moves that the machine does not have are imported, marked and reported.
+    Without --yes it only reports what would become of it. Keeps a backup first, builds the new one beside, checks it,
+    then puts it in place in one step. Killed, it goes on where it was; run twice, it changes nothing. Moves that the
+    machine does not have are imported, marked and reported.
     """
     from stateward.ledger.migrate import migrate as run
     from stateward.ledger.migration_report import write_report
 
+    if dry_run and execute:
+        raise click.UsageError("--dry-run or --yes: take one")
     if rollback:
-        _undo(context, source, output, in_place=in_place, accept_loss=accept_loss, dry_run=dry_run)
-        return
-    if output is None and not in_place and not dry_run:
+        _undo(context, source, output, in_place=in_place, accept_loss=accept_loss, execute=execute)
+        return Exit.OK
+    if output is None and not in_place and execute:
         raise click.UsageError("say where the new ledger goes: --output DIR or --in-place")
     done = run(
         source,
         output=output,
         in_place=in_place,
         mapping=_mapping(mapping),
-        dry_run=dry_run,
+        dry_run=not execute,
         progress=_meter(context),
     )
     if report is not None:
         text, data = write_report(done, report)
         context.say(f"the report is in {text} and {data}")
     _tell(context, done, is_long=report is None)
+    if not done.is_usable:
+        context.say("not one of its lines can be read: this is no ledger that can be migrated")
+        return Exit.FOUND_PROBLEMS
+    return Exit.OK
 
 
 def _mapping(path: Path | None) -> "LegacyMapping | None":
@@ -112,7 +123,8 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
         context.say(f"{done.target} was made of this file already; nothing was changed")
     elif done.is_dry_run:
         context.say(
-            f"a dry run: {plural(done.documents, 'document')} would be migrated; nothing was written"
+            f"a dry run: {plural(done.documents, 'document')} would be migrated; nothing was written, "
+            "add --yes to do it"
         )
     else:
         context.say(
@@ -127,25 +139,25 @@ def _undo(
     *,
     in_place: bool,
     accept_loss: bool,
-    dry_run: bool,
+    execute: bool,
 ) -> None:
     from stateward.ledger.migrate import undo
 
-    done = undo(
-        source, output=output, in_place=in_place, accept_loss=accept_loss, execute=not dry_run
-    )
+    done = undo(source, output=output, in_place=in_place, accept_loss=accept_loss, execute=execute)
     if context.json:
         context.emit(done)
+        return
+    was = "is" if execute else "would be"
+    context.say(f"the new ledger {was} put aside as {done.aside}")
+    if done.changed_as is not None:
+        context.say(f"{done.source}, which was written to since, {was} kept as {done.changed_as}")
+    if done.is_restored:
+        context.say(f"{done.source} {was} brought back from {done.backup}")
     else:
-        was = "would be" if dry_run else "is"
-        context.say(
-            f"the new ledger {was} put aside as {done.aside}; {done.source} "
-            + (
-                f"{was} brought back from {done.backup}"
-                if done.is_restored
-                else "has its old bytes"
-            )
-        )
+        context.say(f"{done.source} has its old bytes")
+    if not execute:
+        need = "--yes --accept-loss" if done.loss else "--yes"
+        context.say(f"nothing was changed; add {need} to do it")
 
 
 @click.command(
