@@ -327,7 +327,7 @@ class Batch(Document, frozen=True, kw_only=True):
     id: str | None
     version: Count
     action: str
-    status: Literal["dry_run", "running", "done", "aborted"]
+    status: Literal["dry_run", "checked", "running", "done", "aborted"]
     query: str | None
     actor: str
     reason: str | None

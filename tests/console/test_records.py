@@ -1,11 +1,13 @@
 """Records: the query in the address, pages, views of one's own, and acting on many after a look."""
 
+import json
 import re
 from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
 from tests.console.scene import BROKEN, Scene, statement
+from tests.waiting import wait_until
 
 
 def test_the_query_stands_in_the_address_and_survives_a_reload(scene: Scene, page: Page) -> None:
@@ -92,7 +94,7 @@ def test_picked_records_get_another_priority(scene: Scene, page: Page) -> None:
     page.get_by_label("New priority").fill("9")
     page.get_by_label("Why").fill("the auditor waits")
     page.get_by_role("button", name="Check what would happen").click()
-    page.get_by_role("button", name="Yes, priority 9 2 records").click()
+    page.get_by_role("button", name="Yes, set priority 9 for 2 records").click()
 
     expect(page.locator("#bulk-done")).to_be_visible()
     assert [scene.app.record(each).priority for each in ids] == [9, 9]
@@ -102,6 +104,34 @@ def test_picked_records_get_another_priority(scene: Scene, page: Page) -> None:
         {"from": 5, "to": 9},
         "the auditor waits",
     )
+
+
+def test_what_was_checked_is_done_and_nothing_that_was_chosen_since(
+    scene: Scene, page: Page
+) -> None:
+    record_id = scene.submit(BROKEN + b"switch", name="switched.csv")
+    scene.rested(record_id)
+    page.goto(scene.page("/records?q=switched"))
+    page.get_by_role("button", name="Act on what matches…").click()
+    page.get_by_label("set priority to").check()
+    page.get_by_label("New priority").fill("8")
+    page.get_by_label("Why").fill("the auditor waits")
+    page.get_by_role("button", name="Check what would happen").click()
+    confirmed = page.locator("#bulk-begin")
+    batch = json.loads(confirmed.get_attribute("hx-vals") or "")
+
+    page.get_by_label("cancel").check()
+
+    expect(confirmed).to_have_count(0)
+    token = page.locator("meta[name=csrf]").get_attribute("content") or ""
+    answer = page.request.post(
+        scene.page("/records/bulk/begin"),
+        form={**batch, "action": "cancel", "q": "switched", "reason": "by mistake"},
+        headers={"X-CSRF-Token": token},
+    )
+    assert answer.status == 200
+    wait_until(lambda: scene.app.record(record_id).priority == 8)
+    assert scene.app.record(record_id).status == "error"
 
 
 def test_nothing_is_done_to_everything_by_mistake(scene: Scene, page: Page) -> None:

@@ -8,13 +8,11 @@ import msgspec
 from litestar import Response, get, post
 from litestar.params import FromPath, QueryParameter
 
-from stateward import schemas
 from stateward.app import App
 from stateward.console.board import Row, row_of
 from stateward.console.layout import (
     fragment,
     page,
-    problem_text,
     shown,
 )
 from stateward.core.errors import InvalidRequest
@@ -26,7 +24,7 @@ from stateward.core.model import (
     Record,
 )
 from stateward.core.query import Query
-from stateward.server import batches, views
+from stateward.server import batches, bulk, views
 from stateward.server.auth import (
     Asked,
     Caller,
@@ -40,7 +38,7 @@ from stateward.server.paging import (
     read_cursor,
     write_cursor,
 )
-from stateward.storage.idempotency import Answer, Batch
+from stateward.storage.idempotency import Batch
 
 ROWS = 50
 COUNTED_MAX = 10_000
@@ -180,17 +178,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     priority: int = PRIORITY_NORMAL
     reason: str = ""
 
-    def request(self, *, is_dry_run: bool) -> schemas.BatchRequest:
-        """The same as the API takes it."""
-        is_page = self.scope == "page"
-        return schemas.BatchRequest(
-            action=self.action,
-            priority=self.priority if self.action == "priority" else None,
-            query=None if is_page else self.q,
-            ids=self.ids if is_page else (),
-            reason=self.reason.strip() or None,
-            dry_run=is_dry_run,
-        )
+    @property
+    def verb(self) -> str:
+        """The action as it is stored and shown."""
+        return bulk.verb_of(self.action, self.priority if self.action == "priority" else None)
 
 
 @post("/records/bulk", opt={"right": "act"}, status_code=200)
@@ -201,24 +192,39 @@ async def bulk_form(request: Asked) -> Response[bytes]:
 
 @post("/records/bulk/check", opt={"right": "act"}, status_code=200)
 async def bulk_check(request: Asked) -> Response[bytes]:
-    """What would happen: nothing does."""
-    wanted = await _wanted(request)
-    answer = await batches.create.fn(request, wanted.request(is_dry_run=True), None)
-    foreseen = msgspec.json.decode(answer.content, type=schemas.Batch)
-    return fragment(request, "bulk_check.html", {"wanted": wanted, "batch": foreseen})
+    """What would happen: nothing does. What was checked is stored, and confirmed by its id alone."""
+    wanted, caller = await _wanted(request), caller_of(request)
+
+    def check(app: App) -> tuple[Batch, bulk.Foreseen]:
+        return bulk.check(
+            app,
+            wanted.verb,
+            text=None if wanted.scope == "page" else wanted.q,
+            ids=wanted.ids if wanted.scope == "page" else (),
+            machines=caller.machines,
+            actor=caller.actor,
+            reason=wanted.reason.strip() or None,
+        )
+
+    batch, found = await service_of(request).writer.ask(check)
+    facts = {"batch": batch, "found": found, "reason": wanted.reason.strip()}
+    return fragment(request, "bulk_check.html", facts)
 
 
 @post("/records/bulk/begin", opt={"right": "act"}, status_code=200)
 async def bulk_begin(request: Asked) -> Response[bytes]:
-    """Begin it; how far it is comes after."""
-    wanted = await _wanted(request)
-    if not wanted.reason.strip():
-        raise InvalidRequest("say why: the reason is kept in the history of every record")
-    answer = await batches.create.fn(request, wanted.request(is_dry_run=False), None)
-    if answer.status_code and answer.status_code >= 400:
-        raise InvalidRequest(problem_text(Answer(status=answer.status_code, body=answer.content)))
-    batch = msgspec.json.decode(answer.content, type=schemas.Batch)
-    return fragment(request, "bulk_progress.html", {"batch": batch})
+    """Begin what was checked, whatever the form says now; how far it is comes after."""
+    service, caller = service_of(request), caller_of(request)
+    batch_id = str((await request.form()).get("batch", ""))
+
+    def confirm(app: App) -> Batch:
+        batches.seen(app, caller, batch_id)
+        with app.database.transaction():
+            return bulk.confirm(app, batch_id, actor=caller.actor)
+
+    batch = await service.writer.ask(confirm)
+    service.run_batch(batch.id)
+    return fragment(request, "bulk_progress.html", {"batch": views.batch_view(batch)})
 
 
 @get("/batches/{batch_id:str}", opt={"right": "act"})

@@ -1,7 +1,9 @@
 """Bulk actions, a step at a time: each step moves some records on and notes how far it came, in one transaction.
 
 So a bulk action can be watched, stopped, and gone on with by any process after a crash, and no record is acted on
-twice. The query is frozen when it begins; a query that asks for nothing in particular is refused.
+twice. The query is frozen when it begins; a query that asks for nothing in particular is refused. Where a person
+confirms what was counted, `check` stores the counted action and `confirm` begins that one and no other: whatever the
+form says by then, and only if it would still meet as many records.
 """
 
 from collections import Counter
@@ -20,7 +22,7 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED
-from stateward.core.model import Micros, Record
+from stateward.core.model import SECOND, Micros, Record
 from stateward.core.query import Query, Term
 from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Batch
@@ -30,6 +32,8 @@ EXAMPLES_MAX = 5
 EXAMPLES_AMONG = 100
 APPLIED, IMPOSSIBLE, STALE = "applied", "impossible", "stale"
 PREFIX = "BA"
+CHECKED: Literal["checked"] = "checked"
+CONFIRM_WITHIN = 15 * 60 * SECOND
 EVENTS = {"retry": RETRY_REQUESTED, "cancel": CANCEL_REQUESTED}
 PRIORITY = "priority"  # kept with the number, as in `priority 7`
 
@@ -50,13 +54,15 @@ def within(query: Query, machines: Sequence[str]) -> Query:
     return replace(query, terms=(*query.terms, Term(key="machine", values=tuple(machines))))
 
 
-def checked(app: App, text: str | None, ids: Sequence[str]) -> Query | None:
+def checked(
+    app: App, text: str | None, ids: Sequence[str], *, now: Micros | None = None
+) -> Query | None:
     """The query of a bulk action; None where records are named. Neither, both or an empty one is refused."""
     if ids and text is not None:
         raise InvalidRequest("name records or give a query, and not both")
     if ids:
         return None
-    query = app.records.query(text or "")
+    query = app.records.query(text or "", now=now)
     if query.is_empty:
         raise InvalidRequest("name records or a query; an empty query would mean every record")
     return query
@@ -72,10 +78,16 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def foreseen(
-    app: App, verb: str, *, text: str | None, ids: Sequence[str], machines: Sequence[str]
+    app: App,
+    verb: str,
+    *,
+    text: str | None,
+    ids: Sequence[str],
+    machines: Sequence[str],
+    now: Micros | None = None,
 ) -> Foreseen:
-    """What a bulk action would do: one count, however many records it concerns."""
-    query = checked(app, text, ids)
+    """What a bulk action would do: one count, however many records it concerns. Ages count from `now`."""
+    query = checked(app, text, ids, now=now)
     if query is None:
         some = _named(app, ids, machines)
         pairs: Mapping[tuple[str, str], int] = Counter((each.machine, each.status) for each in some)
@@ -120,8 +132,9 @@ def begin(
     machines: Sequence[str],
     actor: str,
     reason: str | None,
+    found: Foreseen | None = None,
 ) -> Batch:
-    """Keep a new bulk action; its steps come after."""
+    """Store a new bulk action, whose steps come after; with what was `found`, one that waits to be confirmed."""
     query = checked(app, text, ids)
     expected = (
         len(_named(app, ids, machines))
@@ -133,7 +146,7 @@ def begin(
         id=app.new_id(PREFIX),
         version=0,
         verb=verb,
-        status="running",
+        status="running" if found is None else CHECKED,
         query="" if query is None else str(query),
         query_at=now if query is None else query.now,
         ids=tuple(dict.fromkeys(ids)),
@@ -143,7 +156,7 @@ def begin(
         after="",
         expected=expected,
         matched=0,
-        applied=0,
+        applied=0 if found is None else found.applied,
         refused={},
         examples={},
         created_at=now,
@@ -151,6 +164,50 @@ def begin(
     )
     app.idempotency.add_batch(batch)
     return batch
+
+
+def check(
+    app: App,
+    verb: str,
+    *,
+    text: str | None,
+    ids: Sequence[str],
+    machines: Sequence[str],
+    actor: str,
+    reason: str | None,
+) -> tuple[Batch, Foreseen]:
+    """Store a bulk action with what it would meet; nothing happens until its author confirms it."""
+    found = foreseen(app, verb, text=text, ids=ids, machines=machines)
+    batch = begin(
+        app, verb, text=text, ids=ids, machines=machines, actor=actor, reason=reason, found=found
+    )
+    return batch, found
+
+
+def confirm(app: App, batch_id: str, *, actor: str) -> Batch:
+    """Begin the bulk action that was checked, if it is its author's and would meet what it met then."""
+    batch = app.idempotency.batch(batch_id, lock=True)
+    if batch.actor != actor:
+        raise UnknownName("batch", batch_id[:80])
+    if batch.status != CHECKED:
+        return batch  # confirmed twice: a second click, or an answer that was lost
+    if app.clock() - batch.created_at > CONFIRM_WITHIN:
+        raise Refusal("stale", "this was checked a while ago: check again what would happen")
+    query = None if batch.ids else batch.query
+    found = foreseen(
+        app, batch.verb, text=query, ids=batch.ids, machines=batch.pipelines, now=batch.query_at
+    )
+    if (sum(found.by_status.values()), found.applied) != (batch.expected, batch.applied):
+        raise Refusal(
+            "stale",
+            f"{found.applied} of {sum(found.by_status.values())} records would be concerned now, "
+            f"{batch.applied} of {batch.expected} when it was checked: check again what would happen",
+        )
+    begun = replace(
+        batch, status="running", version=batch.version + 1, applied=0, updated_at=app.clock()
+    )
+    app.idempotency.save_batch(begun)
+    return begun
 
 
 def step(app: App, batch_id: str) -> Batch:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from stateward import telemetry
 from stateward.app import App
 from stateward.core.errors import StatewardError, UnknownName
-from stateward.core.model import SECOND
+from stateward.core.model import SECOND, Micros
 from stateward.server import bulk
 from stateward.server.executors import DbThread, Writer
 from stateward.server.hub import Hub
@@ -160,7 +160,7 @@ class Service:
             self.catch_up()
             try:
                 await self._note_use()
-                await self.writer.ask(lambda app: app.idempotency.forget(before=app.clock() - kept))
+                await self.writer.ask(lambda app: _forget(app, kept))
             except StatewardError as error:
                 self.log.warning(f"the care of keys and answers waits: {error}")
 
@@ -174,6 +174,12 @@ class Service:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _forget(app: App, kept: Micros) -> None:
+    """Delete answers that are not asked for again, and bulk actions that were not confirmed in time."""
+    app.idempotency.forget(before=app.clock() - kept)
+    app.idempotency.forget_checked(before=app.clock() - bulk.CONFIRM_WITHIN)
 
 
 class Rates:

@@ -38,7 +38,7 @@ FORGOTTEN_MAX = 1000  # rows of one DELETE: other writers wait for it
 _ANSWER_COLUMNS = ", ".join(ANSWERS.columns)
 _BATCH_COLUMNS = ", ".join(BATCHES.columns)
 
-BatchStatus: TypeAlias = Literal["running", "done", "aborted"]
+BatchStatus: TypeAlias = Literal["checked", "running", "done", "aborted"]
 _decode_headers = msgspec.json.Decoder(dict[str, str]).decode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 _decode_counts = msgspec.json.Decoder(dict[str, int]).decode
@@ -70,7 +70,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """A bulk action and its progress. `refused` counts by reason; `examples` holds a few ids for each outcome."""
+    """A bulk action and its progress. `refused` counts by reason; `examples` holds a few ids for each outcome.
+
+    One that is `checked` waits for a person to confirm it; until then `matched` and `applied` are what was foreseen.
+    """
 
     id: str
     version: int
@@ -161,14 +164,21 @@ class IdempotencyKeys:
         )
 
     def batches(self, *, after: str = "", limit: int = 100) -> list[Batch]:
-        """Bulk actions, newest first."""
-        cursor = " WHERE id < :after" if after else ""
+        """Bulk actions that were begun, newest first."""
+        cursor = " AND id < :after" if after else ""
         found = self._database.rows(
-            f"SELECT {_BATCH_COLUMNS} FROM batches{cursor} ORDER BY id DESC LIMIT :limit",
+            f"SELECT {_BATCH_COLUMNS} FROM batches WHERE status <> 'checked'{cursor}"
+            " ORDER BY id DESC LIMIT :limit",
             limit=limit,
             **({"after": after} if after else {}),
         )
         return [_batch(row) for row in found]
+
+    def forget_checked(self, *, before: Micros) -> int:
+        """Delete the bulk actions from before this time that were checked and never confirmed; how many."""
+        return self._database.run(
+            "DELETE FROM batches WHERE status = 'checked' AND created_at < :before", before=before
+        )
 
     def running(self) -> list[str]:
         """The ids of bulk actions that are not done."""

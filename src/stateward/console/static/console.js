@@ -64,6 +64,12 @@
   document.addEventListener("stateward:close", () => dialog.close());
   dialog?.addEventListener("close", () => { document.getElementById("dialog-body").replaceChildren(); });
 
+  // What was checked is not what the form says any more: it must be checked again.
+  document.addEventListener("input", (event) => {
+    const form = event.target instanceof Element && event.target.closest("#bulk");
+    if (form && !form.querySelector("#bulk-progress")) form.querySelector("#bulk-result").replaceChildren();
+  });
+
   // Copying
   document.addEventListener("click", async (event) => {
     const button = event.target instanceof Element && event.target.closest("[data-copy]");
