@@ -1,13 +1,17 @@
 """The application as the CLI and the API use it."""
 
+from io import StringIO
 from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
+from stateward import telemetry
 from stateward.app import App
 from stateward.app.doctor import checks as checks_of
 from stateward.app.identity import new_record_id
+from stateward.app.transition_log import TransitionLog
 from stateward.core.errors import (
     ConcurrentModification,
     DeclarationError,
@@ -215,8 +219,49 @@ def test_doctor_looks_at_everything(app: App) -> None:
     is_durable = "fsync off" not in checks["database"].sentence  # the tests' PostgreSQL may not be
     assert checks["database"].is_well == is_durable
     assert checks["disk"].is_well
+    assert checks["workers"].is_well, "nothing waits for one"
+    assert checks["dead letters"].is_well
+
+
+def test_doctor_misses_a_worker_where_records_wait(app: App) -> None:
+    app.submit(STATEMENT)
+
+    checks = {check.name: check for check in checks_of(app)}
+
     assert not checks["workers"].is_well
     assert "stateward up" in checks["workers"].advice
+
+
+def test_doctor_tells_of_events_that_could_not_be_read(app: App) -> None:
+    app.database.run(
+        "INSERT INTO dead_letters (kind, body, reason, at) VALUES ('event', '{', 'no JSON', 1)"
+    )
+
+    checks = {check.name: check for check in checks_of(app)}
+
+    assert not checks["dead letters"].is_well
+    assert checks["dead letters"].sentence == "1 could not be read (event: no JSON)"
+
+
+def test_a_malformed_actor_is_told_so(app: App) -> None:
+    record = app.submit(STATEMENT).record
+
+    with pytest.raises(InvalidRequest, match=r"the actor 'ann' .* name a person, as person:anna"):
+        app.actions.act("cancel", record.id, actor="ann", reason=None)
+
+
+def test_a_skipped_stage_is_logged_as_a_warning(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    (created,) = app.records.history(record.id)
+    log = TransitionLog(app.settings, app.registry)
+
+    stream = StringIO()
+    telemetry.set_up(level="warning", stream=stream)
+    log([created, replace(created, metadata={"rest": "skipped"})], [record, record])
+    telemetry.set_up(level="warning")
+
+    (line,) = stream.getvalue().splitlines()
+    assert "skipped: nothing for the next stage to do" in line
 
 
 def test_waiting_for_a_record_ends_when_it_rests(app: App) -> None:

@@ -54,7 +54,12 @@ def test_what_asks_for_statuses_alone_is_answered_from_the_counts(app: App) -> N
         )
 
     assert [matching(text) for text in ("", "status:error", "-status:error")] == [3, 1, 2]
-    assert [matching(text) for text in ("machine:contract", "is:failed", "x.csv")] == [0, 1, 3]
+    assert [matching(text) for text in ("machine:contract", "is:failed", "x.csv")] == [0, 0, 3]
+    assert [matching(text) for text in ("is:cancelled", "-is:cancelled", "document:X.")] == [
+        1,
+        2,
+        3,
+    ]
     assert matching("x.csv", most=2) == 2
 
 
@@ -68,13 +73,16 @@ def test_what_waits_is_told_by_priority(app: App) -> None:
 
 
 def test_causes_say_how_many_and_since_when(app: App) -> None:
-    first, second = opened(app, b"1", b"2")
-    cancelled(app, first)
-    cancelled(app, second)
+    first, second, third = opened(app, b"1", b"2", b"3")
+    for each in (first, second, third):
+        cancelled(app, each)
+    app.database.run("UPDATE records SET error_code = 'BROKEN' WHERE id <> :id", id=third)
 
     (cause,) = app.dashboard.causes()
+    (group,) = app.records.errors()
 
-    assert (cause.error_code, cause.count) == ("CANCELLED", 2)
+    assert (cause.error_code, cause.count) == ("BROKEN", 2), "a cancelled record is no error"
+    assert (group.error_code, group.count) == ("BROKEN", 2)
     assert cause.first_at <= cause.last_at
 
 
@@ -116,8 +124,9 @@ def test_the_log_is_searched_by_who_and_what(app: App) -> None:
 
 
 def test_activity_counts_each_end_once(app: App) -> None:
-    (record_id,) = opened(app, b"1")
-    cancelled(app, record_id)
+    (stopped, _) = opened(app, b"1", b"2")
+    cancelled(app, stopped)
+    app.run_until_idle()
 
     first, _ = app.dashboard.activity()
     again, _ = app.dashboard.activity()

@@ -52,7 +52,7 @@ CALLS: dict[str, str] = {
     "review approve": "review approve {review}",
     "review reject": "review reject {review} --reason no",
     "review correct": "review correct {review} --values {values}",
-    "review reprocess": "review reprocess {ok}",
+    "reprocess": "reprocess {ok}",
     "review export": "review export --gold {new}",
     "pause": "pause upload --stage parse",
     "resume": "resume upload",

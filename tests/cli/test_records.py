@@ -128,6 +128,13 @@ def test_logs_are_for_people_and_programs(demo: Shell) -> None:
     assert (line["stage"], line["attempt"], line["level"]) == ("parse", 1, "error")
 
 
+def test_the_first_attempt_at_each_stage_is_number_1(demo: Shell) -> None:
+    done = demo("logs", demo.ids("checking")[0], "--attempt", "1").stdout
+
+    assert "parse, attempt 1: done" in done
+    assert "normalize, attempt 1: done" in done
+
+
 @pytest.mark.parametrize("args", [("--stage", "nothing"), ("--attempt", "99")])
 def test_a_log_that_is_not_there_is_unknown(demo: Shell, args: tuple[str, ...]) -> None:
     assert demo("logs", demo.ids("status:error")[0], *args).exit_code == Exit.UNKNOWN

@@ -137,10 +137,10 @@ def test_a_rejection_needs_its_reason_and_what_ended_is_processed_again(
 
     assert shell("review", "reject", record.id).exit_code == Exit.USAGE
     assert shell("review", "reject", record.id, "--reason", "no contract").exit_code == 0
-    anew = shell.json("review", "reprocess", record.id)
+    anew = shell.json("reprocess", record.id)
 
     assert (anew["replaces"], anew["status"]) == (record.id, "pending")
-    assert shell.json("review", "reprocess", record.id)["id"] == anew["id"]
+    assert shell.json("reprocess", record.id)["id"] == anew["id"]
     assert app.record(record.id).status == "rejected"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stateward.cli.exit_codes import Exit
+from stateward.cli.submit import _told
 from tests.cli.shell import Shell
 
 
@@ -148,6 +149,27 @@ def test_waiting_ends_with_a_table_of_what_came_of_each_file(shell: Shell, tmp_p
         ["normalized", "1", "canonicals", "NOT_CHECKED"],
         ["error", "UNKNOWN_FORMAT"],
     ]
+
+
+def test_the_same_bytes_that_failed_are_told_to_be_retried(demo: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "again.csv"
+    file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
+    (known,) = demo.ids("status:error")
+
+    done = demo("submit", str(file), "--source-type", "sample")
+
+    assert (
+        f"the same bytes failed before; to try them again: stateward retry {known}" in done.stderr
+    )
+
+
+def test_a_line_of_the_summary_says_what_was_found() -> None:
+    row = {"file": "a", "status": "completed", "outcome": "new", "error": None}
+    facts = {"provider": "Kellerfunk", "final_confidence": 97}
+
+    told = _told({**row, "facts": facts, "notes": ["MISSING: a", "MISSING: b"]})
+
+    assert told == ("a", "completed", "Kellerfunk, 97", "MISSING (2)")
 
 
 def test_waiting_tells_how_it_ended(demo: Shell) -> None:

@@ -61,7 +61,27 @@ def test_an_export_tells_people_how_many_lines(demo: Shell, tmp_path: Path) -> N
     assert "written to" in done.stderr
 
 
-def test_a_doctor_finds_that_no_worker_runs(demo: Shell) -> None:
+def test_a_doctor_is_content_with_an_idle_personal_installation(demo: Shell) -> None:
+    done = demo("doctor")
+
+    assert done.exit_code == 0, done.stdout
+    assert "well      workers: 0 alive, and nothing waits for one" in done.stdout
+    assert "well      dead letters: everything could be read" in done.stdout
+
+
+def test_a_doctor_says_that_enterprise_wants_postgresql(demo: Shell) -> None:
+    done = demo("doctor", "--profile", "enterprise")
+
+    assert done.exit_code == Exit.FOUND_PROBLEMS
+    assert "NOT WELL  database" in done.stdout
+    assert "meant for PostgreSQL" in done.stdout
+
+
+def test_a_doctor_finds_that_no_worker_runs(demo: Shell, tmp_path: Path) -> None:
+    waiting = tmp_path / "waiting.csv"
+    waiting.write_bytes(b"date;amount;text\n2026-01-02;-12,50;Coffee\n")
+    demo("submit", str(waiting))
+
     done, answer = demo("doctor"), demo("doctor", "--json")
 
     assert (done.exit_code, answer.exit_code) == (Exit.FOUND_PROBLEMS, Exit.FOUND_PROBLEMS)

@@ -139,6 +139,14 @@ def test_a_date_is_its_midnight_in_utc() -> None:
     assert parsed("created>2026-01-01") == parsed("created>2026-01-01T01:00:00+01:00")
 
 
+def test_the_word_of_alerts_for_what_is_overdue_is_known() -> None:
+    assert str(parsed("is:stuck,failed")) == str(parsed("is:failed,overdue"))
+
+
+def test_a_document_is_found_by_a_part_of_its_name() -> None:
+    assert parsed("document:report,invoice").terms[0].texts == ("invoice", "report")
+
+
 def test_the_lists_that_callers_ask_for_hold_what_is_wanted() -> None:
     query = parsed("status:error,parsing machine:upload stage:parse is:failed -status:parsed")
 

@@ -1,6 +1,7 @@
 """A record in words: transitions as lines of a log, and why it is where it is."""
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.core.machine import Machine
 from stateward.core.model import SECOND, Record, to_iso
@@ -9,6 +10,7 @@ from stateward.core.view import (
     Explanation,
     WaitContext,
     explain,
+    note_codes,
     sentence,
 )
 from stateward.pipelines.contracts.machine import CONTRACT
@@ -291,17 +293,51 @@ def test_a_retry_that_is_due_moves_on_as_soon_as_a_coordinator_runs() -> None:
     )
 
 
-def test_a_failed_record_with_no_retry_left_needs_a_person() -> None:
+@pytest.mark.parametrize(
+    ("retries_max", "retries", "said"),
+    [
+        (0, 0, "it failed, and nothing is retried automatically here: BROKEN: it broke"),
+        (5, 0, "it failed, and an automatic retry cannot cure it: BROKEN: it broke"),
+        (5, 5, "it failed after 5 automatic retries: BROKEN: it broke"),
+    ],
+)
+def test_a_failed_record_with_no_retry_left_needs_a_person(
+    retries_max: int, retries: int, said: str
+) -> None:
     story = Story(UPLOAD.tuned(retry=Retry(max_retries=0)))
     story.tries_in_vain()
+    machine = UPLOAD.tuned(retry=Retry(max_retries=retries_max))
+    record = replace(story.record, retry_count=retries)
+
+    why = explain(machine, record, WaitContext(now=NOW))
+
+    advice = "fix the cause, then: stateward retry UL_1"
+    assert why == Explanation(code="failed", sentence=said, advice=advice)
+
+
+def test_a_cancelled_record_did_not_fail() -> None:
+    story = Story(UPLOAD)
+    story.asks("cancel.requested", reason="sent by mistake")
 
     why = explained(story)
 
-    assert why == Explanation(
-        code="failed",
-        sentence="it failed and no automatic retry is left: BROKEN: it broke",
-        advice="fix the cause, then: stateward retry UL_1",
-    )
+    assert (why.code, why.sentence) == ("cancelled", "it was cancelled: sent by mistake")
+    assert sentence(UPLOAD, story.last).count("sent by mistake") == 1
+
+
+def test_codes_of_notes_are_told_once() -> None:
+    notes = ["MISSING: the date", "NOT_CHECKED: no total", "MISSING: the payee"]
+
+    assert note_codes(notes) == "MISSING (2), NOT_CHECKED"
+
+
+def test_a_stage_whose_runner_is_not_installed_needs_more_than_a_worker() -> None:
+    around = WaitContext(now=NOW, is_runner_installed=False)
+
+    why = explain(UPLOAD, Story(UPLOAD).record, around)
+
+    assert why.code == "no_runner"
+    assert "install the pipeline" in why.advice
 
 
 def test_a_reopened_record_says_who_reopened_it_and_where_it_resumes() -> None:

@@ -406,7 +406,7 @@ def test_values_never_stand_in_the_text() -> None:
 
 def test_without_known_machines_only_claims_about_kinds_find_nothing() -> None:
     assert where(asked("status:a"), kinds={})[0] == "(status IN (:q0))"
-    assert where(asked("is:failed"), kinds={})[0] == "(((FALSE)))"
+    assert where(asked("is:failed"), kinds={})[0].startswith("(((FALSE) AND ")
 
 
 @pytest.mark.parametrize(

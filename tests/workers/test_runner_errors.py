@@ -58,6 +58,7 @@ def test_an_error_becomes_a_failure(
     assert (last["level"], last["code"]) == ("error", code)
     assert "in function" in last["traceback"]
     assert sdk.__file__ not in last["traceback"]
+    assert 'File "/' not in last["traceback"], "where files lie on this machine is not told"
 
 
 def test_a_message_and_a_traceback_are_bounded() -> None:

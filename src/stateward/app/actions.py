@@ -15,7 +15,7 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.machine import CANCEL_REQUESTED, RETRY_REQUESTED
-from stateward.core.model import Event, Ignored, Micros, Record, event_id
+from stateward.core.model import Event, Ignored, Micros, Record, clean_text, event_id
 from stateward.core.query import Query
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.registry import MachineRegistry
@@ -25,6 +25,7 @@ from stateward.storage.store import Pause, Store
 
 BULK_BATCH = 500  # records per transaction of a bulk action: others write in between
 EXAMPLES_MAX = 5
+ACTOR_CHARS_SHOWN = 80
 
 Verb = Literal["retry", "cancel"]
 BulkAction = Literal["retry", "cancel", "priority"]
@@ -148,6 +149,8 @@ class Actions:
         record = self._store.load([command.record_id])[command.record_id]
         if ignored.reason in ("stale", "ahead", "duplicate"):
             return ConcurrentModification(record.id, expected=record.version)
+        if ignored.reason == "not_allowed":
+            return _not_a_person(command.actor)
         allowed = self._registry.of(record).allowed_from(record.status)
         return InvalidTransition(
             record.id, expected=command.verb, found=record.status, allowed=allowed
@@ -172,7 +175,9 @@ class Actions:
             decisions = self._coordinator.handle(events) if events else []
             for place, decision in zip(places, decisions, strict=True):
                 record = found[record_ids[place]]
-                if isinstance(decision, Ignored):
+                if isinstance(decision, Ignored) and decision.reason == "not_allowed":
+                    answers[place] = _not_a_person(actor)
+                elif isinstance(decision, Ignored):
                     allowed = self._registry.of(record).allowed_from(record.status)
                     answers[place] = InvalidTransition(
                         record.id, expected=event, found=record.status, allowed=allowed
@@ -427,6 +432,13 @@ class _BulkCounter:
             examples=tuple(self._examples),
             refused_examples=tuple(self._refused_examples),
         )
+
+
+def _not_a_person(actor: str) -> InvalidRequest:
+    shown = clean_text(actor, chars_max=ACTOR_CHARS_SHOWN)
+    return InvalidRequest(
+        f"the actor {shown!r} may not request this: name a person, as person:anna"
+    )
 
 
 def _check(command: Command, record: Record | None) -> Record | StatewardError:

@@ -18,6 +18,7 @@ from stateward.workers.sdk import registered
 DISK_FREE_MIN = 512 * 2**20
 MIRROR_LATE_S = 60.0
 DEAD_MAX = 1000
+LETTERS_SHOWN = 3
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,27 +37,19 @@ def checks(app: App) -> Iterator[Check]:
         facts.get("fsync"),
         facts.get("synchronous_commit"),
     )
+    is_fit = app.settings.profile != "enterprise" or "SQLite" not in str(facts.get("engine"))
+    advice = "" if is_fit else "the enterprise profile is meant for PostgreSQL: set store.url"
+    if not is_durable:
+        advice = "acknowledged work may be lost at a power cut: make it durable"
     yield Check(
         name="database",
-        is_well=is_durable,
+        is_well=is_durable and is_fit,
         sentence=", ".join(f"{key} {value}" for key, value in facts.items()),
-        advice=""
-        if is_durable
-        else "acknowledged work may be lost at a power cut: make it durable",
+        advice=advice,
     )
     yield _disk_check(app.settings.data_path)
     yield _clock_check(app)
-    workers = app.bus.workers()
-    alive = [worker for worker in workers if is_alive(worker)]
-    yield Check(
-        name="workers",
-        is_well=bool(alive),
-        sentence=f"{len(alive)} alive"
-        + (f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""),
-        advice=""
-        if alive
-        else "nothing is processed until one runs: stateward up, or stateward worker",
-    )
+    yield _worker_check(app)
     yield _runner_check(app)
     overdue = len(
         app.store.due(
@@ -82,6 +75,7 @@ def checks(app: App) -> Iterator[Check]:
     )
     yield _search_check(app)
     yield _notices_check(app)
+    yield _dead_letter_check(app)
     if app.settings.ledger.mirror is not None:
         yield _mirror_check(app, Path(app.settings.ledger.mirror))
     for layer in sandbox_layers():
@@ -93,6 +87,39 @@ def checks(app: App) -> Iterator[Check]:
             if layer.is_available
             else "runners are held by the other layers only; a newer kernel has it",
         )
+
+
+def _worker_check(app: App) -> Check:
+    """A person's own installation may be idle: commands do the work themselves. A service must have a worker."""
+    workers = app.bus.workers()
+    alive = [worker for worker in workers if is_alive(worker)]
+    is_idle = app.settings.profile == "personal" and not app.records.count(
+        app.records.query("is:waiting,running")
+    )
+    lost = f", {len(workers) - len(alive)} lost" if len(alive) < len(workers) else ""
+    is_well = bool(alive) or is_idle
+    return Check(
+        name="workers",
+        is_well=is_well,
+        sentence=f"{len(alive)} alive{lost}"
+        + ("" if alive or not is_idle else ", and nothing waits for one"),
+        advice=""
+        if is_well
+        else "nothing is processed until one runs: stateward up, or stateward worker",
+    )
+
+
+def _dead_letter_check(app: App) -> Check:
+    """Events and messages that no process could read: they changed nothing, and a person should know."""
+    found = app.store.dead_letters(limit=DEAD_MAX)
+    newest = "; ".join(f"{each.kind}: {each.reason}" for each in found[-LETTERS_SHOWN:])
+    count = f"{len(found)} or more" if len(found) == DEAD_MAX else str(len(found))
+    return Check(
+        name="dead letters",
+        is_well=not found,
+        sentence=f"{count} could not be read ({newest})" if found else "everything could be read",
+        advice="see them under Operations in the console, and what sent them" if found else "",
+    )
 
 
 def _search_check(app: App) -> Check:

@@ -18,6 +18,7 @@ from stateward.storage.database import Wakeup
 from stateward.storage.outputs import EDITION_OF, AttemptResult, Outputs
 from stateward.storage.store import ErrorGroup, Store
 from stateward.transport import Bus
+from stateward.workers.sdk import registered
 
 WAIT_STEP_S = 5.0  # a lost wake-up delays a waiting caller by no more than this
 ID_CHARS_SHOWN = 80
@@ -236,6 +237,7 @@ class Records:
             pause_reason=None if pause is None else pause.reason,
             workers_able=len(able),
             workers_free=free,
+            is_runner_installed=stage.runner in registered(),
             ahead=self._store.count_ahead(record),
             is_coordinated=now - record.entered_at < WAIT_STEP_S * SECOND,
         )

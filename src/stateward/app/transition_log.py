@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stateward import telemetry
-from stateward.core.model import TRACE, Record, Transition
+from stateward.core.model import SKIPPED, TRACE, Record, Transition
 from stateward.core.view import sentence
 from stateward.engine.registry import MachineRegistry
 from stateward.settings import Settings
@@ -27,9 +27,12 @@ class TransitionLog:
             if level is None:
                 level = self._settings.machine(record.machine).logging.level
                 self._levels[record.machine] = level
-            if telemetry.is_written("info", at=level):
+            # A skipped stage is no failure, and yet probably not what was wanted.
+            own = "warning" if transition.metadata.get("rest") == SKIPPED else "info"
+            if telemetry.is_written(own, at=level):
                 machine = self._registry.exactly(transition.machine, transition.machine_version)
-                self._log.info(sentence(machine, transition), **self._facts(transition, record))
+                write = self._log.warning if own == "warning" else self._log.info
+                write(sentence(machine, transition), **self._facts(transition, record))
 
     def _facts(self, transition: Transition, record: Record) -> dict[str, object]:
         facts: dict[str, object] = {

@@ -35,7 +35,7 @@ from stateward.cli.records import (
     logs,
     status,
 )
-from stateward.cli.review import advance, review
+from stateward.cli.review import advance, reprocess, review
 from stateward.cli.search import search
 from stateward.cli.submit import submit
 from stateward.cli.up import (
@@ -76,7 +76,7 @@ COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
             counts,
         ),
     ),
-    ("Actions", (retry, cancel, set_priority, advance, review, pause, resume, rebuild)),
+    ("Actions", (retry, cancel, set_priority, reprocess, advance, review, pause, resume, rebuild)),
     ("State machines", (machine,)),
     ("Notifications", (webhook,)),
     ("Verification and evaluation", (verify, export, doctor, bench, eval_)),

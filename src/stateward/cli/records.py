@@ -1,6 +1,7 @@
 """Questions about records: `status`, `list`, `history`, `explain`, `logs`, `items`, `errors`, `counts`. Reads only."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING
@@ -35,8 +36,9 @@ QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the 
   status:error,parsing     in one of these statuses
   machine:invoices         of this machine
   stage:parse              waiting for or in this stage
-  is:waiting               or running, suspended, failed, ended, skipped, overdue
+  is:waiting               or running, suspended, failed, cancelled, ended, skipped, overdue (stuck)
   error:PDF_*              with this error code; * stands for any end
+  document:report          with this in the file name
   message:"no table"       with this in the error message
   age>2h  idle<10m         since it was created, since its last change (s m h d w)
   created>=2026-01-31      a day, or a moment such as 2026-01-31T10:00:00Z
@@ -265,14 +267,14 @@ def explain(context: CliContext, record_id: str) -> None:
 @click.argument("record_id", metavar="ID")
 @click.option("--stage", metavar="NAME", help="Only of this stage.")
 @click.option(
-    "--attempt", metavar="N", type=int, help="Only of this attempt, by the number that is shown."
+    "--attempt", metavar="N", type=int, help="Only the Nth attempt at each stage; 1 is the first."
 )
 @pass_context
 def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int | None) -> None:
     """Show what runners wrote while they worked on a record.
 
     With --jsonl each line of the logs is one JSON document with its stage and attempt; with --json each attempt is
-    one, with its lines in it.
+    one, with its lines in it. `attempt` is there the version of the record, `number` counts the attempts at a stage.
     """
     from stateward.core.errors import UnknownName
 
@@ -280,34 +282,48 @@ def logs(context: CliContext, *, record_id: str, stage: str | None, attempt: int
         found = app.attempts(record_id)
         if stage is not None and stage not in (stages := app.stages(record_id)):
             raise UnknownName("stage", stage, stages)
-    numbers = {str(each.attempt) for each in found}
+    numbered = _numbered(found)
+    numbers = {str(number) for number, _ in numbered}
     if attempt is not None and str(attempt) not in numbers:
         raise UnknownName("attempt", str(attempt), numbers)
-    found = [
-        each for each in found if stage in (None, each.stage) and attempt in (None, each.attempt)
+    numbered = [
+        (number, each)
+        for number, each in numbered
+        if stage in (None, each.stage) and attempt in (None, number)
     ]
     if context.jsonl:
         context.emit_rows(
-            {"stage": each.stage, "attempt": each.attempt, **line}
-            for each in found
+            {"stage": each.stage, "attempt": each.attempt, "number": number, **line}
+            for number, each in numbered
             for line in each.log
         )
     elif context.json:
-        context.emit_rows(found)
+        context.emit_rows(each for _, each in numbered)
     else:
-        _write_logs(context, found)
+        _write_logs(context, numbered)
 
 
-def _write_logs(context: CliContext, attempts: Sequence["Attempt"]) -> None:
+def _numbered(attempts: Sequence["Attempt"]) -> "list[tuple[int, Attempt]]":
+    """Attempts with their number among those at the same stage; later editions have that of the edition."""
+    counted: Counter[str] = Counter()
+    numbered: list[tuple[int, Attempt]] = []
+    for each in attempts:
+        if each.attempt >= 0:
+            counted[each.stage] += 1
+        numbered.append((counted[each.stage] if each.attempt >= 0 else each.attempt, each))
+    return numbered
+
+
+def _write_logs(context: CliContext, attempts: "Sequence[tuple[int, Attempt]]") -> None:
     if not attempts:
         context.say("no attempt has ended yet")
-    for each in attempts:
+    for number, each in attempts:
         end = (
             f"failed with {each.error_code}"
             if each.error_code
             else f"{each.outcome}, {plural(each.count, 'item')}"
         )
-        which = f"attempt {each.attempt}" if each.attempt >= 0 else f"edition {-each.attempt}"
+        which = f"attempt {number}" if number >= 0 else f"edition {-number}"
         write(f"{each.stage}, {which}: {end} ({moment(each.at)}, worker {each.worker})")
         for line in each.log:
             _write_log_line(line)

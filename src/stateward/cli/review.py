@@ -207,26 +207,6 @@ def correct(
     _decide(context, record_id, "correct", notes=notes, corrected=values)
 
 
-@review.command("reprocess", examples=["stateward review reprocess CW_01h2k3"])
-@click.argument("record_id", metavar="ID")
-@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
-@pass_context
-def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> None:
-    """Process the document of a record that has ended again.
-
-    It becomes a new record that names the old one, which stays as it is. Those that were not decided in time are
-    found with `stateward list status:timed_out`.
-    """
-    with context.local_app() as app:
-        opened = app.external_driver.reprocess(record_id, actor=_person(), reason=reason)
-        shown = app.records.view(opened.record)
-    if context.json:
-        context.emit({**record_fields(shown), "is_duplicate": opened.is_duplicate})
-    else:
-        write(opened.record.id)
-        context.say("it was processed again already" if opened.is_duplicate else "it begins anew")
-
-
 @review.command(
     "export",
     examples=["stateward review export --gold gold.jsonl", "stateward review export --gold -"],
@@ -255,6 +235,26 @@ def export(context: CliContext, *, gold: IO[bytes]) -> None:
         context.emit({"file": gold.name, "decisions": count})
     else:
         context.say(f"{plural(count, 'decision')} written")
+
+
+@click.command("reprocess", cls=Command, examples=["stateward reprocess CW_01h2k3"])
+@click.argument("record_id", metavar="ID")
+@click.option("--reason", metavar="TEXT", help="Why; kept in the history.")
+@pass_context
+def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> None:
+    """Process the document of a record that has ended again.
+
+    It becomes a new record that names the old one, which stays as it is. Those that were not decided in time are
+    found with `stateward list status:timed_out`.
+    """
+    with context.local_app() as app:
+        opened = app.external_driver.reprocess(record_id, actor=_person(), reason=reason)
+        shown = app.records.view(opened.record)
+    if context.json:
+        context.emit({**record_fields(shown), "is_duplicate": opened.is_duplicate})
+    else:
+        write(opened.record.id)
+        context.say("it was processed again already" if opened.is_duplicate else "it begins anew")
 
 
 @click.command(

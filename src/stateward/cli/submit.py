@@ -213,6 +213,11 @@ class _Sending:
         if not self._context.is_for_programs:
             write(f"{outcome:<9}  {opened.record.id}  {_shown_name(file)}")
             self._say_what_it_is(file, opened.record)
+        if opened.is_duplicate and opened.record.error_code is not None:
+            known = opened.record.id
+            self._context.say(
+                f"the same bytes failed before; to try them again: stateward retry {known}"
+            )
 
     def _say_what_it_is(self, file: str, record: "Record") -> None:
         """Where the content decided, say what it decided."""
@@ -246,15 +251,23 @@ class _Sending:
         if record.error_code is not None:
             self._context.say(f"{record.id} failed: {record.error_code}: {record.error_message}")
             return Exit.FOUND_PROBLEMS
-        self._context.say(f"{record.id} finished: {record.status}")
+        why = self._app.explain(record.id)
+        is_finished = why.code == "ended"
+        self._context.say(
+            f"{record.id} finished: {record.status}"
+            if is_finished
+            else f"{record.id} is in {record.status}: {why.sentence}"
+        )
         return Exit.OK
 
     def _result(self, record: "Record") -> dict[str, object]:
         """What came of a record, as far as it got: its counts, its error, its notes."""
         counts = {key: value for key, value in record.exposed.items() if key.endswith("_count")}
+        facts = {key: value for key, value in record.exposed.items() if _is_fact(key, value)}
         error = {"code": record.error_code, "message": record.error_message}
         return {
             **counts,
+            "facts": facts,
             "notes": record.notes or [],
             "error": error if record.error_code else None,
         }
@@ -314,11 +327,19 @@ class _Waiting:
 
 def _told(row: dict[str, object]) -> tuple[object, ...]:
     """A line of the summary."""
+    from stateward.core.view import note_codes
+
     error, notes = row["error"], row.get("notes")
     counts = [f"{row[key]} {key.removesuffix('_count')}" for key in row if key.endswith("_count")]
-    result = error["code"] if isinstance(error, dict) else (counts[-1] if counts else "")
-    codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
-    return row["file"], row["status"] or row["outcome"], result, ", ".join(codes)
+    facts = row.get("facts")
+    said = ", ".join(str(value) for value in facts.values()) if isinstance(facts, dict) else ""
+    result = error["code"] if isinstance(error, dict) else (counts[-1] if counts else said)
+    return row["file"], row["status"] or row["outcome"], result, note_codes(notes)
+
+
+def _is_fact(key: str, value: object) -> bool:
+    """Whether a value that a record exposes says what was found: no reference, and no count, which has a place."""
+    return isinstance(value, str | int | float) and not key.endswith(("_ref", "_count"))
 
 
 def _row(

@@ -22,6 +22,7 @@ from stateward.core.machine import (
     Stage,
 )
 from stateward.core.model import (
+    CANCELLED,
     CLOCK,
     COORDINATOR,
     HELD,
@@ -53,7 +54,6 @@ from stateward.core.model import (
     to_iso,
 )
 
-CANCELLED = "CANCELLED"
 TIMEOUT = "TIMEOUT"
 # A worker ends an attempt that runs too long by itself, and its report says what the attempt was doing. The timer of
 # the coordinator is the second line, for workers that hang or are gone, so it comes a little later.

@@ -27,6 +27,7 @@ PRIORITY_REASON = "priority_reason"  # the label that says why a document has it
 # Written into every transition: who was allowed to write it. Verification refuses any other value.
 AUTHORITY = "coordinator"
 SKIPPED = "skipped"
+CANCELLED = "CANCELLED"  # the error code of a record that a person stopped: an outcome of its own
 HELD = "held"  # waits before an external stage until its driver requests the stage
 # A label that is stored with records and set over HTTP: who says when a stage runs.
 SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"

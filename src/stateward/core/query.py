@@ -40,7 +40,10 @@ WORD = ""
 META = "meta."
 SOURCE_LABEL = "meta.source_type"
 PRIORITY_CLASSES = {"vip_customer": 10, "regulatory_filing": 7, "normal": 5, "batch_import": 1}
-CLAIMS = ("waiting", "running", "suspended", "failed", "ended", "skipped", "held", "overdue")
+CLAIMS = (
+    "waiting", "running", "suspended", "failed", "cancelled", "ended", "skipped", "held", "overdue",
+)  # fmt: skip
+CLAIM_NAMES = {"stuck": "overdue"}  # the word of alerts and metrics for the same
 UNITS: dict[str, Micros] = {
     "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND, "d": 86_400 * SECOND, "w": 604_800 * SECOND,
 }  # fmt: skip
@@ -50,7 +53,8 @@ ELSEWHERE = {
     "state": "status", "pipeline": "machine", "workflow": "machine", "step": "stage",
     "code": "error", "text": "message", "prio": "priority", "attempts": "retries",
     "label": "meta.<label>", "tag": "meta.<label>", "meta": "meta.<label>",
-    "filename": "meta.filename", "sha256": "artifact", "since": "created", "updated": "entered",
+    "filename": "document", "file": "document", "name": "document",
+    "sha256": "artifact", "since": "created", "updated": "entered",
 }  # fmt: skip
 
 NEGATED: dict[Op, Op] = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
@@ -290,6 +294,7 @@ def _read_ids(raw: _Raw, key: str) -> Term:
 
 def _read_claims(raw: _Raw, key: str) -> Term:
     term = _read_names(raw, key)
+    term = replace(term, values=tuple(CLAIM_NAMES.get(text, text) for text in term.texts))
     for claim in term.texts:
         if claim not in CLAIMS:
             near = _near(claim, CLAIMS)
@@ -388,6 +393,7 @@ _READERS: dict[str, Callable[[_Raw, str], Term]] = {
     "stage": _read_names,
     "is": _read_claims,
     "id": _read_ids,
+    "document": _texts,
     "error": _texts,
     "message": _texts,
     "priority": _read_priority,

@@ -1,9 +1,12 @@
 """A record in words: a transition as a line of a log, and why a record is where it is. Pure."""
 
+from collections import Counter
+
 import msgspec
 
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
+    CANCELLED,
     HELD,
     NOTES,
     SECOND,
@@ -27,6 +30,7 @@ class WaitContext(msgspec.Struct, frozen=True, kw_only=True):
     is_worker_lost: bool = False
     workers_able: int = 0
     workers_free: int = 0
+    is_runner_installed: bool = True
     ahead: int = 0
     is_coordinated: bool = True
 
@@ -68,18 +72,26 @@ def sentence(machine: Machine, transition: Transition) -> str:
     if "error_code" in metadata:
         facts.append(f"{metadata['error_code']}: {metadata.get('error_message')}")
     if notes := metadata.get(NOTES):
-        codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
-        facts.append(f"notes: {', '.join(codes)}")
+        facts.append(f"notes: {note_codes(notes)}")
     if "asked_by" in metadata:
         facts.append(f"requested by {metadata['asked_by']}")
     if metadata.get("rest") == HELD:
         facts.append(f"{HELD}: until its next stage is requested")
     elif "rest" in metadata:
         facts.append(f"{metadata['rest']}: nothing for the next stage to do")
-    if "reason" in metadata:
+    # The message of a cancelled record is the reason itself.
+    if "reason" in metadata and metadata["reason"] != metadata.get("error_message"):
         facts.append(f"reason: {metadata['reason']}")
     source = transition.source or "new"
     return f"{transition.record_id}: {source} → {transition.target} ({', '.join(facts)})"
+
+
+def note_codes(notes: object) -> str:
+    """The codes of notes, each once: `MISSING (2), NOT_CHECKED`."""
+    codes = [str(note).partition(":")[0] for note in notes] if isinstance(notes, list) else []
+    return ", ".join(
+        code if count == 1 else f"{code} ({count})" for code, count in Counter(codes).items()
+    )
 
 
 def explain(machine: Machine, record: Record, around: WaitContext) -> Explanation:
@@ -136,6 +148,13 @@ def _waiting(machine: Machine, record: Record, around: WaitContext) -> Explanati
             sentence=f"{name} is paused by {around.paused_by}{why}",
             advice=f"stateward resume {record.machine}"
             + (f" --stage {around.paused_stage}" if around.paused_stage else ""),
+        )
+    if around.workers_able == 0 and not around.is_runner_installed:
+        return Explanation(
+            code="no_runner",
+            sentence=f"no worker that can run {_runner(stage)} is alive, and it is not installed here",
+            advice="install the pipeline, or the extra, that it belongs to; if an external driver does this stage, "
+            "check that it runs",
         )
     if around.workers_able == 0:
         return Explanation(
@@ -220,11 +239,26 @@ def _failed(machine: Machine, record: Record, around: WaitContext) -> Explanatio
             sentence=f"it failed ({error}); its external driver decides whether it is retried",
             advice=f"stateward retry {record.id} retries it at once",
         )
+    if record.error_code == CANCELLED:
+        return Explanation(
+            code="cancelled",
+            sentence=f"it was cancelled: {record.error_message}",
+            advice=f"stateward retry {record.id} takes it up again",
+        )
     return Explanation(
         code="failed",
-        sentence=f"it failed and no automatic retry is left: {error}",
+        sentence=f"it failed{_why_not_retried(machine, record)}: {error}",
         advice=f"fix the cause, then: stateward retry {record.id}",
     )
+
+
+def _why_not_retried(machine: Machine, record: Record) -> str:
+    most = machine.retry_of(record).max_retries
+    if not most:
+        return ", and nothing is retried automatically here"
+    if record.retry_count < most:
+        return ", and an automatic retry cannot cure it"
+    return f" after {record.retry_count} automatic retries"
 
 
 def _at(record: Record, word: str = "at") -> str:

@@ -16,6 +16,7 @@ import msgspec
 from stateward.core.errors import ConcurrentModification, InvalidRequest, UnknownName
 from stateward.core.machine import RETRY_REQUESTED, Machine
 from stateward.core.model import (
+    CANCELLED,
     SEQUENCING,
     Event,
     Micros,
@@ -30,7 +31,6 @@ from stateward.storage.outputs import Outputs
 from stateward.storage.store import Store
 
 REVIEW, RETRY, REPROCESS = "review", "retry", "reprocess"
-CANCELLED = "CANCELLED"  # the error code that `core.decide` writes
 # A reason becomes part of the transition, which is hashed and stored for ever.
 REASON_CHARS_MAX = 2000
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from stateward.core.model import SECOND, Micros, Transition
+from stateward.core.machine import CANCEL_REQUESTED
+from stateward.core.model import CANCELLED, SECOND, Micros, Transition
 from stateward.core.query import Query
 from stateward.storage.database import Database, Row
 from stateward.storage.search import where
@@ -178,9 +179,10 @@ class Dashboard:
         """Why records have failed: one entry for each cause, the newest first."""
         found = self._database.rows(
             "SELECT machine, error_code, error_message, count(*), min(entered_at), max(entered_at)"
-            " FROM records WHERE error_code IS NOT NULL"
+            " FROM records WHERE error_code IS NOT NULL AND error_code <> :cancelled"
             " GROUP BY machine, error_code, error_message"
-            f" ORDER BY count(*) DESC LIMIT {CAUSES_MAX}"
+            f" ORDER BY count(*) DESC LIMIT {CAUSES_MAX}",
+            cancelled=CANCELLED,
         )
         return sorted(_merge_causes(found), key=lambda cause: -cause.last_at)
 
@@ -206,7 +208,7 @@ class Dashboard:
         if last - self._activity.seq > ACTIVITY_TRANSITIONS_MAX:
             self._activity = _Activity(seq=max(0, last - ACTIVITY_TRANSITIONS_MAX))
         found = self._database.rows(
-            "SELECT t.seq, t.machine, t.target, t.at, r.created_at FROM transitions t"
+            "SELECT t.seq, t.machine, t.target, t.at, t.trigger, r.created_at FROM transitions t"
             " LEFT JOIN records r ON r.id = t.record_id"
             " WHERE t.seq > :after ORDER BY t.seq LIMIT :limit",
             after=self._activity.seq,
@@ -351,7 +353,7 @@ class _Activity:
         """Count more transitions."""
         if rows and self.seq and not self.since:
             self.since = int(rows[0][3] or 0)
-        for seq, machine, target, at, created_at in rows:
+        for seq, machine, target, at, trigger, created_at in rows:
             self.seq, when = int(seq or 0), int(at or 0)
             key = str(machine), when - when % MINUTE
             kind = kinds.get(key[0], {}).get(str(target))
@@ -359,7 +361,7 @@ class _Activity:
                 took = (when - int(created_at if created_at is not None else when)) / SECOND
                 self._ended.setdefault(key, []).append(took)
                 self._p95.pop(key, None)
-            elif kind == "failed":
+            elif kind == "failed" and trigger != CANCEL_REQUESTED:
                 self._failed[key] += 1
 
     def forget(self, *, before: Micros) -> None:

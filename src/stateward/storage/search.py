@@ -11,6 +11,7 @@ Nothing here executes a statement.
 import re
 from collections.abc import Iterable, Mapping
 
+from stateward.core.model import CANCELLED
 from stateward.core.query import (
     META,
     WORD,
@@ -104,6 +105,8 @@ class _Condition:
             case "error":
                 codes = _any(self._codes(term.texts))
                 return self._of_machine(f"error_code IS NOT NULL AND ({codes})")
+            case "document":
+                return _any(self._filename(text) for text in term.texts)
             case "message":
                 return _any(self._like("error_message", _containing(text)) for text in term.texts)
             case "artifact":
@@ -114,8 +117,10 @@ class _Condition:
     # Each kind of term
 
     def _word(self, word: str) -> str:
-        filename = self._like(f"labels ->> {self._key('filename')}", _containing(word))
-        return f"{self._range('id', word, _next_text(word))} OR {filename}"
+        return f"{self._range('id', word, _next_text(word))} OR {self._filename(word)}"
+
+    def _filename(self, text: str) -> str:
+        return self._like(f"labels ->> {self._key('filename')}", _containing(text))
 
     def _codes(self, codes: Iterable[str]) -> Iterable[str]:
         """Whole codes in the spellings that people use, which an index serves; codes with a star as a pattern."""
@@ -166,12 +171,22 @@ class _Condition:
             return f"rest = {self._bind('held')} AND waiting IS NULL AND due_at IS NULL"
         if claim == "overdue":
             return f"due_at < {self._bind(self._now)}"
+        if claim == "cancelled":
+            return self._of_machine(f"error_code = {self._bind(CANCELLED)}")
+        if claim == "failed":
+            # A record that a person stopped did not fail; to retry all that failed must not take it up again.
+            return (
+                f"({self._kind('failed')}) AND COALESCE(error_code, '') <> {self._bind(CANCELLED)}"
+            )
+        return _CLAIM_EXACTLY.get(claim, "{kind}").format(kind=f"({self._kind(claim)})")
+
+    def _kind(self, claim: str) -> str:
         kind = _CLAIM_KINDS[claim]
         states = {
             machine: [state for state, found in known.items() if found == kind]
             for machine, known in self._kinds.items()
         }
-        return _CLAIM_EXACTLY.get(claim, "{kind}").format(kind=f"({self._in_states(states)})")
+        return self._in_states(states)
 
     # Pieces
 

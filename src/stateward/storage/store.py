@@ -19,6 +19,7 @@ from stateward.core.errors import ConcurrentModification, StoreMismatch
 from stateward.core.failpoints import Point, point
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
+    CANCELLED,
     Change,
     Disposition,
     Fields,
@@ -429,11 +430,13 @@ class Store:
         return {(str(machine), str(status)): int(n or 0) for machine, status, n in found}
 
     def errors(self) -> list[ErrorGroup]:
-        """Records that have an error, grouped by code and message, largest group first."""
+        """Records that failed, grouped by code and message, largest group first."""
         found = self._database.rows(
             "SELECT machine, error_code, error_message, count(*) FROM records"
-            " WHERE error_code IS NOT NULL GROUP BY machine, error_code, error_message"
-            " ORDER BY count(*) DESC, machine, error_code LIMIT 1000"
+            " WHERE error_code IS NOT NULL AND error_code <> :cancelled"
+            " GROUP BY machine, error_code, error_message"
+            " ORDER BY count(*) DESC, machine, error_code LIMIT 1000",
+            cancelled=CANCELLED,
         )
         return [
             ErrorGroup(

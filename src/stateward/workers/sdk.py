@@ -11,9 +11,11 @@ allow. It knows nothing of statuses, stores and processes: the same code runs in
 """
 
 import errno
+import os
 import re
 import shutil
 import socket
+import sys
 import tempfile
 import time
 import traceback
@@ -77,6 +79,7 @@ LINE_CHARS_MAX = 8 * KIB
 LINE_BYTES_MAX = 64 * KIB
 TRACEBACK_CHARS_MAX = 8 * KIB
 TRACEBACK_FRAMES_MAX = 40  # the innermost ones; endless recursion would bring a thousand
+CAUSES_MAX = 10  # errors that were raised while others were handled
 CLOSING_BYTES_MAX = 160  # reserved in every log for the line that says how much was cut off
 # As base64 it has 1 MiB, and fits into one frame from a child with default limits.
 SAVED_BYTES_MAX = 768 * KIB
@@ -1216,8 +1219,24 @@ def _traceback(error: BaseException) -> str:
     told = traceback.TracebackException(
         type(error), error, frames, limit=-TRACEBACK_FRAMES_MAX, compact=True
     )
+    _shorten_paths(told)
     text = "".join(told.format())
     return text if len(text) <= TRACEBACK_CHARS_MAX else "…" + text[-TRACEBACK_CHARS_MAX:]
+
+
+def _shorten_paths(told: traceback.TracebackException) -> None:
+    """Name files as they are imported: a log tells its reader nothing of the folders of this machine."""
+    roots = sorted((root for root in sys.path if root), key=len, reverse=True)
+    for _ in range(CAUSES_MAX):
+        for frame in told.stack:
+            _ = frame.line  # read while the path still leads to it
+            inside = (root for root in roots if frame.filename.startswith(f"{root}/"))
+            root = next(inside, os.path.dirname(frame.filename))  # noqa: PTH120 - a text
+            frame.filename = frame.filename.removeprefix(root).lstrip("/")
+        following = told.__cause__ or told.__context__
+        if following is None:
+            return
+        told = following
 
 
 def tame_line(level: str, message: str, facts: Mapping[str, object]) -> tuple[str, str, Fields]:

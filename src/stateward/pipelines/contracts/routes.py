@@ -592,7 +592,6 @@ def workflow_view(app: App, record: Record) -> schemas.Workflow:
         problems=app.reviews.problems(record),
         comparison=_comparison(app, record),
         filename=text_of(record.labels.get("filename")),
-        document=record.artifact,
         replaces=record.replaces,
         created_at=to_iso(record.created_at),
         updated_at=to_iso(record.entered_at),

@@ -76,7 +76,6 @@ class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
         Fields | None, Meta(description="The ranked offers and what was assumed; null until then.")
     ]
     filename: str | None
-    document: Annotated[str | None, Meta(description="The SHA-256 of the document.")]
     replaces: str | None
     created_at: Time
     updated_at: Time
