@@ -6,7 +6,6 @@ installed package, so that this list cannot differ from pyproject.toml.
 """
 
 import re
-from importlib.metadata import PackageNotFoundError, requires
 
 from stateward.core.errors import MissingExtra
 
@@ -23,6 +22,9 @@ def missing_extra(error: ImportError) -> MissingExtra | None:
 
 
 def _extras_of(module: str) -> set[str]:
+    # Here: it loads a mail parser and an archive reader, and every child process imports this module.
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         lines = requires(DISTRIBUTION) or []
     except PackageNotFoundError:  # run from a source tree that was never installed

@@ -37,6 +37,7 @@ def served(order: inside.Order, *chunks: bytes, scratch: Path, **faults: str) ->
             limits=Limits(),
             scratch=scratch,
             faults=faults,
+            space=inside.AddressSpace(),
             before_job=lambda order, limits: None,
         )
         theirs.shutdown(socket.SHUT_WR)

@@ -23,6 +23,7 @@ import ctypes
 import errno
 import faulthandler
 import fcntl
+import gc
 import importlib
 import importlib.util
 import math
@@ -81,6 +82,9 @@ PERMIT_BYTES = 4
 PERMITS_BYTES = 64 * 1024  # all that a pipe holds
 # Frames of one answer are sent together up to this size: a small result is one system call here and one in the worker.
 SEND_BYTES = 64 * 1024
+
+STATM_BYTES = 256  # seven numbers
+PAGE_BYTES = resource.getpagesize()
 
 # Exit codes that neither Python (1, 2, 120) nor a shell (126 and up) uses. A runner can fake them, but that changes
 # only the code of its own failure.
@@ -431,6 +435,9 @@ class Permits:
     def next(self) -> int | None:
         """Wait for the number of the next job; None when the worker is gone."""
         while (data := read_now(self._fd, PERMIT_BYTES)) is None:
+            # The alarm of the last job: it warns of a job that hangs, not of one that does not come. A job that
+            # follows at once sets it anew.
+            signal.setitimer(signal.ITIMER_REAL, 0)
             self._readable.poll()
         return int.from_bytes(data, "big") if len(data) == PERMIT_BYTES else None
 
@@ -459,8 +466,11 @@ def prepare_and_serve(channel: Channel, permits: Permits, hello: Hello) -> None:
     limit_process(hello.limits)
     watch_process()
     faults = load_all(hello)
+    # What was imported stays for good: without this every job would pay for looking through it for garbage.
+    gc.freeze()
     layers = confine(scratch, may_connect=hello.may_connect) if hello.is_confined else ()
-    limit_memory(hello.limits.memory_bytes)
+    space = AddressSpace()
+    limit_memory(hello.limits.memory_bytes, space)
     channel.send(Ready(layers=layers))
     serve(
         channel,
@@ -468,6 +478,7 @@ def prepare_and_serve(channel: Channel, permits: Permits, hello: Hello) -> None:
         limits=hello.limits,
         scratch=scratch,
         faults=faults,
+        space=space,
         before_job=limit_time,
     )
 
@@ -479,6 +490,7 @@ def serve(
     limits: Limits,
     scratch: Path,
     faults: Mapping[str, str],
+    space: "AddressSpace",
     before_job: Callable[[Order, Limits], None],
 ) -> None:
     """Run jobs until the channel ends. `faults` are the imports that failed, with the reason.
@@ -488,8 +500,10 @@ def serve(
     """
     home = os.getpid()
     orders = Orders(channel)
+    requests = RequestChannel(channel, orders)
+    files = ChildFiles(scratch, requests)
     # What libraries keep from job to job is taken from every later one: half of a job's memory is as much as they may.
-    swollen_from = address_space() + limits.memory_bytes // 2
+    swollen_from = space.bytes() + limits.memory_bytes // 2
     while (number := permits.next()) is not None:
         order = orders.take(number)
         if order is None:
@@ -497,13 +511,16 @@ def serve(
         items = read_items(channel, order, scratch)
         before_job(order, limits)
         begin = time.monotonic()
-        result = work(order, items, channel, orders, limits=limits, scratch=scratch, faults=faults)
+        log = WireLog(channel, order.number)
+        result = work(
+            order, items, log, requests, files, limits=limits, scratch=scratch, faults=faults
+        )
         seconds = time.monotonic() - begin
         if os.getpid() != home:
             # The runner forked and both came back: only the original may answer.
             os._exit(0)
         # Before the result, after which the worker drains the output and counts processes.
-        is_swollen = address_space() > swollen_from
+        is_swollen = space.bytes() > swollen_from
         is_stopped = (
             not after_job() or isinstance(result, Failed) or bool(result.files) or is_swollen
         )
@@ -538,20 +555,18 @@ def read_items(channel: Channel, order: Order, scratch: Path) -> Mapping[str, Se
 def work(
     order: Order,
     items: Mapping[str, Sequence[bytes]],
-    channel: Channel,
-    orders: Orders,
+    log: "WireLog",
+    requests: "RequestChannel",
+    files: "ChildFiles",
     *,
     limits: Limits,
     scratch: Path,
     faults: Mapping[str, str],
 ) -> Result:
-    log = WireLog(channel, order.number)
     runner = registered().get(order.runner)
     if runner is None:
         return not_loaded(order.runner, faults, log)
-    requests = RequestChannel(channel, orders)
-    files = ChildFiles(scratch, requests, order.number)
-    files.clear()  # of the job before, which the worker has taken by now
+    files.begin(order.number)
     job = Job(
         record_id=order.record_id,
         stage=order.stage,
@@ -607,10 +622,16 @@ class ChildSavedValues:
 class ChildFiles(FolderFiles):
     """Derived files in the scratch folder, where the worker takes them when the job is done."""
 
-    def __init__(self, scratch: Path, requests: RequestChannel, number: int) -> None:
+    def __init__(self, scratch: Path, requests: RequestChannel) -> None:
         super().__init__(scratch / DERIVED_FOLDER)
         self._requests = requests
+        self._number = -1
+
+    def begin(self, number: int) -> None:
+        """Serve another job; what the one before stored has been taken by the worker."""
         self._number = number
+        if self._count:
+            self.clear()
 
     def find(self, stage: str, name: str) -> Path | None:
         path = self._requests.ask(FindFile(number=self._number, stage=stage, name=name))
@@ -652,10 +673,9 @@ def not_loaded(name: str, faults: Mapping[str, str], log: Log) -> Failed:
 def after_job() -> bool:
     """Leave nothing behind for the next job; whether nothing is left that the worker has to look at first.
 
-    No alarm, no buffered output, no zombies (they count as processes). What stays are processes that still run and
-    output that the worker has not read, which it could not tell from that of the next job.
+    No buffered output, no zombies (they count as processes). What stays are processes that still run and output that
+    the worker has not read, which it could not tell from that of the next job.
     """
-    signal.setitimer(signal.ITIMER_REAL, 0)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # the runner may close them
             stream.flush()
@@ -793,19 +813,33 @@ def limit_process(limits: Limits) -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def limit_memory(memory_bytes: int) -> None:
+def limit_memory(memory_bytes: int, space: "AddressSpace") -> None:
     """Bound what jobs may add to the address space, whatever the imports already take of it.
 
     The address space, because Linux does not enforce RLIMIT_RSS; an allocation too many is a
     MemoryError that the runner's log can explain, not a kill.
     """
-    _limit(resource.RLIMIT_AS, address_space() + memory_bytes)
+    _limit(resource.RLIMIT_AS, space.bytes() + memory_bytes)
 
 
-def address_space() -> int:
-    """The bytes of address space that this process has taken."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()
+class AddressSpace:
+    """How much address space this process has taken.
+
+    It is asked after every job, so its file stays open: to open it takes as long as a quick job. A runner that closes
+    descriptors which are not its own changes only when this process is replaced.
+    """
+
+    def __init__(self) -> None:
+        self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+    def bytes(self) -> int:
+        try:
+            data = os.pread(self._fd, STATM_BYTES, 0)
+        except OSError:
+            self._fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+            data = os.pread(self._fd, STATM_BYTES, 0)
+        pages, _, _ = data.partition(b" ")
+        return int(pages) * PAGE_BYTES if pages.isdigit() else 0
 
 
 def limit_time(order: Order, limits: Limits) -> None:

@@ -686,8 +686,9 @@ class Job:
         if self._scratch is None:
             return
         try:
-            # A child's folder still holds its derived files, which the worker has not taken yet.
-            empty_folder(self._scratch, spared="" if self._is_borrowed else DERIVED_FOLDER)
+            # The folder of a child still holds the derived files of its job, which the worker has not taken yet.
+            is_spared = bool(self._saved_files) and not self._is_borrowed
+            empty_folder(self._scratch, spared=DERIVED_FOLDER if is_spared else "")
             if self._is_borrowed:
                 self._scratch.rmdir()
                 self._scratch = None

@@ -2,7 +2,7 @@
 
 Records are submitted through the coordinator and moved by the same Node that `stateward up` runs, with the settings
 of a fresh installation. The one thing that may differ from those is the isolation of the stages, which is a column
-of every row. Children load this module by name, so it must stay importable without side effects.
+of every row.
 """
 
 import threading
@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from stateward import __version__
 from stateward.app import App
 from stateward.core.machine import Machine
-from stateward.core.model import PERSON, SECOND, Fields
+from stateward.core.model import PERSON, SECOND
 from stateward.definition.declare import declare
+from stateward.definition.plugin import Plugin
 from stateward.engine.coordinator import Submission
 from stateward.engine.node import Node
 from stateward.settings import Settings
+from stateward.testing.bench import nothing
 from stateward.testing.bench.jobs import GROUP, WARM_UP, Job, Meter, Reading, Spent, reading
-from stateward.workers.sdk import Job as RunnerJob
-from stateward.workers.sdk import runner
 
 ACTOR = f"{PERSON}bench"
 FIRST, LAST = "queued", "finished"
@@ -53,7 +53,7 @@ def _machine(isolation: str) -> Machine:
                     "on_error": "broken",
                     "produces": "items",
                     "isolation": isolation,
-                    "runner": "bench.nothing",
+                    "runner": nothing.NAME,
                 },
                 "second": {
                     "from": "first_done",
@@ -62,7 +62,7 @@ def _machine(isolation: str) -> Machine:
                     "on_error": "broken",
                     "produces": "rows",
                     "isolation": isolation,
-                    "runner": "bench.nothing",
+                    "runner": nothing.NAME,
                 },
             },
         },
@@ -77,12 +77,7 @@ def machine_name(isolation: str) -> str:
 
 PROCESS = _machine("process")
 INLINE = _machine("inline")
-
-
-@runner("bench.nothing")
-def nothing(_: RunnerJob) -> Iterator[Fields]:
-    """A stage that does nothing, and produces one item."""
-    yield {"n": 1}
+PLUGIN = Plugin(name="bench", machines=(PROCESS, INLINE), runners=(nothing.__name__,))
 
 
 def open_app(job: Job) -> App:
