@@ -42,6 +42,11 @@ UNSAFE_CALLS = {
     "yaml.load", "yaml.load_all", "yaml.full_load", "yaml.unsafe_load",
 }  # fmt: skip
 
+# One of these stands in every module that could do so, however it imports it.
+UNSAFE_WORDS = re.compile(
+    rf"\b({'|'.join(sorted(UNSAFE_IMPORTS))}|eval|exec|system|popen|getoutput|getstatusoutput|yaml|shell)\b"
+)
+
 # Whose business a transaction is. Everyone else asks the coordinator. (The ledger has files of its own.)
 COMMITTERS = ("engine/coordinator.py", "storage/", "ledger/")
 
@@ -62,6 +67,7 @@ def test_only_the_coordinator_commits() -> None:
         f"{module.relative_to(ROOT)}:{call.lineno} {ast.unparse(call.func)}"
         for module in modules("src")
         if not module.relative_to(PACKAGE).as_posix().startswith(COMMITTERS)
+        if ".commit" in module.read_text("utf-8")
         for call in calls(module)
         if isinstance(call.func, ast.Attribute) and call.func.attr == "commit"
     ]
@@ -117,7 +123,7 @@ def test_every_module_says_what_it_is() -> None:
     silent = [
         str(module.relative_to(ROOT))
         for module in modules("src")
-        if not ast.get_docstring(parse(module))
+        if not module.read_text("utf-8").startswith(('"""', 'r"""'))
     ]
 
     assert silent == []
@@ -174,6 +180,8 @@ def dotted(node: ast.expr) -> str:
 
 
 def unsafe_places(module: Path) -> Iterator[tuple[int, str]]:
+    if not UNSAFE_WORDS.search(module.read_text("utf-8")):
+        return  # parsing every module would take ten seconds
     tree = parse(module)
     aliases: dict[str, str] = {}
     for node in ast.walk(tree):
