@@ -85,8 +85,8 @@ BANKS: dict[str, Expected] = {
         "\n"
         '"Alter Kontostand";"1.283,95 EUR";\n',
         [
-            ("2023-01-31", "-39.95", "Lastschrift / Belastung"),
-            ("2023-01-30", "-10.00", "Übertrag / Überweisung"),
+            ("2023-01-31", "-39.95", "Auftraggeber: Telekom Buchungstext: Rechnung"),
+            ("2023-01-30", "-10.00", "Empfänger: Max"),
         ],
         [],
     ),
@@ -287,7 +287,7 @@ BANKS: dict[str, Expected] = {
         ";Saldo;Transaktions-Nr.;Beschreibung1;Beschreibung2;Beschreibung3;Fussnoten\n"
         "2023-01-15;;2023-01-15;2023-01-15;CHF;-50.00;;;950.00;123;Migros;Kauf;;\n",
         [
-            ("2023-01-15", "-50.00", "Migros"),
+            ("2023-01-15", "-50.00", "Migros Kauf"),
         ],
         [],
     ),

@@ -139,12 +139,15 @@ def test_charges_of_a_card_without_a_proof_are_flagged(tmp_path: Path) -> None:
 
 
 def test_what_a_card_owes_grows_with_purchases(tmp_path: Path) -> None:
-    text = "Date,Description,Amount,Balance\n2026-01-05,Shop,12.00,112.00\n2026-01-06,Shop,8.00,120.00\n"
+    text = (
+        "Date,Description,Amount,Balance\n2026-01-05,Shop,12.00,112.00\n2026-01-06,Shop,8.00,120.00\n"
+        "2026-01-07,Payment - Thank you,-100.00,20.00\n"
+    )
 
     read = read_bytes(tmp_path, text, labels={"source_type": "credit_card"})
 
-    assert read.amounts == ["-12.00", "-8.00"]
-    assert [row["balance"] for row in read.canonicals] == ["-112.00", "-120.00"]
+    assert read.amounts == ["-12.00", "-8.00", "100.00"]
+    assert [row["balance"] for row in read.canonicals] == ["-112.00", "-120.00", "-20.00"]
     assert read.notes == []
 
 

@@ -20,17 +20,46 @@ WIDE_SAMPLES_BYTES = (400, 4096)  # a short heading may be of another script tha
 WIDE_SHARE = 0.8  # of the bytes on one side are zero where the letters are Latin
 # Other characters than letters that Western texts contain beyond ASCII.
 WESTERN_SIGNS = frozenset("€£§°–—‘’“”„«»·…®©´`\u00a0\u00ad")
-# Where several fit, the first is taken: the most common first.
-CODE_PAGES = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257")
+# Where several give the same text, the first is named: the most common first.
+CODE_PAGES = (
+    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257", "mac_roman", "cp852", "cp850", "iso8859-2", "cp866",
+    "koi8-r",
+)  # fmt: skip
+# Letters beyond ASCII that a language writes: a text whose letters all belong to one language is decoded rightly.
+ALPHABETS = tuple(
+    frozenset(letters)
+    for letters in (
+        "äöüß", "àâæçèéêëîïôœùûüÿ", "áéíóúüñ", "àáâãçéêíóôõúü", "àèéìíîòóùú", "áàâäéèêëïíóöôúüç", "åäöéüø",
+        "æøåéöäü", "áðéíóúýþæö", "ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîșțşţ",
+        "čćđšž", "äõöüšž", "ąčęėįšųūž", "āčēģīķļņšūž", "çğıöşüâîû", "êëç", "àèéíïòóúüç",
+        "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "абвгґдеєжзиіїйклмнопрстуфхцчшщьюя", "абвгдђежзијклљмнњопрстћуфхцчџш",
+        "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐΰ",
+    )
+)  # fmt: skip
+WESTERN = frozenset(
+    "àáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿß"
+)  # of several languages, as names of shops are mixed
+WINDOWS = frozenset({"cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257"})
+# Encodings of two bytes a character, each with the lead bytes of its everyday characters; rarer ones follow them.
+WIDE_CODE_PAGES = {
+    "cp932": frozenset({0x81, 0x82, 0x83, *range(0x88, 0x98)}),
+    "gb18030": frozenset({0xA1, 0xA3, *range(0xB0, 0xD8)}),
+    "big5": frozenset({0xA1, *range(0xA4, 0xC7)}),
+    "euc_kr": frozenset({0xA1, 0xA3, *range(0xB0, 0xC9)}),
+}
+HIGH_TRAIL = frozenset({"gb18030", "euc_kr"})  # whose everyday characters have two high bytes
+KOREAN = 0.97
+EVERYDAY = 0.75  # the least share of everyday characters in a text that is decoded rightly
+_GLUED_SIGN = re.compile(r"[^\W\d_][\u00a3\u00a7\u2026\u00b4\u00b7\u00ae\u00a9][^\W\d_]|£[^\W\d_]")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_INNER_CAPITAL = re.compile(r"[a-z\u00df-\u00ff][\u00c0-\u00de\u0178][a-z]")
 
 
 class Encoding(NamedTuple):
-    """The name of a codec, and why it was chosen."""
+    """The name of a codec, why it was chosen, and whether another one would make as much sense."""
 
     name: str
     why: str
+    is_sure: bool = True
 
 
 def find_encoding(path: Path, *, hint: str = "") -> Encoding:
@@ -98,24 +127,78 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 
 
 def _code_page(sample: bytes) -> Encoding:
-    """A code page: the first whose letters make words, else what a statistical detector finds."""
-    faults = {name: _faults(sample, name) for name in CODE_PAGES}
+    """A code page: the one whose letters make words of one language, else what a statistical detector finds."""
+    texts = {name: sample.decode(name, "replace") for name in CODE_PAGES}
+    faults = {name: _faults(text) for name, text in texts.items()}
     best = min(CODE_PAGES, key=lambda name: faults[name])
-    if faults[best] == 0:
-        return Encoding(best, "its letters make words so")
+    if faults[best] <= 1:
+        rivals = [name for name in CODE_PAGES if faults[name] == faults[best]]
+        other = next((name for name in rivals if _is_doubtful(sample, best, name, texts)), "")
+        doubt = f", and so they do in {other}" if other else ""
+        return Encoding(best, f"its letters make words so{doubt}", is_sure=not other)
+    if wide := _wide_code_page(sample):
+        return Encoding(wide, "nearly all of its characters are everyday ones so")
     from charset_normalizer import from_bytes  # rarely needed, and slow to import
 
     detected = from_bytes(sample).best()
     if detected is not None and faults.get(detected.encoding, faults[best]) < faults[best]:
         best = detected.encoding
-    return Encoding(best, "its letters make the most sense so")
+    return Encoding(best, "its letters make the most sense so", is_sure=False)
 
 
-def _faults(sample: bytes, name: str) -> int:
-    """How much of a text looks wrong in an encoding: signs among letters, words of two scripts."""
-    text = sample.decode(name, "replace")
+def _is_doubtful(sample: bytes, name: str, rival: str, texts: dict[str, str]) -> bool:
+    """Whether a rival is as likely as the first. Letters of Windows code pages lie above 0xBF, of older ones below."""
+    if texts[name] == texts[rival]:
+        return False
+    if name in WINDOWS and rival not in WINDOWS:
+        letters = [byte for byte in sample if byte >= 0x80]
+        return sum(byte < 0xA0 for byte in letters) * 2 > len(letters)
+    return {name, rival} != {
+        "cp1251",
+        "cp1253",
+    }  # Russian is also made of Greek letters, not of words
+
+
+def _faults(text: str) -> int:
+    """How much of a text looks wrong: signs among letters, words of two scripts, letters of no one language."""
     count = sum(1 for c in text if c >= "\x80" and not c.isalpha() and c not in WESTERN_SIGNS)
+    count += len(_GLUED_SIGN.findall(text))
     for word in _WORDS.findall(text):
         scripts = {"latin" if c < "\u0250" else "other" for c in word}
-        count += len(scripts) > 1 or _INNER_CAPITAL.search(word) is not None
-    return count
+        count += len(scripts) > 1 or _has_inner_capital(word)
+    letters = {c for c in text.lower() if c >= "\x80" and c.isalpha()}
+    strange = min(len(letters - alphabet) for alphabet in ALPHABETS)
+    return count + (min(strange, 1) if letters <= WESTERN else strange)
+
+
+def _has_inner_capital(word: str) -> bool:
+    """Whether a capital beyond ASCII stands inside a word of small letters, as where a code page is wrong."""
+    return not word.isupper() and any(c >= "\x80" and c.isupper() for c in word[1:])
+
+
+def _wide_code_page(sample: bytes) -> str:
+    """An encoding of two bytes a character in which nearly all of a text is everyday characters; "" if none is."""
+    shares = {name: _everyday_share(sample, name) for name in WIDE_CODE_PAGES}
+    if (
+        shares["euc_kr"] > KOREAN
+    ):  # whose characters are all everyday ones in GB 18030 too, but not the reverse
+        return "euc_kr"
+    best = max(shares, key=lambda name: shares[name])
+    return best if shares[best] >= EVERYDAY else ""
+
+
+def _everyday_share(sample: bytes, name: str) -> float:
+    """The share of everyday characters among those beyond ASCII; 0 where the bytes are not of this encoding."""
+    whole = sample[: sample.rfind(b"\n") + 1] or sample  # the last character may be cut in two
+    try:
+        text = whole.decode(name)
+    except UnicodeDecodeError:
+        return 0.0
+    strange = [c for c in text if c >= "\x80"]
+    everyday = WIDE_CODE_PAGES[name]
+    count = 0
+    for c in strange:
+        pair = c.encode(name)
+        is_high = name not in HIGH_TRAIL or pair[-1] >= 0xA1
+        count += len(pair) == 2 and pair[0] in everyday and is_high
+    return count / len(strange) if strange else 0.0

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from itertools import pairwise
+from itertools import pairwise, permutations
+from typing import Any, cast
 
 from stateward.pipelines.kit import dates, money
-from stateward.pipelines.statements import headings
+from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.layout import (
     NONE,
     ROLES,
@@ -18,6 +19,7 @@ HEADING_WITHIN = 100  # rows: banks print up to a page of notes above the table
 PROOF_ROWS = 200
 MOST = 0.6
 CLAIMED = 0.3  # a heading needs less proof than content alone
+NET = ("net", "netto", "net amount")
 MONEY = ("amount", "debit", "credit", "balance")
 
 
@@ -45,8 +47,8 @@ def _headed(rows: Sequence[Cells]) -> ColumnLayout | None:
     names = (*names, *(f"column {i + 1}" for i in range(len(names), width)))[:width]
     below = [row for row in rows[at + 1 : at + 1 + PROOF_ROWS] if len(row) == width]
     body = [row for row in below if any(map(dates.is_date, row))] or below
-    roles = _proved_roles(names, body)
-    if roles is None:
+    roles, claimed = _proved_roles(names, body)
+    if not roles:
         return None
     found = ", ".join(f"{names[i]!r} is {role}" for role, i in roles.items())
     return ColumnLayout(
@@ -55,7 +57,7 @@ def _headed(rows: Sequence[Cells]) -> ColumnLayout | None:
         headings=names,
         is_headed=True,
         decisions=(f"the headings are in row {at + 1} of the table: {found}",),
-        **roles,
+        **{**_text_columns(names, roles, claimed, body), **roles},
     )
 
 
@@ -78,39 +80,90 @@ def _width(body: Sequence[Cells], named: int, printed: int) -> int:
     return max((named, printed, wide), key=lambda width: (counts[width], width == named))
 
 
-def _proved_roles(names: Sequence[str], body: Sequence[Cells]) -> dict[str, int] | None:
-    """The roles that headings name and content does not contradict."""
+def _proved_roles(
+    names: Sequence[str], body: Sequence[Cells]
+) -> tuple[dict[str, int], dict[str, list[int]]]:
+    """The roles that headings name and content does not contradict, and all columns that claim each."""
     claimed: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         role = headings.role_of(name)
+        column = [row[index] for row in body]
+        role = _by_content(role, column) if role else _unnamed_role(column)
         if role:
-            claimed.setdefault(_by_content(role, [row[index] for row in body]), []).append(index)
-    roles = {role: indexes[0] for role, indexes in claimed.items() if role in (*ROLES, "status")}
-    if "description" not in roles and "description_weak" in claimed:
-        roles["description"] = claimed["description_weak"][0]
+            claimed.setdefault(role, []).append(index)
+    named = (*ROLES, "status", "fee", "before", "category")
+    roles = {role: indexes[0] for role, indexes in claimed.items() if role in named}
     if "date" in roles and claimed.get("date_plain"):
         roles["other_date"] = claimed["date_plain"][0]
     if "date" not in roles:
         spare = claimed.get("date_plain") or claimed.get("value_date")
         if not spare:
-            return None
+            return {}, claimed
         roles["date"] = spare[0]
         if roles.get("value_date") == spare[0]:
             del roles["value_date"]
     if "amount" not in roles and not {"debit", "credit"} & roles.keys():
-        return None
-    return _resolve(roles, claimed, body)
+        return {}, claimed
+    return _resolve(names, roles, claimed, body), claimed
+
+
+def _unnamed_role(column: Cells) -> str:
+    """The role of a column under an unknown heading, where its content alone shows it."""
+    filled = {cell.strip().casefold() for cell in column if cell.strip()}
+    if filled and filled <= booking.KNOWN and filled & booking.NOT_BOOKED:
+        return "status"
+    return "text" if filled and _share(list(filled), _is_words) >= MOST else ""
+
+
+def _text_columns(
+    names: Sequence[str],
+    roles: dict[str, int],
+    claimed: dict[str, list[int]],
+    body: Sequence[Cells],
+) -> dict[str, Any]:
+    """Further columns of the description, what replaces it where it is empty, and payer and payee."""
+    texts = [i for i in _descriptions(claimed, body) if i not in roles.values()]
+    words = [*claimed.get("description_weak", []), *claimed.get("text", [])]
+    kinds = [i for i in words if i not in (*roles.values(), *texts)]
+    found: dict[str, Any] = {"texts": tuple(texts), "kinds": tuple(kinds)}
+    parties = sorted(
+        claimed.get("counterparty", []), key=lambda i: (headings.is_payer(names[i]), i)
+    )
+    if len(parties) > 1:
+        named = Counter(row[i].strip() for row in body for i in parties if row[i].strip())
+        found["parties"] = tuple(parties)
+        found["holder"] = named.most_common(1)[0][0] if named else ""
+    return found
+
+
+def _descriptions(claimed: dict[str, list[int]], body: Sequence[Cells]) -> list[int]:
+    """The columns of the description, best first: those that only name a kind of transaction come last."""
+    strong = [i for i in claimed.get("description", []) if _filled(body, i)]
+    weak = [i for i in claimed.get("description_weak", []) if _filled(body, i)]
+    strong.sort(key=lambda i: _filled(body, i) < MOST)
+    found = strong or sorted(weak, key=lambda i: -_letters(body, i))[:1]
+    if not found and "counterparty" not in claimed:
+        found = sorted(claimed.get("text", []), key=lambda i: -_letters(body, i))[:1]
+    return found
+
+
+def _letters(body: Sequence[Cells], index: int) -> int:
+    """How much a column says: letters of its different texts."""
+    return sum(c.isalpha() for text in {row[index] for row in body} for c in text)
 
 
 def _resolve(
-    roles: dict[str, int], claimed: dict[str, list[int]], body: Sequence[Cells]
+    names: Sequence[str],
+    roles: dict[str, int],
+    claimed: dict[str, list[int]],
+    body: Sequence[Cells],
 ) -> dict[str, int]:
     """One source for the amount (two columns or one), and the best filled of several descriptions."""
     amounts = claimed.get("amount", [])
-    if len(amounts) > 1 and "balance" in roles:
-        after = [row[roles["balance"]] for row in body]
-        chained = [i for i in amounts if _chains([row[i] for row in body], after)]
-        roles["amount"] = chained[0] if chained else roles["amount"]
+    if len(amounts) > 1:
+        roles["amount"] = _own_amount(names, amounts, roles, body)
+    if "amount" in roles and headings.simplify(names[roles["amount"]]) in NET:
+        roles.pop("fee", None)  # it is already taken off
     if "account" in roles and not _is_own_account([row[roles["account"]] for row in body]):
         del roles["account"]
     if "amount" in roles and {"debit", "credit"} <= roles.keys():
@@ -123,12 +176,27 @@ def _resolve(
             roles.pop(role, None)
     if "amount" not in roles:
         roles.pop("mark", None)
-    texts = claimed.get("description", [])
-    if len(texts) > 1:
-        roles["description"] = max(texts, key=lambda i: (_filled(body, i) >= MOST, -texts.index(i)))
+    roles.pop("description", None)
+    if texts := _descriptions(claimed, body) or claimed.get("description"):
+        roles["description"] = texts[0]
     if "description" not in roles and "counterparty" in roles:
         roles["description"] = roles["counterparty"]
     return roles
+
+
+def _own_amount(
+    names: Sequence[str], amounts: list[int], roles: dict[str, int], body: Sequence[Cells]
+) -> int:
+    """Of several amounts, the one that the balances follow from; else what remains after fees; else the fullest."""
+    if "balance" in roles:
+        after = [row[roles["balance"]] for row in body]
+        for index in amounts:
+            if _chains([row[index] for row in body], after):
+                return index
+    net = [i for i in amounts if headings.simplify(names[i]) in NET]
+    if net:
+        return net[0]
+    return max(amounts, key=lambda i: (_filled(body, i) >= MOST, -amounts.index(i)))
 
 
 def _is_own_account(column: Cells) -> bool:
@@ -150,7 +218,9 @@ def _by_content(role: str, column: Cells) -> str:
         if are_dates >= CLAIMED:
             return role
         return "amount" if are_amounts >= MOST and "." in "".join(filled) else "text"
-    if role in MONEY:
+    if role in ("category", "status", "other", "text"):
+        return role
+    if role in (*MONEY, "fee", "before"):
         if are_amounts >= CLAIMED and are_dates < MOST:
             return role
         if role in ("debit", "credit", "amount") and _are_marks(filled):
@@ -202,7 +272,7 @@ def _bare(rows: Sequence[Cells]) -> ColumnLayout | None:
         headings=names,
         is_headed=False,
         decisions=(f"no known headings; by content, {found}",),
-        **roles,
+        **cast("dict[str, Any]", roles),
     )
 
 
@@ -279,16 +349,29 @@ def _money_roles(columns: Sequence[Cells], sums: Sequence[int]) -> dict[str, int
                 found["balance"] = rest[-1]
             return found
     full = [i for i in sums if _share(columns[i], lambda text: bool(text.strip())) == 1]
-    if len(full) >= 2:
-        for amount in full:
-            for balance in full:
-                if amount != balance and _chains(columns[amount], columns[balance]):
-                    return {"amount": amount, "balance": balance}
-        signed = [i for i in full if any(_is_signed(text) for text in columns[i])]
-        amount = signed[0] if signed else full[0]
-        rest = [i for i in full if i > amount]
-        return {"amount": amount, "balance": rest[-1]} if rest else {"amount": amount}
-    return {"amount": full[0] if full else sums[-1]}
+    if rows := _in_row_roles(columns, full):
+        return rows
+    for amount in full:
+        for balance in full:
+            if amount != balance and _chains(columns[amount], columns[balance]):
+                return {"amount": amount, "balance": balance}
+    signed = [i for i in full if any(_is_signed(text) for text in columns[i])]
+    return {"amount": signed[0] if signed else full[0] if full else sums[-1]}
+
+
+def _in_row_roles(columns: Sequence[Cells], full: Sequence[int]) -> dict[str, int] | None:
+    """The balance before, the balance after and the amount of each row, where every row adds up by itself."""
+    if len(full) < 3:
+        return None
+    decimal = money.vote_decimal([text for i in full for text in columns[i]]).decimal
+    values = {i: [money.amount(text, decimal) for text in columns[i]] for i in full}
+    for before, after, amount in permutations(full, 3):
+        rows = list(zip(values[before], values[after], values[amount], strict=True))
+        if any(None in row for row in rows) or not any(row[2] for row in rows):
+            continue
+        if before < after and all(b + a == c for b, c, a in rows):  # type: ignore[operator]
+            return {"amount": amount, "balance": after, "before": before}
+    return None
 
 
 def _is_either_or(left: Cells, right: Cells) -> bool:

@@ -9,13 +9,22 @@ from typing import NamedTuple
 import yaml
 from rapidfuzz import fuzz, process
 
-from stateward.pipelines.kit.dates import fold
+from stateward.pipelines.kit.dates import MONTHS, fold
 
 HEADING_CHARS_MAX = 60
 NEAR_SCORE = 88.0  # of 100: one wrong letter in eight
 NEAR_CHARS_MIN = 6  # in shorter words one letter makes another word
 _SIGNS = re.compile(r"[\W_]+")
-_IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
+_IN_BRACKETS = re.compile(r"[(\[（].*?[)\]）]")
+# What a heading says of the currency of its column.
+_CURRENCY = re.compile(
+    r"(?i)\b(?:in |en )?(?:eur|euros?|usd|gbp|chf|sek|nok|dkk|pln|czk|huf|jpy|inr|cad|aud|brl|rub|sgd|zar)\b|[€$£¥円元]"
+)
+# What may follow a label in its own cell: a date, or a word before one.
+_LABEL_TAIL = re.compile(
+    r"(?i)(?:\b(?:as of|as at|as on|at|on|am|vom|per|au|du|del|al|en|a|on date|inr|eur|usd|gbp|chf)\b"
+    r"|[0-9./:\-–€$£\s])+$"
+)
 
 
 class HeadingWords(NamedTuple):
@@ -25,6 +34,8 @@ class HeadingWords(NamedTuple):
     facts: dict[str, str]
     day_first: dict[str, str]
     card: frozenset[str]
+    fact_starts: frozenset[str]  # the first letters of all labels
+    payers: frozenset[str]
 
 
 @cache
@@ -33,7 +44,10 @@ def words() -> HeadingWords:
     data = yaml.safe_load((files(__package__) / "headings.yaml").read_text("utf-8"))
     languages = {word: name for name, listed in data["day_first"].items() for word in listed}
     card = frozenset(map(simplify, data["card"]))
-    return HeadingWords(_table(data["columns"]), _table(data["facts"]), languages, card)
+    facts = _table(data["facts"])
+    starts = frozenset(label[:3] for label in facts)
+    payers = frozenset(map(simplify, data["payers"]))
+    return HeadingWords(_table(data["columns"]), facts, languages, card, starts, payers)
 
 
 def _table(roles: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -61,7 +75,8 @@ def role_of(heading: str) -> str:
         heading,
         _IN_BRACKETS.sub(" ", heading),
         heading.split("/")[0],
-        heading.rstrip("0123456789 "),
+        heading.rstrip("0123456789- "),
+        _CURRENCY.sub(" ", _IN_BRACKETS.sub(" ", heading)),
     ):
         if (found := table.get(simplify(text))) is not None:
             return found
@@ -83,9 +98,36 @@ def fact_of(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=4096)
+def whole_fact(text: str) -> str:
+    """The fact that a text names with nothing else beside it but a date: a shop called "Total Wine" names none."""
+    label = simplify(_LABEL_TAIL.sub("", text[:HEADING_CHARS_MAX].strip(" *=:")))
+    if not label:
+        return ""
+    found = words().facts.get(label, "")
+    if found or " " not in label:
+        return found
+    return words().facts.get(" ".join(w for w in label.split() if w not in MONTHS), "")
+
+
+def may_be_fact(text: str) -> bool:
+    """Whether a text starts as a label does; quick, because it is asked of every row."""
+    return bool(text) and text[:3].casefold() in words().fact_starts
+
+
 def is_card(headings: Sequence[str]) -> bool:
     """Whether a heading is one that only card statements have."""
     return any(simplify(text) in words().card for text in headings)
+
+
+def is_payer(heading: str) -> bool:
+    """Whether a column of counterparties names who paid."""
+    return simplify(heading) in words().payers
+
+
+def has_point_decimals(headings: Sequence[str]) -> bool:
+    """Whether headings are in a language whose figures never have a decimal comma: Chinese, Japanese or Korean."""
+    return any("\u3000" < c < "\ud7b0" for text in headings for c in text)
 
 
 def day_first_language(headings: Sequence[str]) -> str:

@@ -10,12 +10,6 @@ from decimal import Decimal
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow, StatementSection
 
-SIGNS = (
-    "printed", "flipped", "columns", "columns_signed", "columns_swapped", "marks", "marks_else_debit",
-    "marks_else_credit",
-)  # fmt: skip
-
-
 DAY_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}", re.ASCII)
 YEAR = timedelta(days=364)  # the longest period that contains each day and month once
 
@@ -97,9 +91,13 @@ def _from_columns(row: StatementRow, terms: ReadingTerms) -> Decimal:
     if debit and credit:
         raise UnreadableText(f"it has both a debit {row.debit!r} and a credit {row.credit!r}")
     left, right = debit or money.ZERO, credit or money.ZERO
-    if terms.sign == "columns_signed":
-        return left + right
-    return left - right if terms.sign == "columns_swapped" else right - left
+    if terms.sign.startswith("columns_signed"):
+        value = left + right
+    elif terms.sign.startswith("columns_absolute"):
+        value = abs(right) - abs(left)
+    else:
+        value = right - left
+    return -value if terms.sign.endswith("_swapped") else value
 
 
 def _from_mark(row: StatementRow, read: money.PrintedAmount, terms: ReadingTerms) -> Decimal:
@@ -109,7 +107,7 @@ def _from_mark(row: StatementRow, read: money.PrintedAmount, terms: ReadingTerms
         if not sign:
             raise UnreadableText(f"the mark {mark!r} beside its amount is unknown")
         # A negative amount with a mark corrects an entry of that kind.
-        return read.value * sign
+        return read.value * (-sign if terms.sign == "marks_reversed" else sign)
     if terms.sign == "marks_else_debit":
         return -read.value
     return read.value

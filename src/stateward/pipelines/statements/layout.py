@@ -32,6 +32,13 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
     account: int = NONE
     status: int = NONE
     other_date: int = NONE
+    fee: int = NONE
+    before: int = NONE  # the balance before a row, which is no running balance
+    category: int = NONE
+    texts: tuple[int, ...] = ()  # further columns of the description, in order
+    kinds: tuple[int, ...] = ()  # other columns of words, used where the description is empty
+    parties: tuple[int, ...] = ()  # payer and payee, one of which is the holder of the account
+    holder: str = ""
     decisions: tuple[str, ...] = ()
 
     @property
@@ -52,7 +59,8 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         mark, balance, currency, reference, party, account = (
             self.mark, self.balance, self.currency, self.reference, self.counterparty, self.account,
         )  # fmt: skip
-        taken = {getattr(self, role) for role in ROLES}
+        taken = {*(getattr(self, role) for role in ROLES), *self.texts, *self.parties}
+        texts, kinds, parties, holder = self.texts, self.kinds, self.parties, self.holder
         others = tuple(
             ("status" if i == self.status else name, i)
             for i, name in enumerate(self.headings)
@@ -60,11 +68,13 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
         )
 
         def make(line: int, cells: list[str]) -> StatementRow:
+            said = join_texts(cells, text, texts) if texts else cells[text]
+            other = other_party(cells, parties, holder) if parties else cells[party]
             return StatementRow(
                 place=RowPlace(line=line),
                 date=cells[date],
                 value_date=cells[value],
-                description=cells[text],
+                description=said or ("" if other else join_texts(cells, NONE, kinds)),
                 amount=cells[amount],
                 debit=cells[debit],
                 credit=cells[credit],
@@ -72,7 +82,7 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
                 balance=cells[balance],
                 currency=cells[currency],
                 reference=cells[reference],
-                counterparty=cells[party],
+                counterparty=other,
                 account=cells[account],
                 more={name: cells[i] for name, i in others if cells[i]},
             )
@@ -108,6 +118,22 @@ class ColumnLayout(msgspec.Struct, frozen=True, kw_only=True):
     def looks_like_data(self, cells: Cells) -> bool:
         """Whether a row of the wrong width contains a date or an amount."""
         return any(dates.is_date(c) or money.is_amount(c) for c in cells if c.strip())
+
+
+def join_texts(cells: Cells, first: int, others: Sequence[int]) -> str:
+    """The texts of several columns as one, each only once."""
+    found = cells[first].strip()
+    for index in others:
+        text = cells[index].strip()
+        if text and text not in found:
+            found = f"{found} {text}" if found else text
+    return found
+
+
+def other_party(cells: Cells, parties: Sequence[int], holder: str) -> str:
+    """Of payer and payee, the one that does not hold the account."""
+    named = [cells[index].strip() for index in parties]
+    return next((name for name in named if name and name != holder), "")
 
 
 ROLES = (

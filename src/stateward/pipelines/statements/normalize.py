@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from stateward.core.errors import FatalFailure
 from stateward.core.model import Fields
 from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements.booking import booking_status
 from stateward.pipelines.statements.interpret import (
     UnreadableText,
     balance,
@@ -53,11 +54,6 @@ MESSAGES = frozenset({"mt940", "camt"})
 WITH_IDS = frozenset(
     {"ofx", "camt", "csv", "xlsx"}
 )  # formats whose references identify one transaction
-# Statuses of entries that are not booked: not yet, or never.
-PENDING = frozenset({
-    "PDNG", "INFO", "FUTR", "PENDING", "VORGEMERKT", "EN ATTENTE", "PENDIENTE", "IN ATTESA", "AUTHORISED", "AUTHORIZED",
-    "DECLINED", "REVERTED", "FAILED", "CANCELLED", "CANCELED", "REJECTED", "DENIED",
-})  # fmt: skip
 
 
 class Canonical(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -80,6 +76,7 @@ class Canonical(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     note: str = ""
     section: int = 0
     place: RowPlace = RowPlace()
+    details: dict[str, str] = {}  # what other columns say, under their headings
 
 
 class SectionCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -174,7 +171,9 @@ class Normalizer:
             self._sum(part, account, currency).skip()
             return None
         more = row.more
-        is_pending = bool(more) and more.get("status", "").upper() in PENDING
+        status = booking_status(more["status"]) if more and "status" in more else ""
+        note = row.note if not status or row.note else f"not booked: {more['status'].strip()}"
+        is_pending = bool(status) or row.note.startswith("not booked")
         if not is_pending:
             self._sum(part, account, currency).add(amount, after, day)
         printed = (more.get("purpose") if more else "") or row.description or row.counterparty
@@ -197,9 +196,10 @@ class Normalizer:
             is_pending,
             self._first_twin(row, key) if row.reference and self._has_ids else "",
             () if shown else part.candidates(row.date),
-            row.note,
+            note,
             row.section,
             row.place,
+            more,
         )
 
     def _identity(self, key: str) -> str:

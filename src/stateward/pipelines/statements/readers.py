@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from stateward.pipelines.statements.model import StatementReading
+from stateward.pipelines.statements.model import StatementProblem, StatementReading
 from stateward.pipelines.statements.sniff import sniff
 from stateward.pipelines.statements.source import Source
 
@@ -30,4 +30,8 @@ def read_statement(source: Source) -> StatementReading:
     read: Callable[[Source], StatementReading] = import_module(
         f"{__package__}.{READERS[found]}"
     ).read
-    return read(source)
+    reading = read(source)
+    if source.encoding_doubt:
+        doubt = f"{source.encoding_doubt}; say which it is if its letters are wrong"
+        reading.problems.append(StatementProblem(code="ENCODING_UNPROVEN", message=doubt))
+    return reading

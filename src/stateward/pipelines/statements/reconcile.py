@@ -264,6 +264,14 @@ class _Chain:
         return f"{self.breaks} do not, first at row {rows}"
 
 
+def chain_breaks(lines: Iterable[RowAmounts], *, is_backward: bool) -> tuple[int, int]:
+    """How many balances follow a former one, and how many of them do not follow from it."""
+    chain = _Chain(None, is_backward=is_backward)
+    for number, line in enumerate(lines, start=1):
+        chain.add(line.amount, line.balance, number)
+    return chain.links, chain.breaks
+
+
 def reconcile(
     lines: Iterable[RowAmounts],
     *,

@@ -1,42 +1,75 @@
-"""How a table shows debits and credits: decided over its rows, and proved by its balances where possible."""
+"""How a table shows debits and credits: decided over its rows, by its balances, its marks and its words.
+
+A reading is accepted only where the opposite one fails. Balances show how amounts and balances belong together, not
+whether the balance is a deposit or a debt: that is told by words, and by nothing else. What remains open is a problem.
+"""
 
 from collections.abc import Sequence
+from datetime import date
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
-from stateward.pipelines.kit import money
-from stateward.pipelines.statements import headings, interpret
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements import booking, headings, interpret
+from stateward.pipelines.statements.direction import (
+    STRONG,
+    DirectionVotes,
+    Evidence,
+    count_votes,
+    evidence_of,
+    section_direction,
+)
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
-from stateward.pipelines.statements.reconcile import RowAmounts, reconcile
+from stateward.pipelines.statements.reconcile import RowAmounts, chain_breaks
 from stateward.pipelines.statements.source import Hints
 
 Cells = Sequence[str]
+UNPROVEN, CONTRADICTED = "SIGN_UNPROVEN", "SIGN_CONTRADICTED"
+MINORITY = 0.2  # of the words may be against a reading: a refund may be called a purchase
+BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
+OPPOSITE = {"printed": "flipped", "flipped": "printed"}
 
 
 class SignRule(NamedTuple):
-    """How signs are read (see `ReadingTerms`), why, and what remains unproven ("" is nothing)."""
+    """How signs are read (see `ReadingTerms`), why, and what remains open ("" is nothing)."""
 
     sign: str
     why: str
     problem: str = ""
     balances: str = "printed"
+    code: str = UNPROVEN
+    is_by_titles: bool = False  # marks are given by titles between the rows
+
+
+class SignedRow(NamedTuple):
+    """A row of the table with what its words say."""
+
+    row: StatementRow
+    evidence: Evidence
 
 
 def decide_sign(
-    layout: ColumnLayout, rows: Sequence[Cells], terms: ReadingTerms, hints: Hints
+    layout: ColumnLayout,
+    rows: Sequence[Cells],
+    terms: ReadingTerms,
+    hints: Hints,
+    *,
+    title: int = 0,
 ) -> SignRule:
-    """The rule for the signs of a table."""
+    """The rule for the signs of a table; `title` is the direction of a title above it."""
     if hints.sign:
         return SignRule(hints.sign, "the source type says so")
     if headings.is_card(layout.headings):
         hints = msgspec.structs.replace(hints, is_card=True)
-    make = layout.maker()
-    body = [make(0, [*cells, ""]) for cells in rows if len(cells) == layout.width]
+    body = booked_rows(layout, rows)
+    if not body:
+        return SignRule("columns" if layout.amount < 0 else "printed", "there is no row")
     if layout.amount < 0:
         return _columns(layout, body, terms)
-    values = [read for row in body if (read := money.read_amount(row.amount, terms.decimal))]
+    values = [read for row, _ in body if (read := money.read_amount(row.amount, terms.decimal))]
     has_minus = any(read.value < 0 for read in values)
     marks = {money.mark_sign(read.mark) for read in values if read.mark}
     if marks and not has_minus and any(not read.mark for read in values):
@@ -49,93 +82,265 @@ def decide_sign(
                 "marks_else_credit", "debits are marked, so amounts without a mark are credits"
             )
     if layout.mark >= 0 and not has_minus:
-        return SignRule(
-            "marks", f"the column {layout.headings[layout.mark]!r} says debit or credit"
-        )
-    return _printed(layout, body, terms, hints, has_minus=has_minus, is_marked=bool(marks))
+        return _marked(layout, body, terms)
+    if not has_minus and not marks and (sections := _section_rule(layout, rows, title)):
+        return sections
+    return _one_column(layout, body, terms, hints, is_signed=has_minus or bool(marks))
 
 
-def _columns(layout: ColumnLayout, body: Sequence[StatementRow], terms: ReadingTerms) -> SignRule:
-    out = [v for row in body if (v := money.amount(row.debit, terms.decimal)) is not None and v]
-    come = [v for row in body if (v := money.amount(row.credit, terms.decimal)) is not None and v]
-    if out and all(value < 0 for value in out):
-        return SignRule("columns_signed", "two columns; debits carry a minus sign")
-    if come and all(value < 0 for value in come):
-        return SignRule(
-            "columns_signed", "two columns; the second carries a minus sign, so it is debits"
-        )
-    chosen = SignRule("columns", "two columns: debits and credits")
+def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:
+    """The rows that are booked, with their evidence: what failed or is not yet booked moves no balance."""
+    make, skipped = layout.maker(), {layout.date, layout.value_date, *layout.amounts}
+    found: list[SignedRow] = []
+    for cells in rows:
+        if len(cells) != layout.width or (
+            layout.status >= 0 and booking.booking_status(cells[layout.status])
+        ):
+            continue
+        texts = [cell for i, cell in enumerate(cells) if i not in skipped]
+        found.append(SignedRow(make(0, [*cells, ""]), evidence_of(texts)))
+    return found
+
+
+def _section_rule(layout: ColumnLayout, rows: Sequence[Cells], title: int) -> SignRule | None:
+    """Marks by titles between the rows, where every row stands below one."""
+    current, seen = title, set[int]()
+    for cells in rows:
+        current = section_title(cells) or current
+        if len(cells) == layout.width and dates.is_date(cells[layout.date]):
+            seen.add(current)
+    if not seen or 0 in seen:
+        return None
+    why = "titles between the rows say what is money in and what is money out"
+    return SignRule("marks", why, is_by_titles=True)
+
+
+def section_title(cells: Cells) -> int:
+    """The direction that a row with nothing but a title gives to those below it; 0 for any other row."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    return section_direction(filled[0]) if len(filled) == 1 else 0
+
+
+def _marked(layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:
+    name = layout.headings[layout.mark]
+    why = f"the column {name!r} says debit or credit"
+    if layout.balance >= 0:
+        proof = _ChainProof(body, terms, ("marks", "marks_reversed"))
+        if proof.holds == {"marks_reversed"}:
+            problem = f"{why}, but the balances follow only if it means the opposite"
+            return SignRule("marks", why, problem, code=CONTRADICTED)
+    return SignRule("marks", why)
+
+
+def _columns(layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:
+    rule = _printed_columns(body, terms)
+    proof = _ChainProof(body, terms, (rule.sign, _swapped(rule.sign)))
     if layout.is_headed:
-        return chosen
+        return _headed_columns(rule, proof, body, terms)
     # Without headings only the balances show which of the two columns is which.
-    if _reconciled(body, terms, "columns"):
-        return SignRule("columns", "two columns: with the first as debits the statement adds up")
-    swapped = [msgspec.structs.replace(row, debit=row.credit, credit=row.debit) for row in body]
-    if _reconciled(swapped, terms, "columns"):
+    if proof.holds == {rule.sign}:
+        return SignRule(rule.sign, f"{rule.why}: with the first as debits the statement adds up")
+    if proof.holds and rule.sign == "columns":
         return SignRule(
             "columns_swapped", "two columns: with the first as credits the statement adds up"
         )
     problem = (
         "neither a heading nor a balance shows which of two columns is debits; the first was taken"
     )
-    return SignRule("columns", chosen.why, problem)
+    return SignRule(rule.sign, rule.why, problem)
 
 
-def _printed(
+def _headed_columns(
+    rule: SignRule, proof: "_ChainProof", body: Sequence[SignedRow], terms: ReadingTerms
+) -> SignRule:
+    """Two columns with headings, which are believed; balances may run against them only as a debt does."""
+    votes = _votes(body, terms, rule.sign)
+    if proof.holds == {_swapped(rule.sign)}:
+        if votes.strong_agree and not votes.strong_against:
+            why = f"{rule.why}; balances fall with credits, so the printed balance is a debt"
+            return SignRule(rule.sign, why, balances="owed")
+        problem = "by the balances, the column of debits is money in: nothing says which is right"
+        return SignRule(rule.sign, rule.why, problem, balances="owed")
+    if not proof.holds and votes.is_doubted:
+        problem = f"{votes.strong_against} rows have words that contradict the headings of debit and credit"
+        return SignRule(rule.sign, rule.why, problem, code=CONTRADICTED)
+    return rule
+
+
+def _printed_columns(body: Sequence[SignedRow], terms: ReadingTerms) -> SignRule:
+    """The rule for two columns by the signs that are printed in them."""
+    out = [v for row, _ in body if (v := money.amount(row.debit, terms.decimal))]
+    come = [v for row, _ in body if (v := money.amount(row.credit, terms.decimal))]
+    if out and all(value < 0 for value in out) and not (come and all(v < 0 for v in come)):
+        return SignRule("columns_signed", "two columns; debits carry a minus sign")
+    if come and all(value < 0 for value in come):
+        return SignRule("columns_absolute", "two columns; the sign of credits is that of a debt")
+    return SignRule("columns", "two columns: debits and credits")
+
+
+def _swapped(sign: str) -> str:
+    return {"columns": "columns_swapped", "columns_signed": "columns_signed_swapped"}.get(
+        sign, "columns_absolute_swapped"
+    )
+
+
+def _one_column(
     layout: ColumnLayout,
-    body: Sequence[StatementRow],
+    body: Sequence[SignedRow],
     terms: ReadingTerms,
     hints: Hints,
     *,
-    has_minus: bool,
-    is_marked: bool,
+    is_signed: bool,
 ) -> SignRule:
-    if layout.balance >= 0:
-        if _reconciled(body, terms, "printed"):
-            if hints.is_card and _is_owed(body, terms):
-                why = "balances grow with positive amounts: the printed balance is a debt"
-                return SignRule("flipped", why, balances="owed")
-            return SignRule("printed", "amounts carry their sign, and the statement adds up")
-        if _reconciled(body, terms, "flipped"):
-            return SignRule("flipped", "the statement adds up only if positive amounts are debits")
-    if has_minus or is_marked:
-        return _card(body, terms, hints) or SignRule("printed", "amounts carry their sign")
+    """One column of amounts, signed or not."""
+    votes = _votes(body, terms, "printed")
+    marked = _mark_votes(layout, body, terms)
+    if marked.agree and marked.against:
+        name = layout.headings[layout.mark]
+        problem = f"the signs of {marked.against} amounts contradict the column {name!r}"
+        return SignRule("printed", "amounts carry their sign", problem, code=CONTRADICTED)
+    holds = _ChainProof(body, terms, ("printed", "flipped")).holds if layout.balance >= 0 else set()
+    if holds == {"flipped"}:
+        return _flipped_by_balances(votes)
+    if holds == {"printed"}:
+        return _printed_by_balances(body, terms, hints, votes)
+    if not is_signed:
+        return _unsigned(hints)
+    return _by_words(body, terms, hints, votes)
+
+
+def _flipped_by_balances(votes: DirectionVotes) -> SignRule:
+    """Positive amounts reduce the printed balance: they are debits of a deposit, or payments of a debt."""
+    if votes.strong_agree > votes.strong_against and not votes.strong_against:
+        why = "balances fall with positive amounts, which by their words are money in: they are a debt"
+        return SignRule("printed", why, balances="owed")
+    return SignRule("flipped", "the statement adds up only if positive amounts are debits")
+
+
+def _printed_by_balances(
+    body: Sequence[SignedRow], terms: ReadingTerms, hints: Hints, votes: DirectionVotes
+) -> SignRule:
+    """Balances follow from the amounts as printed: those of a deposit, or both those of a debt."""
+    debt = "balances grow with positive amounts, which are purchases: the printed balance is a debt"
+    if votes.decisive_against and votes.is_refuted:
+        return SignRule("flipped", debt, balances="owed")
+    if votes.agree or not (hints.is_card and _is_owed(body, terms)):
+        if hints.is_card and votes.is_doubted:
+            problem = f"words of {votes.against} rows contradict their printed sign"
+            return SignRule("printed", "amounts and balances carry their sign", problem)
+        return SignRule("printed", "amounts carry their sign, and the statement adds up")
+    problem = (
+        "a debt and a deposit add up alike, and no word tells which the balance of the card is"
+    )
+    return SignRule("flipped", debt, problem, balances="owed")
+
+
+def _unsigned(hints: Hints) -> SignRule:
     if hints.is_card:
         why = "charges of a card are printed without a sign"
         return SignRule("flipped", why, f"{why}; no balance proves that they are debits")
-    if layout.balance < 0 and len(body) > 1:
-        why = "amounts carry no sign"
-        return SignRule(
-            "printed",
-            why,
-            "no amount has a minus sign and nothing distinguishes debits from credits",
+    problem = "no amount has a minus sign and nothing distinguishes debits from credits"
+    return SignRule("printed", "amounts carry no sign", problem)
+
+
+def _by_words(
+    body: Sequence[SignedRow], terms: ReadingTerms, hints: Hints, votes: DirectionVotes
+) -> SignRule:
+    """Signed amounts without balances: the printed sign, unless words say the opposite and none agrees."""
+    if votes.is_refuted:
+        why = "by their words, positive amounts are purchases and negative ones payments"
+        return SignRule("flipped", why)
+    is_contested = votes.against > (votes.agree + votes.against) * MINORITY
+    if votes.strong_against and is_contested and (votes.strong_against > 1 or not votes.agree):
+        problem = f"words of {votes.against} rows contradict their printed sign, those of {votes.agree} agree"
+        return SignRule("printed", "amounts carry their sign", problem)
+    if votes.agree:
+        return SignRule("printed", "amounts carry their sign, and words agree with them")
+    if hints.is_card and _is_owed(body, terms):
+        why = "most amounts of the card are positive, so they are purchases"
+        return SignRule("flipped", why, f"{why}; no balance and no word proves it")
+    if hints.is_card or _is_owed(body, terms):
+        problem = "most amounts are money in as printed, and no balance and no word proves it"
+        problem = (
+            "no balance and no word proves which sign is money in" if hints.is_card else problem
         )
+        return SignRule("printed", "amounts carry their sign", problem)
     return SignRule("printed", "amounts carry their sign")
 
 
-def _card(body: Sequence[StatementRow], terms: ReadingTerms, hints: Hints) -> SignRule | None:
-    """A card that prints both signs: purchases are many, payments few."""
-    if not (hints.is_card and _is_owed(body, terms)):
-        return None
-    why = "most amounts of the card are positive, so they are purchases"
-    return SignRule("flipped", why, f"{why}; no balance proves it")
-
-
-def _is_owed(body: Sequence[StatementRow], terms: ReadingTerms) -> bool:
+def _is_owed(body: Sequence[SignedRow], terms: ReadingTerms) -> bool:
     """Whether most amounts are positive, as purchases of a card are where charges are printed so."""
-    values = [v for row in body if (v := money.amount(row.amount, terms.decimal))]
+    values = [v for row, _ in body if (v := money.amount(row.amount, terms.decimal))]
     return sum(value > 0 for value in values) * 2 > len(values)
 
 
-def _reconciled(body: Sequence[StatementRow], terms: ReadingTerms, sign: str) -> bool:
-    """Whether the rows add up if signs are read so; rows that cannot be read are ignored here."""
+def _votes(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> DirectionVotes:
     trial = msgspec.structs.replace(terms, sign=sign)
-    lines: list[RowAmounts] = []
-    for row in body:
-        try:
-            lines.append(
-                RowAmounts(interpret.signed(row, trial), interpret.balance(row.balance, trial))
-            )
-        except interpret.UnreadableText:
-            continue
-    return reconcile(lines).is_reconciled
+    rows: list[tuple[Evidence, bool]] = []
+    for row, evidence in body:
+        value = _value(row, trial)
+        if value is not None and value.amount:
+            rows.append((evidence, value.amount > 0))
+    return count_votes(rows)
+
+
+def _mark_votes(
+    layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms
+) -> DirectionVotes:
+    """How a column of marks agrees with the printed signs."""
+    if layout.mark < 0:
+        return DirectionVotes()
+    marked = [
+        (Evidence(money.mark_sign(row.mark), STRONG), value > 0)
+        for row, _ in body
+        if (value := money.amount(row.amount, terms.decimal))
+    ]
+    return count_votes(marked)
+
+
+class _ChainProof:
+    """Which of several readings the chain of balances bears out, in the order of the dates."""
+
+    def __init__(
+        self, body: Sequence[SignedRow], terms: ReadingTerms, signs: tuple[str, ...]
+    ) -> None:
+        self.holds = {sign for sign in signs if _chain_holds(body, terms, sign)}
+
+
+def _chain_holds(body: Sequence[SignedRow], terms: ReadingTerms, sign: str) -> bool:
+    trial = msgspec.structs.replace(terms, sign=sign)
+    groups: dict[tuple[str, str], list[RowAmounts]] = {}
+    for row, _ in body:
+        if (value := _value(row, trial)) is not None:
+            groups.setdefault((row.account, row.currency), []).append(value)
+    results = [_group_breaks(lines) for lines in groups.values()]
+    links = sum(links for links, _ in results)
+    breaks = sum(breaks for _, breaks in results)
+    return links > 0 and breaks <= links * BROKEN_LINKS
+
+
+def _group_breaks(lines: Sequence[RowAmounts]) -> tuple[int, int]:
+    """Links and breaks of one account, in the direction of its dates; the better one where they show none."""
+    ways = directions([line.day for line in lines])
+    found = [chain_breaks(lines, is_backward=way) for way in ways]
+    return min(found, key=lambda each: each[1])
+
+
+def directions(days: Sequence[date | None]) -> tuple[bool, ...]:
+    """Whether rows may run backward in time: by their dates, (False, True) where those show neither."""
+    known = [day for day in days if day is not None]
+    ups = sum(a < b for a, b in pairwise(known))
+    downs = sum(a > b for a, b in pairwise(known))
+    if ups == downs:
+        return (False, True)
+    return (False,) if ups > downs else (True,)
+
+
+def _value(row: StatementRow, terms: ReadingTerms) -> RowAmounts | None:
+    """The values of a row under a reading; None where they cannot be read."""
+    try:
+        amount = interpret.signed(row, terms)
+        after = interpret.balance(row.balance, terms)
+    except interpret.UnreadableText:
+        return None
+    return RowAmounts(amount, after, dates.read_date(row.date, terms.date_order or "dmy"))

@@ -48,6 +48,7 @@ class Source:
         self.hints = hints
         self.bounds = bounds
         self.decisions: list[str] = []
+        self.encoding_doubt = ""  # why the text may be in another encoding
 
     @cached_property
     def head(self) -> bytes:
@@ -64,6 +65,8 @@ class Source:
         """The encoding of the text; the reason goes to the decisions."""
         found = find_encoding(self.path, hint=self.hints.encoding)
         self.decisions.append(f"the text is {found.name}: {found.why}")
+        if not found.is_sure:
+            self.encoding_doubt = f"the text was read as {found.name}: {found.why}"
         return found.name
 
     def text(self) -> str:

@@ -13,8 +13,9 @@ import msgspec
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
-from stateward.pipelines.statements import headings
+from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.columns import find_layout
+from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
     ReadingTerms,
@@ -24,7 +25,13 @@ from stateward.pipelines.statements.model import (
     StatementRow,
     StatementSection,
 )
-from stateward.pipelines.statements.signs import decide_sign
+from stateward.pipelines.statements.signs import (
+    SignRule,
+    booked_rows,
+    decide_sign,
+    directions,
+    section_title,
+)
 from stateward.pipelines.statements.source import Source
 
 HEAD_ROWS = 1000
@@ -44,6 +51,8 @@ class StatementTable:
         self._source = source
         self._reading = reading
         self._logged_rows = 0
+        self._is_by_titles = False
+        self._title = ""  # the mark of the title above the row at hand
 
     def section(self) -> StatementSection:
         """The section, with its rows as a stream."""
@@ -59,6 +68,8 @@ class StatementTable:
         self._reading.decisions += layout.decisions
         before, body = head[: layout.body_at], head[layout.body_at :]
         is_whole = len(head) < HEAD_ROWS
+        title = next((d for _, cells in reversed(before) if (d := section_title(cells))), 0)
+        self._title = {1: "+", -1: "-"}.get(title, "")
         terms = self._terms(layout, body, is_whole=is_whole)
         facts = self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
@@ -66,6 +77,9 @@ class StatementTable:
         if facts.get("account"):  # then a column of accounts holds those of the counterparties
             layout = msgspec.structs.replace(layout, account=-1)
         rows = self._rows(layout, terms, chain(body, stream))
+        fees = self._fees(layout, terms, body)
+        if fees.is_apart:
+            rows = with_fees(rows, layout, terms, fees)
         hints = self._source.hints
         return StatementSection(
             account=hints.account or facts.get("account", ""),
@@ -97,18 +111,33 @@ class StatementTable:
         if not is_whole and not decimal.is_sure:
             every = _column(self._start(), layout.amounts)
             decimal = money.vote_decimal(every, usual=hints.decimal or ".")
-        if not decimal.is_sure and not hints.decimal:
+        is_known = hints.decimal or headings.has_point_decimals(layout.headings)
+        if not decimal.is_sure and not is_known:
             self._reading.problems.append(
                 StatementProblem(code="AMBIGUOUS_AMOUNTS", message=decimal.why)
             )
         terms = ReadingTerms(date_order=order.order, decimal=decimal.decimal, era=order.era)
-        sign = decide_sign(layout, [cells for _, cells in body], terms, hints)
+        title = money.mark_sign(self._title)
+        sign: SignRule = decide_sign(
+            layout, [cells for _, cells in body], terms, hints, title=title
+        )
+        self._is_by_titles = sign.is_by_titles
         if sign.problem:
-            self._reading.problems.append(
-                StatementProblem(code="SIGN_UNPROVEN", message=sign.problem)
-            )
+            self._reading.problems.append(StatementProblem(code=sign.code, message=sign.problem))
         why = {"date_order": order.why, "decimal": decimal.why, "sign": sign.why}
         return msgspec.structs.replace(terms, sign=sign.sign, balances=sign.balances, why=why)
+
+    def _fees(self, layout: ColumnLayout, terms: ReadingTerms, body: Sequence[Record]) -> FeeRule:
+        """What fees beside the amounts mean."""
+        if layout.fee < 0:
+            return FeeRule()
+        rows = [each.row for each in booked_rows(layout, [cells for _, cells in body])]
+        days = [dates.read_date(row.date, terms.date_order or "dmy") for row in rows]
+        rule = decide_fees(layout, rows, terms, is_backward=directions(days)[0])
+        if rule.problem:
+            problem = StatementProblem(code="FEE_UNPROVEN", message=rule.problem)
+            self._reading.problems.append(problem)
+        return rule
 
     def _facts_above(self, layout: ColumnLayout, before: Sequence[Record]) -> dict[str, str]:
         facts: dict[str, str] = {}
@@ -116,7 +145,10 @@ class StatementTable:
             found = labelled_facts(cells)
             for name, text in found.items():
                 facts.setdefault(name, text)
-            if any(cell.strip() for cell in cells) and not layout.is_heading(cells):
+            if not found and _is_dated_amount(cells):
+                message = "the row has a date and an amount, but stands above the table"
+                self._problem("ROW_UNREADABLE", message, line, cells)
+            elif any(cell.strip() for cell in cells) and not layout.is_heading(cells):
                 self._log_row(f"line {line} is above the rows: {_raw(cells)}")
         return facts
 
@@ -163,8 +195,10 @@ class StatementTable:
         known: set[str] = set()
         width, date, make = layout.width, layout.date, layout.maker()
         amount, debit, credit = layout.amount, layout.debit, layout.credit
+        text, is_plain = layout.description, not self._is_by_titles
+        may_be_fact = headings.may_be_fact
         for line, cells in lines:
-            if len(cells) == width:
+            if len(cells) == width and is_plain and not may_be_fact(cells[text]):
                 cells.append("")  # what a role without a column reads
                 day = cells[date]
                 if day in known and (cells[amount] or cells[debit] or cells[credit]):
@@ -196,23 +230,28 @@ class StatementTable:
         if layout.is_heading(cells):
             self._log_row(f"line {line} repeats the headings")
             return None
+        if title := section_title(cells) if self._is_by_titles else 0:
+            self._title = "+" if title > 0 else "-"
+            self._log_row(f"line {line} is the title of the rows below it: {_raw(cells)}")
+            return None
         fitted = layout.fit(cells)
         if fitted is None:
             return self._ragged(layout, line, cells)
         cells, note = fitted
         cells = [*cells, ""]
         is_filled = _is_filled(layout, cells)
-        if is_filled and not cells[layout.date].strip() and dates.is_date(cells[layout.other_date]):
-            heading = layout.headings[layout.other_date]
-            note = f"the date is from the column {heading!r}: no other is printed"
-            cells[layout.date] = cells[layout.other_date]
+        if is_filled and not dates.is_date(cells[layout.date]):
+            note = self._take_other_date(layout, cells) or note
         is_dated = dates.is_date(cells[layout.date])
+        if is_dated and is_filled and not self._is_balance(layout, line, cells):
+            row = msgspec.structs.replace(layout.maker()(line, cells), note=note)
+            return msgspec.structs.replace(row, mark=self._title) if self._is_by_titles else row
         if is_dated and is_filled:
-            return msgspec.structs.replace(layout.maker()(line, cells), note=note)
+            return None
         if found := labelled_facts(cells):
             self._add_late_facts(line, cells, found, layout)
             return None
-        if is_filled and not cells[layout.date].strip() and held is not None:
+        if not cells[layout.date].strip() and is_filled and held and _has_text(layout, cells):
             row = layout.maker()(line, cells)
             note = "no date is printed: the date of the row above was taken"
             return msgspec.structs.replace(row, date=held.date, note=note)
@@ -225,6 +264,31 @@ class StatementTable:
             return None
         self._log_row(f"line {line} is no transaction: {_raw(cells)}")
         return None
+
+    def _take_other_date(self, layout: ColumnLayout, cells: list[str]) -> str:
+        """The date of another column, where the one of bookings has none; a note that says so, or ""."""
+        printed = cells[layout.date].strip()
+        status = booking.booking_status(printed)
+        if printed and not status:
+            return ""
+        for index in (layout.other_date, layout.value_date):
+            if dates.is_date(cells[index]):
+                cells[layout.date] = cells[index]
+                if status and layout.status >= 0:
+                    cells[layout.status] = cells[layout.status] or printed
+                heading = layout.headings[index]
+                said = f"not booked ({printed}): " if status else ""
+                return f"{said}the date is from the column {heading!r}: no other is printed"
+        return ""
+
+    def _is_balance(self, layout: ColumnLayout, line: int, cells: list[str]) -> bool:
+        """Whether a dated row is an opening or closing balance, by its whole text; then it is noted as one."""
+        text = cells[layout.description].strip()
+        name = headings.whole_fact(text)
+        if name not in ("opening", "closing"):
+            return False
+        self._add_late_facts(line, cells, {name: ""}, layout)
+        return True
 
     def _ragged(self, layout: ColumnLayout, line: int, cells: list[str]) -> StatementRow | None:
         if found := labelled_facts(cells):
@@ -268,6 +332,20 @@ class StatementTable:
             self._reading.decisions.append(sentence)
         elif self._logged_rows == LOGGED_ROWS_MAX + 1:
             self._reading.decisions.append("more such lines are not listed")
+
+
+def _is_dated_amount(cells: Sequence[str]) -> bool:
+    """Whether a row has a date in one cell and an amount with decimals in another."""
+    texts = [cell for cell in cells if cell.strip()]
+    return any(map(dates.is_date, texts)) and any(
+        money.is_amount(text) and not dates.is_date(text) and ("." in text or "," in text)
+        for text in texts
+    )
+
+
+def _has_text(layout: ColumnLayout, cells: Sequence[str]) -> bool:
+    """Whether a row says what it is for: a lone amount below the rows is a total."""
+    return any(cells[i].strip() for i in (layout.description, layout.counterparty, *layout.texts))
 
 
 def labelled_facts(cells: Sequence[str]) -> dict[str, str]:
