@@ -1,53 +1,14 @@
 """The command line: a protocol in, calls on the App, a protocol out.
 
-Commands import the App when they run, so that `stateward --help` costs nothing but click. Data goes to stdout and
-words go to stderr; `context` holds what all commands share, `exits` how they end, `shown` how things look.
+A command is imported when it is called, and imports the App when it runs, so that none waits for the others. Data
+goes to stdout and words go to stderr; `context` holds what all commands share, `exits` how they end, `shown` how
+things look.
 """
 
 import click
 
 from stateward import __version__
-from stateward.cli.actions import (
-    cancel,
-    pause,
-    resume,
-    retry,
-    set_priority,
-)
-from stateward.cli.bench import bench
-from stateward.cli.config import settings
 from stateward.cli.context import Root, hold_streams
-from stateward.cli.demo import demo
-from stateward.cli.duplicates import duplicates
-from stateward.cli.evaluate import eval_
-from stateward.cli.files import file, files
-from stateward.cli.keys import key
-from stateward.cli.ledger import ledger
-from stateward.cli.machines import machine
-from stateward.cli.rebuild import rebuild
-from stateward.cli.records import (
-    counts,
-    errors,
-    explain,
-    history,
-    items,
-    list_,
-    logs,
-    status,
-)
-from stateward.cli.review import advance, reprocess, review
-from stateward.cli.search import search
-from stateward.cli.submit import submit
-from stateward.cli.up import (
-    api,
-    coordinator,
-    notifier,
-    up,
-    worker,
-)
-from stateward.cli.verify import doctor, export, verify
-from stateward.cli.watch import watch
-from stateward.cli.webhooks import webhook
 
 HELP = """Run document pipelines as durable state machines.
 
@@ -55,33 +16,82 @@ Job queue, retries, human review and a tamper-evident history. The options below
 after the command.
 """
 
-# In the order in which people meet them.
-COMMANDS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
+# In the order in which people meet them, each with the module and the name of its code.
+COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
     (
         "Documents",
-        (
-            submit,
-            watch,
-            status,
-            list_,
-            search,
-            history,
-            explain,
-            logs,
-            items,
-            files,
-            file,
-            duplicates,
-            errors,
-            counts,
-        ),
+        {
+            "submit": "submit:submit",
+            "watch": "watch:watch",
+            "status": "records:status",
+            "list": "records:list_",
+            "search": "search:search",
+            "history": "records:history",
+            "explain": "records:explain",
+            "logs": "records:logs",
+            "items": "records:items",
+            "files": "files:files",
+            "file": "files:file",
+            "duplicates": "duplicates:duplicates",
+            "errors": "records:errors",
+            "counts": "records:counts",
+        },
     ),
-    ("Actions", (retry, cancel, set_priority, reprocess, advance, review, pause, resume, rebuild)),
-    ("State machines", (machine,)),
-    ("Notifications", (webhook,)),
-    ("Verification and evaluation", (verify, export, doctor, bench, eval_)),
-    ("Ledgers", (ledger,)),
-    ("Running", (up, api, coordinator, worker, notifier, key, demo, settings)),
+    (
+        "Actions",
+        {
+            "retry": "actions:retry",
+            "cancel": "actions:cancel",
+            "set-priority": "actions:set_priority",
+            "reprocess": "review:reprocess",
+            "advance": "review:advance",
+            "review": "review:review",
+            "pause": "actions:pause",
+            "resume": "actions:resume",
+            "rebuild": "rebuild:rebuild",
+        },
+    ),
+    (
+        "State machines",
+        {
+            "machine": "machines:machine",
+        },
+    ),
+    (
+        "Notifications",
+        {
+            "webhook": "webhooks:webhook",
+        },
+    ),
+    (
+        "Verification and evaluation",
+        {
+            "verify": "verify:verify",
+            "export": "verify:export",
+            "doctor": "verify:doctor",
+            "bench": "bench:bench",
+            "eval": "evaluate:eval_",
+        },
+    ),
+    (
+        "Ledgers",
+        {
+            "ledger": "ledger:ledger",
+        },
+    ),
+    (
+        "Running",
+        {
+            "up": "up:up",
+            "api": "up:api",
+            "coordinator": "up:coordinator",
+            "worker": "up:worker",
+            "notifier": "up:notifier",
+            "key": "keys:key",
+            "demo": "demo:demo",
+            "settings": "config:settings",
+        },
+    ),
 )
 
 cli = Root(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -325,34 +326,35 @@ class Root(Group):
         self,
         name: str,
         *,
-        sections: Sequence[tuple[str, Sequence[click.Command]]],
+        sections: Sequence[tuple[str, Mapping[str, str]]],
         **how: Any,  # noqa: ANN401 - click's own words
     ) -> None:
         super().__init__(name, **how)
         self.sections = sections
-        for _, commands in sections:
-            for command in commands:
-                self.add_command(command)
+        self._modules = {name: where for _, own in sections for name, where in own.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the sections, not of the alphabet; those of plug-ins last."""
-        return [*self.commands, *(each.name for each in _visible_plugin_commands())]
+        return [*self._modules, *(each.name for each in _visible_plugin_commands())]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command of ours, or of a plug-in, whose code is imported now."""
-        found = super().get_command(ctx, cmd_name)
-        if found is None and cmd_name in plugin_commands():
-            return load_command(plugin_commands()[cmd_name])
-        return found
+        if cmd_name in self._modules:
+            module, _, name = self._modules[cmd_name].partition(":")
+            found: click.Command = getattr(import_module(f"stateward.cli.{module}"), name)
+            return found
+        own = plugin_commands().get(cmd_name)
+        return None if own is None else load_command(own)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the heading that they belong to."""
         further = _visible_plugin_commands()
         width = formatter.width - max(map(len, self.list_commands(ctx))) - 6
-        for heading, commands in self.sections:
+        for heading, names in self.sections:
+            commands = [self.get_command(ctx, name) for name in names]
             with formatter.section(heading):
                 formatter.write_dl(
-                    [(str(each.name), each.get_short_help_str(width)) for each in commands]
+                    [(str(each.name), each.get_short_help_str(width)) for each in commands if each]
                 )
         if further:
             with formatter.section("Pipelines"):

@@ -30,12 +30,12 @@ def stateward(data: Path, *arguments: str, crash_at: str = "") -> subprocess.Com
     "crash_at",
     [
         "commit_before:6",
-        "commit_after:6",
-        "starts_committed",
+        pytest.param("commit_after:6", marks=pytest.mark.long),
+        pytest.param("starts_committed", marks=pytest.mark.long),
         "results_written",
-        "events_decided",
+        pytest.param("events_decided", marks=pytest.mark.long),
         "events_settled",
-        "results_durable",
+        pytest.param("results_durable", marks=pytest.mark.long),
     ],
 )
 def test_a_node_that_is_killed_there_loses_and_doubles_nothing(
