@@ -53,4 +53,4 @@ def act(job: Job) -> Iterator[Fields]:
                 yield {"n": number}
         case "raise":
             raise RuntimeError("it \x00 broke \ud800")
-    yield {"acted": True}
+    yield {"acted": True, "process": os.getpid()}

@@ -56,3 +56,25 @@ def test_who_waits_behind_a_long_job_is_given_back_and_done_all_the_same(make_ap
     assert [app.record(each.id).status for each in quick] == ["done"] * 4
     assert [len(app.records.attempts(each.id)) for each in quick] == [1] * 4
     assert app.admin.verify().is_sound
+
+
+@pytest.mark.parametrize(
+    ("recycle", "is_shared_by_one", "is_shared_by_all"),
+    [("owner", True, False), ("always", False, False), ("jobs", True, True)],
+)
+def test_documents_of_two_owners_share_no_process(
+    make_app: Maker, recycle: str, *, is_shared_by_one: bool, is_shared_by_all: bool
+) -> None:
+    app = make_app(f"pipelines: ['{HOSTILE}']\nworker: {{processes: 1, recycle: {recycle}}}\n")
+
+    owners = ("ann", "ann", "bob")
+    records = [
+        app.submit(f"{n}".encode(), machine="hostile", actor=f"person:{owner}").record
+        for n, owner in enumerate(owners)
+    ]
+
+    app.run_until_idle()
+
+    first, second, third = (next(iter(app.items(each.id)))["process"] for each in records)
+    assert (first == second) == is_shared_by_one
+    assert (second == third) == is_shared_by_all

@@ -9,7 +9,7 @@ import pytest
 
 from stateward.app import App
 from stateward.app.plugins import Plugins
-from stateward.workers import child_main as inside
+from stateward.workers import confinement
 from tests.app.conftest import Maker
 
 PAYING = Path(__file__).with_name("paying.py")
@@ -48,7 +48,8 @@ def test_what_was_paid_for_is_not_asked_for_again_by_the_attempt_after_a_kill(
 
 
 @pytest.mark.skipif(
-    inside.landlock_abi() < inside.ABI_NETWORK and os.uname().machine not in inside.CALLS,
+    confinement.landlock_abi() < confinement.ABI_NETWORK
+    and os.uname().machine not in confinement.CALLS,
     reason="this kernel confines no network",
 )
 def test_a_runner_that_is_declared_offline_may_not_connect_either(make_app: Maker) -> None:

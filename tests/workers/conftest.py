@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stateward.workers import child_main as inside
+from stateward.workers import processes
 from tests.workers.children import ChildSlot, is_alive
 
 
@@ -15,6 +15,6 @@ def slot(tmp_path: Path) -> Iterator[ChildSlot]:
     slot = ChildSlot(tmp_path / "scratch")
     yield slot
     slot.close()
-    left = [pid for child in slot.spawned for pid in inside.members_of(child.pid)]
+    left = [pid for child in slot.spawned for pid in processes.members_of(child.pid)]
     assert [pid for pid in left if is_alive(pid)] == []
     assert list(slot.scratch_root.glob("*")) == []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stateward.workers.confinement import Grants
 from stateward.workers.sandbox import BATCH_MAX, Child, ChildJob, JobOrder
 from stateward.workers.sdk import Completed, Failed, Limits, Result, UnsavedValues
 from tests.waiting import wait_until
@@ -196,7 +197,7 @@ def test_slow_jobs_and_jobs_with_a_network_are_not_sent_ahead(slot: ChildSlot) -
     child._mean_s = 0.5
     assert child.capacity == 1
     child._mean_s = 0.0
-    child.may_connect = True
+    child.grants = Grants(may_connect=True)
     assert child.capacity == 1
 
 

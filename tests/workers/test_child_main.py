@@ -13,6 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from stateward.workers import child_main as inside
+from stateward.workers import confinement, processes
+from stateward.workers.confinement import Grants
 from stateward.workers.sdk import Limits
 from tests.waiting import wait_until
 from tests.workers.children import HOSTILE, with_path
@@ -117,7 +119,7 @@ def test_pipelines_are_loaded_as_far_as_possible(
         imports=("json", str(tmp_path / "broken.py"), str(tmp_path / "missing.py")),
         limits=Limits(),
         is_confined=False,
-        may_connect=False,
+        grants=Grants(),
         main_path=str(script),
     )
 
@@ -132,33 +134,39 @@ def test_pipelines_are_loaded_as_far_as_possible(
 def test_descendants_are_found_with_or_without_the_files_of_the_kernel(
     monkeypatch: pytest.MonkeyPatch, *, has_files: bool
 ) -> None:
-    monkeypatch.setattr(inside, "_HAS_CHILDREN_FILES", has_files)
+    monkeypatch.setattr(processes, "_HAS_CHILDREN_FILES", has_files)
     script = "import subprocess; subprocess.run(['sleep', '60'])"
 
     with subprocess.Popen([sys.executable, "-c", script]) as process:
-        wait_until(lambda: inside.descendants(process.pid))
-        killed = inside.kill_descendants(process.pid)
+        wait_until(lambda: processes.descendants(process.pid))
+        killed = processes.kill_descendants(process.pid)
 
     assert killed == 1
-    assert inside.descendants(process.pid) == []
-    assert inside.thread_count(process.pid) == 0
-    assert inside.thread_count(os.getpid()) >= 1
-    assert sum(inside.tasks_of_user(os.getuid())) >= 1
+    assert processes.descendants(process.pid) == []
+    assert processes.thread_count(process.pid) == 0
+    assert processes.thread_count(os.getpid()) >= 1
+    assert sum(processes.tasks_of_user(os.getuid())) >= 1
 
 
-@pytest.mark.parametrize("machine", sorted(inside.CALLS))
+@pytest.mark.parametrize("machine", sorted(confinement.CALLS))
 def test_the_program_for_the_kernel_denies_what_it_should(machine: str) -> None:
-    calls = inside.CALLS[machine]
-    (other,) = (each for name, each in inside.CALLS.items() if name != machine)
-    code = inside.seccomp_code(calls, (calls.socket, *calls.others))
+    calls = confinement.CALLS[machine]
+    (other,) = (each for name, each in confinement.CALLS.items() if name != machine)
+    code = confinement.seccomp_code(calls, (calls.socket, *calls.others), pretended=calls.modes)
 
     def verdict(number: int, architecture: int = calls.architecture) -> int:
         return run_bpf(code, number=number, architecture=architecture)
 
-    denied = [calls.socket, *calls.others, inside.X32_CALLS, inside.X32_CALLS + calls.socket]
-    assert {verdict(number) for number in denied} == {inside.SECCOMP_DENY}
-    assert {verdict(number) for number in (0, 1, 42, 199, 424, 426)} == {inside.SECCOMP_ALLOW}
-    assert verdict(0, other.architecture) == inside.SECCOMP_DENY
+    denied = [
+        calls.socket,
+        *calls.others,
+        confinement.X32_CALLS,
+        confinement.X32_CALLS + calls.socket,
+    ]
+    assert {verdict(number) for number in denied} == {confinement.SECCOMP_DENY}
+    assert {verdict(number) for number in (0, 1, 42, 202, 424, 426)} == {confinement.SECCOMP_ALLOW}
+    assert {verdict(number) for number in calls.modes} == {confinement.SECCOMP_PRETEND}
+    assert verdict(0, other.architecture) == confinement.SECCOMP_DENY
 
 
 def run_bpf(code: bytes, *, number: int, architecture: int) -> int:
@@ -168,28 +176,29 @@ def run_bpf(code: bytes, *, number: int, architecture: int) -> int:
     while True:
         operation, if_true, if_false, constant = steps[at]
         at += 1
-        if operation == inside.BPF_RETURN:
+        if operation == confinement.BPF_RETURN:
             return int(constant)
-        if operation == inside.BPF_LOAD:
-            value = number if constant == inside.BPF_AT_NUMBER else architecture
-        elif operation == inside.BPF_IF_EQUAL:
+        if operation == confinement.BPF_LOAD:
+            value = number if constant == confinement.BPF_AT_NUMBER else architecture
+        elif operation == confinement.BPF_IF_EQUAL:
             at += if_true if value == constant else if_false
         else:
             at += if_true if value >= constant else if_false
 
 
-@pytest.mark.parametrize("abi", range(1, inside.landlock_abi() + 1))
+@pytest.mark.parametrize("abi", range(1, confinement.landlock_abi() + 1))
 def test_older_versions_of_landlock_confine_as_well(tmp_path: Path, abi: int) -> None:
     script = textwrap.dedent(f"""
         from pathlib import Path
-        from stateward.workers import child_main as child
-        child.landlock_abi = lambda: {abi}
-        child.prctl(child.PR_SET_NO_NEW_PRIVS, 1)
-        child.restrict_files(Path("scratch"), may_connect=False)
+        from stateward.workers import confinement
+        confinement.landlock_abi = lambda: {abi}
+        confinement.prctl(confinement.PR_SET_NO_NEW_PRIVS, 1)
+        confinement.restrict_files(Path("scratch"), Path("input"), confinement.Grants())
         Path("scratch/fine").write_text("x")
         Path("/dev/null").write_text("x")
-        Path("victim").read_text()
-        for way in (Path("new").touch, Path("victim").unlink, Path("folder").mkdir,
+        Path("input/own").read_text()
+        for way in (Path("new").touch, Path("victim").unlink, Path("folder").mkdir, Path("victim").read_text,
+                    Path("input/own").unlink, lambda: Path("input/own").write_text("x"),
                     lambda: Path("victim").write_text("x")):
             try:
                 way()
@@ -197,6 +206,8 @@ def test_older_versions_of_landlock_confine_as_well(tmp_path: Path, abi: int) ->
                 print("denied")
     """)
     (tmp_path / "scratch").mkdir()
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "own").write_text("mine")
     (tmp_path / "victim").write_text("precious")
 
     done = subprocess.run(
@@ -208,5 +219,5 @@ def test_older_versions_of_landlock_confine_as_well(tmp_path: Path, abi: int) ->
         check=True,
     )
 
-    assert done.stdout.split() == ["denied"] * 4
+    assert done.stdout.split() == ["denied"] * 7
     assert (tmp_path / "victim").read_text() == "precious"

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from stateward.core.errors import StoreUnreachable
-from stateward.workers import child_main as inside
-from stateward.workers.sandbox import sandbox_layers
+from stateward.workers import confinement
+from stateward.workers.confinement import Grants
+from stateward.workers.layers import missing_protection, sandbox_layers
 from stateward.workers.sdk import Completed, Failed, UnsavedValues
 from tests.workers.children import ChildSlot, an_order, only_item, wait_for
 
 needs_landlock = pytest.mark.skipif(
-    inside.landlock_abi() < inside.ABI_SCOPES, reason="the kernel's Landlock is too old"
+    confinement.landlock_abi() < confinement.ABI_SCOPES, reason="the kernel's Landlock is too old"
 )
 needs_seccomp = pytest.mark.skipif(
-    os.uname().machine not in inside.CALLS, reason="no list of system calls for this machine"
+    os.uname().machine not in confinement.CALLS, reason="no list of system calls for this machine"
 )
 
 
@@ -89,7 +90,7 @@ def test_a_child_that_saves_what_the_sdk_refuses_is_killed(slot: ChildSlot) -> N
 
 @needs_landlock
 def test_a_child_may_be_given_the_network_and_nothing_else(slot: ChildSlot, tmp_path: Path) -> None:
-    slot.options = {"network": True}
+    slot.options = {"grants": Grants(may_connect=True)}
     (tmp_path / "victim").touch()
 
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -124,7 +125,7 @@ def test_the_layers_are_told() -> None:
     layers = {layer.name: layer for layer in sandbox_layers()}
 
     assert layers["limits"].is_available
-    assert layers["landlock"].is_available == (inside.landlock_abi() > 0)
+    assert layers["landlock"].is_available == (confinement.landlock_abi() > 0)
     assert all(
         layer.is_available != layer.sentence.startswith("missing") for layer in layers.values()
     )
@@ -133,14 +134,16 @@ def test_the_layers_are_told() -> None:
 def test_a_machine_without_the_layers_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inside, "landlock_abi", lambda: 0)
-    monkeypatch.setattr(inside, "CALLS", {})
+    monkeypatch.setattr(confinement, "landlock_abi", lambda: 0)
+    monkeypatch.setattr(confinement, "CALLS", {})
+    monkeypatch.setattr(confinement, "_has_capabilities", lambda: False)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
-    layers = inside.confine(tmp_path, may_connect=False)
+    layers = confinement.confine(tmp_path, tmp_path, Grants())
 
     assert layers == ("capabilities",)
     assert not any(layer.is_available for layer in sandbox_layers()[1:])
+    assert "can read every file" in (missing_protection() or "")
 
 
 def test_a_process_that_cannot_be_started_leaves_nothing_open(

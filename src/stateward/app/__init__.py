@@ -411,6 +411,7 @@ class App:
                     for each in self._machines
                 },
                 automatic_moves=self.plugins.automatic_moves,
+                tells_owners=settings.worker.recycle == "owner",
             ),
             ticks=time.monotonic,
         )

@@ -12,7 +12,8 @@ from stateward.core.model import SECOND
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
 from stateward.storage.full_text import FullTextIndex
-from stateward.workers.sandbox import sandbox_layers
+from stateward.workers.confinement import program_paths
+from stateward.workers.layers import sandbox_layers
 from stateward.workers.sdk import registered
 
 DISK_FREE_MIN = 512 * 2**20
@@ -86,6 +87,26 @@ def checks(app: App) -> Iterator[Check]:
             advice=""
             if layer.is_available
             else "runners are held by the other layers only; a newer kernel has it",
+        )
+    yield from _program_checks(app)
+
+
+def _program_checks(app: App) -> Iterator[Check]:
+    """Programs that stages declare: without them their documents fail."""
+    stages = {
+        program: f"{machine.name}.{stage.name}"
+        for machine in app.registry.newest.values()
+        for stage in machine.stages
+        for program in stage.programs
+    }
+    for program, path in program_paths(stages).items():
+        yield Check(
+            name=f"program: {program}",
+            is_well=path is not None,
+            sentence=f"{stages[program]} executes {path}"
+            if path
+            else f"{stages[program]} executes it, and it is not on this machine",
+            advice="" if path else f"install {program}, or name its path in the stage",
         )
 
 

@@ -145,7 +145,9 @@ class Plugins:
         """(machine, stage, source type) to the runner of documents that another than the machine's own handles."""
         return {
             (each.machine, stage, each.name): RunnerRoute(
-                runner=runner, network=stage in each.network
+                runner=runner,
+                network=stage in each.network,
+                programs=each.programs.get(stage, ()),
             )
             for _, each in self._all_source_types
             for stage, runner in each.runners.items()

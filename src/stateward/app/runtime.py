@@ -21,6 +21,7 @@ from stateward.storage.database import Database
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
 from stateward.transport import Bus
+from stateward.workers.layers import missing_protection
 from stateward.workers.pipeline import MAIN
 from stateward.workers.sdk import Limits, registered
 from stateward.workers.worker import Worker, WorkerConfig, WorkerIdentity
@@ -40,6 +41,9 @@ def build_worker(
 ) -> Worker:
     """A worker of this process, with the limits of the settings."""
     own = settings.worker
+    log = telemetry.log("worker")
+    if (missing := missing_protection()) is not None:
+        log.warning(missing)
     pid = os.getpid()
     life = process_life(pid)
     name = f"{socket.gethostname()}-{pid}-{life[-6:]}"
@@ -64,6 +68,9 @@ def build_worker(
             routes=plugins.routes,
             offline=frozenset(plugins.offline_runners),
             owns_database=is_apart,
+            recycle=own.recycle,
+            readable=own.readable,
+            hidden=hidden_paths(settings),
         ),
         database=database,
         bus=Bus(database),
@@ -71,9 +78,16 @@ def build_worker(
         artifacts=artifacts,
         clock=clock,
         sleep=time.sleep,
-        log=telemetry.log("worker"),
+        log=log,
         settling=settling,
     )
+
+
+def hidden_paths(settings: Settings) -> tuple[str, ...]:
+    """What no runner reads, whatever folder it lies in: all data, and the files of the settings, which name secrets."""
+    files = [layer.source for layer in settings.layers[settings.profile_layers :]]
+    places = [settings.data_path, *(Path(each) for each in files if Path(each).is_file())]
+    return tuple(str(each.absolute()) for each in places)
 
 
 def runner_limits(settings: Settings) -> Limits:
@@ -83,6 +97,7 @@ def runner_limits(settings: Settings) -> Limits:
         cpu_s=own.cpu_seconds,
         memory_bytes=own.memory_bytes,
         file_bytes=own.file_bytes,
+        scratch_bytes_max=own.scratch_bytes_max,
         open_files=own.open_files,
         processes_max=own.processes_max,
         items_max=own.items_max,

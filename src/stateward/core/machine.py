@@ -98,7 +98,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "from"}):
-    """One step of domain work. `is_external`: an external driver decides when it runs."""
+    """One step of domain work. `is_external`: an external driver decides when it runs. `programs` it may execute."""
 
     name: str
     from_state: str
@@ -115,6 +115,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, rename={"from_state": "fr
     log_field: str
     network: bool = False
     is_external: bool = False
+    programs: tuple[str, ...] = ()
 
     def route(self, outcome: str, facts: Mapping[str, Json]) -> str | None:
         """The state that this outcome leads to, or None when the stage has no such outcome."""

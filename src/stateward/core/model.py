@@ -194,7 +194,11 @@ Decision: TypeAlias = Applied | Ignored
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One attempt at one stage, assigned to one worker. (record_id, version) is the fencing token."""
+    """One attempt at one stage, assigned to one worker. (record_id, version) is the fencing token.
+
+    `owner` is who submitted the record: a child process that has seen documents of one owner runs none of another.
+    `programs` are those that the stage may execute.
+    """
 
     record_id: str
     version: int
@@ -213,6 +217,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     retry_count: int = 0
     is_inline: bool = False
     network: bool = False
+    programs: tuple[str, ...] = ()
+    owner: str = ""
     produces: str | None = None
 
 

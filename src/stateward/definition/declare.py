@@ -68,6 +68,7 @@ class StageDeclared(msgspec.Struct, frozen=True, kw_only=True, rename={"from_sta
     runner: str | None = None
     isolation: Literal["process", "inline"] = "process"
     network: bool = False
+    exec: list[str] = []
     produces: str | None = None
     log: str | None = None
     external: bool = False
@@ -286,6 +287,7 @@ def _to_stage(machine: str, name: str, stage: StageDeclared) -> Stage:
         runner=stage.runner or f"{machine}.{name}",
         isolation=stage.isolation,
         network=stage.network,
+        programs=tuple(stage.exec),
         produces=stage.produces,
         log_field=stage.log or f"{name}_log_ref",
         is_external=stage.external,
@@ -388,6 +390,16 @@ class _Check:
             expected = " or ".join(kinds)
             yield self._fault(path, f"{name!r} is {self._kinds[name]}, but must be {expected}")
 
+    def _permissions(self, path: Path, stage: StageDeclared) -> Iterator[Fault]:
+        for key in ("network", "exec"):
+            if getattr(stage, key) and stage.isolation == "inline":
+                yield self._fault(
+                    (*path, key),
+                    "is a permission of the child process, and an inline stage has none",
+                )
+        if any(not program or "\0" in program for program in stage.exec):
+            yield self._fault((*path, "exec"), "names programs, such as [tesseract]")
+
     def _stage(self, path: Path, name: str, stage: StageDeclared) -> Iterator[Fault]:
         running = stage.running or stage.from_state
         yield from self._state((*path, "running"), running, ("running",))
@@ -407,11 +419,7 @@ class _Check:
             yield self._fault(
                 (*path, "on_error_waiting"), f"{name!r} has no separate state for waiting"
             )
-        if stage.network and stage.isolation == "inline":
-            yield self._fault(
-                (*path, "network"),
-                "is a permission of the child process, and an inline stage has none",
-            )
+        yield from self._permissions(path, stage)
         if stage.timeout_s is None or not 0 < stage.timeout_s <= WAIT_MAX_S:
             yield self._fault(
                 (*path, "timeout_s"),

@@ -52,9 +52,10 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of document that a state machine takes.
 
     Several plug-ins may offer source types of one machine: `runners` (stage to runner) then names the code that handles
-    a document of this type where it is not that of the machine itself, and `network` the stages of it that may open
-    connections. `format` is what `detect` must say of the content; "" accepts whatever the plug-in reads. `labels` are
-    those without which a document of this type cannot be processed, each with what to ask a person for.
+    a document of this type where it is not that of the machine itself, `network` the stages of it that may open
+    connections, and `programs` (stage to names) what its stages may execute. `format` is what `detect` must say of the
+    content; "" accepts whatever the plug-in reads. `labels` are those without which a document of this type cannot be
+    processed, each with what to ask a person for.
     """
 
     name: str
@@ -65,6 +66,7 @@ class SourceType(msgspec.Struct, frozen=True, kw_only=True):
     suffixes: tuple[str, ...] = ()
     runners: dict[str, str] = {}
     network: tuple[str, ...] = ()
+    programs: dict[str, tuple[str, ...]] = {}
     labels: dict[str, str] = {}
 
 

@@ -95,7 +95,8 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     `lease_s` is three heartbeats: one that is lost must not cost a job. `deliveries_max` ends work that takes its
     worker down each time, which would otherwise go from worker to worker for ever. `ageing_s`, by machine: the wait
     that counts as one point of priority; 0 for first come, first served. `automatic_moves`, by machine and status:
-    moves that records make in the transaction that brings them there.
+    moves that records make in the transaction that brings them there. `tells_owners`: work says who submitted its
+    record, for workers that give each owner a process; it costs a query for each batch.
     """
 
     batch_max: int = 512
@@ -103,6 +104,7 @@ class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     deliveries_max: int = 3
     ageing_s: Mapping[str, float] = {}
     automatic_moves: Mapping[tuple[str, str], AutomaticMove] = {}
+    tells_owners: bool = False
 
 
 class Coordinator:
@@ -424,6 +426,7 @@ class Coordinator:
                 self._take(events, batch)
             if is_handing_out and (is_news or batch.arrived()):
                 self._hand_out(batch)
+                self._tell_owners(batch)
                 self.has_waiting |= bool(batch.arrived())
             self._write(batch)
             # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.
@@ -469,6 +472,14 @@ class Coordinator:
             batch.sent.append(_work(change.record, stage, worker))
             if len(batch.sent) == self._config.batch_max or not capacity.is_available:
                 return
+
+    def _tell_owners(self, batch: "Batch") -> None:
+        """Say in the work who submitted its record. Inline work runs in no process of its own, so it needs none."""
+        apart = [work.record_id for work in batch.sent if not work.is_inline]
+        if not self._config.tells_owners or not apart:
+            return
+        owners = self._store.submitters(apart)
+        batch.sent[:] = [replace(work, owner=owners.get(work.record_id, "")) for work in batch.sent]
 
     def _queues(self, capacity: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
         """The waiting records of each stage that is not paused and has free slots.
@@ -741,6 +752,7 @@ def _work(record: Record, stage: Stage, worker: str) -> Work:
         retry_count=record.retry_count,
         is_inline=stage.isolation == "inline",
         network=stage.network,
+        programs=stage.programs,
         produces=stage.produces,
     )
 

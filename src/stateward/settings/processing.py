@@ -47,6 +47,9 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
     file_bytes: Annotated[
         Bytes, Meta(description="The largest file that an attempt may write.")
     ] = 1024 * MIB
+    scratch_bytes_max: Annotated[
+        Bytes, Meta(description="All that an attempt may have in its scratch folder at once.")
+    ] = 2048 * MIB
     open_files: Annotated[
         Count, Meta(description="Files that an attempt may hold open at once.")
     ] = 256
@@ -70,6 +73,21 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
     jobs_per_child: Annotated[
         Count, Meta(description="Jobs that a child process runs before a fresh one replaces it.")
     ] = 2000
+    recycle: Annotated[
+        Literal["always", "owner", "jobs"],
+        Meta(
+            description="When a child process is replaced by a fresh one, besides after `jobs_per_child`: `always` "
+            "before every job, `owner` before a document that another person or key submitted, `jobs` never. What a "
+            "hostile document plants in a child can see the documents that come after it there.",
+        ),
+    ] = "owner"
+    readable: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Files and folders that runners may read besides libraries, the code of the pipelines, paths "
+            "in their options and their own document: such as models.",
+        ),
+    ] = ()
     transient_attempts: Annotated[
         int,
         Meta(
@@ -91,6 +109,9 @@ class WorkerSettings(Section, frozen=True, kw_only=True):
         if self.item_bytes_max > self.items_bytes_max:
             said = f"at most items_bytes_max ({self.items_bytes_max}), not {self.item_bytes_max}"
             yield ("item_bytes_max",), f"item_bytes_max must be {said}"
+        for path in self.readable:
+            if not path.startswith("/"):
+                yield ("readable",), f"readable names absolute paths, not {path!r}"
 
 
 class CoordinatorSettings(Section, frozen=True, kw_only=True):

@@ -595,6 +595,14 @@ class Store:
         )
         return int(count or 0)
 
+    def submitters(self, record_ids: Sequence[str]) -> dict[str, str]:
+        """Who submitted each of these records."""
+        condition, params = self._database.among("record_id", record_ids)
+        found = self._database.rows(
+            f"SELECT record_id, actor FROM transitions WHERE {condition} AND version = 0", **params
+        )
+        return {str(record_id): str(actor) for record_id, actor in found}
+
     def _records(self, condition: str, **params: object) -> list[Record]:
         found = self._database.rows(
             f"SELECT {_RECORD_COLUMNS} FROM records WHERE {condition}", **params

@@ -6,7 +6,7 @@
 The supervisor does nothing but wait, and runs no foreign code. It is a subreaper: orphans of the
 runner become its children, even those that left its session, so it can make sure that no process
 outlives the runner. It kills them all, reports the runner's wait status to the worker, and removes
-the scratch folder. It ends when the runner does, on SIGTERM, or when the worker dies.
+its folders. It ends when the runner does, on SIGTERM, or when the worker dies.
 
 The runner imports the pipelines, gives up what it will not need (`confine`), and then runs jobs
 until the channel ends. A channel is a socket with frames of JSON, each after its length in four
@@ -19,8 +19,6 @@ applied to all threads.
 """
 
 import contextlib
-import ctypes
-import errno
 import faulthandler
 import fcntl
 import gc
@@ -51,6 +49,15 @@ import msgspec
 from stateward.core.errors import TransientFailure
 from stateward.core.files import DerivedFile
 from stateward.core.model import Fields
+from stateward.workers.confinement import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_NO_NEW_PRIVS,
+    Grants,
+    confine,
+    die_with,
+    prctl,
+)
+from stateward.workers.processes import kill_descendants, tasks_of_user
 from stateward.workers.sdk import (
     DERIVED_FOLDER,
     TRACEBACK_CHARS_MAX,
@@ -77,6 +84,7 @@ BOOT = (
 )
 MAIN = "__mp_main__"  # as multiprocessing names a script that it imports again
 NOT_LOADED = "RUNNER_NOT_LOADED"
+SCRATCH_PREFIX, INPUT_PREFIX = "child-", "input-"
 HEADER_BYTES = 4
 PERMIT_BYTES = 4
 PERMITS_BYTES = 64 * 1024  # all that a pipe holds
@@ -89,11 +97,7 @@ PAGE_BYTES = resource.getpagesize()
 # Exit codes that neither Python (1, 2, 120) nor a shell (126 and up) uses. A runner can fake them, but that changes
 # only the code of its own failure.
 EXIT_MEMORY, EXIT_CHANNEL = 112, 113
-# Rounds over a tree that grows while it is killed. The supervisor starts over if they were not enough.
-KILL_ROUNDS_MAX = 200
 KILL_PAUSE_S = 0.001  # a killed process needs a moment to become a zombie that can be waited for
-# Bounds a walk over a tree that grows as fast as it is walked.
-PROCESSES_SEEN_MAX = 100_000
 # RLIMIT_NPROC counts every task of the user, also those of other programs, so it is only a backstop
 # with a wide margin. The worker counts what a job really started.
 PROCESSES_SLACK = 16
@@ -107,13 +111,13 @@ WARNING_SHARE, WARNING_S_MAX = 0.1, 1.0
 class Hello(msgspec.Struct, frozen=True, kw_only=True):
     """What a child must know before its first job; the first frame on the channel.
 
-    Limits and the network are fixed for the life of the process: what it gives up cannot be regained.
+    Limits and grants are fixed for the life of the process: what it gives up cannot be regained.
     """
 
     imports: tuple[str, ...]
     limits: Limits
     is_confined: bool
-    may_connect: bool
+    grants: Grants
     main_module: str | None = None
     main_path: str | None = None
 
@@ -355,11 +359,17 @@ def supervise(runner: int, status_fd: int) -> NoReturn:
     with contextlib.suppress(OSError):  # the worker may have closed its end or be dead
         os.write(status_fd, struct.pack("i", status))
     os.close(status_fd)
-    with contextlib.suppress(OSError):
-        # What stays is removed by the worker, or when one starts again.
-        empty_folder(scratch)
-        scratch.rmdir()
+    for folder in (inputs_of(scratch), scratch):
+        with contextlib.suppress(OSError):
+            # What stays is removed by the worker, or when one starts again.
+            empty_folder(folder)
+            folder.rmdir()
     os._exit(0)
+
+
+def inputs_of(scratch: Path) -> Path:
+    """The folder where the worker puts the files that jobs read: beside the scratch folder, where they cannot write."""
+    return scratch.with_name(scratch.name.replace(SCRATCH_PREFIX, INPUT_PREFIX, 1))
 
 
 def end_all(runner: int, status: int | None) -> int:
@@ -468,7 +478,9 @@ def prepare_and_serve(channel: Channel, permits: Permits, hello: Hello) -> None:
     faults = load_all(hello)
     # What was imported stays for good: without this every job would pay for looking through it for garbage.
     gc.freeze()
-    layers = confine(scratch, may_connect=hello.may_connect) if hello.is_confined else ()
+    layers: tuple[str, ...] = ()
+    if hello.is_confined:
+        layers = confine(scratch, inputs_of(scratch), hello.grants)
     space = AddressSpace()
     limit_memory(hello.limits.memory_bytes, space)
     channel.send(Ready(layers=layers))
@@ -884,292 +896,3 @@ def _limit(kind: int, most: int) -> None:
 
 def _within(most: int, hard: int) -> int:
     return most if hard == resource.RLIM_INFINITY else min(most, hard)
-
-
-# --- Confinement -----------------------------------------------------------------------------
-#
-# Landlock: the runner may read what its user may read, but write under its scratch folder only,
-# open no TCP connection or port (ABI 4) and signal no process outside (ABI 6). Like any process
-# confined by Landlock, it can then not trace the worker or read its memory or environment.
-# seccomp: no sockets (Landlock lets UDP and local sockets pass), no tracing of other processes, no
-# io_uring, which could open a socket without the system call that is denied. `socketpair` stays:
-# both of its ends are the runner's own.
-# Capabilities: a runner of root keeps one, to read files as root does, and none to act.
-# Each is used where the kernel has it; `layers` says which.
-#
-# The numbers are those of the kernel's headers (named at each group), which Python does not offer.
-
-# <linux/prctl.h>
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
-# <linux/landlock.h>. System calls from 424 on have the same number on nearly all architectures.
-LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-LANDLOCK_VERSION_FLAG = 1
-LANDLOCK_RULE_PATH = 1
-# The ABI that brought each right: an older kernel refuses a ruleset with rights that it does not know.
-ABI_REFER, ABI_TRUNCATE, ABI_NETWORK, ABI_IOCTL, ABI_SCOPES = 2, 3, 4, 5, 6
-# A right that the ruleset does not name stays allowed: execute, read file and read folder (bits 0, 2, 3) are left out.
-FS_WRITE_FILE = 1 << 1
-FS_CHANGES = sum(1 << bit for bit in range(4, 13))  # remove and make, of every kind
-FS_DEVICES = 1 << 6 | 1 << 11  # make character and block devices: not even in the scratch folder
-# REFER is to link or move between folders; an ABI without it denies that everywhere.
-FS_REFER, FS_TRUNCATE, FS_IOCTL = 1 << 13, 1 << 14, 1 << 15
-NETWORK_TCP = 1 << 0 | 1 << 1  # bind and connect
-SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1 << 0, 1 << 1
-
-# <linux/capability.h>: version 3, the one with two words of 32 bits for each set.
-CAPABILITIES_VERSION = 0x20080522
-CAP_DAC_READ_SEARCH = 1 << 2
-
-# <linux/seccomp.h>, <linux/bpf_common.h>. A denied call returns an error instead of killing the process: the runner
-# gets a PermissionError whose traceback says which line wanted what is forbidden.
-SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS = 1, 1
-BPF_LOAD, BPF_IF_EQUAL, BPF_IF_AT_LEAST, BPF_RETURN = 0x20, 0x15, 0x35, 0x06
-BPF_AT_NUMBER, BPF_AT_ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
-SECCOMP_ALLOW, SECCOMP_DENY = 0x7FFF0000, 0x00050000 | errno.EACCES
-# x32 has the architecture of x86_64 and its own numbers, from this bit on: they would pass a list of plain numbers.
-X32_CALLS = 0x40000000
-
-
-class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of system calls on one architecture; `architecture` is its AUDIT_ARCH_ value."""
-
-    architecture: int
-    seccomp: int
-    socket: int
-    others: tuple[int, ...]  # ptrace, process_vm_readv, process_vm_writev, io_uring_setup
-
-
-CALLS = {
-    "x86_64": Calls(architecture=0xC000003E, seccomp=317, socket=41, others=(101, 310, 311, 425)),
-    "aarch64": Calls(architecture=0xC00000B7, seccomp=277, socket=198, others=(117, 270, 271, 425)),
-}
-
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.syscall.restype = ctypes.c_long
-
-
-def confine(scratch: Path, *, may_connect: bool) -> tuple[str, ...]:
-    """Give up for good what no job needs; the names of the layers that hold.
-
-    A layer that the kernel lacks is left out rather than refused: the others still hold without it.
-    """
-    layers: dict[str, Callable[[], None]] = {
-        "landlock": partial(restrict_files, scratch, may_connect=may_connect),
-        "seccomp": partial(restrict_calls, may_connect=may_connect),
-        "capabilities": drop_capabilities,
-    }
-    held = []
-    for name, take in layers.items():
-        with contextlib.suppress(OSError):  # `sandbox_layers` shows what is missing
-            take()
-            held.append(name)
-    return tuple(held)
-
-
-def landlock_abi() -> int:
-    """The version of Landlock that the kernel offers; 0 if none."""
-    abi = int(_libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), LANDLOCK_VERSION_FLAG))
-    return max(abi, 0)
-
-
-def restrict_files(scratch: Path, *, may_connect: bool) -> None:
-    """Apply Landlock: all that the ruleset names is denied, except below the paths that are allowed."""
-    abi = landlock_abi()
-    if abi == 0:
-        raise OSError(errno.ENOSYS, "the kernel has no Landlock")
-    files = FS_WRITE_FILE | FS_CHANGES
-    files |= FS_REFER if abi >= ABI_REFER else 0
-    files |= FS_TRUNCATE if abi >= ABI_TRUNCATE else 0
-    files |= FS_IOCTL if abi >= ABI_IOCTL else 0
-    # struct landlock_ruleset_attr grew with the ABI; its size says which fields are there.
-    attributes = [files]
-    if abi >= ABI_NETWORK:
-        attributes.append(0 if may_connect else NETWORK_TCP)
-    if abi >= ABI_SCOPES:
-        attributes.append(SCOPE_SIGNALS | (0 if may_connect else SCOPE_ABSTRACT_SOCKETS))
-    packed = struct.pack(f"={len(attributes)}Q", *attributes)
-    rules = _call(LANDLOCK_CREATE, packed, ctypes.c_size_t(len(packed)), 0)
-    try:
-        _allow(rules, scratch, files & ~FS_DEVICES)
-        # Libraries and subprocesses write to it. A rule for a file may only have rights of files.
-        _allow(rules, Path("/dev/null"), files & (FS_WRITE_FILE | FS_TRUNCATE))
-        _call(LANDLOCK_RESTRICT, rules, 0)
-    finally:
-        os.close(rules)
-
-
-def _allow(rules: int, path: Path, access: int) -> None:
-    below = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        # struct landlock_path_beneath_attr is packed: no padding after the descriptor.
-        _call(LANDLOCK_ADD, rules, LANDLOCK_RULE_PATH, struct.pack("=Qi", access, below), 0)
-    finally:
-        os.close(below)
-
-
-def restrict_calls(*, may_connect: bool) -> None:
-    """Apply seccomp to all threads of this process, also those that the imports started."""
-    calls = CALLS.get(os.uname().machine)
-    if calls is None:
-        raise OSError(errno.ENOSYS, f"no list of system calls for {os.uname().machine}")
-    code = seccomp_code(calls, calls.others if may_connect else (calls.socket, *calls.others))
-    program = ctypes.create_string_buffer(code, len(code))
-    # struct sock_fprog: how many instructions (eight bytes each), and where they stand.
-    packed = struct.pack("@HP", len(code) // 8, ctypes.addressof(program))
-    _call(calls.seccomp, SECCOMP_SET_FILTER, SECCOMP_ALL_THREADS, packed)
-
-
-def seccomp_code(calls: Calls, denied: Sequence[int]) -> bytes:
-    """A BPF program that denies these calls, and every call of another architecture.
-
-    The architecture is tested first: a 64-bit process can also make 32-bit calls, and the same number
-    is another call there. Each instruction is a struct sock_filter: operation, jump if true, jump if false, operand.
-    """
-    tests = [(BPF_IF_AT_LEAST, X32_CALLS), *((BPF_IF_EQUAL, number) for number in denied)]
-    code = [
-        struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_ARCHITECTURE),
-        # Otherwise to "deny": past the load, all tests and "allow".
-        struct.pack("=HBBI", BPF_IF_EQUAL, 0, len(tests) + 2, calls.architecture),
-        struct.pack("=HBBI", BPF_LOAD, 0, 0, BPF_AT_NUMBER),
-    ]
-    for place, (test, number) in enumerate(tests):
-        # A jump counts the instructions that it skips: the other tests, and "allow".
-        code.append(struct.pack("=HBBI", test, len(tests) - place, 0, number))
-    code.append(struct.pack("=HBBI", BPF_RETURN, 0, 0, SECCOMP_ALLOW))
-    code.append(struct.pack("=HBBI", BPF_RETURN, 0, 0, SECCOMP_DENY))
-    return b"".join(code)
-
-
-def drop_capabilities() -> None:
-    """Keep of root's capabilities the one to read any file; other users have none to drop."""
-    if os.geteuid() != 0:
-        return
-    keep = CAP_DAC_READ_SEARCH
-    header = struct.pack("=Ii", CAPABILITIES_VERSION, 0)
-    # Effective, permitted, inheritable; then the same for capabilities from 32 on.
-    data = struct.pack("=6I", keep, keep, 0, 0, 0, 0)
-    if _libc.capset(header, data) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def prctl(option: int, value: int) -> None:
-    """Call prctl. Some options demand zeros as unused arguments, and a plain int would be passed as 32 bits only."""
-    unused = ctypes.c_ulong(0)
-    if _libc.prctl(option, ctypes.c_ulong(value), unused, unused, unused) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def die_with(parent: int, sign: signal.Signals) -> None:
-    """Have the kernel send this process a signal when its parent dies; exit if it already has.
-
-    The check comes second: a parent that died before the call sends no signal any more.
-    """
-    prctl(PR_SET_PDEATHSIG, sign)
-    if os.getppid() != parent:
-        os._exit(0)
-
-
-def _call(number: int, *arguments: object) -> int:
-    """A system call that libc has no function for."""
-    answer = int(_libc.syscall(ctypes.c_long(number), *arguments))
-    if answer < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return answer
-
-
-# --- The tree of processes ---------------------------------------------------------------------
-
-
-def kill_descendants(root: int) -> int:
-    """Kill all that a process started, and all that those started; how many there were.
-
-    The kernel lets no process fork that has a signal pending, so what a round has killed adds nothing
-    to the next; the last round is the one that finds no new process.
-    """
-    killed: set[int] = set()
-    for _ in range(KILL_ROUNDS_MAX):
-        fresh = [pid for pid in descendants(root) if pid not in killed]
-        if not fresh:
-            break
-        for pid in fresh:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        killed.update(fresh)
-    return len(killed)
-
-
-def descendants(root: int) -> list[int]:
-    """The processes below one, zombies among them."""
-    children = children_of if _HAS_CHILDREN_FILES else _parents().__getitem__
-    found: list[int] = []
-    queue = [root]
-    while queue and len(found) < PROCESSES_SEEN_MAX:
-        below = children(queue.pop())
-        found += below
-        queue += below
-    return found
-
-
-def children_of(pid: int) -> list[int]:
-    """The children of every thread of a process; none if there is no such process.
-
-    The kernel promises a complete list only for processes that stand still, so `kill_descendants` asks again.
-    """
-    found: list[int] = []
-    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/task") as threads:
-        for thread in threads:
-            with open(f"{thread.path}/children", "rb") as file:  # noqa: PTH123 - on the hot path
-                found += map(int, file.read().split())
-    return found
-
-
-def thread_count(pid: int) -> int:
-    """How many threads a process has; 0 if there is no such process."""
-    # See proc(5): here 0 is the state, 1 the parent, 3 the session, 17 the threads.
-    fields = _stat(pid)
-    return int(fields[17]) if fields else 0
-
-
-def members_of(session: int) -> list[int]:
-    """The processes of a session, found among all processes: there is no index by session."""
-    return [pid for pid in _all() if (fields := _stat(pid)) and int(fields[3]) == session]
-
-
-def tasks_of_user(user: int) -> Iterator[int]:
-    """The number of threads of each process of a user."""
-    for pid in _all():
-        with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}").stat().st_uid == user:
-                yield thread_count(pid)
-
-
-def _parents() -> "_Children":
-    below = _Children()
-    for pid in _all():
-        if fields := _stat(pid):
-            below.setdefault(int(fields[1]), []).append(pid)
-    return below
-
-
-class _Children(dict[int, list[int]]):
-    """Children by parent. Unlike a defaultdict it stores nothing for a process that has none."""
-
-    def __missing__(self, pid: int) -> list[int]:
-        return []
-
-
-def _all() -> list[int]:
-    with os.scandir("/proc") as entries:
-        return [int(entry.name) for entry in entries if entry.name.isdigit()]
-
-
-def _stat(pid: int) -> list[bytes]:
-    """The fields of /proc/<pid>/stat from the state on: the name before them may hold spaces and brackets."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return []
-
-
-# Only in kernels built with CONFIG_PROC_CHILDREN. Without it every process must be read to find the children of one.
-_HAS_CHILDREN_FILES = Path(f"/proc/self/task/{os.getpid()}/children").exists()

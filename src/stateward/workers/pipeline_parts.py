@@ -71,6 +71,7 @@ class StageOptions(TypedDict, total=False):
     timeout_s: float
     isolation: Literal["process", "inline"]
     network: bool
+    exec: Iterable[str]
     external: bool
     produces: str
     log_field: str
@@ -236,6 +237,7 @@ class PipelineStage(Node, Exit[R_co]):
             "timeout_s": options.get("timeout_s", TIMEOUT_DEFAULT_S),
             "isolation": options.get("isolation", "process"),
             "network": options.get("network", False),
+            "exec": list(options.get("exec", ())),
             "external": options.get("external", False),
             "produces": options.get("produces"),
             "log": self.log_field,

@@ -11,6 +11,7 @@ class RunnerRoute(msgspec.Struct, frozen=True, kw_only=True):
 
     runner: str
     network: bool = False
+    programs: tuple[str, ...] = ()
 
 
 Routes: TypeAlias = Mapping[tuple[str, str, str], RunnerRoute]

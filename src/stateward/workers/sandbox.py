@@ -10,8 +10,9 @@ that it has no use for.
 
 A child that is used up (its jobs are counted, a limit was hit, it left processes behind) is closed
 with the job that used it up: the loop sees `is_dead` and spawns another. Code that a hostile
-document plants in a child can see the documents that come after it there; `jobs_per_child=1` gives
-each document a process of its own.
+document plants in a child can see the documents that come after it there, so a worker gives a child
+documents of one owner only (`recycle`). No other document can be read there: each file that a job needs
+is put into the input folder of its child, and taken out when the job is over (`inputs`).
 
 Quick jobs are sent several at a time, so that one wake-up of either process serves many of them. They
 run one after another, and each is answered before the next begins: the first one without an answer
@@ -55,6 +56,9 @@ from stateward.core.errors import ArtifactError, InvalidRequest, StoreError
 from stateward.core.files import DerivedFile, file_fault, name_fault
 from stateward.core.model import Fields, Micros, clean_text
 from stateward.workers import child_main as inside
+from stateward.workers import confinement, processes
+from stateward.workers.confinement import Grants
+from stateward.workers.inputs import FILE_BYTES_LEAST, InputFolder, scratch_size
 from stateward.workers.sdk import (
     ABOUT_BYTES_MAX,
     CHUNK_BYTES_MAX,
@@ -88,6 +92,8 @@ MAIN = "__main__"
 LOAD_S_MAX = 60.0
 # How often the processes of a job are counted. In between, RLIMIT_NPROC stops a fork bomb.
 CHECK_S = 0.25
+# Looking at a scratch folder may take up this share of the time between two looks at most: 1 / (1 + LOOK_SHARE).
+LOOK_SHARE = 20.0
 # The channel of a process that dies ends a moment before its supervisor reports the status, which says more. A
 # runner that closed the channel on purpose has no more time than this.
 SILENCE_S_MAX = 1.0
@@ -177,39 +183,6 @@ class ChildJob(NamedTuple):
     files: AttemptFiles | None = None
 
 
-class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of the confinement: whether this machine has it, and what it does or leaves open."""
-
-    name: str
-    is_available: bool
-    sentence: str
-
-
-def sandbox_layers() -> tuple[Layer, ...]:
-    """What confines runners on this machine, for `stateward doctor`.
-
-    Found by asking the kernel, without a child: a child reports in `layers` what it really applied.
-    """
-    abi = inside.landlock_abi()
-    machine = os.uname().machine
-    layers = (
-        ("limits", True, "memory, processor time, files and processes of a job are bounded"),
-        ("landlock", abi > 0, "a runner writes under its scratch folder only"),
-        (
-            "landlock truncate",
-            abi >= inside.ABI_TRUNCATE,
-            "a runner cannot cut off files elsewhere",
-        ),
-        ("landlock network", abi >= inside.ABI_NETWORK, "a runner opens no TCP connection or port"),
-        ("landlock signals", abi >= inside.ABI_SCOPES, "a runner signals no process outside"),
-        ("seccomp", machine in inside.CALLS, "a runner opens no socket and traces no process"),
-    )
-    return tuple(
-        Layer(name=name, is_available=is_on, sentence=sentence if is_on else f"missing: {sentence}")
-        for name, is_on, sentence in layers
-    )
-
-
 class Child:
     """A warm process, its supervisor, and the jobs that it was given: the first one runs, the others wait for it."""
 
@@ -220,9 +193,11 @@ class Child:
         limits: Limits,
         now: Callable[[], Micros],
         clock: Callable[[], float],
-        may_connect: bool = False,
+        grants: Grants,
     ) -> None:
-        self.may_connect = may_connect
+        self.grants = grants
+        self.owner: str | None = None
+        """Whose documents it was given; None before the first."""
         self.layers: tuple[str, ...] | None = None
         self._process = born.process
         self._wire = _Wire(born.channel, frame_bytes_max=_frame_bytes_max(limits))
@@ -230,6 +205,7 @@ class Child:
         self._output_fd = born.output_fd
         self._status_fd = born.status_fd
         self._scratch = born.scratch
+        self._inputs = InputFolder(inside.inputs_of(born.scratch))
         self._limits = limits
         self._now = now
         self._clock = clock
@@ -258,18 +234,18 @@ class Child:
         now: Callable[[], Micros],
         clock: Callable[[], float] = time.monotonic,
         landlock: bool = True,
-        network: bool = False,
+        grants: Grants = Grants(),  # noqa: B008 - frozen
     ) -> Self:
         """Start a child that imports these modules, .py files or `__main__` to find runners.
 
         It dies with the thread that spawns it (the kernel's parent-death signal is per thread), so
         the caller must be the thread of the loop. `landlock=False` leaves out the whole confinement
-        (files, sockets, capabilities), `network=True` only the part that forbids connections.
+        (files, sockets, capabilities), `grants` are exceptions to it.
         """
         reap_children()  # here, because a child is closed without waiting and mostly replaced
-        born = _spawn(scratch_root)
-        child = cls(born, limits=limits, now=now, clock=clock, may_connect=network)
-        hello = _hello(imports, limits=limits, is_confined=landlock, may_connect=network)
+        born = _spawn(scratch_root, grants)
+        child = cls(born, limits=limits, now=now, clock=clock, grants=grants)
+        hello = _hello(imports, limits=limits, is_confined=landlock, grants=grants)
         child._wire.send([msgspec.json.encode(hello)])
         return child
 
@@ -291,7 +267,7 @@ class Child:
     @property
     def capacity(self) -> int:
         """How many jobs it should be given at once when it is idle."""
-        if self._mean_s is None or self.may_connect:  # what waits for a network is not quick
+        if self._mean_s is None or self.grants.may_connect:  # what waits for a network is not quick
             return 1
         quick = BATCH_MAX if self._mean_s * BATCH_MAX <= BATCH_S else int(BATCH_S / self._mean_s)
         left = self._limits.jobs_per_child - self._jobs_done
@@ -364,7 +340,16 @@ class Child:
 
         A child that is still loading gets the order after its `Ready`; until then LOAD_S_MAX holds.
         """
-        self.start_all([ChildJob(order, saved_values, files)])
+        self.start_all([ChildJob(self.staged(order), saved_values, files)])
+
+    def staged(self, order: JobOrder) -> JobOrder:
+        """The order with its artifact in the folder that this child reads; `ArtifactError` if that fails.
+
+        Every order that is given to `start_all` must have gone through here: no other file can be read there.
+        """
+        if order.artifact_path is None:
+            return order
+        return replace(order, artifact_path=str(self._inputs.add(Path(order.artifact_path))))
 
     def start_all(self, jobs: Sequence["ChildJob"]) -> None:
         """Begin the first of these jobs, and send the others ahead; all but a single one must be small."""
@@ -379,6 +364,7 @@ class Child:
                     number=self._ordered,
                     kill_at=self._clock() + LOAD_S_MAX,
                     folder=self._scratch,
+                    inputs=self._inputs,
                     saved_values=UnsavedValues() if job.saved_values is None else job.saved_values,
                     files=job.files,
                 )
@@ -400,6 +386,9 @@ class Child:
         first, *others = self._attempts
         if first.permit in back:  # its turn has come, only the child has not got to it
             os.write(self._permits_writer, first.permit)
+        for each in others:
+            if each.permit in back:
+                each.forget_inputs()
         self._attempts = deque([first, *(each for each in others if each.permit not in back)])
         self._batch_max = 1
 
@@ -444,7 +433,7 @@ class Child:
         if now >= attempt.kill_at:
             return self._kill(*attempt.overrun())
         attempt.check_at = now + CHECK_S
-        return self._count_processes()
+        return self._count_processes() or self._measure_scratch()
 
     def cancel(self) -> Failed | None:
         """Kill the job and all that it started; its failure, for a caller that wants the log."""
@@ -521,7 +510,7 @@ class Child:
         if isinstance(reply, inside.Ready) and self.layers is None:
             self.layers = reply.layers
             # Threads that the imports started are not counted against a job.
-            self._tasks_before = _tasks(inside.descendants(self.pid))
+            self._tasks_before = _tasks(processes.descendants(self.pid))
             if self._attempts:
                 self._send()
             return None
@@ -543,6 +532,7 @@ class Child:
             is_swollen = getattr(reply, "is_swollen", False)
             return self._finish(self._attempt, result, is_stopped=is_stopped, is_swollen=is_swollen)
         attempt = self._attempts.popleft()
+        attempt.forget_inputs()
         self._jobs_done += 1
         self._begin(self._attempts[0])
         return _with_log(result, attempt.log)
@@ -561,11 +551,13 @@ class Child:
         Jobs that were sent ahead are taken back: their permits were given up before the child stopped.
         """
         inside.read_now(self._permits_reader, inside.PERMITS_BYTES)  # of a child that did not
+        for each in self._attempts:
+            each.forget_inputs()
         self._attempts.clear()
         self._jobs_done += 1
         is_noisy = self._drain_output(attempt)
         self._batch_max = 1 if is_stopped or is_noisy else min(2 * self._batch_max, BATCH_MAX)
-        tree = inside.descendants(self.pid)
+        tree = processes.descendants(self.pid)
         self._tasks_before = _tasks(tree)
         if len(tree) > 1:  # the runner itself is one
             left = f"the runner left {len(tree) - 1} processes; they are killed"
@@ -604,7 +596,7 @@ class Child:
 
     def _count_processes(self) -> Failed | None:
         """Enforce `processes_max` here: RLIMIT_NPROC counts all tasks of a user, not those of a job."""
-        tasks = _tasks(inside.descendants(self.pid)) - self._tasks_before
+        tasks = _tasks(processes.descendants(self.pid)) - self._tasks_before
         most = self._limits.processes_max
         if tasks <= most:
             return None
@@ -612,6 +604,23 @@ class Child:
             "PROCESS_LIMIT",
             f"the runner started {tasks} processes and threads; the limit is {most} "
             "(worker.processes_max)",
+        )
+
+    def _measure_scratch(self) -> Failed | None:
+        """Enforce `scratch_bytes_max` here: the kernel bounds one file (RLIMIT_FSIZE), not a folder of one process."""
+        most = self._limits.scratch_bytes_max
+        began = time.perf_counter()
+        size = scratch_size(self._scratch, processes.descendants(self.pid), bytes_max=most)
+        if (
+            self._attempt is not None
+        ):  # many small files take long to look at; others wait for this loop
+            self._attempt.check_at += LOOK_SHARE * (time.perf_counter() - began)
+        if size <= most:
+            return None
+        return self._kill(
+            "SCRATCH_LIMIT",
+            f"the runner filled its scratch folder; the limit is {most} bytes (worker.scratch_bytes_max), "
+            f"each file counting as at least {FILE_BYTES_LEAST} bytes",
         )
 
     def _end_processes(self) -> None:
@@ -624,10 +633,10 @@ class Child:
         if self._is_ended:
             return
         self._is_ended = True
-        inside.kill_descendants(self.pid)
+        processes.kill_descendants(self.pid)
         if self._is_orphaned:
             # It was killed: its orphans went to init, but those of its session are found.
-            for pid in inside.members_of(self.pid):
+            for pid in processes.members_of(self.pid):
                 _signal(pid, signal.SIGKILL)
         elif self._process.poll() is None:
             _signal(self.pid, signal.SIGTERM)
@@ -706,10 +715,13 @@ class _Attempt:
         number: int,
         kill_at: float,
         folder: Path,
+        inputs: InputFolder,
         saved_values: SavedValues,
         files: AttemptFiles | None,
     ) -> None:
         self.order = order
+        self._inputs = inputs
+        self._found: list[Path] = []
         self.log = log
         self.number = number
         self.permit = number.to_bytes(inside.PERMIT_BYTES, "big")
@@ -778,7 +790,16 @@ class _Attempt:
 
     def _find(self, stage: str, name: str) -> bytes | None:
         found = None if self._files is None or name_fault(name) else self._files.find(stage, name)
-        return None if found is None else str(found).encode()
+        if found is None:
+            return None
+        self._found.append(self._inputs.add(found))
+        return str(self._found[-1]).encode()
+
+    def forget_inputs(self) -> None:
+        """Take its files out of the folder that the child reads: they are not the next job's."""
+        path = self.order.artifact_path
+        for each in (*([] if path is None else [Path(path)]), *self._found):
+            self._inputs.remove(each)
 
     def take(self, reply: inside.Ready | _Answer) -> Result | None:
         """Check a message and use it; the result if it is the last one.
@@ -1035,10 +1056,11 @@ def reap_children() -> None:
         if process.poll() is None:
             continue
         _DYING.remove(each)
-        if scratch.exists():  # the supervisor was killed before it could remove it
-            with contextlib.suppress(OSError):
-                empty_folder(scratch)
-                scratch.rmdir()
+        for folder in (inside.inputs_of(scratch), scratch):
+            if folder.exists():  # the supervisor was killed before it could remove it
+                with contextlib.suppress(OSError):
+                    empty_folder(folder)
+                    folder.rmdir()
 
 
 # Children that were closed and not waited for yet. In the module, because a `Child` may be dropped before its
@@ -1057,7 +1079,7 @@ class _Spawned(NamedTuple):
     scratch: Path
 
 
-def _spawn(scratch_root: Path) -> _Spawned:
+def _spawn(scratch_root: Path, grants: Grants) -> _Spawned:
     """Start a process with a scratch folder of its own; if that fails, nothing is left open.
 
     The child's ends are closed here in either case: a copy that stayed open in the worker would keep
@@ -1065,8 +1087,12 @@ def _spawn(scratch_root: Path) -> _Spawned:
     """
     scratch_root.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-        scratch = Path(tempfile.mkdtemp(prefix="child-", dir=scratch_root.absolute()))
+        prefix = inside.SCRATCH_PREFIX
+        scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=scratch_root.absolute()))
         ours.callback(scratch.rmdir)
+        inputs = inside.inputs_of(scratch)
+        inputs.mkdir(mode=0o700)
+        ours.callback(inputs.rmdir)
         channel, channel_end = socket.socketpair()
         ours.callback(channel.close)
         theirs.callback(channel_end.close)
@@ -1078,7 +1104,8 @@ def _spawn(scratch_root: Path) -> _Spawned:
         # then a runner that prints much waits for the worker to read.
         with contextlib.suppress(OSError):
             fcntl.fcntl(output_fd, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        process = _popen((channel_end.fileno(), permits[0], status_end), output_end, scratch)
+        fds = (channel_end.fileno(), permits[0], status_end)
+        process = _popen(fds, output_end, scratch, grants=grants)
         ours.pop_all()  # started: from here on `Child.close` closes the worker's ends
     return _Spawned(process, channel, permits, output_fd, status_fd, scratch)
 
@@ -1106,7 +1133,9 @@ def _frame_bytes_max(limits: Limits) -> int:
     return max(CHUNK_BYTES_MAX, limits.item_bytes_max) + FRAME_SLACK_BYTES
 
 
-def _popen(fds: tuple[int, ...], output_fd: int, scratch: Path) -> subprocess.Popen[bytes]:
+def _popen(
+    fds: tuple[int, ...], output_fd: int, scratch: Path, *, grants: Grants
+) -> subprocess.Popen[bytes]:
     """Start the supervisor with an environment of its own: the worker's may hold secrets.
 
     An interpreter is executed, not forked: a fork would carry the worker's memory, its database
@@ -1117,6 +1146,8 @@ def _popen(fds: tuple[int, ...], output_fd: int, scratch: Path) -> subprocess.Po
     # "" means the current directory, which is the scratch folder in the child.
     path = json.dumps([entry or os.getcwd() for entry in sys.path])  # noqa: PTH109 - "" is the folder
     numbers = map(str, (*fds, os.getpid()))
+    # A path to look for programs on only where a stage may execute some.
+    programs = {"PATH": confinement.PROGRAM_FOLDERS} if grants.programs else {}
     return subprocess.Popen(
         [sys.executable, "-I", "-X", "utf8", "-c", inside.BOOT, path, *numbers],
         stdin=subprocess.DEVNULL,
@@ -1125,14 +1156,14 @@ def _popen(fds: tuple[int, ...], output_fd: int, scratch: Path) -> subprocess.Po
         cwd=scratch,
         # glibc gives each thread an arena with 64 MiB of reserved address space unless their number is
         # bounded; RLIMIT_AS would count them as memory of the job.
-        env={"HOME": str(scratch), "TMPDIR": str(scratch), "MALLOC_ARENA_MAX": "2"},
+        env={"HOME": str(scratch), "TMPDIR": str(scratch), "MALLOC_ARENA_MAX": "2", **programs},
         pass_fds=fds,
         start_new_session=True,
     )
 
 
 def _hello(
-    imports: Sequence[str], *, limits: Limits, is_confined: bool, may_connect: bool
+    imports: Sequence[str], *, limits: Limits, is_confined: bool, grants: Grants
 ) -> inside.Hello:
     # The script that runs the worker is `__main__` here but not in a child: it travels by name or path.
     module, path = _main() if MAIN in imports else (None, None)
@@ -1140,7 +1171,7 @@ def _hello(
         imports=tuple(_absolute(name) for name in imports if name != MAIN),
         limits=limits,
         is_confined=is_confined,
-        may_connect=may_connect,
+        grants=grants,
         main_module=module,
         main_path=path,
     )
@@ -1230,7 +1261,7 @@ def _cause(status: int, limits: Limits, *, is_loading: bool) -> tuple[str, str]:
 
 def _tasks(pids: Iterable[int]) -> int:
     """How many processes and threads these are together; a bomb of threads does the same harm."""
-    return sum(map(inside.thread_count, pids))
+    return sum(map(processes.thread_count, pids))
 
 
 def _signal_name(number: int) -> str:

@@ -137,6 +137,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float | None = None
     memory_bytes: int = 512 * MIB
     file_bytes: int = 1024 * MIB
+    scratch_bytes_max: int = 2048 * MIB
     open_files: int = 256
     processes_max: int = 64
     items_max: int = 5_000_000

@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -42,6 +42,7 @@ from stateward.storage.outputs import (
 )
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
+from stateward.workers.confinement import Grants
 from stateward.workers.prefetch import AHEAD_MAX, WAIT_S_MAX, Prefetch
 from stateward.workers.routes import Routes, route_of
 from stateward.workers.sandbox import SMALL_INPUT_CHARS, Child, ChildJob, JobOrder
@@ -239,7 +240,9 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker works.
 
     `imports` are loaded by its child processes. `offline` are runners that get no network even if their stage asks
-    for it. `owns_database`: the connection is not shared with a coordinator, so `close` closes it.
+    for it. `recycle` says when a child is replaced by a fresh one: before every job, before a job of another owner,
+    or only after its number of jobs. `readable` and `hidden` are those of `Grants`.
+    `owns_database`: the connection is not shared with a coordinator, so `close` closes it.
     """
 
     limits: Limits
@@ -253,6 +256,9 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     routes: Routes = {}
     offline: frozenset[str] = frozenset()
     owns_database: bool = False
+    recycle: Literal["always", "owner", "jobs"] = "owner"
+    readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 class Worker:
@@ -308,6 +314,7 @@ class Worker:
         # What each child was given and has not answered, in that order: the first one runs.
         self._children: dict[Child, deque[Work]] = {}
         self._began: dict[Child, float] = {}
+        self._known_grants: dict[tuple[bool, tuple[str, ...]], Grants] = {}
         self._queue: dict[Key, Work] = {}
         self._inline_queue: dict[Key, Work] = {}
         self._finished: dict[Key, Finished] = {}
@@ -508,7 +515,9 @@ class Worker:
         route = route_of(self._config.routes, work.machine, work.stage, work.labels)
         if route is None:
             return work
-        return msgspec.structs.replace(work, runner=route.runner, network=route.network)
+        return msgspec.structs.replace(
+            work, runner=route.runner, network=route.network, programs=route.programs
+        )
 
     def _stop_withdrawn(self, assigned: AbstractSet[Key]) -> None:
         """Drop and kill what is no longer assigned; nothing is reported, because nothing would be accepted."""
@@ -557,26 +566,60 @@ class Worker:
         """Give the idle children work, in the order of the queue; several quick jobs at a time."""
         while self._queue:
             work = next(iter(self._queue.values()))
-            may_connect = self._may_connect(work)
-            child = self._idle_child(may_connect=may_connect)
+            child = self._idle_child(self._grants(work), work.owner)
             if child is None:
                 return
             # Shared evenly: a job that waits for another one here could run in the next child.
             share = -(-len(self._queue) // self._config.processes)
-            self._give(child, jobs_max=min(child.capacity, share))
+            most = 1 if self._config.recycle == "always" else min(child.capacity, share)
+            self._give(child, jobs_max=most)
 
-    def _may_connect(self, work: Work) -> bool:
-        return work.network and work.runner not in self._config.offline
+    def _grants(self, work: Work) -> Grants:
+        """What the child of this work may do; remembered, because it is compared for every job."""
+        may_connect = work.network and work.runner not in self._config.offline
+        key = (may_connect, work.programs)
+        if key not in self._known_grants:
+            self._known_grants[key] = Grants(
+                may_connect=may_connect,
+                programs=work.programs,
+                readable=(*self._config.readable, *self._named_in_options()),
+                hidden=self._config.hidden,
+            )
+        return self._known_grants[key]
+
+    def _named_in_options(self) -> list[str]:
+        """The files and folders that the settings name to runners, such as a folder of templates."""
+        found: list[str] = []
+        for runner in self._runners:
+            texts = [
+                value for value in self._config_options(runner).values() if isinstance(value, str)
+            ]
+            found += [text for text in texts if text.startswith("/") and Path(text).exists()]
+        return list(dict.fromkeys(found))
+
+    def _is_for(self, child: Child, work: Work) -> bool:
+        """Whether a child may run a job: it has the same grants, and has seen no document of another owner."""
+        if child.grants is not self._grants(work):
+            return False
+        return self._config.recycle != "owner" or child.owner in (None, work.owner)
 
     def _give(self, child: Child, *, jobs_max: int) -> None:
-        """Give a child the first jobs of the queue that are of its kind; one with large inputs goes alone."""
+        """Give a child the first jobs of the queue that it may run; one with large inputs goes alone.
+
+        Jobs of other owners are passed over: one child for several jobs of an owner costs less than one for each.
+        """
         jobs: list[ChildJob] = []
         given = self._children[child]
         for key, work in list(self._queue.items()):
-            if len(jobs) == jobs_max or self._may_connect(work) != child.may_connect:
+            if len(jobs) == jobs_max:
                 break
+            if not self._is_for(child, work):
+                continue
             try:
                 order = self._order(work)
+                if jobs and not order.is_small:
+                    break
+                order = child.staged(order)
             except ArtifactError as error:
                 missing = Failed(
                     code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log=""
@@ -584,9 +627,8 @@ class Worker:
                 del self._queue[key]
                 self._finished[key] = Finished(work, missing)
                 continue
-            if jobs and not order.is_small:
-                break
             del self._queue[key]
+            child.owner = work.owner
             jobs.append(ChildJob(order, self._saved_values(work), self._files(work)))
             given.append(work)
             if not order.is_small:
@@ -611,18 +653,23 @@ class Worker:
         # Announces the smaller number of slots now, or the same work would come back.
         self._beat_at = 0.0
 
-    def _idle_child(self, *, may_connect: bool) -> Child | None:
-        """An idle child, spawned if there may be another; None when all are busy.
+    def _idle_child(self, grants: Grants, owner: str) -> Child | None:
+        """An idle child for a job, spawned if there may be another; None when all are busy.
 
-        The network is a property of the process (what it gave up cannot be taken back), so stages with and without
-        it never share a child.
+        What it may do is a property of the process (what it gave up cannot be taken back), so stages with and without
+        the network never share a child. Nor do documents of two owners: what the first one plants there would see the
+        second.
         """
         idle = [child for child, given in self._children.items() if not given]
-        for child in [child for child in idle if child.is_dead]:
+        is_always = self._config.recycle == "always"
+        for child in [
+            each for each in idle if each.is_dead or (is_always and each.owner is not None)
+        ]:
             idle.remove(child)
             self._dismiss(child)
+        is_any = self._config.recycle != "owner"
         for child in idle:
-            if child.may_connect == may_connect:
+            if child.grants is grants and (is_any or child.owner in (None, owner)):
                 return child
         if len(self._children) >= self._config.processes:
             if not idle:
@@ -633,7 +680,7 @@ class Worker:
             limits=self._config.limits,
             scratch_root=self._config.scratch_root,
             now=self._clock,
-            network=may_connect,
+            grants=grants,
         )
         self._children[child] = deque()
         return child
@@ -685,7 +732,10 @@ class Worker:
         return StageFiles(self._outputs, self._artifacts, work.record_id, work.inputs)
 
     def _options_of(self, work: Work) -> Fields:
-        return options_of(self._config.options, work.runner)
+        return self._config_options(work.runner)
+
+    def _config_options(self, runner: str) -> Fields:
+        return options_of(self._config.options, runner)
 
     def _artifact(self, work: Work) -> Path | None:
         return None if work.artifact is None else self._artifacts.path(work.artifact)
