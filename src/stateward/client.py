@@ -251,10 +251,30 @@ class Client:
         """Records by machine and status."""
         return self._get("/counts", schemas.Counts, params=_params(q=q)).items
 
-    def search(self, text: str, *, limit: int = 20) -> Iterator[schemas.SearchHit]:
-        """Passages of documents that match, the best first."""
-        params = _params(q=text, limit=limit)
+    def search(
+        self, text: str, *, pipeline: str = "", filters: Sequence[str] = (), limit: int = 20
+    ) -> Iterator[schemas.SearchHit]:
+        """Passages of documents that match, the best first; of a pipeline that ranks, documents."""
+        params = _params(q=text, pipeline=pipeline or None, filter=list(filters), limit=limit)
         return self._pages("/search", params, schemas.SearchPage, lambda page: page.items)
+
+    def search_as(
+        self,
+        text: str,
+        format_: str,
+        *,
+        pipeline: str = "",
+        filters: Sequence[str] = (),
+        limit: int = 20,
+    ) -> str:
+        """The best documents of a pipeline that ranks, in a format that it offers, such as citations."""
+        params = _params(
+            q=text, pipeline=pipeline or None, filter=list(filters), limit=limit, format=format_
+        )
+        answer = self._patiently(
+            lambda: self._http.get("/search", params=params, headers={"Accept": "*/*"})
+        )
+        return answer.text
 
     def errors(self) -> list[schemas.ErrorGroup]:
         """Errors by cause."""

@@ -257,8 +257,24 @@ class SnippetSegment(Document, frozen=True, kw_only=True):
     is_match: bool
 
 
+class SearchPassage(Document, frozen=True, kw_only=True):
+    """A passage of a ranked document: the number of its item, the id that the item has in its pipeline, its place."""
+
+    item: Count
+    id: str
+    snippet: list[SnippetSegment]
+    where: Fields | None
+
+
+class SearchReason(Document, frozen=True, kw_only=True):
+    """What a term adds to the score of a result. `term` is the stem of a word."""
+
+    term: str
+    share: float
+
+
 class SearchHit(Document, frozen=True, kw_only=True):
-    """A passage of a document that matches.
+    """A passage of a document that matches; of a machine that ranks its documents, a document with its best passages.
 
     `title` is the name of the document, `kind` what its pipeline calls this text, `item` the number of the item of the
     stage (from 0), `where` its place in the document: `page` and `box`, `line`, `row`, or `start` and `end`.
@@ -277,6 +293,19 @@ class SearchHit(Document, frozen=True, kw_only=True):
     score: Annotated[float, Meta(ge=0, le=1, description="How well it matches; higher is better.")]
     where: Fields | None
     created_at: Time
+    facts: Annotated[
+        Fields, Meta(description="Of a ranked document: what results can be filtered by.")
+    ] = {}
+    passages: Annotated[
+        list[SearchPassage],
+        Meta(
+            description="Of a ranked document: its best passages, of which `snippet` is the first."
+        ),
+    ] = []
+    why: Annotated[
+        list[SearchReason],
+        Meta(description="Of a ranked document: what made up its score, the most first."),
+    ] = []
 
 
 class SearchPage(Document, frozen=True, kw_only=True):

@@ -92,7 +92,6 @@ CALLS: dict[str, str] = {
     "literature complete": "literature complete {ok} --dry-run",
     "literature adopt": "literature adopt {ledger}",
     "literature retry": "literature retry {bad} --dry-run",
-    "literature search": "literature search bread",
     "literature cite": "literature cite {paper}",
     "literature ir": "literature ir {paper}",
     "ledger init": "ledger init {new}",

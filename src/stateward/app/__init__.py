@@ -293,27 +293,44 @@ class App:
     @cached_property
     def search(self) -> Search:
         """What documents say."""
+        from stateward.app.ranked_search import RankedSearch
         from stateward.app.search import Search
         from stateward.storage.full_text import FullTextIndex
+        from stateward.storage.ranked import RankedIndex
 
         return Search(
             index=FullTextIndex(self.database),
             store=self.store,
             registry=self.registry,
             query=lambda text, now: self.records.query(text, now=now),
+            ranked=RankedSearch(
+                (each for plugin in self.plugins for each in plugin.ranked),
+                index=RankedIndex(self.database),
+                outputs=self.outputs,
+                store=self.store,
+            ),
         )
 
     @cached_property
     def indexer(self) -> Indexer:
         """What puts the text of completed stages into the full-text index."""
         from stateward.engine.indexer import Indexer, Searchable
+        from stateward.engine.ranked_indexer import RankedIndexer
         from stateward.storage.full_text import FullTextIndex
+        from stateward.storage.ranked import RankedIndex
 
+        ranked = RankedIndexer(
+            (each for plugin in self.plugins for each in plugin.ranked),
+            index=RankedIndex(self.database),
+            outputs=self.outputs,
+        )
+        searchable = (each for plugin in self.plugins for each in plugin.searchable)
         return Indexer(
-            Searchable(each for plugin in self.plugins for each in plugin.searchable),
+            Searchable(searchable, ranked=ranked.declared),
             index=FullTextIndex(self.database),
             outputs=self.outputs,
             ticks=time.monotonic,
+            ranked=ranked,
         )
 
     @cached_property

@@ -11,12 +11,15 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward import schemas
+from stateward.app.ranked_search import Asked, RankedSearch
+from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Micros, Record, to_iso
 from stateward.core.query import META, Query, Term
 from stateward.core.text_search import (
     TextQuery,
     matches,
     parse_text_query,
+    ranked_words,
     score,
     snippet,
     tag,
@@ -57,7 +60,9 @@ class Search:
         store: Store,
         registry: MachineRegistry,
         query: Callable[[str, Micros | None], Query],
+        ranked: RankedSearch | None = None,
     ) -> None:
+        self._ranked = ranked
         self._index = index
         self._store = store
         self._registry = registry
@@ -68,14 +73,49 @@ class Search:
         text: str,
         *,
         machines: Sequence[str] = (),
+        pipeline: str = "",
+        filters: Sequence[str] = (),
         after: SearchPlace | None = None,
         limit: int = 20,
     ) -> SearchResults:
-        """Results of these machines (none: all). `InvalidRequest` says what is wrong with a query."""
+        """Results of these machines (none: all). `InvalidRequest` says what is wrong with a query.
+
+        A query about one `pipeline` that ranks its documents gives documents, to which `filters` apply; one about
+        others gives passages.
+        """
         wanted = parse_text_query(text)
         query = self._query(wanted.records, None if after is None else after.now)
-        if machines:
-            query = replace(query, terms=(*query.terms, Term(key="machine", values=(*machines,))))
+        named = (self._registry.named(pipeline).name,) if pipeline else query.machines
+        for own in (named if pipeline else (), machines):
+            if own:
+                query = replace(query, terms=(*query.terms, Term(key="machine", values=(*own,))))
+        ranked = None if self._ranked is None else self._ranked.of(named)
+        if self._ranked is not None and ranked is not None:
+            offset = 0 if after is None else after.offset
+            asked = self._asked(text, wanted, query, filters)
+            hits, has_more = self._ranked.find(ranked, asked, offset=offset, limit=limit)
+            following = SearchPlace(below=0, offset=offset + limit, now=query.now)
+            return SearchResults(hits=hits, next=following if has_more else None)
+        if filters:
+            raise InvalidRequest(
+                "filters compare facts of ranked documents; name one pipeline that has them"
+            )
+        return self._find_passages(wanted, query, after, limit)
+
+    def _asked(self, text: str, wanted: TextQuery, query: Query, filters: Sequence[str]) -> Asked:
+        names = self._registry.query_names
+        condition, params = where(query, kinds=names.kinds, running=names.running)
+        return Asked(
+            query=wanted,
+            words=ranked_words(text),
+            filters=filters,
+            condition=condition,
+            params=params,
+        )
+
+    def _find_passages(
+        self, wanted: TextQuery, query: Query, after: SearchPlace | None, limit: int
+    ) -> SearchResults:
         found = self._candidates(wanted, query, below=None if after is None else after.below)
         ranked = _ranked(wanted, found)
         offset = 0 if after is None else after.offset
@@ -84,6 +124,20 @@ class Search:
             hits=self._hits(wanted, shown),
             next=_next(ranked, found, offset=offset + limit, after=after, now=query.now),
         )
+
+    def formatted(
+        self, name: str, hits: Sequence[schemas.SearchHit], *, pipeline: str = ""
+    ) -> tuple[str, str]:
+        """Results in a format that their pipeline offers, and its media type."""
+        of = {hit.machine for hit in hits} or {pipeline}
+        ranked = None if self._ranked is None else self._ranked.of([*of])
+        if self._ranked is None or ranked is None:
+            raise InvalidRequest(
+                f"only results of one pipeline that ranks can be written as {name}"
+            )
+        made = self._ranked.format(ranked, name)
+        text = self._ranked.formatted(ranked, made, [hit.record_id for hit in hits])
+        return text, made.media_type
 
     def _candidates(
         self, wanted: TextQuery, query: Query, *, below: int | None

@@ -23,6 +23,14 @@ class StageItems(NamedTuple):
     rows: "Iterator[Fields]"
 
 
+class SearchRequest(NamedTuple):
+    """What `stateward search` looks for."""
+
+    text: str
+    pipeline: str = ""
+    filters: Sequence[str] = ()
+
+
 class AppProtocol(Protocol):
     """A Stateward. Who acts is the person at this machine, or over HTTP the one whose key it is."""
 
@@ -108,8 +116,12 @@ class AppProtocol(Protocol):
         """The bytes of a derived file, a piece at a time."""
         ...
 
-    def search(self, text: str) -> Iterator["schemas.SearchHit"]:
-        """Passages of documents that match, the best first."""
+    def search(self, asked: SearchRequest) -> Iterator["schemas.SearchHit"]:
+        """Passages or ranked documents that match, the best first."""
+        ...
+
+    def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
+        """The best ranked documents in a format that their pipeline offers."""
         ...
 
     def errors(self) -> "list[schemas.ErrorGroup]":

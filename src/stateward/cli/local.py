@@ -17,7 +17,13 @@ from stateward.app.views import (
     why_view,
 )
 from stateward.blobs import pieces_of
-from stateward.cli.apps import AppProtocol, Corrections, StageItems, status_query
+from stateward.cli.apps import (
+    AppProtocol,
+    Corrections,
+    SearchRequest,
+    StageItems,
+    status_query,
+)
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.definition.plugin import AUTO
 from stateward.engine.reviews import DecisionRequest
@@ -158,11 +164,24 @@ class LocalApp(AppProtocol):
                 return pieces_of(self._app.artifacts.path(each.file.sha256))
         raise UnknownName("file", wanted, [each.path for each in saved])
 
-    def search(self, text: str) -> Iterator[schemas.SearchHit]:
-        """Passages of documents that match, a page at a time."""
+    def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
+        """The best ranked documents in a format that their pipeline offers."""
+        found = self._app.search.find(
+            asked.text, pipeline=asked.pipeline, filters=asked.filters, limit=limit
+        )
+        return self._app.search.formatted(format_, found.hits, pipeline=asked.pipeline)[0]
+
+    def search(self, asked: SearchRequest) -> Iterator[schemas.SearchHit]:
+        """Passages or ranked documents that match, a page at a time."""
         place = None
         while True:
-            page = self._app.search.find(text, after=place, limit=PAGE)
+            page = self._app.search.find(
+                asked.text,
+                pipeline=asked.pipeline,
+                filters=asked.filters,
+                after=place,
+                limit=PAGE,
+            )
             yield from page.hits
             place = page.next
             if place is None:

@@ -16,7 +16,13 @@ from msgspec import UNSET
 
 from stateward import schemas
 from stateward.app.actions import Bulk, BulkAction, Verb
-from stateward.cli.apps import AppProtocol, Corrections, StageItems, status_query
+from stateward.cli.apps import (
+    AppProtocol,
+    Corrections,
+    SearchRequest,
+    StageItems,
+    status_query,
+)
 from stateward.client import ApiProblem, Client, ServerUnreachable
 from stateward.core.errors import (
     ConcurrentModification,
@@ -172,10 +178,19 @@ class RemoteApp(AppProtocol):
         with translated():
             yield from self._client.file(record_id, stage, name)
 
-    def search(self, text: str) -> Iterator[schemas.SearchHit]:
-        """Passages of documents that match."""
+    def search(self, asked: SearchRequest) -> Iterator[schemas.SearchHit]:
+        """Passages or ranked documents that match."""
         with translated():
-            yield from self._client.search(text)
+            yield from self._client.search(
+                asked.text, pipeline=asked.pipeline, filters=asked.filters
+            )
+
+    def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
+        """The best ranked documents in a format that their pipeline offers."""
+        with translated():
+            return self._client.search_as(
+                asked.text, format_, pipeline=asked.pipeline, filters=asked.filters, limit=limit
+            )
 
     def errors(self) -> list[schemas.ErrorGroup]:
         """Records that rest with an error, by cause."""

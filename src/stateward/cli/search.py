@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stateward.cli.apps import SearchRequest
 from stateward.cli.context import CliContext, Command, pass_context
-from stateward.cli.output import plural, write
+from stateward.cli.output import plural, write, write_lines
 
 if TYPE_CHECKING:
     from stateward.app import App
-    from stateward.schemas import SearchHit
+    from stateward.core.model import Fields
+    from stateward.schemas import SearchHit, SnippetSegment
 
 HITS_DEFAULT = 20
 MARKS = ("[", "]")
@@ -29,7 +31,11 @@ leaves it alone.
   machine:invoices           of this machine; also status: source: is: created> age<
   label.client:42          with this label
 
-What matches stands in [brackets]; with --json it is marked in `snippet`, and `where` is the place in the document."""
+What matches stands in [brackets]; with --json it is marked in `snippet`, and `where` is the place in the document.
+
+Of a pipeline that ranks its documents (--pipeline, or machine: in the query) the results are documents, the best
+first: words are compared by their stems and need not all occur, phrases must. Each shows its best passages and why it
+was found. --filter compares what is known of a document, and --format writes the results for other programs."""
 
 
 @click.command(
@@ -41,6 +47,8 @@ What matches stands in [brackets]; with --json it is marked in `snippet`, and `w
         "stateward search rent",
         "stateward search 'invoi* \"late payment\" -deposit machine:invoices'",
         "stateward search rent --limit 5 --json",
+        "stateward search 'slack tide' --pipeline reports --filter 'year>=2020'",
+        "stateward search 'slack tide' --pipeline reports --format bibtex",
         "stateward search --rebuild",
     ],
 )
@@ -54,12 +62,41 @@ What matches stands in [brackets]; with --json it is marked in `snippet`, and `w
     help="The most results to show.",
 )
 @click.option(
+    "--pipeline",
+    metavar="NAME",
+    default="",
+    help="Only documents of this pipeline; it may rank them.",
+)
+@click.option(
+    "--filter",
+    "filters",
+    metavar="TEST",
+    multiple=True,
+    help="Of ranked documents, such as year>=2020 or journal=eLife.",
+)
+@click.option(
+    "--format",
+    "format_",
+    metavar="NAME",
+    default="",
+    help="Of ranked documents: a format that the pipeline offers, such as bibtex.",
+)
+@click.option(
     "--rebuild",
     is_flag=True,
     help="Make the index anew, such as after a pipeline declared other text searchable.",
 )
 @pass_context
-def search(context: CliContext, *, words: tuple[str, ...], limit: int, rebuild: bool) -> None:
+def search(
+    context: CliContext,
+    *,
+    words: tuple[str, ...],
+    limit: int,
+    pipeline: str,
+    filters: tuple[str, ...],
+    format_: str,
+    rebuild: bool,
+) -> None:
     if rebuild:
         _rebuild(context)
         if not words:
@@ -67,7 +104,11 @@ def search(context: CliContext, *, words: tuple[str, ...], limit: int, rebuild: 
     elif not words:
         raise click.UsageError("name what to look for, or give --rebuild")
     with context.app() as app:
-        found = app.search(" ".join(words))
+        asked = SearchRequest(text=" ".join(words), pipeline=pipeline, filters=filters)
+        if format_:
+            write_lines([app.search_as(asked, format_, limit=limit)])
+            return
+        found = app.search(asked)
         if context.is_for_programs:
             context.emit_rows(islice(found, limit))
             return
@@ -84,17 +125,25 @@ def _write(hits: Sequence["SearchHit"]) -> None:
         if place:
             write()
         kind = f", {hit.kind}" if hit.kind else ""
-        write(f"{hit.title}  {hit.record_id}  {hit.machine}, {hit.status}{kind}{_where(hit)}")
-        text = "".join(
-            each.text.join(MARKS) if each.is_match else each.text for each in hit.snippet
-        )
-        write(f"  {text}")
+        write(f"{hit.title}  {hit.record_id}  {hit.machine}, {hit.status}{kind}{_where(hit.where)}")
+        if not hit.passages:
+            write(f"  {_marked(hit.snippet)}")
+        for passage in hit.passages:
+            write(f"  {passage.id}{_where(passage.where)}: {_marked(passage.snippet)}")
+        if hit.why:
+            write(f"  why: {', '.join(f'{each.term} {each.share:.3f}' for each in hit.why)}")
+        if hit.facts:
+            write(f"  {', '.join(f'{name} {value}' for name, value in hit.facts.items())}")
 
 
-def _where(hit: "SearchHit") -> str:
+def _marked(snippet: "Sequence[SnippetSegment]") -> str:
+    return "".join(each.text.join(MARKS) if each.is_match else each.text for each in snippet)
+
+
+def _where(place_of: "Fields | None") -> str:
     from stateward.definition.display import Where
 
-    place = Where.read(hit.where)
+    place = Where.read(place_of)
     return f", {place.text}" if place is not None and place.text else ""
 
 

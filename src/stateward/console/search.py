@@ -5,21 +5,35 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 from litestar import Response, get
-from litestar.params import QueryParameter
+from litestar.params import FromPath, QueryParameter
 
 from stateward import schemas
 from stateward.app import App
 from stateward.console.layout import page
 from stateward.console.records import CursorText
 from stateward.core.errors import InvalidRequest
+from stateward.core.model import Fields
 from stateward.core.text_search import TEXT_CHARS_MAX
 from stateward.definition.display import Where
-from stateward.server.auth import Asked, Caller, caller_of, service_of
-from stateward.server.search import search_page
+from stateward.server.auth import Asked, Caller, caller_of, reply, service_of
+from stateward.server.search import SearchRequest, formatted_page, search_page
 
 HITS = 20
+EXPORTED = 100
 
 SearchText = Annotated[str, QueryParameter(name="q", max_length=TEXT_CHARS_MAX, required=False)]
+
+
+SearchPipeline = Annotated[str, QueryParameter(name="pipeline", max_length=100, required=False)]
+FilterText = Annotated[str, QueryParameter(name="filter", max_length=1000, required=False)]
+
+
+class PassageLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A passage of a result with the address that opens its place, and that place for people."""
+
+    snippet: list[schemas.SnippetSegment]
+    address: str
+    place: str
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +44,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     address: str
     place: str
+    passages: list[PassageLink]
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,43 +55,110 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
+class RankedChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """A pipeline that ranks its documents: its name, its title, what results can be filtered by, and their formats."""
+
+    name: str
+    title: str
+    filters: list[str]
+    formats: list[str]
+
+
 @get("/search", opt={"right": "read"})
-async def search(request: Asked, q: SearchText = "", cursor: CursorText = "") -> Response[bytes]:
+async def search(
+    request: Asked,
+    q: SearchText = "",
+    cursor: CursorText = "",
+    pipeline: SearchPipeline = "",
+    filters: FilterText = "",
+) -> Response[bytes]:
     """What documents say; the query stands in the address."""
     service, caller = service_of(request), caller_of(request)
+    asked = SearchRequest(text=q, pipeline=pipeline, filters=tuple(filters.split()))
     found = Found(results=[])
     if q.strip():
-        found = await service.broad.ask(lambda app: look(app, caller, q, cursor))
+        found = await service.broad.ask(lambda app: look(app, caller, asked, cursor))
+    choices = await service.broad.ask(lambda app: ranked_choices(app, caller))
+    given = {"q": q, "pipeline": pipeline, "filter": filters}
     facts = {
         "searched": q,
         "found": found,
         "is_first": not cursor,
-        "address": urlencode({"q": q}),
+        "address": urlencode({name: value for name, value in given.items() if value}),
+        "choices": choices,
+        "chosen": next((each for each in choices if each.name == pipeline), None),
+        "filters": filters,
     }
     status = 400 if found.said else 200
     return await page(request, "search.html", facts, here="search", status=status)
 
 
-def look(app: App, caller: Caller, text: str, cursor: str) -> Found:
+def ranked_choices(app: App, caller: Caller) -> list[RankedChoice]:
+    """The pipelines that rank their documents, of those that a caller may see."""
+    return [
+        RankedChoice(
+            name=each.machine,
+            title=app.plugins.record_view(each.machine).title or each.machine,
+            filters=list(each.filters),
+            formats=[made.name for made in each.formats],
+        )
+        for plugin in app.plugins
+        for each in plugin.ranked
+        if not caller.machines or each.machine in caller.machines
+    ]
+
+
+def look(app: App, caller: Caller, asked: SearchRequest, cursor: str) -> Found:
     """A page of what a caller may see."""
     try:
-        answer = search_page(app, caller, text, cursor=cursor or None, limit=HITS)
+        answer = search_page(app, caller, asked, cursor=cursor or None, limit=HITS)
     except InvalidRequest as error:
         return Found(results=[], said=str(error))
     return Found(results=[_result(app, hit) for hit in answer.items], next=answer.next or "")
 
 
 def _result(app: App, hit: schemas.SearchHit) -> Result:
-    place = Where.read(hit.where)
     stage = app.registry.named(hit.machine).stage.get(hit.stage)
-    told = "" if hit.where is None else msgspec.json.encode(hit.where).decode()
+    address, place = _opened(hit.where)
     return Result(
         hit=hit,
         kind=hit.kind or (stage.produces if stage is not None else None) or hit.stage,
         state=app.registry.query_names.kinds.get(hit.machine, {}).get(hit.status, "ready"),
-        address=f"#place={quote(told)}" if told else "",
-        place="" if place is None else place.text,
+        address=address,
+        place=place,
+        passages=[_passage(each.snippet, each.where) for each in hit.passages]
+        or [PassageLink(snippet=hit.snippet, address="", place="")],
     )
 
 
-HANDLERS: list[Any] = [search]
+def _passage(snippet: list[schemas.SnippetSegment], where: Fields | None) -> PassageLink:
+    address, place = _opened(where)
+    return PassageLink(snippet=snippet, address=address, place=place)
+
+
+def _opened(where: Fields | None) -> tuple[str, str]:
+    """The end of the address that opens a document at a place, and the place for people."""
+    place = Where.read(where)
+    told = "" if where is None else msgspec.json.encode(where).decode()
+    return f"#place={quote(told)}" if told else "", "" if place is None else place.text
+
+
+@get("/search/export/{form:str}", opt={"right": "read"})
+async def export(
+    request: Asked,
+    form: FromPath[str],
+    q: SearchText = "",
+    pipeline: SearchPipeline = "",
+    filters: FilterText = "",
+) -> Response[Any]:
+    """The best results in a format that their pipeline offers."""
+    caller = caller_of(request)
+    asked = SearchRequest(text=q, pipeline=pipeline, filters=tuple(filters.split()))
+    return reply(
+        await service_of(request).broad.ask(
+            lambda app: formatted_page(app, caller, asked, form, limit=EXPORTED)
+        )
+    )
+
+
+HANDLERS: list[Any] = [search, export]

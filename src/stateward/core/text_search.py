@@ -65,6 +65,14 @@ class TextQuery(msgspec.Struct, frozen=True, kw_only=True):
     records: str = ""
 
 
+class RankedWords(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked for, for a search that ranks: words as they were written, beginnings of words, and phrases."""
+
+    text: str
+    prefixes: tuple[str, ...] = ()
+    quoted: tuple[Phrase, ...] = ()
+
+
 class Segment(msgspec.Struct, frozen=True):
     """A piece of a snippet."""
 
@@ -133,6 +141,26 @@ def parse_text_query(text: str) -> TextQuery:
         unwanted=tuple(dict.fromkeys(unwanted)),
         records=" ".join(filters),
     )
+
+
+def ranked_words(text: str) -> RankedWords:
+    """The same query for a search that ranks, in which only phrases in quotes must occur."""
+    plain: list[str] = []
+    prefixes: list[str] = []
+    quoted: list[Phrase] = []
+    for part in _PART.finditer(text):
+        if part["sign"] or (part["key"] is not None and _is_filter(part["key"])):
+            continue
+        phrase = _phrase(part)
+        if phrase is None:
+            continue
+        if phrase.is_prefix:
+            prefixes.append(phrase.words[-1])
+        written = part[0] if part["quoted"] is None else part["quoted"]
+        plain.append(" ".join(phrase.words[:-1]) if phrase.is_prefix else written)
+        if part["quoted"] is not None:
+            quoted.append(phrase)
+    return RankedWords(text=" ".join(plain), prefixes=tuple(prefixes), quoted=tuple(quoted))
 
 
 def _is_filter(key: str) -> bool:

@@ -27,6 +27,7 @@ import msgspec
 from stateward.core.machine import Machine
 from stateward.core.model import Fields, Json, Micros, Record
 from stateward.definition.display import ItemView, RecordView, SearchableText
+from stateward.definition.search import RankedText
 
 if TYPE_CHECKING:
     from stateward.definition.section import (
@@ -339,6 +340,8 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     records: tuple[RecordView, ...] = ()
     items: tuple[ItemView, ...] = ()
     searchable: tuple[SearchableText, ...] = ()
+    ranked: tuple[RankedText, ...] = ()
+    """Documents that searches of their machine rank as a whole; their stages are `searchable` too."""
     exports: tuple[Export, ...] = ()
 
     demo: Demonstration = Demonstration()

@@ -21,6 +21,7 @@ from stateward.core.machine import SOURCE_TYPE
 from stateward.core.model import Fields, Json
 from stateward.core.text_search import passages, tag
 from stateward.definition.display import SearchableText, Where, cell_text
+from stateward.engine.ranked_indexer import RankedIndexer
 from stateward.storage.full_text import (
     FullTextIndex,
     IndexCursor,
@@ -42,7 +43,8 @@ FIELD_SEPARATOR = " · "
 class Searchable:
     """Which text of which stage people search for, as the pipelines declare it."""
 
-    def __init__(self, declared: Iterable[SearchableText]) -> None:
+    def __init__(self, declared: Iterable[SearchableText], *, ranked: Iterable[bytes] = ()) -> None:
+        self._ranked = sorted(ranked)
         self._by_stage: dict[tuple[str, str], list[SearchableText]] = {}
         for each in declared:
             self._by_stage.setdefault((each.machine, each.stage), []).append(each)
@@ -57,7 +59,7 @@ class Searchable:
         document = sorted(
             msgspec.json.encode(each) for known in self._by_stage.values() for each in known
         )
-        return blake2b(b"\n".join(document), digest_size=12).hexdigest()
+        return blake2b(b"\n".join([*document, *self._ranked]), digest_size=12).hexdigest()
 
     def of(self, output: IndexedTransition) -> list[SearchableText]:
         """What is declared for an output; a declaration for its source type goes before one for all."""
@@ -77,8 +79,10 @@ class Indexer:
         index: FullTextIndex,
         outputs: Outputs,
         ticks: Callable[[], float],
+        ranked: RankedIndexer | None = None,
     ) -> None:
         self._searchable = searchable
+        self._ranked = ranked
         self._index = index
         self._outputs = outputs
         self._ticks = ticks
@@ -154,6 +158,7 @@ class Indexer:
             self._searchable.machines, after=cursor.seq, limit=TRANSITIONS_MAX
         )
         found: list[Passage] = []
+        whole: list[tuple[str, IndexCursor]] = []
         for each in fresh:
             cursor = replace(cursor, seq=each.seq)
             if not each.stage or not self._searchable.of(each):
@@ -161,12 +166,16 @@ class Indexer:
             begun = self._begin(each, cursor)
             part, cursor = self._read(each, begun)
             found += part
-            if cursor.record_id or len(found) >= PASSAGES_MAX:
+            if cursor.record_id:
+                break
+            whole.append((each.machine, begun))
+            if len(found) >= PASSAGES_MAX:
                 break
         else:
             if len(fresh) < TRANSITIONS_MAX:  # up to the last one there is nothing else to index
                 cursor = replace(cursor, seq=max(cursor.seq, last))
         self._index.add(found)
+        self._rank(whole)
         return cursor
 
     def _begin(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
@@ -189,7 +198,14 @@ class Indexer:
             return _ended(cursor)
         found, after = self._read(output, cursor)
         self._index.add(found)
+        if not after.record_id:
+            self._rank([(output.machine, cursor)])
         return after
+
+    def _rank(self, outputs: Sequence[tuple[str, IndexCursor]]) -> None:
+        """Add outputs that are indexed wholly to the ranked index."""
+        if self._ranked is not None:
+            self._ranked.add(outputs)
 
     def _read(
         self, output: IndexedTransition, cursor: IndexCursor
@@ -219,21 +235,25 @@ class Indexer:
             return
         with self._index.transaction():
             self._index.lock(is_patient=True)
-            cursor = self._begin(output, IndexCursor(seq=0))
+            begun = cursor = self._begin(output, IndexCursor(seq=0))
             while cursor.record_id:
                 found, cursor = self._read(output, cursor)
                 self._index.add(found)
+            self._rank([(output.machine, begun)])
 
     def clear(self) -> Iterator[int]:
         """Empty the index and begin with the first transition again; gives how many passages went, step by step."""
         for _ in count():
             with self._index.transaction():
-                cleared = self._index.clear_some()
+                cleared = self._index.clear_some() or self._clear_ranked()
             if not cleared:
                 break
             yield cleared
         self._index.move(IndexCursor(seq=0, declared=self._searchable.digest))
         self._done = -1
+
+    def _clear_ranked(self) -> int:
+        return 0 if self._ranked is None else self._ranked.clear_some()
 
     def is_declared_alike(self) -> bool:
         """Whether the index holds what pipelines declare now; one that was never begun does."""

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import msgspec
 from litestar import Response, get
 from litestar.params import QueryParameter
 
@@ -40,6 +41,32 @@ HitLimit = Annotated[
         name="limit", ge=1, le=HITS_MAX, description="The most results of a page.", required=False
     ),
 ]
+SearchPipeline = Annotated[
+    str,
+    QueryParameter(
+        name="pipeline",
+        max_length=100,
+        description="Only of this pipeline. One that ranks its documents gives documents instead of passages.",
+        required=False,
+    ),
+]
+SearchFilters = Annotated[
+    list[str] | None,
+    QueryParameter(
+        name="filter",
+        description="Of ranked documents: what must hold of their facts, such as `year>=2020`.",
+        required=False,
+    ),
+]
+SearchFormat = Annotated[
+    str,
+    QueryParameter(
+        name="format",
+        max_length=40,
+        description="Of ranked documents: a format that their pipeline offers, such as `bibtex`, instead of JSON.",
+        required=False,
+    ),
+]
 
 
 @get(
@@ -50,28 +77,56 @@ HitLimit = Annotated[
     tags=["records"],
 )
 async def search(
-    request: Asked, q: SearchText, cursor: CursorText = None, limit: HitLimit = HITS_DEFAULT
+    request: Asked,
+    q: SearchText,
+    cursor: CursorText = None,
+    limit: HitLimit = HITS_DEFAULT,
+    pipeline: SearchPipeline = "",
+    filters: SearchFilters = None,
+    format_: SearchFormat = "",
 ) -> Response[schemas.SearchPage]:
-    """Passages of the text that pipelines declare searchable, the best first; never what the caller may not see."""
+    """Passages of the text that pipelines declare searchable, the best first; never what the caller may not see.
+
+    A query about one pipeline that ranks its documents, by `pipeline` or by `machine:` in it, gives documents with
+    their best passages and why they were found.
+    """
     caller = caller_of(request)
+    asked = SearchRequest(text=q, pipeline=pipeline, filters=tuple(filters or ()))
 
     def look(app: App) -> Answer:
-        page = search_page(app, caller, q, cursor=cursor, limit=limit)
+        if format_:
+            return formatted_page(app, caller, asked, format_, cursor=cursor, limit=limit)
+        page = search_page(app, caller, asked, cursor=cursor, limit=limit)
         return views.json_answer(page, headers=link(request.url, page.next))
 
     return reply(await service_of(request).broad.ask(look))
 
 
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked for."""
+
+    text: str
+    pipeline: str = ""
+    filters: tuple[str, ...] = ()
+
+
 def search_page(
-    app: App, caller: Caller, text: str, *, cursor: str | None, limit: int
+    app: App, caller: Caller, asked: SearchRequest, *, cursor: str | None, limit: int
 ) -> schemas.SearchPage:
     """A page of results that a caller may see."""
-    of = list_name("search", text, caller.machines)
+    of = list_name("search", asked.text, asked.pipeline, *asked.filters, caller.machines)
     at = read_cursor(cursor, of=of)
     after = None
     if at is not None and len(at.numbers) == 2:
         after = SearchPlace(below=at.numbers[0], offset=at.numbers[1], now=at.at)
-    found = app.search.find(text, machines=caller.machines, after=after, limit=limit)
+    found = app.search.find(
+        asked.text,
+        machines=caller.machines,
+        pipeline=asked.pipeline,
+        filters=asked.filters,
+        after=after,
+        limit=limit,
+    )
     following = None
     if found.next is not None:
         numbers = (found.next.below, found.next.offset)
@@ -80,3 +135,19 @@ def search_page(
 
 
 HANDLERS: list[Any] = [search]
+
+
+def formatted_page(
+    app: App,
+    caller: Caller,
+    asked: SearchRequest,
+    format_: str,
+    *,
+    cursor: str | None = None,
+    limit: int,
+) -> Answer:
+    """A page of results in a format that their pipeline offers."""
+    page = search_page(app, caller, asked, cursor=cursor, limit=limit)
+    text, media_type = app.search.formatted(format_, page.items, pipeline=asked.pipeline)
+    headers = {"Content-Type": f"{media_type}; charset=utf-8"}
+    return Answer(status=200, body=text.encode(), headers=headers)

@@ -2,21 +2,29 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
 from stateward.app import App
 from stateward.cli import cli
+from stateward.console import console
 from stateward.core.errors import InvalidRequest
+from stateward.core.model import Fields
+from stateward.core.ranking import ndcg, rank, segment, source_of
+from stateward.core.stemming import stem, terms_of
+from stateward.definition.search import fact_test
+from stateward.pipelines.literature import PLUGIN
 from stateward.pipelines.literature.citations import bibtex, csl_json, ris
-from stateward.pipelines.literature.finding import condition
+from stateward.pipelines.literature.finding import RANKING
 from stateward.pipelines.literature.lists import entries_of
 from stateward.pipelines.literature.paper import Author, Journal, Metadata
-from stateward.pipelines.literature.ranking import PaperIndex, ndcg
 from stateward.pipelines.literature.retrieval import judge
-from stateward.pipelines.literature.stemming import stem, terms_of
+from stateward.server.http_server import Server
 from tests.pipelines.literature.articles import SAMPLES
+from tests.server.api_client import settings_at
 
 
 @pytest.mark.parametrize(
@@ -41,26 +49,21 @@ def test_frequent_words_and_accents_do_not_count() -> None:
     assert terms_of("The Caf\u00e9s of the na\u00efve") == ["cafe", "naiv"]
 
 
-def an_index() -> PaperIndex:
-    index = PaperIndex()
-    index.add("title", {"title": "Bread", "body": "Nothing else is said here of anything."})
-    index.add(
-        "body",
-        {"title": "Soup", "body": "Somebody dropped bread into a very long soup of many words."},
-    )
-    index.add("none", {"title": "Ladles", "body": "They are long."})
-    return index
+DOCUMENTS = (
+    {"title": "Bread", "body": "Nothing else is said here of anything."},
+    {"title": "Soup", "body": "Somebody dropped bread into a very long soup of many words."},
+    {"title": "Ladles", "body": "They are long."},
+)
 
 
 def test_a_word_in_the_title_counts_more_than_one_in_the_body() -> None:
-    hits = an_index().search("breads", limit=10)
+    source = source_of(segment(DOCUMENTS, RANKING, first=7))
+    hits = rank(source, RANKING, "breads")
 
-    assert [hit.key for hit in hits] == ["title", "body"]
+    assert [hit.number for hit in hits] == [7, 8]
     assert hits[0].terms[0][0] == "bread"
-
-
-def test_an_unknown_word_finds_nothing() -> None:
-    assert an_index().search("zebra", limit=10) == []
+    assert 1 > hits[0].score > hits[1].score > 0
+    assert rank(source, RANKING, "zebra") == []
 
 
 def test_the_measure_knows_the_best_order() -> None:
@@ -70,16 +73,17 @@ def test_the_measure_knows_the_best_order() -> None:
 
 
 def test_filters_are_understood_or_refused() -> None:
-    paper = Metadata(format="jats", year=2020, journal=Journal(title="eLife"))
+    known = PLUGIN.ranked[0].filters
+    paper: Fields = {"year": 2020, "journal": "eLife"}
 
-    assert condition("year>=2020")(paper)
-    assert condition("year<2021")(paper)
-    assert not condition("year!=2020")(paper)
-    assert condition("journal = elife")(paper)
-    assert not condition("year>1")(Metadata(format="jats"))
-    for wrong in ("year", "colour=red", "year>soon", "journal>a"):
+    assert fact_test("year>=2020", known)(paper)
+    assert fact_test("year<2021", known)(paper)
+    assert not fact_test("year!=2020", known)(paper)
+    assert fact_test("journal = elife", known)(paper)
+    assert not fact_test("year>1", known)({})
+    for wrong in ("year", "colour=red", "year>soon", "journal>a", "year=" + "1" * 300):
         with pytest.raises(InvalidRequest):
-            condition(wrong)
+            fact_test(wrong, known)
 
 
 PAPER = Metadata(
@@ -119,35 +123,92 @@ def test_what_is_cited_can_be_added_again() -> None:
 
 
 def run(data: Path, *args: str) -> Result:
-    return CliRunner().invoke(cli, ["--data", str(data), "literature", *args])
+    return CliRunner().invoke(cli, ["--data", str(data), *args])
 
 
-def test_sample_papers_are_found_cited_and_printed(tmp_path: Path) -> None:
-    run(tmp_path, "add", str(SAMPLES))
-    with App.embedded(tmp_path) as app:
-        app.run_until_idle()
-
-    shown = run(tmp_path, "search", "idle mills at slack tides")
-    answer = json.loads(
-        run(tmp_path, "search", "satiety", "--filter", "year=2022", "--json").stdout
+def found(data: Path, *args: str) -> list[dict[str, Any]]:
+    answer: list[dict[str, Any]] = json.loads(
+        run(data, "search", "--pipeline", "literature", "--json", *args).stdout
     )
-    (paper,) = answer["results"]
+    return answer
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("library")
+    run(data, "literature", "add", str(SAMPLES))
+    with App.embedded(data) as app:
+        app.run_until_idle()
+    return data
+
+
+def test_sample_papers_are_found_with_passages_and_reasons(library: Path) -> None:
+    shown = run(library, "search", "--pipeline", "literature", "idle mills at slack tides")
+    (paper,) = found(library, "satiety", "--filter", "year=2022")
 
     assert shown.stdout.startswith(
-        "1. Tide mills and the price of slack water (Carberry et al., 2024)\n"
+        "Tide mills and the price of slack water (Carberry et al., 2024)  LT_"
     )
-    assert "*slack* *water*" in shown.stdout or "*slack* water" in shown.stdout
-    assert paper["metadata"]["ids"]["pmid"] == "99000002"
-    assert paper["passages"][0]["marks"]
-    assert run(tmp_path, "search", "satiety", "--filter", "year<2022").stdout == ""
-    assert run(tmp_path, "cite", paper["id"]).stdout.startswith("@article{roggen2022sourdough,\n")
+    assert "[slack]" in shown.stdout
+    assert "why: " in shown.stdout
+    assert paper["facts"]["pmid"] == "99000002"
+    assert paper["why"][0]["share"] > 0
+    first = paper["passages"][0]
+    assert first["id"].startswith("b_")
+    assert first["where"] == paper["where"] is not None
+    marked = next(each["text"] for each in first["snippet"] if each["is_match"])
+    assert marked.lower() == "satiety"
+    assert found(library, "satiety", "--filter", "year<2022") == []
+    assert found(library, "satiety machine:literature") == found(library, "satiety")
+
+
+def test_phrases_must_occur_and_excluded_words_must_not(library: Path) -> None:
+    assert found(library, "slack water zebras") != []
+    assert found(library, '"slack water"') != []
+    assert found(library, '"water slack"') == []
+    assert found(library, "slack -mills") == []
+    assert [each["record_id"] for each in found(library, "satie*")] == [
+        each["record_id"] for each in found(library, "satiety")
+    ]
+
+
+def test_what_is_found_is_cited(library: Path) -> None:
+    (paper,) = found(library, "satiety")
+    search = ("search", "--pipeline", "literature")
+
+    assert run(library, "literature", "cite", paper["record_id"]).stdout.startswith(
+        "@article{roggen2022sourdough,\n"
+    )
     assert (
         "DO  - 10.5555/stateward.rye.2"
-        in run(tmp_path, "search", "satiety", "--format", "ris").stdout
+        in run(library, *search, "satiety", "--format", "ris").stdout
     )
-    form = json.loads(run(tmp_path, "ir", paper["id"]).stdout)
+    assert run(library, *search, "zebra", "--format", "bibtex").stdout.strip() == ""
+    assert run(library, *search, "satiety", "--format", "docx").exit_code == 4
+    assert run(library, "search", "satiety", "--filter", "year=2022").exit_code == 4
+    assert run(library, *search, "the of").exit_code == 4
+    form = json.loads(run(library, "literature", "ir", paper["record_id"]).stdout)
     assert (form["version"], form["blocks"][0]["kind"]) == ("stateward.paper/1", "title")
-    assert run(tmp_path, "search", "the of").exit_code == 4
+
+
+def test_the_service_and_its_console_search_the_same_index(library: Path) -> None:
+    settings = settings_at(library)
+    asked = ("search", "satiety", "--pipeline", "literature")
+    with Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server:
+        far = run(library, "--server", server.url, *asked, "--filter", "year>=2000", "--json")
+        cited = run(library, "--server", server.url, *asked, "--format", "bibtex")
+        wrong = run(library, "--server", server.url, *asked, "--filter", "colour=red")
+        query = "q=satiety&pipeline=literature&filter=year%3E%3D2000"
+        page = httpx2.get(f"{server.url}/console/search?{query}").text
+        exported = httpx2.get(f"{server.url}/console/search/export/ris?{query}").text
+
+    assert json.loads(far.stdout) == found(library, "satiety")
+    assert cited.stdout.startswith("@article{roggen2022sourdough,")
+    assert wrong.exit_code == 4
+    assert "colour=red" in wrong.stderr
+    for part in ("Why this result", "<mark>", "#place=", "/search/export/ris?"):
+        assert part in page
+    assert exported.startswith("TY  - JOUR")
 
 
 def test_a_collection_is_judged_by_its_relevant_documents(tmp_path: Path) -> None:

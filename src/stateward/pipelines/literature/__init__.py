@@ -12,6 +12,7 @@ from stateward.definition.plugin import (
     Sample,
     SourceType,
 )
+from stateward.definition.search import RankedText, ResultFormat
 
 MACHINE = "literature"
 SOURCE_TYPE = "source_type"  # the label that says where a record's document comes from
@@ -24,6 +25,11 @@ _SOURCES = {
     "clinicaltrials": "NCT number, from ClinicalTrials.gov",
     "url": "Address of a paper",
 }
+_CITATIONS = (
+    ("bibtex", "application/x-bibtex", "bibtex_of"),
+    ("ris", "application/x-research-info-systems", "ris_of"),
+    ("csl-json", "application/vnd.citationstyles.csl+json", "csl_json_of"),
+)
 NETWORK_TYPES = frozenset(_SOURCES)
 
 
@@ -100,10 +106,35 @@ PLUGIN = Plugin(
     searchable=(
         SearchableText(machine=MACHINE, stage="build_ir", fields=("text",), title="Papers"),
     ),
+    ranked=(
+        RankedText(
+            machine=MACHINE,
+            stage="build_ir",
+            document="stateward.pipelines.literature.finding:paper_document",
+            text="stateward.pipelines.literature.finding:block_text",
+            ranking="stateward.pipelines.literature.finding:RANKING",
+            filters={
+                "year": "number",
+                "type": "text",
+                "language": "text",
+                "journal": "text",
+                "format": "text",
+                "retraction": "text",
+            },
+            formats=tuple(
+                ResultFormat(
+                    name=name,
+                    media_type=media_type,
+                    write=f"stateward.pipelines.literature.citations:{function}",
+                )
+                for name, media_type, function in _CITATIONS
+            ),
+        ),
+    ),
     commands=(
         PluginCommand(
             name="literature",
-            doc="Add papers, follow them, search and cite them.",
+            doc="Add papers, follow them and cite them.",
             target="stateward.pipelines.literature.commands:literature",
         ),
     ),

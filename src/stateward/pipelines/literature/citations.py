@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from stateward.core.model import Fields
+from stateward.core.stemming import words_of
+from stateward.pipelines.literature.finding import metadata_of
 from stateward.pipelines.literature.paper import Author, Metadata
-from stateward.pipelines.literature.stemming import words_of
 
 # Signs with a meaning in BibTeX.
 _TEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -149,6 +150,24 @@ def _csl_name(author: Author) -> Fields:
         return {"literal": author.name}
     name: Fields = {"family": author.surname, "given": author.given, "suffix": author.suffix}
     return {part: value for part, value in name.items() if value}
+
+
+# From what a stage said about each paper
+
+
+def bibtex_of(about: Iterable[Fields]) -> str:
+    """Results of a search as BibTeX."""
+    return bibtex(map(metadata_of, about))
+
+
+def ris_of(about: Iterable[Fields]) -> str:
+    """Results of a search as RIS."""
+    return ris(map(metadata_of, about))
+
+
+def csl_json_of(about: Iterable[Fields]) -> str:
+    """Results of a search as CSL-JSON."""
+    return csl_json(map(metadata_of, about))
 
 
 FORMATS: dict[str, Callable[[Iterable[Metadata]], str]] = {

@@ -26,7 +26,6 @@ from stateward.pipelines.literature import MACHINE
 
 if TYPE_CHECKING:
     from stateward.cli.plugin_api import App
-    from stateward.pipelines.literature.finding import FoundPaper, PaperFinder
     from stateward.pipelines.literature.intake import Added, SubmittedRecord
     from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
 
@@ -42,7 +41,7 @@ BAR = 24  # characters of a full progress bar
     examples=["stateward literature add papers.ris", "stateward literature status"],
 )
 def literature() -> None:
-    """Add papers, follow them, search and cite them."""
+    """Add papers, follow them and cite them."""
 
 
 # Adding
@@ -217,89 +216,6 @@ def status(context: CliContext) -> Exit:
 
 
 # Finding
-
-
-@literature.command(
-    "search",
-    examples=[
-        "stateward literature search 'lysis time of phages'",
-        "stateward literature search malaria --filter 'year>=2015' --limit 5",
-        "stateward literature search 'tide mills' --format bibtex",
-    ],
-)
-@click.argument("query")
-@click.option(
-    "--filter",
-    "filters",
-    metavar="TEST",
-    multiple=True,
-    help="Such as year>=2020 or journal=eLife.",
-)
-@click.option(
-    "--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="The most results."
-)
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "bibtex", "ris", "csl-json"]), default="text",
-    show_default=True, help="Results for people, or as citations.",
-)  # fmt: skip
-@pass_context
-def search(
-    context: CliContext, *, query: str, filters: tuple[str, ...], limit: int, format_: str
-) -> Exit:
-    """Search completed papers, the best first.
-
-    Words are compared by their stems; those of titles and headings count more. Each result shows the passages that
-    match and which words made it a result.
-    """
-    from stateward.pipelines.literature.citations import FORMATS
-
-    with context.local_app() as app:
-        finder = _finder(context, app)
-    found = finder.search(query, filters=filters, limit=limit)
-    if context.json:
-        context.emit(
-            {"papers": len(finder), "results": [msgspec.to_builtins(each) for each in found]}
-        )
-    elif format_ != "text":
-        write_lines(
-            f"{line}\n" for line in FORMATS[format_](each.metadata for each in found).splitlines()
-        )
-    else:
-        _show_results(found)
-        context.say(f"{plural(len(found), 'result')} among {plural(len(finder), 'paper')}")
-    return Exit.OK
-
-
-def _finder(context: CliContext, app: "App") -> "PaperFinder":
-    from stateward.pipelines.literature.finding import PaperFinder
-
-    finder = PaperFinder()
-    for record in _AppService(app).find(f"machine:{MACHINE} status:completed"):
-        if "build_ir" in record.outputs:
-            finder.add(
-                record.id,
-                app.records.about(record.id, "build_ir"),
-                app.items(record.id, "build_ir"),
-            )
-            context.progress(f"{plural(len(finder), 'paper')} read")
-    return finder
-
-
-def _show_results(found: "list[FoundPaper]") -> None:
-    from stateward.pipelines.literature.finding import marked, titles
-
-    for number, (paper, title) in enumerate(zip(found, titles(found), strict=True), start=1):
-        ids = " ".join(
-            f"{scheme}:{value}"
-            for scheme, value in paper.metadata.ids.items()
-            if scheme != "publisher"
-        )
-        flag = f" [{paper.metadata.retraction}]" if paper.metadata.retraction else ""
-        write(f"{number}. {title}{flag}")
-        write(f"   {paper.id}  {ids}")
-        for passage in paper.passages:
-            write(f"   {passage.block}: {marked(passage, before='*', after='*')}")
-        write(f"   why: {', '.join(f'{term} {share:.3f}' for term, share in paper.why)}")
 
 
 @literature.command(

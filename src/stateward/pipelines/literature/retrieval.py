@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 
 from stateward.core.errors import InvalidRequest
+from stateward.core.ranking import ndcg, rank, segment, source_of
 from stateward.pipelines.kit.ground_truth import read_text
-from stateward.pipelines.literature.ranking import PaperIndex, ndcg
+from stateward.pipelines.literature.finding import RANKING
 
 DOCUMENTS, QUERIES, RELEVANCE = "cran.all.1400.xml", "cran.qry.xml", "cranqrel.trec.txt"
 DEPTH = 10
@@ -44,22 +45,21 @@ def judge(folder: Path, *, queries: str = TUNED_ON) -> RetrievalScore:
     found = re.fullmatch(r"([0-9]{1,6})-([0-9]{1,6})", queries)
     if found is None or int(found[1]) < 1:
         raise InvalidRequest(f"{queries!r} is no range of queries; write it as {TUNED_ON}")
-    index = PaperIndex()
-    for number, fields in _documents(read_text(folder / DOCUMENTS)):
-        index.add(number, fields)
+    documents = list(_documents(read_text(folder / DOCUMENTS)))
+    source = source_of(segment((fields for _, fields in documents), RANKING, first=0))
     asked = [html.unescape(text) for text in _TITLE.findall(read_text(folder / QUERIES))]
     relevant = _relevance(read_text(folder / RELEVANCE))
     wanted = range(int(found[1]), min(int(found[2]), len(asked)) + 1)
     scores = [
         ndcg(
-            [hit.key for hit in index.search(asked[number - 1], limit=DEPTH)],
+            [documents[hit.number][0] for hit in rank(source, RANKING, asked[number - 1])],
             relevant.get(number, {}),
             depth=DEPTH,
         )
         for number in wanted
     ]
     mean = sum(scores) / len(scores) if scores else 0.0
-    return RetrievalScore(documents=len(index), queries=len(scores), ndcg_at_10=round(mean, 4))
+    return RetrievalScore(documents=len(documents), queries=len(scores), ndcg_at_10=round(mean, 4))
 
 
 def _documents(text: str) -> Iterator[tuple[str, dict[str, str]]]:

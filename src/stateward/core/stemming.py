@@ -44,6 +44,12 @@ def terms_of(text: str) -> list[str]:
     return [stem(word) for word in words_of(text) if word not in FREQUENT]
 
 
+def term_spans(text: str) -> Iterator[tuple[str, int, int]]:
+    """The stems of the words of a text, each with where its word begins and ends."""
+    for found in WORD.finditer(text):
+        yield stem(_unaccented(found[0]).lower()), found.start(), found.end()
+
+
 def words_of(text: str) -> Iterator[str]:
     """The words of a text in small letters, without accents."""
     folded = text if text.isascii() else _unaccented(text)

@@ -1,0 +1,269 @@
+"""Search in the documents of a machine that declares a ranking: documents, the best first, with passages and reasons.
+
+Words are compared by their stems and need not all occur; phrases in quotes must, and excluded ones must not. The first
+search reads the lists of the query's terms, whatever it costs; the best of what the record query and the filters leave
+are put in order by the second one (see `core.ranking`). Only what is shown is read from the outputs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+import msgspec
+
+from stateward import schemas
+from stateward.core.errors import InvalidRequest
+from stateward.core.model import Fields, Record, to_iso
+from stateward.core.ranking import RankedHit, RankedQuery, Ranking, packed_terms
+from stateward.core.stemming import term_spans, terms_of
+from stateward.core.text_search import Phrase, RankedWords, TextQuery, matches, snippet
+from stateward.definition.display import Where
+from stateward.definition.plugin import resolve
+from stateward.definition.search import RankedText, ResultFormat, Test, fact_test
+from stateward.engine.ranked_indexer import read_document
+from stateward.storage.outputs import Outputs
+from stateward.storage.ranked import IndexedDocument, RankedIndex
+from stateward.storage.store import Store
+
+NUMBERS_AT_ONCE = 500
+PASSAGES_MAX = 3
+TERMS_SHOWN = 6
+FILTERS_MAX = 20
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of one machine: a text query, its words as they were written, and a condition over `records`."""
+
+    query: TextQuery
+    words: RankedWords
+    filters: Sequence[str]
+    condition: str
+    params: Mapping[str, object]
+
+
+class _Output(msgspec.Struct, frozen=True):
+    record_id: str
+    stage: str
+    version: int
+
+
+class RankedSearch:
+    """Ranked search over one database."""
+
+    def __init__(
+        self,
+        declared: Iterable[RankedText],
+        *,
+        index: RankedIndex,
+        outputs: Outputs,
+        store: Store,
+    ) -> None:
+        self._declared = {each.machine: each for each in declared}
+        self._index = index
+        self._outputs = outputs
+        self._store = store
+
+    def of(self, machines: Sequence[str]) -> RankedText | None:
+        """The ranking of the machine that a query is about; None if it has none, or there are several."""
+        return self._declared.get(machines[0]) if len(machines) == 1 else None
+
+    def format(self, ranked: RankedText, name: str) -> ResultFormat:
+        """A format of results by its name."""
+        known = {each.name: each for each in ranked.formats}
+        if name not in known:
+            offered = ", ".join(known) or "none"
+            raise InvalidRequest(f"{name!r} is no format of these results; there are: {offered}")
+        return known[name]
+
+    def find(
+        self, ranked: RankedText, asked: Asked, *, offset: int, limit: int
+    ) -> tuple[list[schemas.SearchHit], bool]:
+        """Some results, and whether there are more."""
+        search = _Search(ranked, asked, index=self._index, outputs=self._outputs, store=self._store)
+        shown = list(islice(search.results(), offset, offset + limit + 1))
+        return shown[:limit], len(shown) > limit
+
+    def formatted(self, ranked: RankedText, made: ResultFormat, ids: Sequence[str]) -> str:
+        """Results, by their records, in another format."""
+        records = self._store.load(ids)
+        about = [
+            self._outputs.about(each, records[each].outputs[ranked.stage])
+            for each in ids
+            if each in records and ranked.stage in records[each].outputs
+        ]
+        text: str = resolve(made.write)(about)
+        return text
+
+
+class _Search:
+    """One search."""
+
+    def __init__(
+        self,
+        ranked: RankedText,
+        asked: Asked,
+        *,
+        index: RankedIndex,
+        outputs: Outputs,
+        store: Store,
+    ) -> None:
+        self._ranked = ranked
+        self._asked = asked
+        self._index = index
+        self._outputs = outputs
+        self._store = store
+        self._ranking: Ranking = resolve(ranked.ranking)
+        if len(asked.filters) > FILTERS_MAX:
+            raise InvalidRequest(f"a search may have at most {FILTERS_MAX} filters")
+        self._tests: list[Test] = [fact_test(each, ranked.filters) for each in asked.filters]
+        self._terms = [*terms_of(asked.words.text), *self._begun(asked.words.prefixes)]
+        if not self._terms:
+            raise InvalidRequest(
+                "all of these words are too frequent to search for; name what the documents are about"
+            )
+        self._known: dict[int, IndexedDocument] = {}
+
+    def _begun(self, prefixes: Sequence[str]) -> Iterator[str]:
+        for prefix in prefixes:
+            yield from self._index.terms_beginning(self._ranked.machine, prefix)
+
+    # Ranking
+
+    def results(self) -> Iterator[schemas.SearchHit]:
+        """Documents, the best first."""
+        source = self._index.source(self._ranked.machine, self._terms_of)
+        search = RankedQuery(source, self._ranking)
+        candidates = self._wanted(search.first(self._terms))
+        for hit in search.reordered(self._terms, candidates):
+            result = self._result(hit)
+            if result is not None:
+                yield result
+
+    def _wanted(self, scores: Mapping[int, float]) -> dict[int, float]:
+        """The best of those that are there, belong to the wanted records and pass the filters."""
+        wanted: dict[int, float] = {}
+        order = iter(sorted(scores, key=lambda number: (-scores[number], number)))
+        while part := list(islice(order, NUMBERS_AT_ONCE)):
+            found = self._index.documents(
+                self._ranked.machine,
+                part,
+                condition=self._asked.condition,
+                params=self._asked.params,
+            )
+            for number in part:
+                document = found.get(number)
+                if document is not None and all(test(document.facts) for test in self._tests):
+                    wanted[number] = scores[number]
+                    self._known[number] = document
+                    if len(wanted) == self._ranking.reordered:
+                        return wanted
+        return wanted
+
+    def _terms_of(self, number: int) -> Mapping[str, int]:
+        """The terms of a document that was found, read from the output itself."""
+        output = self._output(self._known[number])
+        if output is None:
+            return {}
+        document = read_document(self._ranked, self._outputs, output)
+        return packed_terms(document.texts, self._ranking)[0]
+
+    def _output(self, document: IndexedDocument) -> _Output | None:
+        record = self._store.load([document.record_id]).get(document.record_id)
+        made = None if record is None else record.outputs.get(document.stage)
+        if made is None:
+            return None
+        version = self._outputs.newest_edition(document.record_id, stage=document.stage, made=made)
+        return _Output(document.record_id, document.stage, version)
+
+    # Results
+
+    def _result(self, hit: RankedHit) -> schemas.SearchHit | None:
+        """A result with its passages; None if it lacks a phrase, has one that is excluded, or is gone."""
+        document = self._known[hit.number]
+        record = self._store.load([document.record_id]).get(document.record_id)
+        output = self._output(document)
+        if record is None or output is None:
+            return None
+        texts = self._texts(output)
+        if not self._is_as_asked([text for _, _, text in texts]):
+            return None
+        return self._shown(hit, document, record, self._passages(hit, texts))
+
+    def _texts(self, output: _Output) -> list[tuple[int, Fields, str]]:
+        """The items of a document with their number and text."""
+        text_of = resolve(self._ranked.text)
+        items = self._outputs.items(output.record_id, output.version)
+        return [
+            (number, item, text)
+            for number, item in enumerate(items)
+            if (text := str(text_of(item)))
+        ]
+
+    def _is_as_asked(self, texts: Sequence[str]) -> bool:
+        def occurs(phrase: Phrase) -> bool:
+            return any(matches(text, [phrase]) for text in texts)
+
+        return all(map(occurs, self._asked.words.quoted)) and not any(
+            map(occurs, self._asked.query.unwanted)
+        )
+
+    def _passages(
+        self, hit: RankedHit, texts: Sequence[tuple[int, Fields, str]]
+    ) -> list[schemas.SearchPassage]:
+        """The items that hold most of the query's terms, the best first."""
+        asked = set(self._terms)
+        shares = {term: share for term, share in hit.terms if term in asked}
+        scored: list[tuple[int, float, int, Fields, str]] = []
+        for number, item, text in texts:
+            found = asked.intersection(terms_of(text))
+            if found or not scored:
+                weight = sum(shares.get(term, 0.0) for term in found)
+                scored.append((-len(found), -weight, number, item, text))
+        best = sorted(scored, key=lambda each: each[:3])[:PASSAGES_MAX]
+        return [
+            _passage(number, item, text, asked)
+            for lacking, _, number, item, text in best
+            if lacking or len(best) == 1
+        ]
+
+    def _shown(
+        self,
+        hit: RankedHit,
+        document: IndexedDocument,
+        record: Record,
+        passages: Sequence[schemas.SearchPassage],
+    ) -> schemas.SearchHit:
+        best = passages[0] if passages else None
+        return schemas.SearchHit(
+            record_id=record.id,
+            machine=record.machine,
+            status=record.status,
+            stage=document.stage,
+            item=0 if best is None else best.item,
+            kind="",
+            title=document.title,
+            snippet=[] if best is None else best.snippet,
+            score=hit.score,
+            where=None if best is None else best.where,
+            created_at=to_iso(record.created_at),
+            facts=document.facts,
+            passages=list(passages),
+            why=[
+                schemas.SearchReason(term=term, share=share)
+                for term, share in hit.terms[:TERMS_SHOWN]
+            ],
+        )
+
+
+def _passage(number: int, item: Fields, text: str, asked: set[str]) -> schemas.SearchPassage:
+    found = [(start, end) for term, start, end in term_spans(text) if term in asked]
+    where = Where.read(item.get("where"))
+    place: Fields | None = None if where is None else msgspec.to_builtins(where)
+    return schemas.SearchPassage(
+        item=number,
+        id=str(item.get("id") or ""),
+        snippet=[
+            schemas.SnippetSegment(text=each.text, is_match=each.is_match)
+            for each in snippet(text, found)
+        ],
+        where=place,
+    )

@@ -1,0 +1,88 @@
+"""Documents of machines that declare a ranking, put into the ranked index by the indexer in its transactions."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from stateward import telemetry
+from stateward.core.ranking import Ranking
+from stateward.definition.plugin import resolve
+from stateward.definition.search import RankedDocument, RankedText
+from stateward.storage.outputs import Outputs
+from stateward.storage.ranked import DocumentToIndex, RankedIndex
+
+_LOG = telemetry.log("indexer")
+
+
+class OutputPlace(Protocol):
+    """Which output of which record."""
+
+    @property
+    def record_id(self) -> str: ...
+
+    @property
+    def stage(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
+
+
+class RankedIndexer:
+    """Makes documents of outputs as their pipelines declare, and adds them to the index."""
+
+    def __init__(
+        self, declared: Iterable[RankedText], *, index: RankedIndex, outputs: Outputs
+    ) -> None:
+        self._declared = {(each.machine, each.stage): each for each in declared}
+        self._index = index
+        self._outputs = outputs
+
+    @property
+    def declared(self) -> list[bytes]:
+        """What is indexed, as texts that change with it."""
+        return [f"{each.machine} {each.stage} {each.version}".encode() for each in self._declared.values()]  # fmt: skip
+
+    def add(self, outputs: Sequence[tuple[str, OutputPlace]]) -> None:
+        """Index (machine, output); what declares no ranking is left out."""
+        found: dict[tuple[str, str], list[DocumentToIndex]] = {}
+        for machine, output in outputs:
+            ranked = self._declared.get((machine, output.stage))
+            document = None if ranked is None else self._document(ranked, output)
+            if document is not None:
+                found.setdefault((machine, output.stage), []).append(document)
+        for key, documents in found.items():
+            ranking: Ranking = resolve(self._declared[key].ranking)
+            self._index.add(key[0], documents, ranking)
+
+    def _document(self, ranked: RankedText, output: OutputPlace) -> DocumentToIndex | None:
+        """An output as a document; None, and a line in the log, where its pipeline cannot read it any more."""
+        try:
+            made = read_document(ranked, self._outputs, output)
+        except (LookupError, TypeError, ValueError, msgspec.MsgspecError) as error:
+            _LOG.warning(
+                "a document is not in the ranked index, because its pipeline cannot read its items",
+                record_id=output.record_id,
+                stage=output.stage,
+                error=f"{type(error).__name__}: {error}"[:500],
+            )
+            return None
+        return DocumentToIndex(
+            record_id=output.record_id,
+            stage=output.stage,
+            title=made.title,
+            facts=made.facts,
+            texts=made.texts,
+        )
+
+    def clear_some(self) -> int:
+        """Delete some of the index; 0 when nothing is left."""
+        return self._index.clear_some()
+
+
+def read_document(ranked: RankedText, outputs: Outputs, output: OutputPlace) -> RankedDocument:
+    """The document of an output."""
+    about = outputs.about(output.record_id, output.version)
+    items = outputs.items(output.record_id, output.version)
+    made: RankedDocument = resolve(ranked.document)(about, items)
+    return made
