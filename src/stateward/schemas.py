@@ -615,6 +615,9 @@ class ReviewTask(Document, frozen=True, kw_only=True):
     confidence: Annotated[
         int | None, Meta(description="How sure the values are, 0 to 100; null if nothing says so.")
     ] = None
+    reasons: Annotated[
+        list[str], Meta(description="Why it waits for a person, as its pipeline says.")
+    ] = msgspec.field(default_factory=list)
     submitted_at: Time
     retry_count: Count
     replaces: str | None

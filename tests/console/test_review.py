@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from stateward.console.review import fields_of, flat, marks_of, row_marks
 from stateward.core.model import Fields
 from stateward.definition.display import ItemView
-from stateward.engine.reviews import DecisionRequest
+from stateward.engine.answers import DecisionRequest
 from tests.console.conftest import UNDO_S
 from tests.console.scene import Scene, contract_pdf, contract_text
 from tests.waiting import wait_until

@@ -189,7 +189,6 @@ def test_an_exhausted_paper_fails_at_once_and_tells_once() -> None:
     ("tell", "status", "rests_in"),
     [
         (an_upload, "parsing", "error"),
-        (a_contract, "parsing_pdf", "failed"),
         (a_paper, "fetching", "failed"),
     ],
 )
@@ -203,6 +202,32 @@ def test_what_no_retry_can_cure_is_not_retried_and_is_told(
     assert story.status == rests_in
     assert story.record.due_at is None
     assert story.told == ["failed"]
+
+
+def test_what_no_retry_can_cure_waits_a_day_for_a_person_and_is_then_given_up_with_its_reason() -> (
+    None
+):
+    story = a_contract("parsing_pdf")
+
+    story.fails("NOT_A_PDF", is_fatal=True)
+    failed = story.record
+    story.rings()
+
+    assert (failed.status, failed.due_at, story.told) == (
+        "failed", failed.entered_at + 24 * HOUR_S * 1_000_000, ["failed"],
+    )  # fmt: skip
+    assert (story.status, story.record.error_code) == ("rejected", "NOT_A_PDF")
+    assert story.record.rest is None
+    assert story.findings() == []
+
+
+def test_a_person_may_retry_what_no_retry_can_cure_before_it_is_given_up() -> None:
+    story = a_contract("parsing_pdf")
+    story.fails("NOT_A_PDF", is_fatal=True)
+
+    story.asks("retry.requested", by=ADA)
+
+    assert (story.status, story.record.rest, story.record.due_at) == ("parsing_pdf", None, None)
 
 
 @pytest.mark.parametrize("actor", ["runner:w1", "clock", "coordinator"])

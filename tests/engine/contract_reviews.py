@@ -11,7 +11,8 @@ from stateward.core.model import (
     Record,
     Work,
 )
-from stateward.engine.reviews import DecisionRequest, Reviews
+from stateward.engine.answers import DecisionRequest
+from stateward.engine.reviews import Reviews
 from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, result_event

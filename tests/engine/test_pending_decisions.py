@@ -13,7 +13,7 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.model import SECOND, Record
-from stateward.engine.reviews import DecisionRequest
+from stateward.engine.answers import DecisionRequest
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from tests.engine.contract_reviews import ADA, BOB, SUBMITTER, ReviewEngine
 

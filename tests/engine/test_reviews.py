@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from stateward.core.errors import (
     UnknownName,
 )
 from stateward.core.model import SECOND, Fields
+from stateward.engine.answers import DecisionRequest
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from tests.engine.contract_reviews import ADA, BOB, FOUND, SUBMITTER, WINDMILL, ReviewEngine
 
@@ -141,6 +143,19 @@ def test_a_second_answer_is_refused_with_who_gave_the_first(engine: ReviewEngine
 
     assert (refused.value.by, refused.value.until) == (ADA, None)
     assert engine.rig.now(record).status == "validated"
+
+
+def test_what_the_pipeline_will_not_have_approved_is_refused_field_by_field() -> None:
+    engine = ReviewEngine(
+        SqliteDatabase(MEMORY), approval=lambda record, problems: [("contract_end", "has no value")]
+    )
+    record = engine.contract()
+
+    with pytest.raises(InvalidCorrection, match="contract_end: has no value"):
+        engine.decides(record, "approve")
+
+    assert engine.rig.now(record).status == "review_required"
+    assert engine.decides(record, "correct", corrected={"contract_end": None}).status == "validated"
 
 
 def test_an_answer_to_what_was_seen_before_is_stale(engine: ReviewEngine) -> None:
@@ -291,14 +306,42 @@ def test_an_external_driver_brings_the_answer_of_a_person_whose_name_is_kept(
 # Time
 
 
-def test_only_its_external_driver_ends_a_review_before_its_deadline(engine: ReviewEngine) -> None:
+def test_only_an_administrator_with_a_reason_ends_a_review_before_its_deadline(
+    engine: ReviewEngine,
+) -> None:
     ours, theirs = engine.contract(), engine.contract(is_externally_driven=True)
+    engine.reviews.claim(theirs.id, actor=ADA)
 
-    for record, by in ((ours, ADA), (ours, WINDMILL), (theirs, ADA)):
+    for record, by in ((ours, ADA), (ours, WINDMILL), (theirs, ADA), (theirs, WINDMILL)):
         with pytest.raises(ReviewRefused, match="deadline"):
             engine.decides(record, "timeout", by=by)
+    with pytest.raises(InvalidRequest, match="reason"):
+        engine.decides(theirs, "timeout", by=WINDMILL, is_administrator=True)
 
-    assert engine.decides(theirs, "timeout", by=WINDMILL).status == "timed_out"
+    ended = engine.decides(
+        theirs, "timeout", by=WINDMILL, is_administrator=True, notes="the customer left"
+    )
+    last = engine.rig.store.history(theirs.id)[-1]
+    assert (ended.status, last.actor, last.metadata["reason"]) == (
+        "timed_out", WINDMILL, "the customer left",
+    )  # fmt: skip
+
+
+def test_a_repeat_is_the_very_same_answer_of_the_same_caller(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    first = {"monthly_rate": "56.90"}
+    engine.decides(record, "correct", corrected=first)
+
+    def is_repeat(**parts: Any) -> bool:  # noqa: ANN401 - the parts of a request
+        asked = {"record_id": record.id, "action": "correct", "actor": ADA, "corrected": first}
+        return engine.reviews.is_repeat(DecisionRequest(**{**asked, **parts}))
+
+    assert is_repeat()
+    assert not is_repeat(corrected={"monthly_rate": "65.90"})
+    assert not is_repeat(corrected={**first, "provider": "X"})
+    assert not is_repeat(notes="another thought")
+    assert not is_repeat(actor=BOB)
+    assert not is_repeat(action="approve", corrected={})
 
 
 def test_the_deadline_fires_once_also_after_a_long_absence(engine: ReviewEngine) -> None:

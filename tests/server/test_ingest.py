@@ -52,17 +52,21 @@ def test_what_cannot_be_a_contract_is_refused_over_http(
     assert problem(api.post("/workflows/ingest", json=body)) == word
 
 
-def test_the_same_document_under_another_vertical_is_refused(
+def test_the_same_document_under_another_vertical_is_a_workflow_of_its_own_linked_both_ways(
     stage: tuple[ApiClient, Player],
 ) -> None:
     api, player = stage
     told(player)
     driver = Driver(api, "vertical")
-    driver.ingest(json={"verticalSlug": "energy"})
+    first = driver.ingest(json={"verticalSlug": "energy"}).json()
 
-    refused = driver.ingest(json={"verticalSlug": "telco"})
+    other = driver.ingest(json={"verticalSlug": "telco"}).json()
+    again = driver.ingest(json={"verticalSlug": "telco"}).json()
+    same = driver.ingest(json={"verticalSlug": "energy"}).json()
 
-    assert (problem(refused), refused.json()["record_id"]) == ("duplicate", driver.id)
+    assert (other["vertical"], other["replaces"]) == ("telco", first["workflowId"])
+    assert again["workflowId"] == other["workflowId"]
+    assert (same["workflowId"], same["replacedBy"]) == (first["workflowId"], [other["workflowId"]])
 
 
 def test_other_records_are_no_workflows(stage: tuple[ApiClient, Player]) -> None:

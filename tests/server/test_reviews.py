@@ -101,9 +101,35 @@ def test_a_decision_on_an_old_sight_is_stale_and_an_unknown_action_is_named(
     early = shared.post(path, json={"action": "timeout"})
 
     assert [problem(each) for each in (stale, unknown, no_reason, early)] == [
-        "stale", "unknown-value", "invalid-request", "review-refused",
+        "stale", "unknown-value", "invalid-request", "invalid-request",
     ]  # fmt: skip
     assert unknown.json()["allowed"] == ["approve", "correct", "reject"]
+    assert "give a reason" in early.json()["detail"]
+
+
+def test_open_reviews_are_chosen_by_a_fact_of_their_pipeline_and_say_why_they_wait(
+    shared: ApiClient,
+) -> None:
+    record = waiting(shared.app)
+
+    found = shared.get("/reviews/pending", params={"vertical": "energy", "limit": 1000}).json()
+    none = shared.get("/reviews/pending", params={"vertical": "telco"}).json()
+    unknown = shared.get("/reviews/pending", params={"vertikal": "energy"})
+
+    task = next(each for each in found["items"] if each["record_id"] == record.id)
+    assert {each["vertical"] for each in found["items"]} == {"energy"}
+    assert task["reasons"] == []
+    assert none["items"] == []
+    assert (unknown.status_code, problem(unknown)) == (400, "invalid-request")
+    assert "vertical" in unknown.json()["detail"]
+
+
+def test_a_decision_without_a_body_is_told_what_is_missing(shared: ApiClient) -> None:
+    record = waiting(shared.app)
+
+    answer = shared.post(f"/records/{record.id}/review")
+
+    assert "needs a JSON document" in answer.json()["detail"]
 
 
 def test_the_same_decision_under_one_key_is_given_the_same_answer(shared: ApiClient) -> None:

@@ -76,7 +76,7 @@ def _answer(api: ApiClient, driver: Driver, action: str, *, is_externally_driven
             "tariff_name": "Easy", "monthly_rate": "56.90", "contract_start": "2026-03-01",
             "contract_end": "2027-02-28", "kwh_price": "0.312", "cancellation_period": "1 month",
         }  # fmt: skip
-    if action == "reject":
+    if action in ("reject", "timeout"):
         body["notes"] = "no"
     if action == "timeout" and not is_externally_driven:
         api.app.database.run(

@@ -240,6 +240,73 @@ def test_a_correction_is_held_to_the_rules_and_kept_in_canonical_form(
     assert "cancellation_period" not in values
 
 
+def test_a_second_different_correction_is_refused_and_the_same_one_again_is_not(
+    stage: tuple[ApiClient, Player],
+) -> None:
+    api, player = stage
+    told(player, validate=[DOUBTFUL])
+    driver = Driver(api, "second")
+    driver.ingest(json={"verticalSlug": "energy"})
+    driver.call("extract")
+    right = {
+        "tariff_name": "Easy Strom", "monthly_rate": "56,90 EUR", "contract_start": "1. März 2026",
+        "contract_end": "28.02.2027", "kwh_price": "31,2 ct/kWh", "cancellation_period": None,
+    }  # fmt: skip
+
+    first = driver.reviews("correct", correctedData=right)
+    again = driver.reviews("correct", correctedData={**right, "monthly_rate": "56.90"})
+    other = driver.reviews("correct", correctedData={**right, "monthly_rate": "99.00"})
+
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert (other.status_code, problem(other)) == (409, "review-taken")
+    values = {
+        each["field"]: each["value"] for each in api.get(f"/workflows/{driver.id}").json()["fields"]
+    }
+    assert values["monthly_rate"] == "56.90"
+
+
+def test_a_reviewer_or_a_later_caller_chooses_another_vertical(
+    stage: tuple[ApiClient, Player],
+) -> None:
+    api, player = stage
+    told(player, validate=[DOUBTFUL, DOUBTFUL])
+    driver = Driver(api, "vertical chosen")
+    driver.ingest()
+    driver.call("extract")
+
+    unknown = driver.reviews("reject", notes="no", verticalSlug="water")
+    wrong = driver.reviews("approve", verticalSlug="telco")
+    rejected = driver.reviews("reject", notes="this is telco", verticalSlug="telco").json()
+    other = driver.call("reprocess", json={"verticalSlug": "insurance"}).json()
+
+    assert (unknown.status_code, wrong.status_code) == (422, 400)
+    (successor,) = rejected["replacedBy"]
+    shown = api.get(f"/workflows/{successor}").json()
+    assert (rejected["status"], shown["vertical"], shown["replaces"]) == (
+        "rejected", "telco", driver.id,
+    )  # fmt: skip
+    assert (other["vertical"], other["replaces"]) == ("insurance", driver.id)
+    assert len(api.get(f"/workflows/{driver.id}").json()["replacedBy"]) == 2
+
+
+def test_a_parameter_that_a_route_does_not_have_is_refused(
+    stage: tuple[ApiClient, Player],
+) -> None:
+    api, player = stage
+    told(player)
+    driver = Driver(api, "parameters")
+    driver.ingest()
+
+    answers = [
+        api.get(f"/workflows/{driver.id}", params={"verbose": "1"}),
+        driver.call("extract", params={"vertical": "telco"}),
+        driver.ingest(params={"vertical": "telco"}),
+    ]
+
+    assert [each.status_code for each in answers] == [400, 400, 400]
+    assert "vertical" in answers[1].json()["detail"]
+
+
 def test_a_timeout_may_be_brought_and_the_contract_processed_again(
     stage: tuple[ApiClient, Player],
 ) -> None:
@@ -249,9 +316,11 @@ def test_a_timeout_may_be_brought_and_the_contract_processed_again(
     driver.ingest()
     driver.call("extract")
 
-    ended, again = driver.reviews("timeout"), driver.reviews("timeout")
+    early = driver.reviews("timeout")
+    ended, again = driver.reviews("timeout", notes="no one is left"), driver.reviews("timeout")
     anew, same = (driver.call("reprocess", json={"reason": "ask again"}) for _ in range(2))
 
+    assert (early.status_code, problem(early)) == (400, "invalid-request")
     assert (ended.json()["status"], ended.json()) == ("timed_out", again.json())
     listed = api.get("/records", params={"q": "machine:contract status:timed_out"}).json()["items"]
     assert driver.id in [each["id"] for each in listed]

@@ -1,5 +1,6 @@
 """What the profiles say, and which source of settings overrides which."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def test_enterprise_has_everything_on() -> None:
             "max_retries": 5,
             "backoff_seconds": [10, 30, 60, 300, 900],
             "jitter_ms": 1000,
+            "fatal_after_seconds": None,
             "source_types": [],
         },
         "timeout_monitoring": {
@@ -166,6 +168,24 @@ contract_record:
     assert upload.timeouts_s == {"parsing": 10, "normalizing": 60}
     assert contract.max_retries is None
     assert contract.webhooks == (Endpoint(url="https://example.com/hook", events=("completed",)),)
+
+
+def test_the_deadline_of_a_review_is_a_timeout_of_its_state_as_the_guide_says(config: Path) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "how-to" / "review-contracts.md"
+    documented = re.findall(r"`(contract_record: .*?)` makes it two days", guide.read_text("utf-8"))
+
+    contract = load_text(config, documented[0]).machine("contract")
+
+    assert contract.timeouts_s == {"review_required": 172800}
+
+
+def test_a_file_says_how_long_a_failure_waits_that_no_retry_can_cure(config: Path) -> None:
+    contract = load_text(config, "contract_record: {retry: {fatal_after_seconds: 60}}").machine(
+        "contract"
+    )
+
+    assert contract.retry_rule(Retry(fatal_after_s=86400)).fatal_after_s == 60
+    assert contract.retry_rule(Retry()).max_retries == 3
 
 
 def test_a_file_can_switch_off_what_its_profile_has_on(config: Path) -> None:

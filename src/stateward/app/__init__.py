@@ -257,6 +257,7 @@ class App:
             self_approval=own.self_approval,
             has_keys=self.keys.any_exist,
             judge=self.plugins.check_correction,
+            approval=self.plugins.check_approval,
             view_of=self.plugins.record_view,
         )
 

@@ -296,6 +296,18 @@ class Plugins:
         corrected = self.configured(owner.name).check_correction(correction)
         return corrected.items, corrected.faults
 
+    def check_approval(
+        self, record: Record, problems: Sequence[Fields]
+    ) -> Sequence[tuple[str, str]]:
+        """What keeps a record from being approved as it was found, by the rules of its pipeline."""
+        owner = self._owner(record)
+        if owner is None or owner.configured is None:
+            return ()
+        faults: Sequence[tuple[str, str]] = self.configured(owner.name).check_approval(
+            record, problems
+        )
+        return faults
+
     def _owner(self, record: Record) -> Plugin | None:
         """The plug-in whose code handles a record: that of its source type, else that of its machine's runners."""
         source_type = record.labels.get(SOURCE_TYPE)

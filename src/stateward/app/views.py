@@ -215,10 +215,17 @@ def _task_parts(task: "Task", actor: str) -> dict[str, Any]:
         "filename": text_of(record.labels.get("filename")),
         "facts": task.facts,
         "confidence": task.confidence,
+        "reasons": _reasons(record),
         "submitted_at": to_iso(record.created_at),
         "retry_count": record.retry_count,
         "replaces": record.replaces,
     }
+
+
+def _reasons(record: Record) -> list[str]:
+    """Why a record waits for a person: what its last stage said that a person should look at."""
+    notes = record.fields.get(NOTES)
+    return [str(each) for each in notes] if isinstance(notes, list) else []
 
 
 def pending_view(pending: "PendingDecision", *, actor: str) -> schemas.ReviewPending:

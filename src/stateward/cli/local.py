@@ -26,7 +26,7 @@ from stateward.cli.apps import (
 )
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.definition.plugin import AUTO
-from stateward.engine.reviews import DecisionRequest
+from stateward.engine.answers import DecisionRequest
 from stateward.engine.system import person
 
 PAGE = 200
@@ -272,5 +272,6 @@ class LocalApp(AppProtocol):
             actor=self._actor,
             corrected=dict(corrected),
             notes=notes,
+            is_administrator=True,  # who runs the command on this machine has all rights to it
         )
         return self._app.records.view(self._app.reviews.decide(deciding))

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from stateward.core.machine import (
     CANCEL_REQUESTED,
+    RETRIES_EXHAUSTED,
     RETRY_DUE,
     RETRY_REQUESTED,
     UPGRADED,
@@ -25,6 +26,7 @@ from stateward.core.model import (
     CANCELLED,
     CLOCK,
     COORDINATOR,
+    FATAL,
     HELD,
     NOTES,
     PERSON,
@@ -273,6 +275,10 @@ def _decide(machine: Machine, record: Record, event: Event, now: Micros) -> Deci
             return _release(machine, record, event, _stage(rule))
         case "answer":
             return _answer(machine, record, event, rule, now)
+        case "exhaust" if machine.is_given_up(record):
+            ended = _apply(machine, _move(record, to=rule.to, now=now), record, event, now)
+            # People were told when it failed; this is the same failure.
+            return Applied(replace(ended.change, effects=()))
         case "exhaust" if not machine.is_exhausted(record):
             return Ignored(reason="impossible", detail=f"{record.id} has retries left")
         case "move" if machine.kind[rule.to] == "failed":
@@ -598,7 +604,7 @@ def _arrive_failed(
     if record.error_code is None or machine.is_exhausted(record):
         return replace(record, due_at=now), ()
     if not is_retryable:
-        return record, () if record.error_code == CANCELLED else _notify(record, "failed")
+        return _arrive_fatal(machine, record, now)
     if machine.is_externally_driven(record):  # its driver decides whether to retry
         return record, ()
     due_at = machine.retry_of(record).next_at(
@@ -607,6 +613,18 @@ def _arrive_failed(
     if due_at is not None:
         return replace(record, due_at=due_at), ()
     return record, _notify(record, "exhausted")
+
+
+def _arrive_fatal(
+    machine: Machine, record: Record, now: Micros
+) -> tuple[Record, tuple[Effect, ...]]:
+    """No retry can cure it: a person has `fatal_after_s` to mend what it failed of, and then it is given up."""
+    if record.error_code == CANCELLED:
+        return record, ()
+    wait_s = machine.retry.fatal_after_s
+    if wait_s is not None and (record.status, RETRIES_EXHAUSTED) in machine.rules:
+        record = replace(record, rest=FATAL, due_at=now + round(wait_s * SECOND))
+    return record, _notify(record, "failed")
 
 
 def _notify(record: Record, topic: str) -> tuple[Effect, ...]:

@@ -141,7 +141,7 @@ class InvalidCorrection(StatewardError):
         self.record_id = record_id
         self.faults = tuple(faults)
         said = "; ".join(f"{field}: {sentence}" for field, sentence in self.faults)
-        super().__init__(f"{record_id} cannot be corrected like this: {said}")
+        super().__init__(f"{record_id} cannot be accepted like this: {said}")
 
 
 class MissingExtra(StatewardError, ImportError):

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from stateward.core.model import (
+    FATAL,
     OUTSIDE,
     SEQUENCING,
     Fields,
@@ -318,6 +319,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             and record.retry_count >= self.retry_of(record).max_retries
         )
         return is_over and (record.status, RETRIES_EXHAUSTED) in self.rules
+
+    def is_given_up(self, record: Record) -> bool:
+        """Whether it failed of what no retry can cure; at its `due_at` it moves to the state for that."""
+        return record.rest == FATAL and (record.status, RETRIES_EXHAUSTED) in self.rules
 
     def exposed(self, record: Record) -> Fields:
         """The fields that are declared for the record's status or an earlier one, and that it has.

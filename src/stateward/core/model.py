@@ -28,6 +28,7 @@ PRIORITY_REASON = "priority_reason"  # the label that says why a document has it
 AUTHORITY = "coordinator"
 SKIPPED = "skipped"
 CANCELLED = "CANCELLED"  # the error code of a record that a person stopped: an outcome of its own
+FATAL = "fatal"  # failed of what no retry can cure; moves on when its `due_at` comes, unless a person retries it
 HELD = "held"  # waits before an external stage until its driver requests the stage
 # A label that is stored with records and set over HTTP: who says when a stage runs.
 SEQUENCING, OUTSIDE, AUTO = "sequencing", "outside", "auto"
@@ -230,9 +231,12 @@ def is_held(record: Record) -> bool:
 def rest_reason(record: Record) -> str | None:
     """Why the record rests, if it does.
 
-    `rest` itself stays `held` until the next transition, because it is hashed.
+    `rest` itself stays `held` until the next transition, because it is hashed. A failure is no rest: it has its own
+    explanation.
     """
-    return None if record.rest == HELD and not is_held(record) else record.rest
+    if record.rest == FATAL or (record.rest == HELD and not is_held(record)):
+        return None
+    return record.rest
 
 
 def event_id(record_id: str, *, makes: int, type_: str) -> str:

@@ -14,11 +14,16 @@ BACKOFF_DEFAULT_S = (60.0, 300.0, 900.0)
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
-    """How often an attempt is repeated by itself, and how long each wait is; the last one repeats."""
+    """How often an attempt is repeated by itself, and how long each wait is; the last one repeats.
+
+    `fatal_after_s`: how long a failure that no retry can cure waits for a person before it counts as exhausted; None:
+    for ever.
+    """
 
     max_retries: int = 3
     backoff_s: tuple[float, ...] = BACKOFF_DEFAULT_S
     jitter_s: float = 0.0
+    fatal_after_s: float | None = None
 
     def next_at(self, *, retry_count: int, token: str, now: Micros) -> Micros | None:
         """When the next automatic try is due, or None when there is none left."""

@@ -33,6 +33,7 @@ def _due_type(machine: Machine, record: Record) -> str | None:
             review = machine.review_in.get(record.status)
             return f"{review.name}.timed_out" if review else None
         case "failed":
-            return RETRIES_EXHAUSTED if machine.is_exhausted(record) else RETRY_DUE
+            is_over = machine.is_exhausted(record) or machine.is_given_up(record)
+            return RETRIES_EXHAUSTED if is_over else RETRY_DUE
         case _:
             return None

@@ -7,6 +7,7 @@ import msgspec
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     CANCELLED,
+    FATAL,
     HELD,
     NOTES,
     SECOND,
@@ -77,6 +78,8 @@ def sentence(machine: Machine, transition: Transition) -> str:
         facts.append(f"requested by {metadata['asked_by']}")
     if metadata.get("rest") == HELD:
         facts.append(f"{HELD}: until its next stage is requested")
+    elif metadata.get("rest") == FATAL:
+        facts.append("no retry can cure it")
     elif "rest" in metadata:
         facts.append(f"{metadata['rest']}: nothing for the next stage to do")
     # The message of a cancelled record is the reason itself.
@@ -215,6 +218,16 @@ def _failed(machine: Machine, record: Record, around: WaitContext) -> Explanatio
             until=_iso(record.due_at),
         )
     error = f"{record.error_code}: {record.error_message}"
+    if machine.is_given_up(record):
+        return Explanation(
+            code="given_up",
+            sentence=(
+                f"it failed ({error}), which no retry can cure; it moves to {machine.on_exhausted}"
+                f"{_at(record)}"
+            ),
+            advice=f"mend what it failed of, and then: stateward retry {record.id}",
+            until=_iso(record.due_at),
+        )
     if record.due_at is not None and record.due_at > around.now:
         number = record.retry_count + 1
         return Explanation(

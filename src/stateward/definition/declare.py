@@ -93,6 +93,7 @@ class RetryDeclared(msgspec.Struct, frozen=True, kw_only=True):
     max_retries: int | None = 3
     backoff_s: tuple[float, ...] = BACKOFF_DEFAULT_S
     jitter_s: float = 0.0
+    fatal_after_s: float | None = None
 
 
 class MachineDeclared(msgspec.Struct, frozen=True, kw_only=True):
@@ -264,6 +265,7 @@ def _to_machine(declared: MachineDeclared) -> Machine:
             max_retries=declared.retry.max_retries or 0,
             backoff_s=declared.retry.backoff_s,
             jitter_s=declared.retry.jitter_s,
+            fatal_after_s=declared.retry.fatal_after_s,
         ),
         expose=declared.expose,
         upgrades={int(version): mapping for version, mapping in declared.upgrades.items()},
@@ -510,6 +512,8 @@ class _Check:
             )
         if not 0 <= retry.jitter_s <= WAIT_MAX_S:
             yield self._fault(("retry", "jitter_s"), "must be from 0 s to a year")
+        if retry.fatal_after_s is not None and not 0 <= retry.fatal_after_s <= WAIT_MAX_S:
+            yield self._fault(("retry", "fatal_after_s"), "must be from 0 s to a year")
 
     def _ownership(self) -> Iterator[Fault]:
         """Every ready or running state belongs to one stage, and every suspended one has an exit."""

@@ -170,6 +170,12 @@ class ConfiguredPlugin(Generic[O_co]):
         """A reviewer's values in canonical form, or what is wrong with them."""
         return Corrected(items=correction.items)
 
+    def check_approval(
+        self, record: Record, problems: Sequence[Fields]
+    ) -> Sequence[tuple[str, str]]:
+        """What keeps a record from being approved as it was found, given what the checks said: (field, sentence)."""
+        return ()
+
 
 # Samples and evaluation
 

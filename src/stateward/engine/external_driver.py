@@ -8,7 +8,7 @@ Steps, retries and reprocessing may be requested again: a driver whose connectio
 arrived, so a request for what has happened already returns the record as it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -19,6 +19,7 @@ from stateward.core.model import (
     CANCELLED,
     SEQUENCING,
     Event,
+    Json,
     Micros,
     Record,
     clean_text,
@@ -219,37 +220,50 @@ class ExternalDriver:
         *,
         actor: str,
         sequencing: str | None = None,
+        labels: Mapping[str, Json] | None = None,
         machines: tuple[str, ...] = (),
         reason: str | None = None,
         trace: str | None = None,
+        is_ended: bool = True,
     ) -> Submitted:
         """Process the document of a finished record again, as a new record that refers to it.
 
-        The old record and its history stay as they are. A repeated request returns the same new record.
+        The old record and its history stay as they are. A repeated request returns the same new record. `labels` are
+        those that the new one has besides or instead. With `is_ended` false the old one may still be under way: its
+        document was read as the wrong kind, and does not have to come to its end for that to be mended.
         """
         with self._store.transaction():
             step = Step(record_id=record_id, stage="", actor=actor, machines=machines)
             record = self._record(step)
             machine = self._registry.of(record)
-            if machine.kind[record.status] != "terminal":
+            if is_ended and machine.kind[record.status] != "terminal":
                 raise InvalidRequest(
                     f"{record.id} has not ended: it is {record.status}, and goes on from there"
                 )
-            labels = {**record.labels, **({SEQUENCING: sequencing} if sequencing else {})}
+            changed = {
+                name: value
+                for name, value in (labels or {}).items()
+                if value != record.labels.get(name)
+            }
+            way = {SEQUENCING: sequencing} if sequencing else {}
             opening = Submission(
                 machine=record.machine,
                 actor=actor,
                 artifact=record.artifact,
                 # Derived from the old record: the document's own key belongs to that, and a repeat must find this one.
-                dedupe=f"{record.artifact or ''}:{record.id}",
+                dedupe=_successor_key(record, changed),
                 priority=record.priority,
-                labels=labels,
+                labels={**record.labels, **changed, **way},
                 replaces=record.id,
                 reason=_reason(reason),
                 trace=trace,
             )
             (opened,) = self._coordinator().submit([opening])
             return opened
+
+    def successors(self, record: Record) -> list[str]:
+        """The records that process its document again, the oldest first."""
+        return self._store.successors(record, prefix=_successor_key(record, {}))
 
     def _record(self, step: Step) -> Record:
         record = self._store.load([step.record_id], lock=True).get(step.record_id)
@@ -274,6 +288,12 @@ class ExternalDriver:
         self._coordinator().handle([event])
         # Read again: a transition has changed the version that the caller expected.
         return self._record(msgspec.structs.replace(step, version=None))
+
+
+def _successor_key(record: Record, changed: Mapping[str, Json]) -> str:
+    """The dedupe key of a record that processes the document of another again; every set of labels has its own."""
+    names = "".join(f":{name}={changed[name]}" for name in sorted(changed))
+    return f"{record.artifact or ''}:{record.id}{names}"
 
 
 def _reason(given: str | None) -> str | None:

@@ -32,7 +32,6 @@ from stateward.core.model import (
     Ignored,
     Micros,
     Record,
-    Transition,
     clean_text,
     event_id,
     to_iso,
@@ -40,6 +39,18 @@ from stateward.core.model import (
 from stateward.core.query import Query, parse_query
 from stateward.core.timers import due_event
 from stateward.definition.display import RecordView
+from stateward.engine.answers import (
+    ANSWERS,
+    APPROVE,
+    CORRECT,
+    REJECT,
+    TIMEOUT,
+    DecisionRequest,
+    actions_of,
+    answer_of,
+    clean_notes,
+    decision_in,
+)
 from stateward.engine.claims import Claim, Claims
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.corrections import (
@@ -47,6 +58,7 @@ from stateward.engine.corrections import (
     Values,
     changed,
     corrected_items,
+    values_of,
 )
 from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
 from stateward.engine.pending_decisions import CorrectedValues, PendingDecision, PendingDecisions
@@ -56,19 +68,16 @@ from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
 
 DUE_MAX = 100  # pending decisions that one turn makes: each is a transaction of its own
+PAGES_MAX = 100  # pages of open reviews that one question looks through
 PENDING_MAX = 1000  # records of one query, whatever limit a caller gives: bounds memory
-NOTES_CHARS_MAX = 2000  # notes become part of the transition, which is hashed and stored for ever
 # Items are stored in chunks, so that a reader of many holds a few chunks in memory.
 CHUNK_ITEMS_MAX = 500
 
 SelfApproval: TypeAlias = Literal["auto", "allow", "refuse"]
 Judged: TypeAlias = tuple[Sequence[Fields], Sequence[tuple[str, str]]]
 Judge: TypeAlias = Callable[[Record, Sequence[Fields], Sequence[str]], Judged]
-APPROVE, CORRECT, REJECT, TIMEOUT = "approve", "correct", "reject", "timeout"
-# Actions are what callers send ("approve"); answers are what event types and transitions contain ("approved").
-ANSWERS = {APPROVE: "approved", CORRECT: "corrected", REJECT: "rejected", TIMEOUT: "timed_out"}
-ACTIONS = {answer: action for action, answer in ANSWERS.items()}
-
+# What keeps a record from being approved as it is, given the problems that the checks found: (field, sentence) each.
+Approval: TypeAlias = Callable[[Record, Sequence[Fields]], Sequence[tuple[str, str]]]
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -89,25 +98,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     def is_open(self) -> bool:
         """Whether it has no decision yet."""
         return self.decided is None
-
-
-class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer to a review.
-
-    `machines` are those that the caller may see; none means all. `actor` is the authenticated caller; `reviewer` is the
-    person whom an external driver names, and is only recorded. With `version` the answer is refused if the record has
-    moved since the reviewer looked at it.
-    """
-
-    record_id: str
-    action: str
-    actor: str
-    corrected: Values = {}
-    notes: str | None = None
-    reviewer: str | None = None
-    version: int | None = None
-    machines: tuple[str, ...] = ()
-    trace: str | None = None
 
 
 class Reviews:
@@ -132,6 +122,7 @@ class Reviews:
         self_approval: SelfApproval,
         has_keys: Callable[[], bool],
         judge: Judge,
+        approval: Approval = lambda record, problems: (),
         view_of: Callable[[str], RecordView] = lambda machine: RecordView(machine=machine),
     ) -> None:
         self._claims = Claims(database)
@@ -146,6 +137,7 @@ class Reviews:
         self._self_approval = self_approval
         self._has_keys = has_keys
         self._judge = judge
+        self._approval = approval
         self._log = telemetry.log("reviews")
         self._view_of = view_of
 
@@ -155,17 +147,23 @@ class Reviews:
         self,
         *,
         machines: Sequence[str] = (),
+        facts: Mapping[str, str] | None = None,
         after: tuple[Micros, str] | None = None,
         limit: int = 100,
     ) -> list[Task]:
-        """Open reviews, the nearest deadline first; `after` is the (deadline, id) of the last one seen."""
+        """Open reviews, the nearest deadline first; `after` is the (deadline, id) of the last one seen.
+
+        `facts` are values that records must have, by names that their pipelines declare as facts of reviews.
+        """
+        wanted = dict(facts or {})
         states = [
             (machine.name, review.state)
             for machine in self._registry.newest.values()
             if not machines or machine.name in machines
+            if wanted.keys() <= set(self._view_of(machine.name).facts)
             for review in machine.reviews
         ]
-        records = self._store.due_in(states, after=after, limit=min(limit, PENDING_MAX))
+        records = self._due_in(states, wanted, after=after, limit=min(limit, PENDING_MAX))
         claims = self._claims.of(record.id for record in records)
         held = self._pending.of(record.id for record in records)
         return [
@@ -178,6 +176,38 @@ class Reviews:
             for record in records
             if (review := self._registry.of(record).review_in.get(record.status)) is not None
         ]
+
+    def fact_names(self, machines: Sequence[str] = ()) -> set[str]:
+        """The names of all facts by which open reviews can be chosen."""
+        return {
+            name
+            for machine in self._registry.newest.values()
+            if machine.reviews and (not machines or machine.name in machines)
+            for name in self._view_of(machine.name).facts
+        }
+
+    def _due_in(
+        self,
+        states: Sequence[tuple[str, str]],
+        wanted: Mapping[str, str],
+        *,
+        after: tuple[Micros, str] | None,
+        limit: int,
+    ) -> list[Record]:
+        """Records that wait, with these facts. Facts are no columns, so pages are read until enough have them."""
+        found: list[Record] = []
+        for _ in range(PAGES_MAX):
+            size = PENDING_MAX if wanted else limit
+            page = self._store.due_in(states, after=after, limit=size)
+            found += [
+                record
+                for record in page
+                if wanted.items() <= facts_of(record, tuple(wanted)).items()
+            ]
+            if len(found) >= limit or len(page) < size:
+                break
+            after = (page[-1].due_at or 0, page[-1].id)
+        return found[:limit]
 
     def task(self, record_id: str, *, machines: Sequence[str] = ()) -> Task:
         """The review of a record: open, or with its decision, which is read from the history."""
@@ -318,6 +348,31 @@ class Reviews:
             self._pending.drop(record.id)
             return decision.change.record
 
+    def is_repeat(self, deciding: DecisionRequest) -> bool:
+        """Whether this very answer was given before, by the same caller: a repeat may be answered as the first was.
+
+        The corrected values are compared as the pipeline stores them, so that another spelling is the same answer. That
+        time is over any caller may have said.
+        """
+        record = self._record(deciding.record_id, deciding.machines)
+        found = decision_in(self._registry.of(record), self._store.history(record.id))
+        if found is None or found[1].action != deciding.action:
+            return False
+        name, decided = found
+        if deciding.action == TIMEOUT:
+            return True
+        if (decided.by, decided.notes) != (deciding.actor, clean_notes(deciding.notes)):
+            return False
+        if deciding.reviewer is not None and deciding.reviewer != decided.reviewer:
+            return False
+        made = record.outputs.get(name)
+        stored = [] if made is None else list(self._outputs.items(record.id, made))
+        try:
+            after = self._judged(record, deciding)[1] if deciding.corrected else []
+        except InvalidCorrection:
+            return False
+        return values_of(after) == values_of(stored)
+
     def hold(self, deciding: DecisionRequest) -> Task:
         """Store a decision that its author can undo for a while; it is checked as if it took effect now.
 
@@ -342,7 +397,7 @@ class Reviews:
                 at=now,
                 effective_at=effective_at,
                 corrected=_plain(deciding.corrected),
-                notes=_notes(deciding.notes),
+                notes=clean_notes(deciding.notes),
                 trace=deciding.trace,
             )
             self._pending.put(pending)
@@ -458,10 +513,27 @@ class Reviews:
                 f"{deciding.actor} submitted {record.id}, and who submits a document may not accept it: "
                 "another person must decide it"
             )
-        is_early = record.due_at is None or record.due_at > self._clock()
-        if answer == ANSWERS[TIMEOUT] and is_early and not self._is_its_sequencer(record, deciding):
-            until = "" if record.due_at is None else f", {to_iso(record.due_at)}"
-            raise ReviewRefused(f"{record.id} is not timed out before its deadline{until}")
+        if answer == ANSWERS[APPROVE] and (
+            missing := self._approval(record, self.problems(record))
+        ):
+            raise InvalidCorrection(record.id, missing)
+        if answer == ANSWERS[TIMEOUT] and self._is_early(record):
+            self._check_early_timeout(record, deciding)
+
+    def _is_early(self, record: Record) -> bool:
+        return record.due_at is None or record.due_at > self._clock()
+
+    def _check_early_timeout(self, record: Record, deciding: DecisionRequest) -> None:
+        """Before the deadline only an administrator times a review out, and says why: people were told of that time."""
+        until = "" if record.due_at is None else f", {to_iso(record.due_at)}"
+        if not deciding.is_administrator:
+            raise ReviewRefused(
+                f"{record.id} is not timed out before its deadline{until}; only an administrator may end it earlier"
+            )
+        if not (deciding.notes or "").strip():
+            raise InvalidRequest(
+                f"give a reason: {record.id} is timed out before its deadline{until}"
+            )
 
     def _is_own(self, record: Record, deciding: DecisionRequest) -> bool:
         """Whether a person accepts what the same person submitted.
@@ -479,15 +551,11 @@ class Reviews:
             return False
         return _name(submitter) == _name(deciding.actor)
 
-    def _is_its_sequencer(self, record: Record, deciding: DecisionRequest) -> bool:
-        is_externally_driven = self._registry.of(record).is_externally_driven(record)
-        return is_externally_driven and deciding.actor.startswith(SEQUENCER)
-
     def _event(
         self, record: Record, review: Review, deciding: DecisionRequest, answer: str
     ) -> Event:
         now = self._clock()
-        if answer == ANSWERS[TIMEOUT] and not self._is_its_sequencer(record, deciding):
+        if answer == ANSWERS[TIMEOUT] and not self._is_early(record):
             # The scheduler's own event, with its actor and derived id: whichever comes second changes nothing.
             rung = due_event(self._registry.of(record), record, now=now)
             if rung is not None:
@@ -507,7 +575,7 @@ class Reviews:
             actor=deciding.actor,
             count=count,
             facts=facts,
-            reason=_notes(deciding.notes),
+            reason=clean_notes(deciding.notes),
             trace=deciding.trace,
         )
 
@@ -582,50 +650,6 @@ def _valid(record: Record, pending: PendingDecision | None) -> PendingDecision |
     return pending if pending is not None and pending.is_valid(record) else None
 
 
-def answer_of(review: Review, action: str) -> str:
-    """The answer that an action means in a review. Pipelines may declare answers of their own, which have no action.
-
-    A timeout is always possible: every review has a deadline.
-    """
-    answer = ANSWERS.get(action, action)
-    if answer in review.outcomes or answer == ANSWERS[TIMEOUT]:
-        return answer
-    raise UnknownName("action", clean_text(action, chars_max=80), actions_of(review))
-
-
-def actions_of(review: Review) -> tuple[str, ...]:
-    """The possible actions, in the order of the declaration."""
-    return tuple(ACTIONS.get(answer, answer) for answer in review.outcomes)
-
-
-def decision_in(
-    machine: Machine, history: Sequence[Transition]
-) -> tuple[str, RecordedDecision] | None:
-    """The last answer to a review of this record, and the review's name.
-
-    The trigger of its transition is `<review>.<answer>`: the history is the only place where decisions are stored.
-    """
-    names = {review.name for review in machine.reviews}
-    for transition in reversed(history):
-        name, _, answer = transition.trigger.partition(".")
-        if name in names:
-            return name, _decided(transition, answer)
-    return None
-
-
-def _decided(transition: Transition, answer: str) -> RecordedDecision:
-    metadata: Mapping[str, object] = transition.metadata
-    notes, reviewer = metadata.get("reason"), metadata.get("reviewer")
-    return RecordedDecision(
-        action=ACTIONS.get(answer, answer),
-        by=transition.actor,
-        at=transition.at,
-        notes=None if notes is None else str(notes),
-        reviewer=None if reviewer is None else str(reviewer),
-        version=transition.version,
-    )
-
-
 def _before(machine: Machine) -> set[str]:
     """The states that lead to a review."""
     asking = {review.state for review in machine.reviews}
@@ -635,7 +659,3 @@ def _before(machine: Machine) -> set[str]:
 def _name(actor: str) -> str:
     """The name without its role prefix: `person:ann` and `sequencer:ann` are the same identity."""
     return actor.partition(":")[2]
-
-
-def _notes(given: str | None) -> str | None:
-    return None if given is None else clean_text(given, chars_max=NOTES_CHARS_MAX)

@@ -203,7 +203,7 @@ def _refused_by_litestar(error: HTTPException) -> Refusal:
     faults = [
         FieldFault(
             field=str(each.get("key", "")),
-            sentence=clean_text(str(each.get("message", "")), chars_max=DETAIL_CHARS_MAX),
+            sentence=clean_text(_sentence(each), chars_max=DETAIL_CHARS_MAX),
         )
         for each in (error.extra if isinstance(error.extra, list) else [])
         if isinstance(each, dict)
@@ -211,3 +211,11 @@ def _refused_by_litestar(error: HTTPException) -> Refusal:
     said = "; ".join(f"{each.field}: {each.sentence}" for each in faults)
     detail = clean_text(said or str(error.detail), chars_max=DETAIL_CHARS_MAX)
     return Refusal("invalid-request", detail, errors=faults or UNSET)
+
+
+def _sentence(fault: dict[str, Any]) -> str:
+    """What Litestar says of a parameter. Of a missing one it says only its name, in quotes."""
+    name, said = str(fault.get("key", "")), str(fault.get("message", ""))
+    if said != repr(name):
+        return said
+    return "the request has no body; it needs a JSON document" if name == "data" else "is missing"

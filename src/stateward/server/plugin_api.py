@@ -8,9 +8,9 @@ with `reply(json_answer(document))`.
 
 from stateward.app import App
 from stateward.app.views import text_of
+from stateward.engine.answers import DecisionRequest
 from stateward.engine.coordinator import Submitted
 from stateward.engine.external_driver import Step, retried_step
-from stateward.engine.reviews import TIMEOUT, DecisionRequest
 from stateward.schemas import Ask, FieldFault
 from stateward.server.auth import (
     Asked,
@@ -66,7 +66,6 @@ __all__ = [
     "SENDING",
     "SENT",
     "STEPPING",
-    "TIMEOUT",
     "Answer",
     "App",
     "Ask",

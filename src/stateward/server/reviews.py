@@ -11,8 +11,9 @@ from stateward import schemas
 from stateward.app import App
 from stateward.app.views import pending_view, review_view, task_view
 from stateward.core.model import Record
+from stateward.engine.answers import DecisionRequest
 from stateward.engine.pending_decisions import PendingDecision
-from stateward.engine.reviews import DecisionRequest, Task
+from stateward.engine.reviews import Task
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
@@ -38,7 +39,10 @@ from stateward.server.parameters import (
     IfMatch,
     Limit,
 )
+from stateward.server.problems import Refusal
 from stateward.storage.idempotency import Answer
+
+PENDING_PARAMETERS = ("cursor", "limit")
 
 
 @get(
@@ -50,15 +54,21 @@ from stateward.storage.idempotency import Answer
 async def pending(
     request: Asked, cursor: CursorText = None, limit: Limit = ROWS_DEFAULT
 ) -> Response[schemas.ReviewPage]:
-    """Tasks that wait, the nearest deadline first, with who has taken them up."""
+    """Tasks that wait, the nearest deadline first, with who has taken them up and why they wait.
+
+    The facts that pipelines declare for reviewers are parameters too: `?vertical=energy`. Any other one is refused.
+    """
     service, caller = service_of(request), caller_of(request)
     rows = min(limit, service.settings.limits.page_rows_max)
-    of = list_name("reviews", caller.machines)
+    facts = await service.quick.ask(lambda app: _wanted_facts(app, request))
+    of = list_name("reviews", caller.machines, *(f"{key}={facts[key]}" for key in sorted(facts)))
     at = read_cursor(cursor, of=of)
     after = None if at is None else (at.at, at.after)
 
     def look(app: App) -> Answer:
-        found = app.reviews.pending(machines=caller.machines, after=after, limit=rows + 1)
+        found = app.reviews.pending(
+            machines=caller.machines, facts=facts, after=after, limit=rows + 1
+        )
         following = None
         if len(found) > rows:
             last = found[rows - 1].record
@@ -68,6 +78,24 @@ async def pending(
         return views.json_answer(document, headers=link(request.url, following))
 
     return reply(await service.broad.ask(look))
+
+
+def _wanted_facts(app: App, request: Asked) -> dict[str, str]:
+    """The facts in the address of a request; a name that no pipeline declares is refused, not dropped."""
+    known = app.reviews.fact_names(caller_of(request).machines)
+    facts = {
+        name: value
+        for name, value in request.query_params.items()
+        if name not in PENDING_PARAMETERS
+    }
+    for name in facts:
+        if name not in known:
+            allowed = ", ".join(sorted({*PENDING_PARAMETERS, *known}))
+            said = f"there is no parameter {name!r} here; there are: {allowed}"
+            raise Refusal(
+                "invalid-request", said, errors=[schemas.FieldFault(field=name, sentence=said)]
+            )
+    return facts
 
 
 @get(
@@ -220,6 +248,7 @@ def _deciding(
         version=expected_version(service_of(request), if_match),
         machines=caller.machines,
         trace=trace_of(request),
+        is_administrator=caller.may("admin"),
     )
 
 

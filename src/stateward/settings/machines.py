@@ -69,6 +69,13 @@ class RetrySettings(Section, frozen=True, kw_only=True):
             description="A random time of up to this length is added to each wait.",
         ),
     ] = 0
+    fatal_after_seconds: Annotated[
+        Wait | None,
+        Meta(
+            description="How long a failure that no retry can cure waits for a person before the record is given up, "
+            "where the machine has a state for that; null: as the machine declares.",
+        ),
+    ] = None
     source_types: Annotated[
         tuple[SourceTypeRetry, ...],
         Meta(description="Source types that are retried otherwise."),
@@ -250,6 +257,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_retries: int | None = None
     backoff_s: tuple[float, ...] = ()
     jitter_s: float = 0.0
+    fatal_after_s: float | None = None
     retry_by_source_type: dict[str, Retry] = {}
     timeouts_s: dict[str, float] = {}
     check_interval_s: float = CHECK_INTERVAL_DEFAULT_S
@@ -275,6 +283,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
                 max_retries=retry.max_retries,
                 backoff_s=retry.backoff_seconds,
                 jitter_s=retry.jitter_ms / 1000,
+                fatal_after_s=retry.fatal_after_seconds,
                 retry_by_source_type={
                     each.source_type: Retry(
                         max_retries=each.max_retries,
@@ -305,4 +314,10 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
         """The rule that applies, given the one that the machine declares."""
         if self.max_retries is None:
             return declared
-        return Retry(max_retries=self.max_retries, backoff_s=self.backoff_s, jitter_s=self.jitter_s)
+        wait_s = declared.fatal_after_s if self.fatal_after_s is None else self.fatal_after_s
+        return Retry(
+            max_retries=self.max_retries,
+            backoff_s=self.backoff_s,
+            jitter_s=self.jitter_s,
+            fatal_after_s=wait_s,
+        )

@@ -298,6 +298,18 @@ class Store:
         """One record, or None."""
         return self.load([record_id]).get(record_id)
 
+    def successors(self, record: Record, *, prefix: str) -> list[str]:
+        """The ids of the records that replace one; their dedupe keys begin with `prefix`, which is indexed."""
+        rows = self._database.rows(
+            "SELECT id FROM records WHERE machine = :machine AND dedupe >= :prefix AND dedupe < :end"
+            " AND replaces = :id ORDER BY created_at, id LIMIT 100",
+            machine=record.machine,
+            prefix=prefix,
+            end=prefix + "\x7f",
+            id=record.id,
+        )
+        return [str(row[0]) for row in rows]
+
     def by_dedupe(self, machine: str, dedupe: str) -> Record | None:
         """The record that was created with this dedupe key, or None."""
         found = self._records(

@@ -14,6 +14,7 @@ from stateward.pipelines.contracts.machine import CONTRACT
 from stateward.pipelines.contracts.options import ConfiguredContracts
 from stateward.pipelines.contracts.settings import ContractSettings
 from stateward.settings import Settings
+from stateward.testing.builders import a_record
 from tests.pipelines.contracts.builders import VERTICAL
 
 NOON = 1_794_571_200 * SECOND  # 2026-11-13
@@ -166,3 +167,16 @@ def test_assumptions_of_the_settings_are_exact(make: Callable[[str], ConfiguredC
 
     assert options["consumption"] == {"energy": "3500.1"}
     assert (options["saving_min"], options["currency"]) == ("0.1", "CHF")
+
+
+def test_an_approval_does_not_pass_over_a_required_field_without_a_value(
+    make: Callable[[str], ConfiguredContracts],
+) -> None:
+    problems: list[Fields] = [
+        {"field": "contract_end", "code": "MISSING", "sentence": "contract_end was not found"},
+        {"field": "kwh_price", "code": "LOW_CONFIDENCE", "sentence": "kwh_price is 0.3"},
+    ]
+
+    faults = make("").check_approval(a_record(), problems)
+
+    assert [field for field, _ in faults] == ["contract_end"]

@@ -1,5 +1,6 @@
 """Rules as data: what a file may say, what is refused, and what a file alone can add."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from stateward.core.errors import DeclarationError, UnknownName
 from stateward.pipelines.contracts import rules as rules_module
 from stateward.pipelines.contracts.offline import OfflineExtractor, detect
 from stateward.pipelines.contracts.rules import (
+    ACCEPTED_MIN,
     expand_label,
     load,
     rules_of,
@@ -116,15 +118,35 @@ def test_a_fourth_vertical_is_added_by_a_file_alone(tmp_path: Path) -> None:
     assert (verdict.valid, verdict.accepted, verdict.threshold) == (True, True, 85)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        GYM.replace("threshold: 85", "threshold: 60"),
+        "version: 1\nproviders:\n  - {name: X, verticals: {energy: {threshold: 70}}}\n",
+    ],
+)
+def test_a_threshold_below_that_of_the_machine_is_refused_as_it_would_have_no_effect(
+    text: str,
+) -> None:
+    with pytest.raises(DeclarationError, match="80, which the machine requires"):
+        rules_of({**shipped_texts(), "own.yaml": text})
+
+
+def test_the_lowest_threshold_is_the_one_that_the_machine_declares() -> None:
+    declared = (files("stateward.pipelines.contracts") / "machine.yaml").read_text("utf-8")
+
+    assert f"at_least: [final_confidence, {ACCEPTED_MIN}]" in declared
+
+
 def test_files_are_read_again_when_they_are_loaded_again(tmp_path: Path) -> None:
     path = tmp_path / "gym.yaml"
     path.write_text(GYM, "utf-8")
     before = load(tmp_path)
-    path.write_text(GYM.replace("threshold: 85", "threshold: 60"), "utf-8")
+    path.write_text(GYM.replace("threshold: 85", "threshold: 95"), "utf-8")
     after = load(tmp_path)
 
     assert before.vertical("gym").threshold == 85
-    assert after.vertical("gym").threshold == 60
+    assert after.vertical("gym").threshold == 95
     assert before.version != after.version
 
 

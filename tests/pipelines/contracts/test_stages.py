@@ -126,6 +126,7 @@ def test_a_plain_contract_is_read_extracted_judged_and_compared(line: Line) -> N
         "answer": "better",
         "best_offer": "talstrom-klar-24",
         "saving": "315.70",
+        "sample_offers": True,
     }
     assert compared.count == 14
 
@@ -218,8 +219,10 @@ def test_what_a_person_corrected_is_compared(line: Line) -> None:
 
     compared = line.done("compare", **TODAY)
 
-    assert compared.facts == {"answer": "nothing_better"}
+    assert compared.facts == {"answer": "nothing_better", "sample_offers": True}
     (about,) = (msgspec.json.decode(each.data) for each in compared.chunks if each.data[0] == "{")
+    assert about["sample_offers"]
+    assert "sample offers: they are invented" in about["sentence"]
     assert about["present"]["first_year"] == "688.00"  # 12 months of 9 and 2900 kWh at 0.20
     assert about["switch"]["on"] == "2026-12-15"
 
@@ -300,7 +303,9 @@ def test_two_readings_that_differ_are_for_a_person(line: Line) -> None:
 
     assert line.found()["kwh_price"].value == "0.3527"
     assert judged.facts["final_confidence"] == 40
-    assert notes_of(judged) == ["LOW_CONFIDENCE: kwh_price is 0.3527 with a confidence of only 40"]
+    (note,) = map(str, notes_of(judged))
+    assert note.startswith("LOW_CONFIDENCE: kwh_price is 0.3527 with a confidence of only 40: ")
+    assert "the rules and the model differ" in note
 
 
 def test_a_model_alone_never_goes_past_a_person(line: Line) -> None:

@@ -140,12 +140,12 @@ version: 1
 providers:
   - name: Vattenfall
     verticals:
-      energy: {threshold: 70, penalties: {out_of_range: 2}, ranges: {monthly_rate: {max: 50}}}
+      energy: {threshold: 90, penalties: {out_of_range: 2}, ranges: {monthly_rate: {max: 50}}}
 """
     rules = rules_of({**shipped_texts(), "own.yaml": own})
     verdict = validate_extraction(an_extraction(), rules)
 
-    assert (verdict.final_confidence, verdict.threshold, verdict.valid) == (93, 70, False)
+    assert (verdict.final_confidence, verdict.threshold, verdict.valid) == (93, 90, False)
 
 
 def test_the_surest_of_several_values_counts_and_an_empty_one_does_not() -> None:

@@ -8,7 +8,7 @@ import pytest
 from stateward.app import App
 from stateward.core.errors import InvalidCorrection
 from stateward.definition.plugin import Content
-from stateward.engine.reviews import DecisionRequest
+from stateward.engine.answers import DecisionRequest
 from stateward.pipelines.labs.detection import detect
 from tests.pipelines.labs.reading import csv, hl7
 

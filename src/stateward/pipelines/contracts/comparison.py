@@ -73,6 +73,7 @@ class ComparedOffer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     notice: str = ""
     note: str = ""
     reason: str = ""
+    is_sample: bool = False  # of the invented catalogue that ships
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):

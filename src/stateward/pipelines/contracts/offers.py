@@ -19,6 +19,9 @@ from stateward.pipelines.contracts.switching import day_of
 from stateward.pipelines.kit.money import typed_number
 
 FILE = "offers.csv"
+SAMPLE_OFFERS = (
+    "sample offers: they are invented; name a list of real ones in the setting contracts.offers"
+)
 CATALOGUE_CHARS_MAX = 2_000_000
 OFFERS_MAX = 20_000
 CELL_CHARS_MAX = 1000
@@ -56,6 +59,7 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str
     offers: tuple[Offer, ...]
+    is_sample: bool = False
 
     def of(self, vertical: str) -> tuple[Offer, ...]:
         """Those of a vertical, in the order of the file."""
@@ -66,7 +70,13 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
 def shipped() -> Catalogue:
     """The sample that comes with the package: invented names and prices."""
     text = (files(__package__) / FILE).read_text("utf-8")
-    return read_catalogue(text, source=f"the sample catalogue ({FILE})")
+    sample = read_catalogue(text, source=f"the sample catalogue ({FILE})")
+    return msgspec.structs.replace(sample, is_sample=True)
+
+
+def named_as_sample(sentence: str) -> str:
+    """What a comparison with the sample says, so that its offers are not taken for real ones wherever it is shown."""
+    return f"{sentence} ({SAMPLE_OFFERS})"
 
 
 def catalogue_of(own: Mapping[str, str]) -> Catalogue:

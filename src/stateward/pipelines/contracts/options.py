@@ -6,7 +6,7 @@ is refused; one that becomes wrong later is complained of, and what was read bef
 it needs and no more: the key of the model goes to `extract` alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from stateward.core.model import (
     SECOND,
     Fields,
     Json,
+    Record,
 )
 from stateward.definition.plugin import ConfiguredPlugin, Corrected, Correction, Host
 from stateward.pipelines.contracts.offers import CATALOGUE_CHARS_MAX, read_catalogue
@@ -40,6 +41,7 @@ FILES_MAX = 200
 FILE_BYTES_MAX = 4 * CATALOGUE_CHARS_MAX
 KEY_BYTES_MAX = 4096
 SUFFIXES = (".yaml", ".yml")
+UNAPPROVABLE = ("MISSING", "EMPTY")  # codes of problems that an approval would pass over in silence
 
 T = TypeVar("T")
 Texts = dict[str, str]
@@ -153,6 +155,19 @@ class ConfiguredContracts(ConfiguredPlugin[ContractSettings]):
             correction.items, named=correction.fields, vertical=str(vertical), rules=rules
         )
         return Corrected(items=items, faults=faults)
+
+    def check_approval(
+        self, record: Record, problems: Sequence[Fields]
+    ) -> Sequence[tuple[str, str]]:
+        """Required fields without a value: a person gives it, or says (null) that the contract does not state it."""
+        return [
+            (
+                str(each.get("field")),
+                "it has no value; correct it, or give it as null if the contract does not state it",
+            )
+            for each in problems
+            if each.get("code") in UNAPPROVABLE
+        ]
 
     def extract_terms(
         self, document: "TextDocument", vertical: Vertical, rules: ContractRules

@@ -35,7 +35,6 @@ from stateward.server.plugin_api import (
     SENDING,
     SENT,
     STEPPING,
-    TIMEOUT,
     Answer,
     App,
     Ask,
@@ -76,6 +75,7 @@ CONTRACT = "contract"
 VERTICAL = "vertical"
 INGESTED = "parse"  # the step that `ingest` runs
 EXTRACTED, COMPARED = "extract", "compare"
+REJECT = "reject"
 INGEST = "ingest"
 ALIASES = {"verticalSlug": f"label.{VERTICAL}", "filename": "name"}
 JSON_OVERHEAD = 1.4  # base64, and what stands around it
@@ -97,6 +97,9 @@ SequencingWay = Annotated[
     ),
 ]
 OptionalAsk = Annotated[Ask | None, Body(description="Why it is asked for.")]
+OptionalReprocess = Annotated[
+    schemas.ReprocessRequest | None, Body(description="Why, and as what kind of contract.")
+]
 
 
 def _ingest_body() -> dict[str, Any]:
@@ -143,8 +146,19 @@ async def ingest(
             trace=trace_of(request),
         )
         (found,) = app.submissions.create([opening])
-        _check_same(found, vertical)
-        return found
+        if not _is_other_vertical(found, vertical):
+            return found
+        # The same bytes as another kind of contract: a workflow of its own, so that neither hides the other.
+        return app.external_driver.reprocess(
+            found.record.id,
+            actor=_actor(caller),
+            sequencing=way,
+            labels={VERTICAL: vertical},
+            machines=_machines(caller),
+            reason=form.reason,
+            trace=trace_of(request),
+            is_ended=False,
+        )
 
     once = once_of(caller, request, key, (form.artifact.sha256, msgspec.json.encode(form.labels)))
 
@@ -157,18 +171,11 @@ async def ingest(
     return reply(await _once(request, once, run))
 
 
-def _check_same(opened: Submitted, vertical: str | None) -> None:
-    """The same bytes are the same workflow, but not under another vertical."""
+def _is_other_vertical(opened: Submitted, vertical: str | None) -> bool:
+    """Whether the same bytes are a workflow already that was taken in, or read, as another vertical."""
     record = opened.record
-    before = record.labels.get(VERTICAL)
-    if opened.is_duplicate and vertical is not None and before != vertical:
-        as_what = "without a vertical" if before is None else f"as {before}"
-        raise Refusal(
-            "duplicate",
-            f"the same document was taken in {as_what} already, as {record.id}",
-            headers={"Location": f"/workflows/{record.id}"},
-            record_id=record.id,
-        )
+    before = record.labels.get(VERTICAL) or record.fields.get(VERTICAL)
+    return opened.is_duplicate and vertical is not None and before != vertical
 
 
 @post(
@@ -255,7 +262,7 @@ async def review(
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response[schemas.Workflow]:
-    """Approve, correct or reject; `timeout` says that no one answered in the time that was given."""
+    """Approve, correct or reject; `timeout` ends it at its deadline, or earlier for an administrator who says why."""
     service, caller = service_of(request), caller_of(request)
     deciding = DecisionRequest(
         record_id=workflow_id,
@@ -267,13 +274,14 @@ async def review(
         version=expected_version(service, if_match),
         machines=_machines(caller),
         trace=trace_of(request),
+        is_administrator=caller.may("admin"),
     )
 
     async def run() -> Answer:
         try:
-            await service.writer.ask(lambda app: app.reviews.decide(deciding))
+            await service.writer.ask(lambda app: _decide(app, deciding, data.vertical_slug))
         except ReviewTaken:
-            if not await service.quick.ask(lambda app: _is_same(app, deciding)):
+            if not await service.quick.ask(lambda app: app.reviews.is_repeat(deciding)):
                 raise
         except InvalidTransition:
             await service.quick.ask(
@@ -285,13 +293,24 @@ async def review(
     return reply(await _once(request, once, run))
 
 
-def _is_same(app: App, deciding: DecisionRequest) -> bool:
-    """Whether the same answer was given before by the same; that time is over, anybody may have said."""
-    task = app.reviews.task(deciding.record_id, machines=deciding.machines)
-    decided = task.decided
-    if decided is None or decided.action != deciding.action:
-        return False
-    return deciding.action == TIMEOUT or decided.by == deciding.actor
+def _decide(app: App, deciding: DecisionRequest, vertical: str | None) -> None:
+    """Make the decision; with another vertical the document is processed again, in the same transaction."""
+    if vertical is None:
+        app.reviews.decide(deciding)
+        return
+    if deciding.action != REJECT:
+        raise _refused_field("verticalSlug", "another vertical goes with the action `reject`")
+    app.plugins.configured("contracts").rules.vertical(vertical)
+    with app.store.transaction():
+        record = app.reviews.decide(deciding)
+        app.external_driver.reprocess(
+            record.id,
+            actor=deciding.actor,
+            labels={VERTICAL: vertical},
+            machines=deciding.machines,
+            reason=deciding.notes,
+            trace=deciding.trace,
+        )
 
 
 @post(
@@ -304,21 +323,25 @@ def _is_same(app: App, deciding: DecisionRequest) -> bool:
 async def reprocess(
     request: Asked,
     workflow_id: FromPath[str],
-    data: OptionalAsk = None,
+    data: OptionalReprocess = None,
     key: IdempotencyKey = None,
     sequencing: SequencingWay = None,
 ) -> Response[schemas.Workflow]:
     """A new workflow for the same document, which `replaces` the old one; that keeps its history."""
     service, caller = service_of(request), caller_of(request)
+    vertical = None if data is None else data.vertical_slug
 
     def opened(app: App) -> Submitted:
         record = seen(app, caller, workflow_id, machine=CONTRACT)
         if app.registry.of(record).kind[record.status] != "terminal":
             _refuse_order(app, record, "reprocess")
+        if vertical is not None:
+            app.plugins.configured("contracts").rules.vertical(vertical)
         return app.external_driver.reprocess(
             workflow_id,
             actor=_actor(caller),
             sequencing=sequencing,
+            labels={} if vertical is None else {VERTICAL: vertical},
             machines=_machines(caller),
             reason=None if data is None else data.reason,
             trace=trace_of(request),
@@ -589,10 +612,12 @@ def workflow_view(app: App, record: Record) -> schemas.Workflow:
         error=_error(record),
         next_calls=_calls(app, record),
         fields=_fields(app, record),
+        detection=_detection(app, record),
         problems=app.reviews.problems(record),
         comparison=_comparison(app, record),
         filename=text_of(record.labels.get("filename")),
         replaces=record.replaces,
+        replaced_by=app.external_driver.successors(record),
         created_at=to_iso(record.created_at),
         updated_at=to_iso(record.entered_at),
     )
@@ -604,6 +629,13 @@ def _error(record: Record) -> schemas.WorkflowError | None:
     return schemas.WorkflowError(
         code=record.error_code, message=record.error_message, failed_at_step=record.failed_from
     )
+
+
+def _detection(app: App, record: Record) -> Fields | None:
+    """What the words of the document speak for; null before the extraction, or where it was not looked for."""
+    made = record.outputs.get(EXTRACTED)
+    found = None if made is None else app.outputs.about(record.id, made).get("detection")
+    return found if isinstance(found, dict) else None
 
 
 def _fields(app: App, record: Record) -> list[Fields]:
@@ -621,9 +653,22 @@ def _comparison(app: App, record: Record) -> Fields | None:
     return {**app.outputs.about(record.id, made), "offers": offers}
 
 
+def refuse_unknown_parameters(request: Asked) -> None:
+    """Refuse a query parameter that the route does not have: it would be dropped, and the caller would not know."""
+    known = set(KNOWN_PARAMETERS.get(request.route_handler.handler_name, ()))
+    for name in request.query_params:
+        if name not in known:
+            said = f"there is no parameter {name!r} here; there are: {', '.join(sorted(known)) or 'none'}"
+            raise Refusal("invalid-request", said, errors=[FieldFault(field=name, sentence=said)])
+
+
+# The parameters in the address of each route.
+KNOWN_PARAMETERS = {"ingest": (SEQUENCING,), "reprocess": (SEQUENCING,), "show": ("wait",)}
+
 router = Router(
     path="/workflows",
     route_handlers=[ingest, extract, compare, retry, review, reprocess, show],
+    before_request=refuse_unknown_parameters,
     tags=["workflows"],
 )
 HANDLERS: list[Any] = [router]

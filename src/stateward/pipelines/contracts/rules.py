@@ -22,6 +22,9 @@ from stateward.definition.yaml_source import Document, convert, read_yaml
 FILES_MAX = 200
 FILE_BYTES_MAX = 1_000_000
 VERSION_CHARS = 10
+# What the state machine requires before a contract goes on without a person. A vertical or a provider may require
+# more; less would have no effect there, so it is refused here.
+ACCEPTED_MIN = 80
 LABEL_FORMS_MAX = 1000
 LIKE = "like"
 _GROUP = re.compile(r"\{([^{}]*)\}")
@@ -31,6 +34,14 @@ Kind = Literal[
 ]
 Per = Literal["", "month", "year", "once", "kWh"]
 Score = Annotated[int, msgspec.Meta(ge=0, le=100)]
+Threshold = Annotated[
+    int,
+    msgspec.Meta(
+        ge=ACCEPTED_MIN,
+        le=100,
+        title=f"a number from {ACCEPTED_MIN}, which the machine requires, to 100",
+    ),
+]
 Slug = Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,39}$", title="a small name")]
 Words = dict[str, list[str]]  # by language: de, en, …
 
@@ -127,7 +138,7 @@ class Vertical(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     decoys: list[Decoy] = []
     orders: list[DateSequenceRule] = []
     within: list[PeriodWithinRule] = []
-    threshold: Score = 80
+    threshold: Threshold = ACCEPTED_MIN
     penalties: Penalties = Penalties()
     extractor: str = "fields"
 
@@ -149,7 +160,7 @@ class Vertical(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class ProviderOverride(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What differs in one vertical for the contracts of one provider."""
 
-    threshold: Score | None = None
+    threshold: Threshold | None = None
     penalties: dict[str, Score] = {}
     ranges: dict[str, ValueRange] = {}
     optional: list[str] = []

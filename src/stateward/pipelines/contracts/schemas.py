@@ -11,6 +11,7 @@ from stateward.schemas import (
     Count,
     Document,
     Notes,
+    Reason,
     Request,
     Sequencing,
     Time,
@@ -38,6 +39,22 @@ class WorkflowReview(Request, frozen=True, kw_only=True, rename="camel"):
     notes: Notes = None
     reviewer: Annotated[
         Annotated[str, Meta(max_length=200)] | None, Meta(description="Who decided it.")
+    ] = None
+    vertical_slug: Annotated[
+        Annotated[str, Meta(max_length=40)] | None,
+        Meta(
+            description="With `reject`: it was read as the wrong kind of contract, and is processed again as this one."
+        ),
+    ] = None
+
+
+class ReprocessRequest(Request, frozen=True, kw_only=True, rename="camel"):
+    """Why a contract is processed again, and as what kind of contract."""
+
+    reason: Reason = None
+    vertical_slug: Annotated[
+        Annotated[str, Meta(max_length=40)] | None,
+        Meta(description="Another vertical than before; null: as it was."),
     ] = None
 
 
@@ -71,11 +88,23 @@ class Workflow(Document, frozen=True, kw_only=True, rename="camel"):
     fields: Annotated[
         list[Fields], Meta(description="What was found, as it stands after a correction.")
     ]
-    problems: Annotated[list[Fields], Meta(description="What the checks say of each field.")]
+    detection: Annotated[
+        Fields | None,
+        Meta(
+            description="Which vertical the words of the document speak for, and which words those are."
+        ),
+    ]
+    problems: Annotated[
+        list[Fields],
+        Meta(description="What the checks found wrong, and which values are not sure."),
+    ]
     comparison: Annotated[
         Fields | None, Meta(description="The ranked offers and what was assumed; null until then.")
     ]
     filename: str | None
     replaces: str | None
+    replaced_by: Annotated[
+        list[str], Meta(description="The workflows that process its document again.")
+    ]
     created_at: Time
     updated_at: Time

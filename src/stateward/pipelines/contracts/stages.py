@@ -18,8 +18,9 @@ from stateward.core.errors import FatalFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
 from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
 from stateward.pipelines.contracts.extraction import Extraction, Extractor, FoundValue
-from stateward.pipelines.contracts.offers import catalogue_of
-from stateward.pipelines.contracts.offline import OfflineExtractor, detect
+from stateward.pipelines.contracts.offers import catalogue_of, named_as_sample
+from stateward.pipelines.contracts.offline import OfflineExtractor
+from stateward.pipelines.contracts.offline.vertical_detection import Detection, detection_of
 from stateward.pipelines.contracts.prompts import Prompts, prompts_of
 from stateward.pipelines.contracts.rules import (
     ContractRules,
@@ -120,7 +121,8 @@ def extract(job: Job) -> Outcome:
     options = Options.of(job)
     rules = _rules(options)
     document = _document(job)
-    vertical = _vertical(job, document, rules)
+    detection = detection_of(document, rules)
+    vertical = _vertical(job, detection, rules)
     extraction = extracted(job, document, vertical, rules, options)
     about: Fields = {
         "vertical": extraction.vertical,
@@ -128,6 +130,7 @@ def extract(job: Job) -> Outcome:
         "extractor": extraction.extractor,
         "stages": STAGES_VERSION,
         "rules": rules.version,
+        "detection": msgspec.to_builtins(detection),
         "details": extraction.about,
     }
     valued = {each.field for each in extraction.found if each.value}
@@ -187,13 +190,10 @@ def validate(job: Job) -> Outcome:
     job.log(
         "the terms were validated", final_confidence=result.final_confidence, valid=result.valid
     )
-    # The state machine requires validity and 80; a vertical or a provider may require more than 80.
-    facts: Fields = {
-        "final_confidence": result.final_confidence,
-        "valid": result.valid and result.final_confidence >= result.threshold,
-    }
-    if notes := _notes(extraction, result, rules):
-        facts[NOTES] = notes
+    # The state machine requires this and 80 (`ACCEPTED_MIN`); a vertical or a provider may require more, never less.
+    facts: Fields = {"final_confidence": result.final_confidence, "valid": result.accepted}
+    if result.problems:
+        facts[NOTES] = [f"{each.code}: {each.sentence}" for each in result.problems[:NOTES_MAX]]
     about: Fields = {
         **msgspec.to_builtins(result),
         "vertical": extraction.vertical,
@@ -210,7 +210,14 @@ def compare_offers(job: Job) -> Outcome:
     today = day_of(options.today)
     if today is None:
         raise FatalFailure("the day of the comparison is missing", code="NO_TODAY")
+    catalogue = catalogue_of(options.offers)
     comparison = _compare(job, extraction, options, today)
+    if catalogue.is_sample:
+        comparison = msgspec.structs.replace(
+            comparison,
+            sentence=named_as_sample(comparison.sentence),
+            offers=[msgspec.structs.replace(each, is_sample=True) for each in comparison.offers],
+        )
     for said in comparison.assumptions:
         job.log(said)
     job.log(comparison.sentence, answer=comparison.answer)
@@ -222,8 +229,10 @@ def compare_offers(job: Job) -> Outcome:
     facts: Fields = {"answer": comparison.answer}
     if best is not None:
         facts |= {"best_offer": best.offer, "saving": f"{best.saving:f}"}
-    catalogue: Fields = {"catalogue": catalogue_of(options.offers).source}
-    return Outcome(facts=facts, items=[Batch(comparison.offers)], about={**about, **catalogue})
+    if catalogue.is_sample:
+        facts["sample_offers"] = True
+    about |= {"catalogue": catalogue.source, "sample_offers": catalogue.is_sample}
+    return Outcome(facts=facts, items=[Batch(comparison.offers)], about=about)
 
 
 def _compare(job: Job, extraction: Extraction, options: Options, today: date) -> Comparison:
@@ -283,13 +292,16 @@ def _corrected(job: Job) -> dict[str, ContractValue] | None:
     }
 
 
-def _vertical(job: Job, document: TextDocument, rules: ContractRules) -> Vertical:
+def _vertical(job: Job, detection: Detection, rules: ContractRules) -> Vertical:
     """The vertical in the label of the record; otherwise the detected one."""
     label = str(job.labels.get("vertical") or "")
     if not label:
-        slug, is_sure = detect(document, rules)
-        job.log("the vertical was detected", vertical=slug or GENERAL, is_sure=is_sure)
-        return rules.vertical(slug or GENERAL)
+        slug = detection.vertical or GENERAL
+        about = msgspec.to_builtins(detection.evidence)
+        job.log(
+            "the vertical was detected", vertical=slug, is_sure=detection.is_sure, evidence=about
+        )
+        return rules.vertical(slug)
     try:
         return rules.vertical(label)
     except UnknownName as error:
@@ -315,32 +327,17 @@ def _extraction(job: Job) -> Extraction:
 
 
 def _validated_items(extraction: Extraction, result: ValidationResult) -> Iterable[Fields]:
-    """Each value with its problems; then the problems of fields without a value, and of the whole."""
-    by_field: dict[str, list[Json]] = {}
+    """What a reviewer has to check, one item each: problems, and values that are not sure."""
+    surest: dict[str, FoundValue] = {}
+    for found in sorted(extraction.found, key=lambda each: each.confidence):
+        surest[found.field] = found
     for problem in result.problems:
-        by_field.setdefault(problem.field, []).append(msgspec.to_builtins(problem))
-    for found in extraction.found:
+        about = surest.get(problem.field)
         yield {
-            "field": found.field,
-            "value": found.value,
-            "confidence": found.confidence,
-            "problems": by_field.pop(found.field, []),
+            **msgspec.to_builtins(problem),
+            "value": None if about is None else about.value,
+            "confidence": 0 if about is None else about.confidence,
         }
-    for field, problems in by_field.items():
-        yield {"field": field, "value": None, "confidence": 0, "problems": problems}
-
-
-def _notes(extraction: Extraction, result: ValidationResult, rules: ContractRules) -> list[Json]:
-    """What a reviewer has to check: problems, and required values below the threshold."""
-    vertical = rules.for_provider(rules.vertical(extraction.vertical), extraction.provider)
-    required = {rule.name for rule in vertical.required}
-    uncertain: list[Json] = [
-        f"LOW_CONFIDENCE: {found.field} is {found.value} with a confidence of only {found.confidence}"
-        for found in extraction.found
-        if found.value and found.field in required and found.confidence < result.threshold
-    ]
-    problems: list[Json] = [f"{problem.code}: {problem.sentence}" for problem in result.problems]
-    return [*problems, *uncertain][:NOTES_MAX]
 
 
 def _rules(options: Options) -> ContractRules:

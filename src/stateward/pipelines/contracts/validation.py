@@ -65,19 +65,45 @@ def validate_extraction(extraction: Extraction, rules: ContractRules) -> Validat
     ):
         said = f"the text looks like {seen}, not like {vertical.slug}"
         problems.append(_wrong_vertical(said, vertical))
+    problems += _doubts(extraction.found, best, vertical)
     return _result(min(_scores(extraction.found, best, vertical), default=0), problems, vertical)
+
+
+def _doubts(
+    found: list[FoundValue], best: Mapping[str, FoundValue], vertical: Vertical
+) -> list[ValidationProblem]:
+    """A problem for each value that is not sure enough. It costs nothing more: its confidence counts already."""
+    return [
+        ValidationProblem(
+            field=each.field,
+            code="LOW_CONFIDENCE",
+            sentence=f"{each.field} is {each.value} with a confidence of only {each.confidence}: "
+            + (each.why or "there is little that speaks for it"),
+            is_blocking=False,
+        )
+        for each in _counted(found, best, vertical)
+        if each.confidence < vertical.threshold
+    ]
 
 
 def _scores(
     found: list[FoundValue], best: Mapping[str, FoundValue], vertical: Vertical
 ) -> Iterator[int]:
-    """The confidence of each value that would be accepted: for a field with several values, of all of them."""
+    """The confidence of each value that would be accepted."""
+    for each in _counted(found, best, vertical):
+        yield each.confidence
+
+
+def _counted(
+    found: list[FoundValue], best: Mapping[str, FoundValue], vertical: Vertical
+) -> Iterator[FoundValue]:
+    """The values that would be accepted: the best of a field, and of one with several values all of them."""
     for each in found:
         rule = vertical.field(each.field)
         if rule is None or not each.value:
             continue
         if each is best[each.field] or rule.kind == SEVERAL:
-            yield each.confidence
+            yield each
 
 
 def validate_values(

@@ -4,6 +4,8 @@ import math
 import re
 from functools import lru_cache
 
+import msgspec
+
 from stateward.pipelines.contracts.providers import provider_index
 from stateward.pipelines.contracts.rules import ContractRules, Vertical, all_labels
 from stateward.pipelines.contracts.words import Phrases, tokens
@@ -14,37 +16,64 @@ FIELD_WEIGHT = 0.5
 PROVIDER_WEIGHT = 2.5
 SURE_RATIO = 2.0
 SURE_MIN = 5.0
+WORDS_MAX = 8  # of the evidence for one vertical
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What speaks for a vertical: its score, and the words that were found, the most frequent first."""
+
+    vertical: str
+    score: float
+    words: tuple[str, ...]
+
+
+class Detection(msgspec.Struct, frozen=True):
+    """The most likely vertical ("" if none), whether it is certain, and what speaks for each, the best first."""
+
+    vertical: str
+    is_sure: bool
+    evidence: tuple[Evidence, ...]
 
 
 def detect(document: TextDocument, rules: ContractRules) -> tuple[str, bool]:
     """The most likely vertical of a document ("" if none), and whether it is certain."""
-    scores = sorted(((score, slug) for slug, score in weigh(document, rules).items()), reverse=True)
-    if not scores or scores[0][0] <= 0:
-        return "", False
-    second = scores[1][0] if len(scores) > 1 else 0.0
-    return scores[0][1], scores[0][0] >= SURE_MIN and scores[0][0] >= SURE_RATIO * second
+    found = detection_of(document, rules)
+    return found.vertical, found.is_sure
 
 
-def weigh(document: TextDocument, rules: ContractRules) -> dict[str, float]:
-    """The score of each vertical that has signs."""
+def detection_of(document: TextDocument, rules: ContractRules) -> Detection:
+    """The most likely vertical of a document, with its evidence."""
+    weighed = sorted(weigh(document, rules), key=lambda each: (each.score, each.vertical))[::-1]
+    if not weighed or weighed[0].score <= 0:
+        return Detection("", is_sure=False, evidence=tuple(weighed))
+    best = weighed[0].score
+    second = weighed[1].score if len(weighed) > 1 else 0.0
+    is_sure = best >= SURE_MIN and best >= SURE_RATIO * second
+    return Detection(weighed[0].vertical, is_sure=is_sure, evidence=tuple(weighed))
+
+
+def weigh(document: TextDocument, rules: ContractRules) -> list[Evidence]:
+    """What speaks for each vertical that has signs."""
     text = document.text[:CHARS_MAX]
     words = tokens(text)
     named = {hit.what for hit in provider_index(rules).mentions(text, words)}
-    scores: dict[str, float] = {}
+    found: list[Evidence] = []
     for slug, vertical in rules.verticals.items():
         if not vertical.signs:
             continue
         counts: dict[str, int] = {}
         for hit in _signs(tuple(all_labels(vertical.signs))).find(words):
             counts[hit.what] = counts.get(hit.what, 0) + 1
-        scores[slug] = sum(1 + math.log2(count) for count in counts.values())
-        scores[slug] += PROVIDER_WEIGHT * sum(
-            slug in provider.verticals and len(provider.verticals) == 1
+        own = [
+            provider.name
             for provider in rules.providers
-            if provider.name in named
-        )
-        scores[slug] += FIELD_WEIGHT * _units(vertical, text)
-    return scores
+            if provider.name in named and list(provider.verticals) == [slug]
+        ]
+        score = sum(1 + math.log2(count) for count in counts.values())
+        score += PROVIDER_WEIGHT * len(own) + FIELD_WEIGHT * _units(vertical, text)
+        common = sorted(counts, key=lambda word: (-counts[word], word))
+        found.append(Evidence(slug, round(score, 2), (*own, *common)[:WORDS_MAX]))
+    return found
 
 
 def _units(vertical: Vertical, text: str) -> int:

@@ -134,8 +134,12 @@ def _open(path: Path, password: str | None) -> pdfium.PdfDocument:
 def _open_failure(error: pdfium.PdfiumError, password: str | None) -> FatalFailure:
     code = getattr(error, "err_code", 0)
     if code == raw.FPDF_ERR_PASSWORD:
-        what = "the password is wrong" if password else "the PDF is encrypted with a password"
-        return FatalFailure(f"{what}; supply the right one", code=ENCRYPTED)
+        said = (
+            "the password is wrong; supply the right one"
+            if password
+            else "the PDF is encrypted with a password; save a copy without one and submit that"
+        )
+        return FatalFailure(said, code=ENCRYPTED)
     if code == raw.FPDF_ERR_SECURITY:
         return FatalFailure(
             "the PDF is encrypted with an unknown method; save it without a password",
