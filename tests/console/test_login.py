@@ -1,5 +1,6 @@
 """Signing in, what each role sees, and that no other page can act here."""
 
+import stat
 from pathlib import Path
 
 import httpx2
@@ -8,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from stateward.app import App
 from stateward.console import console
+from stateward.console.layout import local_secret
 from stateward.core.model import SECOND
 from stateward.server.http_server import Server
 from tests.cli.shell import Shell
@@ -201,3 +203,11 @@ def test_a_page_that_stays_open_leads_to_the_login_when_its_session_ends(
     locked.submit(statement(960), name="after-the-end.csv")
 
     expect(page.get_by_label("Key")).to_be_visible()
+
+
+def test_open_pages_work_after_a_restart_of_the_service(tmp_path: Path) -> None:
+    first, second = local_secret(tmp_path), local_secret(tmp_path)
+
+    assert first == second
+    assert stat.S_IMODE((tmp_path / "console.key").stat().st_mode) == 0o600
+    assert local_secret(tmp_path / "missing") != local_secret(tmp_path / "missing")

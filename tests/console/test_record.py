@@ -64,6 +64,64 @@ def test_items_are_a_table_that_can_be_taken_along(scene: Scene, page: Page, pdf
     )
 
 
+@pytest.mark.parametrize("width", [1400, 1024, 360])
+def test_no_cell_of_the_results_is_printed_over_another(
+    scene: Scene, page: Page, pdf: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(scene.page(f"/records/{pdf}"))
+    expect(page.locator("#items tbody tr")).to_have_count(25)
+
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll("#items td")].filter((cell) => {
+            const text = document.createRange();
+            text.selectNodeContents(cell);
+            const isCut = getComputedStyle(cell).overflowX === "hidden";
+            return !isCut && text.getBoundingClientRect().right > cell.getBoundingClientRect().right + 1;
+        }).map((cell) => cell.textContent)"""
+    )
+
+    assert outside == []
+    headings = page.locator("#items th").all_text_contents()
+    assert headings.index("date") < headings.index("description") < headings.index("id")
+
+
+def test_what_a_result_is_worth_stands_with_the_result(scene: Scene, page: Page) -> None:
+    record_id = scene.submit(statement(950), name="unproved.csv")
+    scene.rested(record_id)
+
+    page.goto(scene.page(f"/records/{record_id}"))
+
+    expect(page.locator("#made #result-notes")).to_contain_text("unchecked")
+
+
+def test_what_a_person_stopped_is_cancelled_and_no_error(scene: Scene, page: Page) -> None:
+    scene.app.actions.pause("upload", "", actor="person:anna", reason=None)
+    record_id = scene.submit(statement(951), name="stopped.csv")
+    scene.app.actions.act("cancel", record_id, actor="person:anna", reason="sent by mistake")
+    scene.app.actions.resume("upload", "")
+
+    page.goto(scene.page(f"/records/{record_id}"))
+    expect(page.locator("#status")).to_have_text("cancelled")
+    expect(page.locator("#why")).to_contain_text("It was cancelled: sent by mistake")
+
+    page.goto(scene.page("/records?q=document:stopped"))
+    expect(page.locator("#records tbody tr .pill")).to_have_text("cancelled")
+    page.goto(scene.page())
+    expect(page.locator("#chip-upload-cancelled b")).to_have_text("1")
+    page.goto(scene.page("/errors"))
+    expect(page.locator("main")).not_to_contain_text("CANCELLED")
+
+
+def test_an_address_that_leads_nowhere_is_a_page(scene: Scene, page: Page) -> None:
+    answer = page.goto(scene.page("/nothing/here"))
+
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_role("alert")).to_contain_text("the console has no page /nothing/here")
+    expect(page.get_by_role("link", name="To the board")).to_be_visible()
+
+
 def test_no_cell_of_an_export_is_a_formula(scene: Scene) -> None:
     record_id = scene.submit(FORMULA, name="formula.csv")
     assert scene.rested(record_id) == "normalized"

@@ -20,7 +20,7 @@ from stateward.console import (
     review,
     search,
 )
-from stateward.console.layout import badges_now, check_page, refused
+from stateward.console.layout import badges_now, check_page, refused, unknown_page
 from stateward.console.static_files import BASE
 
 PAGES = (board, records, record, errors, review, ledger, operations, search)
@@ -37,6 +37,7 @@ def console() -> list[ControllerRouterHandler]:
                 *login.HANDLERS,
                 badges_now,
                 *(handler for page in PAGES for handler in page.HANDLERS),
+                unknown_page,
             ],
             guards=[check_page],
             exception_handlers={Exception: refused},

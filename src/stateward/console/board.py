@@ -9,7 +9,7 @@ from litestar import Response, get
 from stateward.app import App
 from stateward.console.layout import fragment, page
 from stateward.core.machine import Machine
-from stateward.core.model import Micros, Record
+from stateward.core.model import CANCELLED, Micros, Record
 from stateward.definition.plugin import AUTO, SourceType
 from stateward.monitoring.dashboard import MinuteActivity, QueueLength
 from stateward.server.auth import (
@@ -21,6 +21,8 @@ from stateward.server.auth import (
 from stateward.workers.sdk import registered
 
 NEWEST_ROWS = 14
+CANCELLED_NAME = "cancelled"
+CANCELLED_COUNT_MAX = 10_000
 
 
 class Chip(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +109,7 @@ def look(app: App, caller: Caller) -> Board:
     counts = app.dashboard.counts()
     minutes, since = app.dashboard.activity()
     queues = app.dashboard.queues()
+    cancelled = _cancelled(app)
     paused = [(each.machine, each.stage) for each in app.store.pauses()]
     machines = [each for each in app.registry.newest.values() if caller.covers(each.name)]
     cards = [
@@ -114,6 +117,7 @@ def look(app: App, caller: Caller) -> Board:
             app,
             machine,
             counts=counts,
+            cancelled=cancelled,
             minutes=minutes.get(machine.name, []),
             queues=[each for each in queues if each.machine == machine.name],
             paused=[stage for name, stage in paused if name == machine.name],
@@ -132,20 +136,36 @@ def look(app: App, caller: Caller) -> Board:
     )
 
 
+def _cancelled(app: App) -> dict[tuple[str, str], int]:
+    """How many records a person stopped, by machine and status; an index has them."""
+    query = app.records.query("is:cancelled")
+    names = app.registry.query_names
+    return app.dashboard.count_matching(query, names=names, most=CANCELLED_COUNT_MAX)
+
+
 def _card(
     app: App,
     machine: Machine,
     *,
     counts: Mapping[tuple[str, str], int],
+    cancelled: Mapping[tuple[str, str], int],
     minutes: list[MinuteActivity],
     queues: list[QueueLength],
     paused: list[str],
 ) -> Card:
     chips = [
-        Chip(status=state.name, kind=state.kind, count=counts.get((machine.name, state.name), 0))
+        Chip(
+            status=state.name,
+            kind=state.kind,
+            count=counts.get((machine.name, state.name), 0)
+            - cancelled.get((machine.name, state.name), 0),
+        )
         for state in machine.states
         if not state.is_imported or counts.get((machine.name, state.name))
     ]
+    stopped = sum(count for (name, _), count in cancelled.items() if name == machine.name)
+    if stopped:
+        chips.append(Chip(status=CANCELLED_NAME, kind=CANCELLED_NAME, count=stopped))
     view = app.plugins.record_view(machine.name)
     took = [minute.p95_s for minute in minutes if minute.p95_s is not None]
     points = {
@@ -185,8 +205,8 @@ def row_of(app: App, record: Record) -> Row:
     """A record as a list shows it."""
     machine = app.registry.of(record)
     way = [state.name for state in machine.states if state.kind in ("ready", "running")]
-    kind = machine.kind[record.status]
-    reached = record.failed_from if kind == "failed" else record.status
+    kind = shown_kind(machine, record)
+    reached = record.failed_from if machine.kind[record.status] == "failed" else record.status
     place = (
         len(way)
         if kind == "terminal"
@@ -196,13 +216,20 @@ def row_of(app: App, record: Record) -> Row:
         id=record.id,
         name=str(record.labels.get("filename") or record.id),
         machine=record.machine,
-        status=record.status,
+        status=CANCELLED_NAME if kind == CANCELLED_NAME else record.status,
         kind=kind,
-        error_code=record.error_code,
+        error_code=None if kind == CANCELLED_NAME else record.error_code,
         entered_at=record.entered_at,
         step=place,
         steps=len(way),
     )
+
+
+def shown_kind(machine: Machine, record: Record) -> str:
+    """The kind of a record's state for people: one that a person stopped did not fail."""
+    kind = machine.kind[record.status]
+    is_cancelled = kind == "failed" and record.error_code == CANCELLED
+    return CANCELLED_NAME if is_cancelled else kind
 
 
 def _comes_before(machine: Machine, status: str, other: str | None) -> bool:

@@ -5,9 +5,12 @@ own pages know, also without a session.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -16,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from litestar import Request, Response, get
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
+from litestar.params import FromPath
 from markupsafe import Markup, escape
 
 from stateward import __version__
@@ -25,6 +29,7 @@ from stateward.console.static_files import BASE, static_base
 from stateward.core.errors import StatewardError
 from stateward.core.model import (
     PERSON,
+    RUNNER,
     SECOND,
     Micros,
     clean_text,
@@ -69,6 +74,8 @@ NAVIGATION = (
 )
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 KIB = 1024
+PATH_CHARS_SHOWN = 120
+LOCAL_KEY_FILE = "console.key"
 
 
 class Console:
@@ -97,9 +104,26 @@ def console_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Console:
     """What the pages of this process share."""
     state = connection.app.state
     if "console" not in state:
-        state.console = Console(new_token())
+        state.console = Console(local_secret(service_of(connection).settings.data_path))
     console: Console = state.console
     return console
+
+
+def local_secret(folder: Path) -> str:
+    """The secret behind the token of pages without a session.
+
+    It is one for a data folder, so that a restart of the service leaves open pages working; where it cannot be
+    stored, it is one for this process.
+    """
+    file = folder / LOCAL_KEY_FILE
+    with suppress(OSError):
+        with suppress(FileExistsError):
+            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="ascii") as writing:
+                writing.write(new_token())
+        if found := file.read_text("ascii").strip():
+            return found
+    return new_token()
 
 
 # Who may
@@ -152,6 +176,7 @@ def environment() -> Environment:
         "quoted": quoted,
         "path": lambda text: quote(str(text), safe=""),
     }
+    made.tests["is_told"] = is_told
     made.globals |= {"base": BASE, "static": static_base(), "version": __version__}
     return made
 
@@ -179,6 +204,13 @@ async def badges_now(request: Asked) -> Response[bytes]:
     waiting = await console_of(request).badges(service_of(request), caller_of(request))
     body = msgspec.json.encode({"errors": waiting.errors, "review": waiting.reviews})
     return Response(content=body, media_type="application/json", headers=HEADERS)
+
+
+@get("/{rest:path}", opt={"right": "read"})
+async def unknown_page(rest: FromPath[Path]) -> Response[bytes]:
+    """An address of the console that leads nowhere: said by a page, as everything else is."""
+    shown_path = clean_text(str(rest), chars_max=PATH_CHARS_SHOWN)
+    raise Refusal("not-found", f"the console has no page {shown_path}")
 
 
 def fragment(request: Asked, template: str, facts: Mapping[str, Any]) -> Response[bytes]:
@@ -299,6 +331,8 @@ def plain_actor(actor: str) -> str:
     """Who did it, without what only programs need: `person:anna@4k2m` is anna."""
     if actor.startswith(PERSON):
         return actor.removeprefix(PERSON).partition("@")[0]
+    if actor.startswith(RUNNER):
+        return f"worker {actor.removeprefix(RUNNER)}"
     return actor.partition("@")[0] if "@" in actor else actor
 
 
@@ -316,6 +350,15 @@ def shown(value: object) -> str:
     if isinstance(value, dict | list):
         return msgspec.json.encode(value).decode()
     return str(value)
+
+
+def is_told(value: object) -> bool:
+    """Whether a value is a list of sentences with a status, as checks of a result are."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(each, dict) and {"status", "sentence"} <= each.keys() for each in value)
+    )
 
 
 def quoted(value: str) -> str:

@@ -1,6 +1,7 @@
-"""One record: where it is and why, its way so far, what came of it, its document, and what may be done with it."""
+"""One record: where it is and why, its document beside its results, its history, and what may be done with it."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from markupsafe import Markup
 from stateward import schemas
 from stateward.app import App
 from stateward.app.views import attempt_view
+from stateward.console.board import CANCELLED_NAME, shown_kind
 from stateward.console.document import (
     content_of,
     file_links,
@@ -28,6 +30,7 @@ from stateward.console.layout import (
     page,
     problem_text,
     seconds_between,
+    shown,
 )
 from stateward.console.static_files import BASE
 from stateward.core.errors import InvalidRequest, UnknownName
@@ -41,7 +44,7 @@ from stateward.core.model import (
     clean_text,
 )
 from stateward.core.view import Explanation
-from stateward.definition.display import columns_of, csv_lines
+from stateward.definition.display import Column, columns_of, csv_lines
 from stateward.definition.draw import to_svg
 from stateward.definition.plugin import Export, resolve
 from stateward.monitoring.dashboard import AttemptSummary
@@ -95,6 +98,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
 
     record: Record
     name: str
+    status: str
     kind: str
     why: Explanation
     exposed: Fields
@@ -102,7 +106,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     drawing: str
     entries: list[Entry]
     older: int | None
-    attempts: list[AttemptSummary]
+    attempts: list[tuple[int, AttemptSummary]]
     acts: list[AuditEntry]
     can_retry: bool
     can_cancel: bool
@@ -137,11 +141,12 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
     found = seen(app, caller, record_id)
     machine = app.registry.of(found)
     entries, older = timeline(app, found, machine, before=None)
-    kind = machine.kind[found.status]
+    kind = shown_kind(machine, found)
     path = app.dashboard.path(record_id)
     return Looked(
         record=found,
         name=str(found.labels.get("filename") or found.id),
+        status=CANCELLED_NAME if kind == CANCELLED_NAME else found.status,
         kind=kind,
         why=app.records.explain(record_id),
         exposed=machine.exposed(found),
@@ -157,7 +162,7 @@ def look(app: App, caller: Caller, record_id: str) -> Looked:
         ),
         entries=entries,
         older=older,
-        attempts=app.dashboard.attempts(record_id, limit=ATTEMPTS_SHOWN),
+        attempts=_numbered(app.dashboard.attempts(record_id, limit=ATTEMPTS_SHOWN)),
         acts=app.audit.entries(record_id=record_id, limit=ACTS_SHOWN),
         can_retry=(found.status, RETRY_REQUESTED) in machine.rules,
         can_cancel=(found.status, CANCEL_REQUESTED) in machine.rules,
@@ -183,6 +188,16 @@ def _made(machine: Machine, record: Record) -> list[tuple[str, str, int]]:
     kinds = {stage.name: stage.produces or stage.name for stage in machine.stages}
     made = sorted(record.outputs.items(), key=lambda pair: -pair[1])
     return [(name, kinds.get(name, name), attempt) for name, attempt in made]
+
+
+def _numbered(attempts: list[AttemptSummary]) -> list[tuple[int, AttemptSummary]]:
+    """Attempts, newest first, each with its number among those at the same stage."""
+    counted: Counter[str] = Counter()
+    numbered = []
+    for each in reversed(attempts):
+        counted[each.stage] += 1
+        numbered.append((counted[each.stage], each))
+    return numbered[::-1]
 
 
 # The timeline
@@ -214,7 +229,7 @@ def timeline(
     entries = [
         Entry(
             transition=each,
-            kind=machine.kind.get(each.target, "ready"),
+            kind=_entry_kind(machine, each),
             took_s=seconds_between(each.at, end),
             is_present=each.version == record.version,
             said=_said(each),
@@ -223,6 +238,11 @@ def timeline(
     ]
     has_more = len(found) > TIMELINE_ROWS
     return entries, shown[-1].version if has_more and shown else None
+
+
+def _entry_kind(machine: Machine, transition: Transition) -> str:
+    is_cancelled = transition.trigger == CANCEL_REQUESTED
+    return CANCELLED_NAME if is_cancelled else machine.kind.get(transition.target, "ready")
 
 
 def _said(transition: Transition) -> list[tuple[str, object]]:
@@ -288,7 +308,7 @@ async def _moved(
     )
 
 
-# What came of it
+# Results
 
 
 @get("/records/{record_id:str}/items", opt={"right": "read"})
@@ -311,16 +331,32 @@ async def items(
             "stage": name,
             "stages": _made(app.registry.of(found), found),
             "rows": rows[:ITEM_ROWS],
-            "columns": columns_of(view, rows[:ITEM_ROWS]),
+            "columns": _ordered(columns_of(view, rows[:ITEM_ROWS])),
             "places": places if any(places) else [],
             "pictures": pictures_of(found, app.records.files(found)),
             "place": place,
             "next": place + ITEM_ROWS if len(rows) > ITEM_ROWS else None,
             "about": app.records.about(record_id, name) if name else {},
+            "headline": _headline(app, found),
+            "notes": found.fields.get(NOTES) or [],
             "forms": ["csv", "json", *_exports(app, found, name)],
         }
 
     return fragment(request, "items.html", await service_of(request).broad.ask(look_))
+
+
+def _ordered(columns: Sequence[Column]) -> list[Column]:
+    """What people read first; identifiers, which programs need, last."""
+    return sorted(columns, key=lambda column: column.format == "code")
+
+
+def _headline(app: App, record: Record) -> str:
+    """The sentence that sums the record up, where its pipeline declares one and its stage is done."""
+    result = app.plugins.record_view(record.machine).result
+    if result is None or result[0] not in record.outputs:
+        return ""
+    stage, key = result
+    return shown(app.records.about(record.id, stage).get(key))
 
 
 def _stage(machine: Machine, record: Record, name: str) -> str:

@@ -180,6 +180,8 @@ def _has(column: Column, row: Mapping[str, Json]) -> bool:
 
 def _format(name: str, rows: Sequence[Mapping[str, Json]]) -> Format:
     values = [row[name] for row in rows if row.get(name) is not None]
+    if values and all(isinstance(each, bool) for each in values):
+        return "flag"
     is_number = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
     return "number" if values and is_number else "text"
 
