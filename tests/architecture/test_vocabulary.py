@@ -3,6 +3,7 @@
 A stranger reads code, messages, help and pages without a dictionary. Words are matched whole, whatever their case.
 """
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -43,6 +44,55 @@ CLASSES = {
     "PostgresBell", "LooseDrawer", "StageDrawer", "ImportDoor", "Letters", "Concerns", "Visits",
     "Tallies",
 }  # fmt: skip
+# Retired from what people read on pages and in messages, and what to write instead.
+PHRASES = {
+    "its way": "state graph, history",
+    "moved last": "recent activity",
+    ">since<": "started, waiting since",
+    "taken in": "submitted",
+    "sure to": "confidence 97 %",
+    "decide in": "deadline",
+    "waits since": "waiting since",
+    "taken up by": "claimed by",
+    "what came of it": "results",
+    "about all of them": "summary",
+    "what people did besides": "other actions by people",
+    "what can be asked": "queries",
+    "on (?:their|its) way": "in progress, queued",
+    "nothing waits": "the queue is empty",
+    "end within": "p95 duration",
+    "driven from outside": "driven externally, run by an external driver",
+    "it ended in": "finished:",
+    "rested": "waited",
+    "told of": "events",
+    "what died": "failed deliveries",
+    "could be carried": "no dead letters",
+    "rests with an error": "failed",
+    "look below": "problems found",
+    "heard": "last heartbeat",
+    "at work on": "current work",
+    "leave it(?! out)": "unclaim, skip",
+    "take back": "undo",
+    "(?:was )?here already": "duplicate",
+    "there already": "duplicate",
+    "sealed one to the other": "hash-chained",
+    "mend the cause": "fix the cause",
+    "no such thing": "not found",
+    "cannot be right": "invalid",
+    "foresaw": "unexpected error",
+    "none of ours": "invalid",
+}
+READ = (
+    "console",
+    "cli",
+    "server",
+    "app",
+    "core",
+    "engine",
+    "notifications",
+    "definition",
+    "settings",
+)
 # A migration that was released stays as it was, comments included; the former names in it are history.
 UNTOUCHED = ("src/stateward/storage/migrations/", "tests/architecture/test_vocabulary.py")
 
@@ -55,6 +105,20 @@ def test_a_house_metaphor_stays_out(word: str) -> None:
 @pytest.mark.parametrize("word", VAGUE)
 def test_a_vague_word_stays_out_of_what_people_read(word: str) -> None:
     assert places(word, OURS) == [], f"write {VAGUE[word]}"
+
+
+def test_a_retired_phrase_stays_out_of_pages_and_messages() -> None:
+    pattern = pattern_of("|".join(PHRASES))
+
+    found = [f"{place}: {text[:90]}" for place, text in messages() if pattern.search(text)]
+
+    assert found == [], "PHRASES says what to write instead"
+
+
+def test_a_docstring_is_no_message() -> None:
+    source = 'def f():\n    """Not this."""\n    return f"this {f} and" + "that"\n'
+
+    assert [text for _, text in strings(source)] == [" and", "that", "this "]
 
 
 def test_a_retired_class_name_stays_out() -> None:
@@ -72,6 +136,35 @@ def test_the_search_finds_a_word_and_not_a_part_of_one() -> None:
 def places(word: str, trees: tuple[str, ...]) -> list[str]:
     pattern = pattern_of(word)
     return [f"{place}: {line.strip()[:90]}" for place, line in lines(trees) if pattern.search(line)]
+
+
+@cache
+def messages() -> tuple[tuple[str, str], ...]:
+    """What people are shown: every line of the pages and scripts of the console, and every string of our code."""
+    found: list[tuple[str, str]] = []
+    trees = tuple(f"src/stateward/{tree}/" for tree in READ)
+    for path, text in texts().items():
+        if not path.startswith((*trees, "src/stateward/client.py", "src/stateward/schemas.py")):
+            continue
+        lines = strings(text) if path.endswith(".py") else enumerate(text.splitlines(), 1)
+        found += [(f"{path}:{number}", line) for number, line in lines]
+    return tuple(found)
+
+
+def strings(source: str) -> list[tuple[int, str]]:
+    """The strings of a module with their lines, without docstrings."""
+    tree = ast.parse(source)
+    docs = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    found = [
+        (each.lineno, each.value)
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in docs
+    ]
+    return sorted(found)
 
 
 def pattern_of(word: str) -> re.Pattern[str]:

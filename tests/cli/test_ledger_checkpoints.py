@@ -77,7 +77,7 @@ def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
         (["checkpoint", "{}", "--sign-with", "{}/HEAD"], Exit.REFUSED, "no key to sign with"),
         (["checkpoint", "{}", "--sign-with", "{}/none"], Exit.REFUSED, "No such file"),
         (["checkpoint", "{}", "--export-to", "http://x", "--webhook-secret", "{}/HEAD"], Exit.REFUSED, "whsec_"),
-        (["new-key", "x", "--out", "{}/HEAD"], Exit.REFUSED, "is there already"),
+        (["new-key", "x", "--out", "{}/HEAD"], Exit.REFUSED, "exists; name a new file"),
         (["new-key", "two words", "--out", "{}/new"], Exit.REFUSED, "one word"),
         (["maintain", "{}", "--at", "24:00"], Exit.REFUSED, "no time of day"),
         (["maintain", "{}", "--zone", "Mars/Base"], Exit.REFUSED, "no time zone"),

@@ -171,7 +171,7 @@ def test_errors_are_grouped(demo: Shell, shell: Shell) -> None:
 
     assert (group["error_code"], group["count"]) == ("UNKNOWN_FORMAT", 1)
     assert "UNKNOWN_FORMAT" in demo("errors").stdout
-    assert shell("errors").stderr == "no record rests with an error\n"
+    assert shell("errors").stderr == "no record has failed\n"
 
 
 def test_counts_stand_in_the_order_of_the_machine(demo: Shell, shell: Shell) -> None:

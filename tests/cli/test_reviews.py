@@ -66,7 +66,7 @@ def test_an_empty_list_says_so(shell: Shell) -> None:
     done = shell("review", "list")
 
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "nothing waits" in done.stderr
+    assert "no review is pending" in done.stderr
 
 
 def test_a_review_is_taken_up_left_and_decided_once(shell: Shell, app: App) -> None:

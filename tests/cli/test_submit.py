@@ -26,7 +26,7 @@ def test_a_new_document_and_a_known_one_both_succeed(shell: Shell, tmp_path: Pat
     assert first.stdout.split()[0] == "new"
     assert second.stdout.split()[0] == "duplicate"
     assert first.stdout.split()[1] == second.stdout.split()[1]
-    assert second.stderr == "1 file: 1 there already\n"
+    assert second.stderr == "1 file: 1 duplicate\n"
 
 
 def test_labels_name_source_priority_and_reason_are_kept(shell: Shell, tmp_path: Path) -> None:

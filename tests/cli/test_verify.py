@@ -65,7 +65,7 @@ def test_a_doctor_is_content_with_an_idle_personal_installation(demo: Shell) -> 
     done = demo("doctor")
 
     assert done.exit_code == 0, done.stdout
-    assert "well      workers: 0 alive, and nothing waits for one" in done.stdout
+    assert "well      workers: 0 alive, and no record needs one" in done.stdout
     assert "well      dead letters: everything could be read" in done.stdout
 
 

@@ -34,7 +34,7 @@ def test_the_same_file_again_is_said_to_be_here(scene: Scene, page: Page) -> Non
     )
 
     line = page.locator("#sending li[data-state=known]")
-    expect(line).to_contain_text("was here already")
+    expect(line).to_contain_text("duplicate: already submitted")
     expect(line.get_by_role("link", name="open")).to_have_attribute(
         "href", f"/console/records/{record_id}"
     )

@@ -156,7 +156,7 @@ def test_a_changed_graph_under_the_same_version_is_refused(open_database: Opener
 def test_an_older_version_than_the_one_in_force_is_refused(open_database: Opener) -> None:
     Rig(open_database(), [grown()])
 
-    with pytest.raises(DeclarationError, match="version 2 is in force here already"):
+    with pytest.raises(DeclarationError, match="version 2 is already in force"):
         Rig(open_database(), [UPLOAD])
 
 

@@ -123,7 +123,7 @@ def _worker_check(app: App) -> Check:
         name="workers",
         is_well=is_well,
         sentence=f"{len(alive)} alive{lost}"
-        + ("" if alive or not is_idle else ", and nothing waits for one"),
+        + ("" if alive or not is_idle else ", and no record needs one"),
         advice=""
         if is_well
         else "nothing is processed until one runs: stateward up, or stateward worker",
@@ -224,5 +224,5 @@ def _runner_check(app: App) -> Check:
         name="runners",
         is_well=True,
         sentence=f"{len(loaded)} loaded"
-        + (f"; driven from outside: {', '.join(missing)}" if missing else ""),
+        + (f"; run by external drivers: {', '.join(missing)}" if missing else ""),
     )

@@ -217,7 +217,7 @@ def _files(plugin: "Plugin") -> Iterator[tuple[str, "Traversable", "Sample"]]:
 
 def _tell_summary(shows: Sequence[_Show]) -> None:
     _head("All of them:")
-    columns = ("pipeline", "documents", "finished", "waits for a person", "failed", "in between")
+    columns = ("pipeline", "documents", "finished", "needs review", "failed", "in progress")
     write_table(columns, [show.summary() for show in shows])
 
 

@@ -471,7 +471,7 @@ def errors(context: CliContext) -> None:
     if context.is_for_programs:
         context.emit_rows(groups)
     elif not groups:
-        context.say("no record rests with an error")
+        context.say("no record has failed")
     else:
         rows = [
             (group.count, group.machine, group.error_code, cut(group.error_message or ""))

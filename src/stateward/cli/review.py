@@ -72,9 +72,9 @@ def list_(context: CliContext, *, limit: int) -> None:
         context.emit_rows(_row(task) for task in tasks)
         return
     if not tasks:
-        context.say("nothing waits for a decision")
+        context.say("no review is pending")
         return
-    columns = ("id", "document", "about", "confidence", "until", "taken up by")
+    columns = ("id", "document", "about", "confidence", "until", "claimed by")
     write_table(columns, [_cells(task) for task in tasks])
 
 

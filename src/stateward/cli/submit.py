@@ -277,7 +277,7 @@ class _Sending:
             self._context.emit_rows(self._rows)
             return
         outcomes = [str(row["outcome"]) for row in self._rows]
-        parts = {"new": "new", "duplicate": "there already", "refused": "refused"}
+        parts = {"new": "new", "duplicate": "duplicate", "refused": "refused"}
         counts = [
             f"{outcomes.count(key)} {words}" for key, words in parts.items() if key in outcomes
         ]

@@ -189,7 +189,7 @@ def _deliver(app: "App", sent: "Delivery") -> None:
     examples=["stateward webhook log", "stateward webhook log WH_01h2k3 --state pending"],
 )
 @click.argument("webhook_id", metavar="[ID]", required=False)
-@click.option("--record", "record_id", metavar="ID", help="Only what was told of this record.")
+@click.option("--record", "record_id", metavar="ID", help="Only deliveries about this record.")
 @click.option("--state", type=click.Choice(STATES), help="Only what is so.")
 @click.option("--message", "message_id", metavar="ID", help="One message, with all its attempts.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)

@@ -217,7 +217,7 @@ async def replay(request: Asked) -> Response[bytes]:
 async def ping(request: Asked, webhook_id: FromPath[str]) -> Response[bytes]:
     """Send a test."""
     await webhooks.ping.fn(request, webhook_id, None)
-    return _said("A test is on its way; look at the deliveries.")
+    return _said("A test message was queued; see the deliveries.")
 
 
 def _said(text: str) -> Response[bytes]:

@@ -210,7 +210,7 @@ class ExternalDriver:
             record = self._record(Step(record_id=record_id, stage="", actor=actor, reason=reason))
             stage = step_at(self._registry.of(record), record.status)
             if stage is None or not is_held(record):
-                raise InvalidRequest(f"{record_id} is not held: nothing waits to be asked for")
+                raise InvalidRequest(f"{record_id} is not held; only a held record can be advanced")
             step = Step(record_id=record_id, stage=stage, actor=actor, reason=reason)
             return self._told(record, f"{stage}.requested", step)
 

@@ -121,7 +121,7 @@ def _registration_faults(
         return [_fault(machine, "version", "its graph changed: give it the next version number")]
     newer = max((version for name, version in kept if name == machine.name), default=0)
     if newer > machine.version:
-        return [_fault(machine, "version", f"version {newer} is in force here already")]
+        return [_fault(machine, "version", f"version {newer} is already in force")]
     stranded = [
         f"{count} in {status!r} of version {version}"
         for version, status in _strandable(machine, kept)

@@ -135,7 +135,7 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "replayDeliveries": {"202": ("Idempotency-Replayed",)},
 }
 OTHERWISE = {
-    "200": "The same bytes were there already, or it was a dry run.",
+    "200": "The same bytes had been submitted before, or it was a dry run.",
     "304": "The client has it already.",
     "503": "The service cannot work now; `checks` says why.",
 }

@@ -52,7 +52,7 @@ _KINDS = (
     Kind(
         "invalid-request",
         400,
-        "The request cannot be right",
+        "Invalid request",
         "A value, a query, a cursor or a document is malformed.",
     ),
     Kind(
@@ -70,19 +70,19 @@ _KINDS = (
     Kind(
         "forbidden",
         403,
-        "The key may not do that",
+        "Forbidden",
         "The role of the key lacks the right.",
     ),
     Kind(
         "review-refused",
         403,
-        "This answer is not yours to give",
+        "This decision is not allowed for you",
         "Who submitted a document may not accept it; a deadline is not brought forward.",
     ),
     Kind(
         "not-found",
         404,
-        "There is no such thing",
+        "Not found",
         "Unknown, or of a pipeline that the key does not cover.",
     ),
     Kind(
@@ -94,19 +94,19 @@ _KINDS = (
     Kind(
         "timed-out",
         408,
-        "The request did not come to its end",
+        "Request timed out",
         "Nothing came for `api.idle_seconds` in the middle of it.",
     ),
     Kind(
         "duplicate",
         409,
-        "The same bytes are there already",
+        "Duplicate document",
         "`record_id`, or as the path calls it, is their record.",
     ),
     Kind(
         "impossible",
         409,
-        "The machine has no such move",
+        "Transition not allowed",
         "`allowed` names the states that may follow.",
     ),
     Kind(
@@ -142,7 +142,7 @@ _KINDS = (
     Kind(
         "unsupported-content",
         415,
-        "This content is not taken",
+        "Unsupported content",
         "`expected` and `found` say why, by content and not by name.",
     ),
     Kind(
@@ -154,7 +154,7 @@ _KINDS = (
     Kind(
         "invalid-correction",
         422,
-        "The corrected values cannot be right",
+        "Invalid corrected values",
         "`errors` has a sentence for each field.",
     ),
     Kind(
@@ -166,7 +166,7 @@ _KINDS = (
     Kind(
         "unknown-value",
         422,
-        "There is no such value",
+        "Unknown value",
         "`allowed` names the source types, pipelines or priorities.",
     ),
     Kind(
@@ -190,7 +190,7 @@ _KINDS = (
     Kind(
         "internal",
         500,
-        "An error of ours",
+        "Internal error",
         "It is in the log; nothing was half-done.",
     ),
     Kind(
@@ -208,7 +208,7 @@ _KINDS = (
     Kind(
         "unavailable",
         503,
-        "Not now",
+        "Service unavailable",
         "The database is away or the service is full; come back after `Retry-After`.",
     ),
     Kind(

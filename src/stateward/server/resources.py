@@ -54,7 +54,7 @@ OnDuplicate = Annotated[
     Literal["refuse", "return"],
     QueryParameter(
         name="on_duplicate",
-        description="What to say of bytes that are there already: 409, or with `return` 200.",
+        description="The answer for bytes that were submitted before: 409, or with `return` 200.",
         required=False,
     ),
 ]
@@ -279,7 +279,7 @@ def _submitting(at: RecordRoutes) -> list[Any]:
             if is_duplicate and on_duplicate == "refuse":
                 return Refusal(
                     "duplicate",
-                    f"the same bytes are here already, as {record.id}",
+                    f"duplicate: the same bytes are stored as {record.id}",
                     headers={"Location": location},
                     **{at.id_field: record.id},
                 ).answer()

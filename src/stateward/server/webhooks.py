@@ -173,7 +173,12 @@ class Replayed(schemas.Document, frozen=True, kw_only=True):
 OptionalDisable = Annotated[DisableRequest | None, Body(description="Why.")]
 
 
-@get("/", opt={"right": "observe"}, operation_id="listWebhooks", summary="Who is told of what")
+@get(
+    "/",
+    opt={"right": "observe"},
+    operation_id="listWebhooks",
+    summary="List webhooks",
+)
 async def list_(request: Asked) -> Response[WebhookList]:
     """Without secrets."""
     caller = caller_of(request)

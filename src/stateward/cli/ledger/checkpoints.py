@@ -174,7 +174,7 @@ def new_key(context: CliContext, *, name: str, out: Path) -> None:
         # The mode is given at creation: between creating and a chmod others could open the file.
         fd = os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, KEY_MODE)
     except FileExistsError:
-        raise InvalidRequest(f"{out} is there already; name a new file") from None
+        raise InvalidRequest(f"{out} exists; name a new file") from None
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         file.write(f"{private}\n")
     if context.json:

@@ -88,7 +88,7 @@ document.addEventListener("DOMContentLoaded", () => {
       try { answer = JSON.parse(request.responseText); } catch { /* said below */ }
       const id = answer.record?.id || answer.record_id;
       line.dataset.state = request.status === 201 ? "sent" : request.status === 409 ? "known" : "refused";
-      said.textContent = request.status === 201 ? "taken in" : request.status === 409 ? "was here already" : answer.detail || "could not be sent; try again";
+      said.textContent = request.status === 201 ? "submitted" : request.status === 409 ? "duplicate: already submitted" : answer.detail || "could not be sent; try again";
       if (id) {
         const link = document.createElement("a");
         link.href = `${base}/records/${encodeURIComponent(id)}`;

@@ -1,4 +1,4 @@
-// A record: its document beside what came of it, each row with its place; items anew when its status changes.
+// A record: its document beside the results, each row with its place; items anew when its status changes.
 import { mark, open, point } from "./viewer.mjs";
 
 const { toast } = window.stateward;

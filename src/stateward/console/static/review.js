@@ -209,7 +209,7 @@ function drop(id) {
   held.delete(id);
   return decision;
 }
-// When the time is over, the service says what came of it.
+// When the time is over, the service says the outcome.
 async function settle(id) {
   const answer = await call("GET", `/reviews/${encodeURIComponent(id)}`);
   if (!held.has(id) || answer.status === 0 || (answer.ok && answer.told.pending)) return; // asked again with the next tick
