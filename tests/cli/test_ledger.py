@@ -125,7 +125,7 @@ def test_sql_sees_every_line_and_says_what_it_left_out(shell: Shell, folder: Pat
     )
     wrong = shell("ledger", "query", str(folder), "SELEKT")
 
-    assert done.stdout.split() == ["lines", "last", "6", "6"]
+    assert done.stdout.split() == ["lines", "last", "6", "8"]
     assert "bytes after the last whole line were left out" in done.stderr
     assert rows == [{"new_state": "failed"}]
     assert (wrong.exit_code, "DuckDB" in wrong.stderr) == (Exit.REFUSED, True)
@@ -159,7 +159,7 @@ def test_an_export_proves_itself_against_every_cut_and_every_changed_byte(
 
     from stateward.ledger.export_file import verify_file
 
-    assert anchor["count"] == 5
+    assert anchor["count"] == 6
     assert states == {"doc:1": "failed", "doc:2": "pending", "doc:3": "pending"}
     for text in damaged:
         broken.write_bytes(text)
@@ -194,7 +194,7 @@ def test_damage_is_named_shown_and_mended_only_when_told(shell: Shell, folder: P
     done = shell("ledger", "repair", str(folder), "--yes", "--accept-loss")
 
     finding = json.loads(verdict.stdout)["findings"][0]
-    assert (verdict.exit_code, finding["file"], finding["seq"]) == (1, active.name, 5)
+    assert (verdict.exit_code, finding["file"], finding["seq"]) == (1, active.name, 6)
     assert (looked.exit_code, refused.exit_code, done.exit_code) == (1, 1, 0)
     assert "only with --accept-loss" in looked.stdout
     assert untouched == before
@@ -254,7 +254,7 @@ def test_a_line_is_proved_against_a_checkpoint_kept_elsewhere(
     forged = shell("ledger", "prove", str(folder), "2", "--checkpoint", str(kept))
     verified = shell("ledger", "verify", str(folder), "--checkpoint", str(kept))
 
-    assert (proved["is_proved"], proved["proof"]["size"]) == (True, 5)
+    assert (proved["is_proved"], proved["proof"]["size"]) == (True, 6)
     assert (forged.exit_code, verified.exit_code) == (1, 1)
 
 
@@ -264,7 +264,7 @@ def test_a_rollback_is_shown_before_it_is_done(shell: Shell, folder: Path) -> No
     done = shell.json("ledger", "rollback", str(folder), "3", "--yes", "--reason", "a bad run")
     after = shell.json("ledger", "state", str(folder), "doc:1")
 
-    assert (looked["is_executed"], looked["undone"], done["is_executed"]) == (False, 2, True)
+    assert (looked["is_executed"], looked["undone"], done["is_executed"]) == (False, 3, True)
     assert (before, after) == ({"doc:1": "failed"}, {"doc:1": "pending"})
 
 

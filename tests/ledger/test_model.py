@@ -58,7 +58,8 @@ class LedgerModel(RuleBasedStateMachine):
 
     @rule(pack=st.booleans())
     def compact(self, pack: bool) -> None:
-        self.ledger.compact(compress=pack)
+        if self.ledger.compact(compress=pack) is not None:
+            self.after.append(dict(self.states))  # the line that names the snapshot
         self.clock.tick(DAY_S / 3)
 
     @rule(place=st.integers(0, 2))
@@ -68,7 +69,9 @@ class LedgerModel(RuleBasedStateMachine):
             target = snapshots[place % len(snapshots)].last_seq
             self.ledger.rollback(target)
             self.states = dict(self.after[target])
-            self.after.append(dict(self.states))
+            self.after += [
+                dict(self.states)
+            ] * 2  # the line of the rollback, and that of its snapshot
 
     @rule()
     def reopen(self) -> None:

@@ -96,16 +96,16 @@ def test_every_line_can_be_proved_and_no_other(tmp_path: Path) -> None:
         ledger.record("doc:x", PENDING)
         late = ledger.checkpoint(origin="example.org/ledger", write=False)
 
-        for seq in range(1, 16):
-            proof = ledger.prove(seq, size=15)
+        for seq in range(1, 19):
+            proof = ledger.prove(seq, size=18)
             assert verify_proof(proof, early)
             assert not verify_proof(proof, late)
             assert not verify_proof(msgspec.structs.replace(proof, line=proof.line + " "), early)
-            assert not verify_proof(msgspec.structs.replace(proof, seq=proof.seq % 15 + 1), early)
-        assert verify_proof(ledger.prove(16), late)
+            assert not verify_proof(msgspec.structs.replace(proof, seq=proof.seq % 18 + 1), early)
+        assert verify_proof(ledger.prove(19), late)
         assert ledger.verify(checkpoint=early).is_sound
         with pytest.raises(InvalidRequest):
-            ledger.prove(17)
+            ledger.prove(20)
         with pytest.raises(InvalidRequest, match="origin"):
             ledger.checkpoint(origin="two words")
 

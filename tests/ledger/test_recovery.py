@@ -137,7 +137,7 @@ def test_damage_to_an_acknowledged_line_is_refused_and_named(tmp_path: Path) -> 
         a_ledger(tmp_path / "l")
 
     finding = refused.value.findings[0]
-    assert (finding.file, finding.byte, finding.seq) == (active.name, len(lines[0]), 14)
+    assert (finding.file, finding.byte, finding.seq) == (active.name, len(lines[0]), 15)
     assert verify(tmp_path / "l").findings[0].byte == len(lines[0])
 
 
@@ -149,7 +149,7 @@ def test_repair_says_what_it_would_do_and_keeps_the_damaged_bytes(tmp_path: Path
     hurt = active.read_bytes()
 
     plan = repair(tmp_path / "l")
-    assert [step.lost for step in plan] == [5]
+    assert [step.lost for step in plan] == [6]
     assert plan[0].needs_accept_loss
     repair(tmp_path / "l", execute=True)
     with pytest.raises(LedgerDamaged):
@@ -157,7 +157,7 @@ def test_repair_says_what_it_would_do_and_keeps_the_damaged_bytes(tmp_path: Path
     repair(tmp_path / "l", execute=True, accept_loss=True)
 
     with a_ledger(tmp_path / "l") as ledger:
-        assert ledger.last_seq == 13
+        assert ledger.last_seq == 14
         ledger.record("doc:after", PENDING)
         assert ledger.verify().is_sound
     assert (tmp_path / "l" / f"{active.name}.damaged").read_bytes() == hurt
@@ -174,7 +174,7 @@ def test_repair_after_an_older_backup_came_back(tmp_path: Path) -> None:
     repair(tmp_path / "l", execute=True, accept_loss=True)
 
     with a_ledger(tmp_path / "l") as ledger:
-        assert ledger.last_seq == 16
+        assert ledger.last_seq == 18
 
 
 def test_repair_puts_a_damaged_snapshot_aside(tmp_path: Path) -> None:

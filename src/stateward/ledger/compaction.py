@@ -38,6 +38,7 @@ from stateward.ledger.manifest import (
 from stateward.ledger.merkle import MerkleSpan, leaf_hash
 from stateward.ledger.rebuild import unlisted_snapshot
 from stateward.ledger.record import (
+    COMPACTED,
     ROLLED_BACK,
     LedgerLine,
     decode_line,
@@ -114,7 +115,8 @@ def compact(
 ) -> SnapshotInfo | None:
     """A new snapshot of everything so far, then compression and retention; None if there was nothing new."""
     with writer.maintenance_lock:
-        rotate(writer)
+        if not _is_idle(writer):
+            rotate(writer)
         made: SnapshotInfo | None = None
         while deltas := _next_deltas(writer):
             made = _merge(writer, deltas, replaces=made, progress=progress)
@@ -124,6 +126,19 @@ def compact(
             compress(writer, progress=progress)
         apply_retention(writer, snapshots_kept=snapshots_kept)
         return made
+
+
+def _is_idle(writer: LedgerWriter) -> bool:
+    """Whether no document has changed since the snapshot: the line that names it must not call for another one."""
+    with writer.commit_lock, writer.state_lock:
+        writer.check_usable()
+        writer.commit_all()
+        view = writer.view
+        return (
+            view.base is not None
+            and view.deltas == [view.active]
+            and not view.active.summary.adapters
+        )
 
 
 def _next_deltas(writer: LedgerWriter) -> list[Delta]:
@@ -167,11 +182,20 @@ def _merge(
             return None
         older = tuple(info for info in view.manifest.snapshots if info != replaces)
         with writer.poison_on_error():
+            # Before the manifest: a snapshot that is in use is always named in the log.
+            _name_in_log(writer, new)
             writer.publish(replace(view.manifest, snapshots=(new, *older)))
             view.rebase(new, len(deltas))
             if replaces is not None:
                 _delete_snapshot(writer, replaces.file)
     return new
+
+
+def _name_in_log(writer: LedgerWriter, info: SnapshotInfo) -> None:
+    """Chain the root of a snapshot into the log, durable when this returns."""
+    details: dict[str, object] = {"snapshot": info.file}
+    details |= {"last_seq": info.last_seq, "root": info.root}
+    writer.commit(writer.add_control_line(COMPACTED, details).seq)
 
 
 def _header(
@@ -453,3 +477,5 @@ def complete_rollback(writer: LedgerWriter, line: LedgerLine, new: SnapshotInfo 
     writer.seal_and_switch(replace(manifest, rollbacks=rollbacks, snapshots=snapshots))
     view.load()
     writer.restart_after(view.active)
+    if new is not None:
+        _name_in_log(writer, new)

@@ -114,6 +114,9 @@ class Delta:
                     self.end,
                     self.seq + 1,
                 )
+            if self.chain.decode() != info.head:
+                sentence = "its lines are sealed, but are not those that the manifest recorded"
+                raise self._damaged(sentence, 0, info.first_seq)
         elif durable_seq > self.seq or size > self.end:
             self.torn_bytes(durable_seq)
 

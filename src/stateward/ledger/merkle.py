@@ -22,6 +22,9 @@ import msgspec
 from stateward.core.errors import InvalidRequest
 
 HASH_BYTES = 32
+BLOCK_LEVEL = 8
+GATHERED_MAX = 65_536
+BLOCK_LEAVES = 1 << BLOCK_LEVEL
 EMPTY_ROOT = sha256(b"").digest()
 
 
@@ -33,6 +36,14 @@ def leaf_hash(text: bytes) -> bytes:
 def node_hash(left: bytes, right: bytes) -> bytes:
     """The node above two."""
     return sha256(b"\x01" + left + right).digest()
+
+
+def _subtree(hashes: list[bytes]) -> bytes:
+    """The root over a power of two of leaves."""
+    while len(hashes) > 1:
+        pairs = zip(hashes[::2], hashes[1::2], strict=True)
+        hashes = [sha256(b"\x01" + left + right).digest() for left, right in pairs]
+    return hashes[0]
 
 
 class MerkleSpan:
@@ -53,6 +64,17 @@ class MerkleSpan:
             at -= 1 << level
             level += 1
         self._nodes.append((level, hashed))
+
+    def add_leaves(self, leaves: list[bytes]) -> None:
+        """Append many leaves: whole blocks are hashed level by level, which is several times as fast."""
+        at = 0
+        while at < len(leaves):
+            if self.end % BLOCK_LEAVES == 0 and len(leaves) - at >= BLOCK_LEAVES:
+                self.add(_subtree(leaves[at : at + BLOCK_LEAVES]), BLOCK_LEVEL)
+                at += BLOCK_LEAVES
+            else:
+                self.add(leaves[at])
+                at += 1
 
     def extend(self, other: "MerkleSpan") -> None:
         """Append what `other` covers, which begins where this one ends."""
@@ -102,14 +124,40 @@ class MerkleSpan:
 def span_over(pieces: Iterable[MerkleSpan | bytes], *, size: int) -> MerkleSpan:
     """The tree over the first `size` lines, or fewer if there are fewer, from lines and spans in order."""
     span = MerkleSpan()
+    for piece in _in_blocks(pieces, size=size):
+        span.extend(piece)
+    return span
+
+
+def _in_blocks(
+    pieces: Iterable[MerkleSpan | bytes], *, size: int, seq: int = 0
+) -> Iterator[MerkleSpan]:
+    """The same as spans up to `size`, lines gathered to blocks; the line `seq` is a span of its own."""
+    leaves: list[bytes] = []
+    at = 0  # where the gathered leaves end
+
+    def gathered() -> Iterator[MerkleSpan]:
+        if leaves:
+            span = MerkleSpan(at - len(leaves))
+            span.add_leaves(leaves)
+            leaves.clear()
+            yield span
+
     for piece in pieces:
-        if span.end >= size:
+        if at >= size:
             break
         if isinstance(piece, MerkleSpan):
-            span.extend(piece)
-        else:
-            span.add(leaf_hash(piece))
-    return span
+            yield from gathered()
+            yield piece
+            at = piece.end
+            continue
+        if at == seq - 1:
+            yield from gathered()
+        leaves.append(leaf_hash(piece))
+        at += 1
+        if at == seq or len(leaves) >= GATHERED_MAX:
+            yield from gathered()
+    yield from gathered()
 
 
 class InclusionProof(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,20 +195,24 @@ def prove(pieces: Iterable[MerkleSpan | bytes], *, seq: int, size: int) -> Inclu
                 return siblings[start]
         raise InvalidRequest(f"line {seq} was removed; it cannot be proved any more")
 
-    line, at = b"", 0
-    for piece in pieces:
-        if at >= size:
-            break
-        if isinstance(piece, MerkleSpan):
-            for first, level, hashed in piece.subtrees():
-                sibling_of(first, 1 << level).add(hashed, level)
-            at = piece.end
-        else:
-            if at == seq - 1:
-                line = piece
+    line = b""
+
+    def watched() -> Iterator[MerkleSpan | bytes]:
+        nonlocal line
+        at = 0
+        for piece in pieces:
+            if isinstance(piece, MerkleSpan):
+                at = piece.end
             else:
-                sibling_of(at).add(leaf_hash(piece))
-            at += 1
+                at += 1
+                if at == seq:
+                    line = piece
+            yield piece
+
+    for span in _in_blocks(watched(), size=size, seq=seq):
+        for first, level, hashed in span.subtrees():
+            if (first, level) != (seq - 1, 0):
+                sibling_of(first, 1 << level).add(hashed, level)
     path = tuple(base64.b64encode(siblings[start].root()).decode() for start, _ in stretches)
     return InclusionProof(seq=seq, size=size, line=line.decode().removesuffix("\n"), path=path)
 

@@ -9,8 +9,8 @@ written, everything up to `seq - n` was already durable. `h` chains it (see `cha
 `new_state`, `timestamp` and `adapter` are always there; other fields are left out where they have their default. The
 first line of a document has a null `old_state`.
 
-Control lines are about the ledger itself (a rollback, the start and end of an import). They have an empty `doc_id`,
-which no document can have; `new_state` names what happened and `metadata` holds the details.
+Control lines are about the ledger itself (a rollback, a snapshot, the start and end of an import). They have an empty
+`doc_id`, which no document can have; `new_state` names what happened and `metadata` holds the details.
 
 `doc_id` comes first and `old_state` second, so that the id of a line can be compared as bytes without decoding the
 line. Therefore the order of the fields below is part of the format.
@@ -50,6 +50,8 @@ CONTROL_DOC_ID: Final = ""
 ROLLED_BACK = "ledger.rolled_back"
 IMPORT_OPENED = "ledger.import_opened"
 IMPORT_CLOSED = "ledger.import_closed"
+COMPACTED = "ledger.compacted"
+"""Names the root of a snapshot (`last_seq`, `root`): so the chain and every later checkpoint cover the states too."""
 
 KEY_START = b'{"doc_id":'
 KEY_END = b'","old_state":'

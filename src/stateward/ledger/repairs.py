@@ -1,6 +1,7 @@
 """Says what can be done about damage, and does it on request. Never guesses.
 
-`repair` lists what it would do and does it only with `execute`. It never deletes: bytes that have to go are kept
+What costs nothing is tried first: with a manifest that is rebuilt from the files, the whole log may be sound. `repair`
+lists what it would do and does it only with `execute`. It never deletes: bytes that have to go are kept
 beside, as `….torn-<byte>`, `….corrupt` or `….damaged`. What costs acknowledged records is done only with
 `accept_loss`, and the number is given. What cannot be repaired is listed too: a backup must be restored then.
 """
@@ -12,21 +13,35 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import Damage, LedgerError
+from stateward.core.errors import Damage, LedgerDamaged, LedgerError
+from stateward.ledger import chain
 from stateward.ledger.delta import read_chunks
-from stateward.ledger.delta_index import INDEX_SUFFIX
+from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex
 from stateward.ledger.disk import Disk, unlink_if_exists, write_atomically
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
     DeltaInfo,
     Manifest,
+    append_to_archive,
+    effective_ranges,
     is_ledger,
+    iso,
     write_manifest,
 )
-from stateward.ledger.verification import LedgerVerifier
-from stateward.ledger.view import Progress, head_slot, no_progress, read_head
+from stateward.ledger.verification import BadSegment, LedgerVerifier
+from stateward.ledger.view import (
+    SEQ_MAX,
+    Progress,
+    head_slot,
+    no_progress,
+    read_head,
+    rebuilt_manifest,
+)
 from stateward.ledger.writer import acquire_lock
+
+SEGMENT_LINES_MAX = 1 << 32
+"""A number further from the first line of its delta than this is damage, not a line."""
 
 
 class RepairStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,96 +64,196 @@ def repair(
     seam = disk or Disk()
     lock_fd = acquire_lock(folder, seam, clock)
     try:
-        return _Repair(folder, seam, is_executed=execute, accept_loss=accept_loss).run(progress)
+        job = _Repair(folder, seam, clock, is_executed=execute, accept_loss=accept_loss)
+        return job.run(progress)
     finally:
         os.close(lock_fd)
 
 
 class _Repair:
-    def __init__(self, folder: Path, disk: Disk, *, is_executed: bool, accept_loss: bool) -> None:
-        self._folder, self._disk = folder, disk
+    def __init__(
+        self, folder: Path, disk: Disk, clock: Callable[[], float], *, is_executed: bool, accept_loss: bool
+    ) -> None:  # fmt: skip
+        self._folder, self._disk, self._clock = folder, disk, clock
         self._is_executed, self._is_loss_accepted = is_executed, is_executed and accept_loss
+        self._steps: list[RepairStep] = []
 
     def run(self, progress: Progress) -> list[RepairStep]:
         verifier = LedgerVerifier(self._folder, progress)
         manifest = verifier.read_manifest()
         if manifest is None:
-            action = "nothing can be done here; restore a backup"
-            return [
-                RepairStep(finding=each, action=action, is_possible=False)
-                for each in verifier.findings
-            ]
-        steps: list[RepairStep] = []
+            for each in verifier.findings:
+                self._add_impossible(each, "nothing can be done here; restore a backup")
+            return self._steps
+        verifier.check_log(manifest)
         if verifier.listed is None:
-            action = "rebuild the manifest from the files"
-            steps.append(RepairStep(finding=verifier.findings[0], action=action))
-            if self._is_executed:
-                write_manifest(self._disk, self._folder, manifest)
+            self._rebuild(manifest, [verifier.findings.pop(0)])
+        elif verifier.findings and (mended := self._mended(manifest, progress)) is not None:
+            manifest, checked = mended
+            self._rebuild(manifest, verifier.findings)
+            verifier = checked
+        of_log = list(verifier.findings)
         verifier.findings.clear()
         verifier.check_snapshots(manifest)
         for finding in verifier.findings:
-            manifest = self._set_snapshot_aside(finding, manifest, steps)
-        verifier.findings.clear()
-        verifier.check_log(manifest)
-        action = "cut it off and keep the bytes beside; opening does that by itself"
-        steps += [RepairStep(finding=note, action=action) for note in verifier.notes]
-        if verifier.bad_at is not None:
-            steps.append(self._repair_log(manifest, verifier.findings[0], verifier.bad_at))
-        else:
-            steps += [self._repair_other(finding, manifest) for finding in verifier.findings]
-        return steps
+            manifest = self._set_snapshot_aside(finding, manifest)
+        for note in verifier.notes:
+            action = "cut it off and keep the bytes beside; opening does that by itself"
+            self._steps.append(RepairStep(finding=note, action=action))
+        if not self._repair_segments(manifest, verifier.bad_segments):
+            bad = {each.info.file for each in verifier.bad_segments}
+            for finding in of_log:
+                if finding.file not in bad:
+                    self._repair_other(finding, last_seq=verifier.last_seq)
+        return self._steps
 
-    def _set_snapshot_aside(
-        self, finding: Damage, manifest: Manifest, steps: list[RepairStep]
-    ) -> Manifest:
+    def _add_impossible(self, finding: Damage, action: str) -> None:
+        self._steps.append(RepairStep(finding=finding, action=action, is_possible=False))
+
+    # The manifest
+
+    def _mended(
+        self, listed: Manifest, progress: Progress
+    ) -> tuple[Manifest, LedgerVerifier] | None:
+        """The manifest that the files imply, if the whole log is sound with it: nothing is lost then."""
+        try:
+            rebuilt = rebuilt_manifest(self._folder)
+        except LedgerDamaged:
+            return None
+        rebuilt = replace(
+            rebuilt,
+            machine=listed.machine, machine_version=listed.machine_version, created_at=listed.created_at,
+            salt=listed.salt, generation=max(rebuilt.generation, listed.generation + 1),
+        )  # fmt: skip
+        verifier = LedgerVerifier(self._folder, progress)
+        verifier.check_log(rebuilt)
+        is_whole = verifier.last_seq >= max(info.end_seq for info in listed.deltas)
+        return (rebuilt, verifier) if is_whole and not verifier.findings else None
+
+    def _rebuild(self, manifest: Manifest, findings: list[Damage]) -> None:
+        action = "rebuild the manifest from the files; nothing is lost"
+        self._steps += [RepairStep(finding=each, action=action) for each in findings]
+        if self._is_executed:
+            write_manifest(self._disk, self._folder, manifest)
+
+    # Snapshots
+
+    def _set_snapshot_aside(self, finding: Damage, manifest: Manifest) -> Manifest:
         """Take a damaged snapshot off the list; the manifest without it."""
         name = finding.file.removesuffix(GZIP_SUFFIX)
         action = f"put {name} aside as {name}.corrupt; an older one and the log are used"
-        steps.append(RepairStep(finding=finding, action=action))
-        if not self._is_executed:
-            return manifest
+        self._steps.append(RepairStep(finding=finding, action=action))
         kept = tuple(
             info for info in manifest.snapshots if info.file.removesuffix(GZIP_SUFFIX) != name
         )
         manifest = replace(manifest, snapshots=kept, generation=manifest.generation + 1)
-        write_manifest(self._disk, self._folder, manifest)
-        for file in (name, name + GZIP_SUFFIX):
-            self._rename_if_exists(file, f"{file}.corrupt")
-        self._disk.sync_dir(self._folder)
+        if self._is_executed:
+            write_manifest(self._disk, self._folder, manifest)
+            for file in (name, name + GZIP_SUFFIX):
+                self._rename_if_exists(file, f"{file}.corrupt")
+            self._disk.sync_dir(self._folder)
         return manifest
 
-    def _repair_log(
-        self, manifest: Manifest, finding: Damage, bad_at: tuple[DeltaInfo, int, int]
-    ) -> RepairStep:
-        info, byte, seq = bad_at
-        snapshot_seq = max((each.last_seq for each in manifest.snapshots), default=0)
-        if info.last_seq is not None and info.last_seq <= snapshot_seq:
+    # The log
+
+    def _repair_segments(self, manifest: Manifest, segments: list[BadSegment]) -> bool:
+        """A step for each damaged delta; True if the log is cut at one of them, so that all behind it is settled."""
+        base_seq = _base_seq(manifest)
+        listed = {info.first_seq for info in manifest.deltas}
+        for bad in segments:
+            info = bad.info
+            if info.last_seq is not None and info.last_seq <= base_seq:
+                manifest = self._bury(manifest, bad)
+            elif info.first_seq in listed:
+                self._cut(manifest, bad)
+                return True
+            else:
+                action = "restore this file from a backup: it is archived, and no sound snapshot holds its states"
+                self._add_impossible(bad.finding, action)
+        return False
+
+    def _bury(self, manifest: Manifest, bad: BadSegment) -> Manifest:
+        """Replace a delta that only the history needs by a tombstone, so that the rest can be verified."""
+        info = bad.info
+        if info.merkle_span is None:
             action = (
                 "states are not concerned: a snapshot holds them. Restore this file from a backup"
             )
-            return RepairStep(finding=finding, action=action, is_possible=False)
-        end = max(read_head(self._folder), *(each.last_seq or 0 for each in manifest.deltas))
-        lost = max(end - seq + 1, 1)
+            self._add_impossible(bad.finding, action)
+            return manifest
+        lost = info.end_seq - info.first_seq + 1
         action = (
-            f"keep {info.file} from byte {byte} on, and all later files, as ….damaged; go on after seq {seq - 1}: "
-            f"{lost} acknowledged records are lost unless a backup has them"
+            f"put a tombstone in its place; states are not concerned: a snapshot holds them. The history of {lost} "
+            "records is lost unless a backup has this file"
+        )
+        self._steps.append(
+            RepairStep(finding=bad.finding, action=action, lost=lost, needs_accept_loss=True)
+        )
+        if not self._is_loss_accepted:
+            return manifest
+        stone = replace(info, removed_at=iso(self._clock()), reason=f"lost: {bad.finding.sentence}")
+        if info in manifest.deltas:
+            deltas = tuple(stone if each == info else each for each in manifest.deltas)
+            manifest = replace(manifest, deltas=deltas)
+        else:
+            manifest = append_to_archive(self._disk, self._folder, manifest, [stone])
+        manifest = replace(manifest, generation=manifest.generation + 1)
+        write_manifest(self._disk, self._folder, manifest)
+        self._put_aside(info)
+        self._disk.sync_dir(self._folder)
+        return manifest
+
+    def _cut(self, manifest: Manifest, bad: BadSegment) -> None:
+        lost = max(self._last_known_seq(manifest, bad.info) - bad.seq + 1, 1)
+        action = (
+            f"keep {bad.info.file} from byte {bad.byte} on, and all later files, as ….damaged; go on after seq "
+            f"{bad.seq - 1}: {lost} acknowledged records are lost unless a backup has them"
+        )
+        self._steps.append(
+            RepairStep(finding=bad.finding, action=action, lost=lost, needs_accept_loss=True)
         )
         if self._is_loss_accepted:
-            self._cut_log(manifest, info, byte, seq)
-        return RepairStep(finding=finding, action=action, lost=lost, needs_accept_loss=True)
+            self._cut_log(manifest, bad.info, bad.byte, bad.seq)
 
-    def _repair_other(self, finding: Damage, manifest: Manifest) -> RepairStep:
+    def _last_known_seq(self, manifest: Manifest, first: DeltaInfo) -> int:
+        """The last line that is known of from this delta on: by HEAD, the manifest, an index or a line itself."""
+        last = read_head(self._folder)
+        for info in manifest.deltas:
+            last = max(last, info.end_seq)
+            if info.first_seq >= first.first_seq:
+                last = max(last, self._last_line(info))
+        return last
+
+    def _last_line(self, info: DeltaInfo) -> int:
+        """The greatest seq that a line of this delta or its index names, however damaged the file is."""
+        index = self._folder / (info.file.removesuffix(GZIP_SUFFIX) + INDEX_SUFFIX)
+        loaded = DeltaIndex.load(index, salt=None)
+        last, rest = loaded[1].seq if loaded else 0, b""
+        try:
+            for data in read_chunks(self._folder / info.file):
+                *lines, rest = (rest + data).split(b"\n")
+                for text in lines:
+                    found = chain.position_of(text + b"\n")
+                    if found is not None and found[0] - info.first_seq <= SEGMENT_LINES_MAX:
+                        last = max(last, found[0])
+        except (LedgerDamaged, OSError):
+            pass  # it is about what can still be read
+        return last
+
+    def _repair_other(self, finding: Damage, *, last_seq: int) -> None:
         if finding.file != HEAD:
-            action = "restore the file from a backup"
-            return RepairStep(finding=finding, action=action, is_possible=False)
-        lost = max(read_head(self._folder) - (manifest.active.first_seq - 1), 1)
+            self._add_impossible(finding, "restore the file from a backup")
+            return
+        lost = max(read_head(self._folder) - last_seq, 1)
         action = (
             "believe the log, as after restoring an older backup: what HEAD knew beyond it is lost"
+        )
+        self._steps.append(
+            RepairStep(finding=finding, action=action, lost=lost, needs_accept_loss=True)
         )
         if self._is_loss_accepted:
             self._rename_if_exists(HEAD, f"{HEAD}.damaged")
             self._disk.sync_dir(self._folder)
-        return RepairStep(finding=finding, action=action, lost=lost, needs_accept_loss=True)
 
     def _cut_log(self, manifest: Manifest, info: DeltaInfo, byte: int, seq: int) -> None:
         """Make the good lines of the damaged delta the active one; rename the rest.
@@ -154,10 +269,7 @@ class _Repair:
             if len(good) >= byte:  # what follows may be unreadable
                 break
         for each in manifest.deltas[place:]:
-            plain = each.file.removesuffix(GZIP_SUFFIX)
-            for name in dict.fromkeys((each.file, plain)):
-                self._rename_if_exists(name, f"{name}.damaged")
-            unlink_if_exists(self._disk, self._folder / (plain + INDEX_SUFFIX))
+            self._put_aside(each)
         write_atomically(self._disk, path, good[:byte])
         active = DeltaInfo(file=path.name, first_seq=info.first_seq, chain=info.chain)
         write_manifest(
@@ -166,6 +278,7 @@ class _Repair:
             replace(
                 manifest,
                 deltas=(*manifest.deltas[:place], active),
+                snapshots=tuple(each for each in manifest.snapshots if each.last_seq < seq),
                 rollbacks=tuple(each for each in manifest.rollbacks if each[0] < seq),
                 generation=manifest.generation + 1,
             ),
@@ -173,6 +286,23 @@ class _Repair:
         slot = head_slot(seq=seq - 1, size=byte, generation=0)
         write_atomically(self._disk, self._folder / HEAD, slot)
 
+    def _put_aside(self, info: DeltaInfo) -> None:
+        plain = info.file.removesuffix(GZIP_SUFFIX)
+        for name in dict.fromkeys((info.file, plain)):
+            self._rename_if_exists(name, f"{name}.damaged")
+        unlink_if_exists(self._disk, self._folder / (plain + INDEX_SUFFIX))
+
     def _rename_if_exists(self, name: str, new_name: str) -> None:
         if (self._folder / name).exists():
             self._disk.rename(self._folder / name, self._folder / new_name)
+
+
+def _base_seq(manifest: Manifest) -> int:
+    """The last line that the newest snapshot in effect covers; all of the manifest's snapshots are sound."""
+    ranges = effective_ranges(manifest.rollbacks, last_seq=SEQ_MAX)
+    in_effect = (
+        info.last_seq
+        for info in manifest.snapshots
+        if any(low <= info.last_seq <= up for low, up in ranges)
+    )
+    return next(in_effect, 0)

@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,16 +38,31 @@ from stateward.ledger.manifest import (
     read_manifest,
 )
 from stateward.ledger.merkle import MerkleSpan, leaf_hash, span_over
-from stateward.ledger.rebuild import rebuild_manifest
-from stateward.ledger.record import IMPORT_CLOSED, IMPORT_OPENED, LedgerLine, decode_line
+from stateward.ledger.record import (
+    COMPACTED,
+    IMPORT_CLOSED,
+    IMPORT_OPENED,
+    LedgerLine,
+    decode_line,
+)
 from stateward.ledger.snapshot import Snapshot
 from stateward.ledger.states import TransitionTable
-from stateward.ledger.view import LedgerView, Progress, no_progress, read_head
+from stateward.ledger.view import (
+    STALE,
+    LedgerView,
+    Progress,
+    no_progress,
+    read_head,
+    read_slots,
+    rebuilt_manifest,
+    unlisted_deltas,
+)
 
 FINDINGS_MAX = 1000
 """One bad block can make every line after it bad; no person reads further than this."""
 PROGRESS_LINES = 65_536
 ATTEMPTS_MAX = 5
+_COMPACTED_START = b'{"doc_id":"","old_state":null,"new_state":"%b"' % COMPACTED.encode()
 
 
 class LedgerVerification(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +101,15 @@ def verify(
     raise AssertionError("the last attempt returns")
 
 
+class BadSegment(NamedTuple):
+    """A delta that is damaged or missing: the byte and the seq of its first bad line, and what was found there."""
+
+    info: DeltaInfo
+    byte: int
+    seq: int
+    finding: Damage
+
+
 class LedgerVerifier:
     """One pass over all files of a ledger."""
 
@@ -98,10 +123,15 @@ class LedgerVerifier:
         self.listed: Manifest | None = None
         self._lines = self._snapshots = 0
         self._span = MerkleSpan()
+        self._named: dict[int, dict[str, int]] = {}
+        """The roots of snapshots that the log names: by their last seq, each with the seq of the line."""
+        self._unnamed: list[Damage] = []
         self._heads: dict[int, str] = {0: chain.GENESIS.decode()}
         """The head of the chain at the end of each segment, by its last seq."""
-        self.bad_at: tuple[DeltaInfo, int, int] | None = None
-        """The first damaged delta, the byte and the seq of its first bad line."""
+        self.bad_segments: list[BadSegment] = []
+        """The damaged deltas, in the order of the log."""
+        self.last_seq = 0
+        """The last good line of the log."""
 
     def _report(
         self, file: str, sentence: str, *, byte: int | None = None, seq: int | None = None
@@ -111,7 +141,12 @@ class LedgerVerifier:
 
     def _report_bad_line(self, info: DeltaInfo, sentence: str, *, byte: int, seq: int) -> None:
         self._report(info.file, sentence, byte=byte, seq=seq)
-        self.bad_at = self.bad_at or (info, byte, seq)
+        finding = Damage(file=info.file, byte=byte, seq=seq, sentence=sentence)
+        self._add_bad_segment(BadSegment(info, byte, seq, finding))
+
+    def _add_bad_segment(self, bad: BadSegment) -> None:
+        if all(each.info != bad.info for each in self.bad_segments):
+            self.bad_segments.append(bad)
 
     def read_manifest(self) -> Manifest | None:
         """The manifest, or what the files imply where it is lost; None if that fails too."""
@@ -120,10 +155,12 @@ class LedgerVerifier:
             return None
         self.listed = read_manifest(self._folder)
         if self.listed is not None:
+            if self.listed.generation < read_slots(self._folder)[1]:
+                self._report(MANIFEST, STALE)
             return self.listed
         self._report(MANIFEST, "it is missing or damaged; it can be rebuilt from the files")
         try:
-            return rebuild_manifest(self._folder)
+            return rebuilt_manifest(self._folder)
         except LedgerDamaged as error:
             self.findings += error.findings
             return None
@@ -135,6 +172,9 @@ class LedgerVerifier:
         except (LedgerDamaged, OSError) as error:
             self._report(ARCHIVE, f"the list of archived files cannot be used: {error}")
             archive = []
+        else:
+            for name in unlisted_deltas(self._folder, manifest) if self.listed else ():
+                self._report(name, f"it holds lines, but {MANIFEST} does not name it")
         infos = archive + list(manifest.deltas)
         expected, head = infos[0].first_seq, infos[0].chain
         if expected > 1:
@@ -148,6 +188,7 @@ class LedgerVerifier:
             if head:
                 self._heads[last_seq] = head
             expected = last_seq + 1
+        self.last_seq = expected - 1
         if self._head_seq >= expected:
             acknowledged = f"seq {self._head_seq} was acknowledged"
             self._report(HEAD, f"{acknowledged}, the log ends at {expected - 1}")
@@ -161,9 +202,8 @@ class LedgerVerifier:
             return info.head or "", info.last_seq or 0
         path = self._folder / info.file
         if not path.exists():
-            self._report(
-                info.file, "the manifest names it, but it is not there", seq=info.first_seq
-            )
+            sentence = "the manifest names it, but it is not there"
+            self._report_bad_line(info, sentence, byte=0, seq=info.first_seq)
             return info.head or "", info.end_seq
         head, seq, size, tail = self._check_lines(info, path)
         if info.last_seq is None:
@@ -191,22 +231,39 @@ class LedgerVerifier:
             chunks = read_chunks(path)
             for data in chunks:
                 *lines, rest = (rest + data).split(b"\n")
+                leaves: list[bytes] = []
                 for at, text in enumerate(lines):
                     line = text + b"\n"
                     after = chain.check(line, head)
                     if after is None or (chain.position_of(line) or (-1,))[0] != seq + 1:
+                        self._add_leaves(leaves, seq)
                         behind = b"\n".join([*lines[at:], rest]) + b"".join(chunks)
                         return head.decode(), seq, size, behind
-                    if self._span.end == seq:
-                        self._span.add(leaf_hash(text))
+                    leaves.append(leaf_hash(text))
+                    if text.startswith(_COMPACTED_START):
+                        self._note_root(line)
                     head, seq, size = after, seq + 1, size + len(line)
                     self._lines += 1
+                self._add_leaves(leaves, seq)
                 self._check_readable(info, lines, byte=size, seq=seq)
                 self._progress(info.file, self._lines)
         except LedgerDamaged as error:
             self.findings += error.findings
-            self.bad_at = self.bad_at or (info, size, seq + 1)
+            self._add_bad_segment(BadSegment(info, size, seq + 1, error.findings[0]))
         return head.decode(), seq, size, rest
+
+    def _add_leaves(self, leaves: list[bytes], seq: int) -> None:
+        """The leaves of the lines up to `seq`; after a gap the tree is not continued."""
+        if self._span.end == seq - len(leaves):
+            self._span.add_leaves(leaves)
+
+    def _note_root(self, text: bytes) -> None:
+        try:
+            named = decode_line(text)
+            place = self._named.setdefault(int(str(named.metadata["last_seq"])), {})
+            place[str(named.metadata["root"])] = named.seq
+        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError):
+            pass  # what names nothing covers nothing; whether it can be read is checked elsewhere
 
     def _check_readable(self, info: DeltaInfo, lines: list[bytes], *, byte: int, seq: int) -> None:
         """A seal says that a line is what was written, not that it can be read. `byte` and `seq` are those after it."""
@@ -241,6 +298,21 @@ class LedgerVerifier:
             if known not in (None, info.chain) or snapshot.header.chain != info.chain:
                 sentence = "the chain at its place in the log is another one"
                 self._report(info.file, sentence, seq=info.last_seq)
+            self._check_named(info)
+
+    def _check_named(self, info: SnapshotInfo) -> None:
+        """The log must name the root of a snapshot; older versions did not write such lines."""
+        named = self._named.get(info.last_seq)
+        if named is None:
+            sentence = (
+                "no line of the log names its root; compact, so that checkpoints cover the states"
+            )
+            self._unnamed.append(Damage(file=info.file, seq=info.last_seq, sentence=sentence))
+        elif info.root not in named:
+            sentence = (
+                f"seq {max(named.values())} names another root for it: its states were changed"
+            )
+            self._report(info.file, sentence, seq=info.last_seq)
 
     def check_checkpoint(self, checkpoint: str) -> None:
         """The first lines against the root of a checkpoint. Spans in the manifest are not trusted for this."""
@@ -256,6 +328,20 @@ class LedgerVerifier:
         if span.end != size or span.root() != root:
             sentence = f"the first {size} lines are not those that it was made of"
             self._report("checkpoint", sentence, seq=size)
+        self._check_states_covered(size)
+
+    def _check_states_covered(self, size: int) -> None:
+        """The snapshot in use is as good as its root in the log, and that as good as the checkpoint over it."""
+        newest = self.listed.snapshots[0] if self.listed and self.listed.snapshots else None
+        if newest is None:
+            return
+        if any(each.file == newest.file for each in self._unnamed):
+            self._report(
+                newest.file, "no line of the log names its root, so no checkpoint covers it"
+            )
+        elif (named := self._named.get(newest.last_seq, {}).get(newest.root, 0)) > size:
+            sentence = f"its root is named at seq {named}, after the {size} lines of the checkpoint"
+            self._unnamed.append(Damage(file=newest.file, seq=named, sentence=sentence))
 
     def result(self) -> LedgerVerification:
         """What was found."""
@@ -265,7 +351,7 @@ class LedgerVerifier:
             head=self._heads[max(self._heads)],
             root=self._span.root().hex() if self._span.start == 0 else "",
             findings=tuple(self.findings),
-            notes=tuple(self.notes),
+            notes=(*self.notes, *self._unnamed),
         )
 
 

@@ -36,6 +36,7 @@ from stateward.ledger.delta import Delta, checked_lines, read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX, DeltaIndex, IndexDamaged, key_hash
 from stateward.ledger.disk import Disk, create_empty, write_atomically
 from stateward.ledger.manifest import (
+    DELTA_NAME,
     GZIP_SUFFIX,
     HEAD,
     MANIFEST,
@@ -64,6 +65,7 @@ from stateward.ledger.summary import Summary, merge_summaries
 ATTEMPTS_MAX = 20
 """A writer replaces the manifest a few times a day; a reader that loses this race so often has another problem."""
 SEQ_MAX = 1 << 62
+STALE = "it is older than the other files, as after restoring it alone; it can be rebuilt from them"
 OFFSET_BITS = 48
 """The position of a line in one of several deltas is one int: number of the delta, then offset of up to 256 TiB."""
 Progress = Callable[[str, int], None]
@@ -127,13 +129,15 @@ class LedgerView:
         raise LedgerError(f"{self.folder} changed too often while it was being opened")
 
     def _load_once(self) -> None:
-        head_seq = read_head(self.folder)
+        head_seq, generation = read_slots(self.folder)
         self._stamp = self._manifest_stamp()
         listed = read_manifest(self.folder)
+        if listed is not None and listed.generation < generation:
+            raise LedgerDamaged.at(MANIFEST, STALE)
         if listed is None:
             if not is_ledger(self.folder):
                 raise LedgerMismatch(f"{self.folder} is not a ledger")
-            listed = rebuild_manifest(self.folder)
+            listed = rebuilt_manifest(self.folder)
             self.was_rebuilt = True
             self._note("the manifest was missing or damaged and was rebuilt from the files")
         # The active delta first: its tail may hold a rollback that the manifest does not know yet.
@@ -385,18 +389,19 @@ class LedgerView:
                 yield text
 
     def tree_pieces(
-        self, *, size: int, trusts_spans: bool, progress: Progress
+        self, *, size: int, trusts_spans: bool, progress: Progress, with_line: int = 0
     ) -> Iterator[MerkleSpan | bytes]:
         """What the Merkle tree over the first `size` lines is made of: lines, or spans where they were removed.
 
         With `trusts_spans` the spans that the manifest holds are used for other deltas too, which is fast but proves
-        nothing about the files.
+        nothing about the files; the delta that holds the line `with_line` is read all the same.
         """
         for info in self.segments():
             if info.first_seq > size:
                 return
             span = info.merkle_span
-            if span is not None and (info.is_removed or (trusts_spans and info.end_seq <= size)):
+            is_skipped = trusts_spans and not info.first_seq <= with_line <= info.end_seq
+            if span is not None and (info.is_removed or (is_skipped and info.end_seq <= size)):
                 yield span
             else:
                 progress(info.file, info.first_seq)
@@ -473,25 +478,55 @@ def rollback_of(line: LedgerLine) -> tuple[int, int]:
     return line.seq, int(line.metadata["to_seq"])  # type: ignore[arg-type]
 
 
+def rebuilt_manifest(folder: Path) -> Manifest:
+    """The manifest that the files imply, numbered after every one that `HEAD` has seen. Raises `LedgerDamaged`."""
+    _, generation = read_slots(folder)
+    return replace(rebuild_manifest(folder), generation=generation + 1)
+
+
+def unlisted_deltas(folder: Path, manifest: Manifest) -> list[str]:
+    """Deltas with lines that neither the manifest nor the archive list names.
+
+    None is ever left by a crash: a new delta gets its first line after the manifest names it. So the manifest is older
+    than the files, and continuing after it would fork the log.
+    """
+    known = {info.file.removesuffix(GZIP_SUFFIX) for info in manifest.deltas}
+    found = {
+        path.name
+        for path in folder.iterdir()
+        if DELTA_NAME.fullmatch(path.name)
+        and path.name.removesuffix(GZIP_SUFFIX) not in known
+        and path.stat().st_size
+    }
+    if found:
+        archived = {info.file.removesuffix(GZIP_SUFFIX) for info in read_archive(folder, manifest)}
+        found = {name for name in found if name.removesuffix(GZIP_SUFFIX) not in archived}
+    return sorted(found)
+
+
 def read_head(folder: Path) -> int:
     """The last seq that the writer is known to have made durable; it may lag behind, it never runs ahead."""
+    return read_slots(folder)[0]
+
+
+def read_slots(folder: Path) -> tuple[int, int]:
+    """The last seq and the last generation of the manifest that `HEAD` has seen; zeros if it is of no use."""
     try:
-        text = (folder / HEAD).read_bytes()
+        return newest_slot((folder / HEAD).read_bytes())
     except FileNotFoundError:
-        return 0
-    seq, _generation = newest_slot(text)
-    return seq
+        return 0, 0
 
 
 def newest_slot(text: bytes) -> tuple[int, int]:
-    """The seq and the generation of the manifest in the newer whole slot of `HEAD`; zeros if neither is whole."""
-    newest = (0, 0)
+    """The greatest seq and the greatest generation in the whole slots of `HEAD`; zeros if neither is whole."""
+    newest = newest_generation = 0
     for at in (0, _SLOT.size):
         if len(text) >= at + _SLOT.size:
             seq, _size, generation, crc = _SLOT.unpack_from(text, at)
             if zlib.crc32(text[at : at + 24]) == crc:
-                newest = max(newest, (seq, generation))
-    return newest
+                newest = max(newest, seq)
+                newest_generation = max(newest_generation, generation)
+    return newest, newest_generation
 
 
 def head_slot(*, seq: int, size: int, generation: int) -> bytes:

@@ -36,7 +36,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.errors import InvalidRequest, LedgerLocked, LedgerPoisoned
+from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerLocked, LedgerPoisoned
 from stateward.ledger import chain
 from stateward.ledger.builder import Change, CommitGroup, LineBuilder
 from stateward.ledger.delta import INDEX_EVERY_LINES, Delta
@@ -45,6 +45,7 @@ from stateward.ledger.manifest import (
     GZIP_SUFFIX,
     HEAD,
     LOCK,
+    MANIFEST,
     DeltaInfo,
     Manifest,
     iso,
@@ -59,7 +60,15 @@ from stateward.ledger.record import (
     to_microseconds,
 )
 from stateward.ledger.states import TransitionTable
-from stateward.ledger.view import HEAD_BYTES_MAX, LedgerView, head_slot, newest_slot, read_head
+from stateward.ledger.view import (
+    HEAD_BYTES_MAX,
+    STALE,
+    LedgerView,
+    head_slot,
+    newest_slot,
+    read_head,
+    unlisted_deltas,
+)
 
 GATHERED_MAX = 1024
 """Lines that a leader waits for; more do not make a sync any cheaper."""
@@ -117,6 +126,8 @@ class LedgerWriter:
 
     def _recover(self) -> None:
         """Cut off a torn tail, keeping its bytes in a file; finish what a crash interrupted."""
+        if not self.view.was_rebuilt and unlisted_deltas(self.folder, self.view.manifest):
+            raise LedgerDamaged.at(MANIFEST, STALE)
         view, head_seq = self.view, read_head(self.folder)
         active = view.active
         torn = active.torn_bytes(head_seq)
@@ -326,11 +337,10 @@ class LedgerWriter:
             self._fd, chain.PREVIOUS_BYTES, active.end - chain.PREVIOUS_BYTES
         ).startswith(active.chain):
             what = f"the last line of {active.path.name} is not the one that this writer wrote"
-        elif newest_slot(os.pread(self._head_fd, HEAD_BYTES_MAX, 0)) > (
-            active.seq,
-            self.view.manifest.generation,
-        ):
-            what = f"{HEAD} is ahead of this writer"
+        else:
+            seq, generation = newest_slot(os.pread(self._head_fd, HEAD_BYTES_MAX, 0))
+            if seq > active.seq or generation > self.view.manifest.generation:
+                what = f"{HEAD} is ahead of this writer"
         if what:
             raise LedgerPoisoned(
                 f"{self.folder} has another writer: {what}. Nothing was written; what was acknowledged before is "

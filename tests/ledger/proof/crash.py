@@ -74,7 +74,7 @@ class Workload:
                 self._group(ledger, self.rng.choice([1, 1, 2, 5, 17]))
             ledger.rotate()
             self._group(ledger, 3)
-            ledger.compact()
+            self._compact(ledger)
             self._group(ledger, self.rng.choice([1, 9]))
             if day % 3 == 1:
                 self._roll_back(ledger)
@@ -84,10 +84,16 @@ class Workload:
             self.clock.tick(DAY_S)
         ledger.close()
 
+    def _compact(self, ledger: Ledger) -> None:
+        self.after.append(dict(self.states))  # the line that names the snapshot
+        self.disk.mark("issued", len(self.after) - 1)
+        ledger.compact()
+        self.disk.mark("acked", len(self.after) - 1)
+
     def _roll_back(self, ledger: Ledger) -> None:
         target = ledger.snapshots()[-1]
         self.states = dict(self.after[target.last_seq])
-        self.after.append(dict(self.states))
+        self.after += [dict(self.states)] * 2  # the line of the rollback, and that of its snapshot
         self.disk.mark("issued", len(self.after) - 1)
         ledger.rollback(target.last_seq)
         self.disk.mark("acked", len(self.after) - 1)

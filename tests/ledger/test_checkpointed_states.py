@@ -1,0 +1,103 @@
+"""A checkpoint that is kept elsewhere covers the states too: the log names the root of each snapshot."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.ledger import Ledger, LedgerState, verify, verify_proof
+from stateward.ledger.disk import Disk
+from stateward.ledger.manifest import read_manifest, write_manifest
+from stateward.ledger.snapshot import Snapshot, SnapshotWriter
+from tests.ledger.builders import Clock, QuickDisk, a_ledger, states_of
+
+PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
+
+
+def a_compacted_ledger(folder: Path) -> str:
+    """A ledger with a snapshot; a checkpoint of it."""
+    with a_ledger(folder) as ledger:
+        ledger.record_many([(f"doc:{number}", PENDING) for number in range(9)])
+        ledger.compact()
+        return ledger.checkpoint(write=False)
+
+
+def forge(folder: Path) -> None:
+    """Another snapshot with the same name, its own right checksum and index, and a manifest that fits."""
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    info = manifest.snapshots[0]
+    old = Snapshot(folder / info.file, root=info.root)
+    documents = list(old.lines())
+    writer = SnapshotWriter(Disk(), folder / info.file, old.header)
+    for key, kept in documents:
+        writer.add(key, kept.replace(b'"pending"', b'"skipped"'))
+    forged = replace(info, root=writer.finish(), bytes=(folder / info.file).stat().st_size)
+    write_manifest(Disk(), folder, replace(manifest, snapshots=(forged,)))
+
+
+def test_a_forged_snapshot_is_found(tmp_path: Path) -> None:
+    checkpoint = a_compacted_ledger(tmp_path / "l")
+    assert verify(tmp_path / "l", checkpoint=checkpoint) == replace(
+        verify(tmp_path / "l"), notes=()
+    )
+
+    forge(tmp_path / "l")
+
+    with Ledger.open(tmp_path / "l", read_only=True) as reader:
+        assert set(states_of(reader).values()) == {"skipped"}  # nothing else tells
+    for given in (None, checkpoint):
+        assert "names another root" in str(verify(tmp_path / "l", checkpoint=given).findings[0])
+
+
+def test_a_snapshot_that_no_line_names_is_not_covered_by_a_checkpoint(tmp_path: Path) -> None:
+    """As older versions made them: a note by itself, a finding where a checkpoint should prove something."""
+    a_compacted_ledger(tmp_path / "l")
+    active = max((tmp_path / "l").glob("delta-*.2.jsonl"))
+    active.write_bytes(b"")
+    (tmp_path / "l" / "HEAD").unlink()
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:x", PENDING)
+        checkpoint = ledger.checkpoint(write=False)
+
+    alone, given = verify(tmp_path / "l"), verify(tmp_path / "l", checkpoint=checkpoint)
+
+    assert alone.is_sound
+    assert "no line of the log names its root" in str(alone.notes[0])
+    assert "no checkpoint covers it" in str(given.findings[0])
+
+
+def test_an_idle_ledger_is_compacted_once(tmp_path: Path) -> None:
+    a_compacted_ledger(tmp_path / "l")
+
+    with a_ledger(tmp_path / "l") as ledger:
+        assert ledger.compact() is None
+        assert ledger.last_seq == 10
+
+
+def test_a_rollback_names_its_snapshot_too(tmp_path: Path) -> None:
+    a_compacted_ledger(tmp_path / "l")
+    with a_ledger(tmp_path / "l") as ledger:
+        ledger.record("doc:1", FETCHING)
+        ledger.rollback(9)
+        checkpoint = ledger.checkpoint(write=False)
+
+    found = verify(tmp_path / "l", checkpoint=checkpoint)
+
+    assert (found.is_sound, found.notes) == (True, ())
+
+
+@pytest.mark.parametrize("seq", [1, 9, 20, 28])
+def test_a_proof_reads_no_other_archived_file_than_that_of_its_line(
+    tmp_path: Path, seq: int
+) -> None:
+    with Ledger.open(tmp_path / "l", clock=Clock(), disk=QuickDisk(), snapshots_kept=1) as ledger:
+        for day in range(4):
+            ledger.record_many([(f"doc:{day}:{number}", PENDING) for number in range(7)])
+            ledger.compact()
+        checkpoint = ledger.checkpoint(write=False)
+        for info in ledger.archive():
+            if not info.first_seq <= seq <= info.end_seq:
+                (tmp_path / "l" / info.file).unlink()
+
+        assert verify_proof(ledger.prove(seq), checkpoint)

@@ -1,0 +1,136 @@
+"""What `repair` offers: first what costs nothing, then each action under its own finding, with its true price."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stateward.ledger import Ledger, LedgerDamaged, LedgerState, repair, verify
+from stateward.ledger.manifest import read_archive, read_manifest
+from tests.ledger.builders import DAY_S, Clock, QuickDisk, a_ledger, states_of
+from tests.ledger.test_recovery import flip
+
+PENDING, FETCHING = LedgerState.PENDING, LedgerState.FETCHING
+
+
+def archived(folder: Path) -> dict[str, str]:
+    """Three days, of which one snapshot is kept: the deltas of the first two are in the archive."""
+    clock = Clock()
+    with Ledger.open(folder, clock=clock, disk=QuickDisk(), snapshots_kept=1) as ledger:
+        for day in range(3):
+            ledger.record_many([(f"doc:{day}:{number}", PENDING) for number in range(5)])
+            ledger.record(f"doc:{day}:0", FETCHING)
+            if day < 2:
+                ledger.compact()
+            clock.tick(DAY_S)
+        return states_of(ledger)
+
+
+def archived_file(folder: Path, at: int = 0) -> Path:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    return folder / read_archive(folder, manifest)[at].file
+
+
+@pytest.mark.parametrize("with_head", [False, True])
+def test_a_stale_manifest_is_mended_without_loss(tmp_path: Path, with_head: bool) -> None:
+    """Also where HEAD is as old: continuing after the old list would fork the log."""
+    folder = tmp_path / "l"
+    with a_ledger(folder) as ledger:
+        ledger.record("doc:1", PENDING)
+        for name in ("MANIFEST.json", "HEAD"):
+            shutil.copy(folder / name, tmp_path / name)
+        ledger.rotate()
+        ledger.record("doc:1", FETCHING)
+        expected = states_of(ledger)
+    for name in ("MANIFEST.json", "HEAD") if with_head else ("MANIFEST.json",):
+        shutil.copy(tmp_path / name, folder / name)
+
+    with pytest.raises(LedgerDamaged, match="older than the other files"):
+        a_ledger(folder)
+    assert not verify(folder).is_sound
+    plan = repair(folder)
+    assert {(step.lost, step.needs_accept_loss) for step in plan} == {(0, False)}
+    repair(folder, execute=True)
+
+    assert verify(folder).is_sound
+    with a_ledger(folder) as ledger:
+        assert states_of(ledger) == expected
+        ledger.record("doc:2", PENDING)
+
+
+def test_an_archived_file_and_the_only_snapshot_cannot_both_be_done_without(tmp_path: Path) -> None:
+    archived(tmp_path / "l")
+    flip(archived_file(tmp_path / "l"), 40)
+    snapshot = next((tmp_path / "l").glob("snapshot-*.json"))
+    flip(snapshot, snapshot.read_bytes().index(b"doc:0:3"))
+
+    plan = repair(tmp_path / "l")
+    done = repair(tmp_path / "l", execute=True, accept_loss=True)
+
+    assert plan == done
+    assert [(step.finding.file, step.is_possible) for step in plan] == [
+        (snapshot.name, True),
+        (archived_file(tmp_path / "l").name, False),
+    ]
+
+
+def test_a_lost_archived_file_gets_a_tombstone_and_verify_an_end(tmp_path: Path) -> None:
+    expected = archived(tmp_path / "l")
+    with Ledger.open(tmp_path / "l", read_only=True) as reader:
+        checkpoint = reader.checkpoint()
+    lost = archived_file(tmp_path / "l")
+    lost.unlink()
+
+    plan = repair(tmp_path / "l", execute=True)
+    assert [(step.finding.file, step.lost) for step in plan] == [(lost.name, 6)]
+    assert not verify(tmp_path / "l").is_sound
+    repair(tmp_path / "l", execute=True, accept_loss=True, clock=Clock())
+
+    assert repair(tmp_path / "l") == []
+    assert verify(tmp_path / "l", checkpoint=checkpoint).is_sound
+    with a_ledger(tmp_path / "l") as ledger:
+        assert states_of(ledger) == expected
+
+
+def test_each_action_stands_under_its_own_finding(tmp_path: Path) -> None:
+    archived(tmp_path / "l")
+    old = archived_file(tmp_path / "l")
+    old.unlink()
+    active = tmp_path / "l" / "delta-2025-10-05.jsonl"
+    lines = active.read_bytes().splitlines(keepends=True)
+    flip(active, len(lines[0]) + 12)
+
+    steps = repair(tmp_path / "l")
+
+    assert [step.finding.file for step in steps] == [old.name, active.name]
+    assert "tombstone" in steps[0].action
+    assert active.name in steps[1].action
+
+
+def test_what_is_lost_is_counted_without_head(tmp_path: Path) -> None:
+    """The manifest does not know how long the active delta is; its own lines do."""
+    with a_ledger(tmp_path / "l") as ledger:
+        for number in range(10):
+            ledger.record(f"doc:{number}", PENDING)
+    (tmp_path / "l" / "HEAD").unlink()
+    active = next((tmp_path / "l").glob("delta-*.jsonl"))
+    flip(active, 12)
+
+    assert [step.lost for step in repair(tmp_path / "l")] == [10]
+
+
+def test_a_sealed_delta_that_is_not_the_recorded_one_is_refused_at_opening(tmp_path: Path) -> None:
+    """As long, as many lines, every seal good: only the head in the manifest tells."""
+    for name in ("a", "b"):
+        with a_ledger(tmp_path / name) as ledger:
+            ledger.record(f"doc:{name}", PENDING)
+            ledger.rotate()
+            ledger.record("doc:x", PENDING)
+    sealed = "delta-2025-10-04.jsonl"
+    shutil.copy(tmp_path / "b" / sealed, tmp_path / "a" / sealed)
+    for index in (tmp_path / "a").glob("*.idx"):
+        index.unlink()
+
+    with pytest.raises(LedgerDamaged, match="not those that the manifest recorded"):
+        Ledger.open(tmp_path / "a", read_only=True)
