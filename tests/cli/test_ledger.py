@@ -310,10 +310,14 @@ def test_history_and_ledger_are_compared(demo: Shell, tmp_path: Path) -> None:
     demo("--config", str(config), "up", "--until-idle")
 
     same = demo.json("verify", "--ledger", str(mirrored))
+    replayed = demo("ledger", "verify", str(mirrored), "--replay")
+    stuck = demo("ledger", "stuck", str(mirrored), "--older-than", "0s", "--json")
     (delta,) = mirrored.glob("delta-*.jsonl")
     delta.write_bytes(delta.read_bytes().replace(b"person:", b"parson:", 1))
     other = demo("verify", "--ledger", str(mirrored))
 
+    assert (replayed.exit_code, replayed.stdout) == (Exit.OK, "")
+    assert all(each["state"] != "normalized" for each in json.loads(stuck.stdout))
     assert (same["is_sound"], same["ledger"]["behind"]) == (True, 0)
     assert same["ledger"]["compared"] == same["transitions"] > 10
     assert (other.exit_code, "first difference" in other.stdout) == (Exit.FOUND_PROBLEMS, True)

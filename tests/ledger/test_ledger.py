@@ -13,6 +13,7 @@ import pytest
 from stateward.core.errors import InvalidRequest, InvalidTransition, UnknownName
 from stateward.definition.declare import declare
 from stateward.ledger import Ledger, LedgerEntry, LedgerLocked, LedgerMismatch, LedgerState
+from stateward.ledger.export_file import export
 from stateward.ledger.record import LedgerAuditRecord, audit_record
 from tests.ledger.builders import DAY_S, START, Clock, a_ledger, states_of
 
@@ -409,6 +410,18 @@ def test_appends_go_on_during_a_compaction(tmp_path: Path) -> None:
             3000,
         )
         assert list(ledger.replay()) == []
+
+
+def test_a_log_whose_lines_were_all_removed_is_not_exported_as_empty(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "l", clock=Clock(), snapshots_kept=1) as ledger:
+        ledger.record("doc:1", PENDING)
+        ledger.compact()
+        ledger.remove_archived(up_to=ledger.last_seq, reason="over", execute=True)
+
+        with pytest.raises(InvalidRequest, match="removed on purpose"):
+            export(ledger, tmp_path / "out.jsonl")
+
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_removed_archives_leave_tombstones_that_proofs_can_use(tmp_path: Path) -> None:

@@ -2,14 +2,23 @@
 
 import errno
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.app import App
 from stateward.app.doctor import checks
 from stateward.engine.mirror import SOURCE, Mirror, compare, mirror_state
-from stateward.ledger import Ledger, generate_key, parse_verifier, verify
+from stateward.ledger import (
+    DOCUMENT_MACHINE,
+    Ledger,
+    LedgerEntry,
+    generate_key,
+    parse_verifier,
+    verify,
+)
 from stateward.settings import Settings
 from tests.ledger.builders import Clock, QuickDisk
 from tests.ledger.receiver import receiving
@@ -26,6 +35,36 @@ def submit(app: App, count: int, *, start: int = 0) -> None:
     for number in range(start, start + count):
         statement = f"Date,Amount,Text\n2026-01-{13 + number},-1.00,row {number}\n"
         app.submit(statement.encode(), actor="person:ann")
+
+
+def test_with_its_machines_a_mirror_knows_ends_and_nonsense(tmp_path: Path) -> None:
+    machine = DOCUMENT_MACHINE
+
+    def an_entry(seq: int, doc_id: str, old: str | None, new: str) -> LedgerEntry:
+        return LedgerEntry(
+            doc_id=doc_id, state=new, old_state=old, adapter=machine.name, source_seq=seq, timestamp=1.0,
+            metadata={"machine_version": machine.version},
+        )  # fmt: skip
+
+    moves = [("a", None, "pending"), ("a", "pending", "skipped"), ("b", None, "pending")]
+    with Ledger.open(tmp_path / "l", machine=None, disk=QuickDisk(), clock=Clock()) as ledger:
+        ledger.mirror([an_entry(at, *move) for at, move in enumerate(moves, 1)], source=SOURCE)
+    opened = {"read_only": True, "machine": None, "machines": [machine], "clock": Clock()}
+
+    with Ledger.open(tmp_path / "l", **opened) as ledger:  # type: ignore[arg-type]
+        assert [each.doc_id for each in ledger.stuck(older_than=timedelta(0))] == ["b"]
+        assert ledger.next_states("b") == ("fetching", "skipped")
+        assert list(ledger.replay()) == []
+    with Ledger.open(tmp_path / "l", machine=None, disk=QuickDisk(), clock=Clock()) as ledger:
+        ledger.mirror([an_entry(4, "b", "pending", "indexed")], source=SOURCE)
+        other = replace(an_entry(5, "c", None, "x"), adapter="unheard of")
+        ledger.mirror([other], source=SOURCE)
+
+    with Ledger.open(tmp_path / "l", **opened) as ledger:  # type: ignore[arg-type]
+        found = [each.sentence for each in ledger.replay()]
+    assert len(found) == 2
+    assert "pending → indexed is no move" in found[0]
+    assert "no machine 'unheard of'" in found[1]
 
 
 class Ticks:

@@ -56,12 +56,11 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
     except FileExistsError:
         raise InvalidRequest(f"{path} is there already; name a new file") from None
     span, head, group = MerkleSpan(), chain.GENESIS, list[bytes]()
+    last_seq = ledger.last_seq
     try:
         for text in ledger.lines():
             if (chain.position_of(text) or (-1,))[0] != span.end + 1:
-                raise InvalidRequest(
-                    f"the lines after seq {span.end} were removed on purpose; the log cannot be exported as a whole"
-                )
+                raise _removed(span.end)
             span.add(leaf_hash(text))
             head = chain.head_of(text)
             group.append(text)
@@ -69,6 +68,8 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
                 disk.write(fd, b"".join(group))
                 group.clear()
                 progress("export", span.end)
+        if span.end < last_seq:
+            raise _removed(span.end)
         anchor = ExportAnchor(count=span.end, head=head.decode(), root=span.root().hex())
         disk.write(fd, b"".join(group) + msgspec.json.encode(_AnchorLine(anchor)) + b"\n")
         disk.fsync(fd)
@@ -79,6 +80,12 @@ def export(ledger: Ledger, path: Path, *, progress: Progress = no_progress) -> E
         disk.close(fd)
     disk.sync_dir(path.absolute().parent)
     return anchor
+
+
+def _removed(seq: int) -> InvalidRequest:
+    return InvalidRequest(
+        f"the lines after seq {seq} were removed on purpose; the log cannot be exported as a whole"
+    )
 
 
 def verify_file(path: Path, *, progress: Progress = no_progress) -> LedgerVerification:

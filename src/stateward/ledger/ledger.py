@@ -28,7 +28,7 @@ fdatasync, HEAD) → `Delta.add_lines`. A query goes: `LedgerQueries` → `Ledge
 snapshot. Everything that changes the set of files is in `compaction`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -84,8 +84,9 @@ class Ledger(LedgerQueries):
         writer: LedgerWriter | None,
         table: TransitionTable | None,
         clock: Callable[[], float],
+        tables: Mapping[str, TransitionTable],
     ) -> None:
-        super().__init__(view, writer, table, clock)
+        super().__init__(view, writer, table, clock, tables)
         self._maintenance: MaintenanceThread | None = None
         self._snapshots_kept = SNAPSHOTS_KEPT
         self._delta_bytes_max = DELTA_BYTES_MAX
@@ -97,6 +98,7 @@ class Ledger(LedgerQueries):
         *,
         read_only: bool = False,
         machine: Machine | None = DOCUMENT_MACHINE,
+        machines: Iterable[Machine] = (),
         clock: Callable[[], float] = wall_clock,
         durability: Durability = "group",
         snapshots_kept: int = SNAPSHOTS_KEPT,
@@ -108,18 +110,21 @@ class Ledger(LedgerQueries):
     ) -> "Ledger":
         """Open a ledger, or make one where there is none.
 
-        `machine` is the state machine that moves are checked against; None is a ledger that mirrors another log.
+        `machine` is the state machine that moves are checked against; None is a ledger that mirrors another log, whose
+        `machines` say which of its states are terminal and which moves are valid.
         `durability="os"` leaves it to the kernel when bytes reach the disk: a power cut may then cost the last ones.
         `partial` answers from deltas alone when their base is lost, and marks every answer. `maintenance` compacts the
         ledger daily and exports its checkpoints in a background thread (see `maintenance`).
         """
         folder = Path(path)
         table = TransitionTable(machine) if machine is not None else None
+        tables = {each.name: TransitionTable(each) for each in machines}
         try:
             if read_only:
                 if not is_ledger(folder):
                     raise LedgerMismatch(f"{folder} is not a ledger")
-                ledger = cls(LedgerView(folder, is_partial_allowed=partial), None, table, clock)
+                view = LedgerView(folder, is_partial_allowed=partial)
+                ledger = cls(view, None, table, clock, tables)
             else:
                 seam = disk or Disk()
                 if not is_ledger(folder):
@@ -134,7 +139,7 @@ class Ledger(LedgerQueries):
                     metadata_bytes_max=metadata_bytes_max,
                     is_partial_allowed=partial,
                 )
-                ledger = cls(writer.view, writer, table, clock)
+                ledger = cls(writer.view, writer, table, clock, tables)
         except OSError as error:
             raise LedgerError(f"{folder} cannot be opened: {error.strerror or error}") from error
         ledger._snapshots_kept = snapshots_kept

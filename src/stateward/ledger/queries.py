@@ -6,7 +6,7 @@ handle first reads what the writer has added since the last one.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -43,10 +43,13 @@ class LedgerQueries:
         writer: LedgerWriter | None,
         table: TransitionTable | None,
         clock: Callable[[], float],
+        tables: Mapping[str, TransitionTable],
     ) -> None:
         self._view = view
         self._writer = writer
         self._table = table
+        self._tables = tables
+        """Of a ledger that mirrors another log: its machines by name, which is the adapter of their lines."""
         self._clock = clock
         self._lock = writer.state_lock if writer is not None else threading.RLock()
 
@@ -105,12 +108,17 @@ class LedgerQueries:
         return None if line is None else self._document(line)
 
     def next_states(self, doc_id: str) -> tuple[str, ...]:
-        """The states that this document may enter now."""
-        if self._table is None:
-            return ()
+        """The states that this document may enter now; none if its machine is not known here."""
         line = self._latest_line(doc_id)
-        names = self._table.next(line) if line else (self._table.machine.initial,)
+        table = self._table_of(line.adapter if line else "")
+        if table is None:
+            return ()
+        names = table.next(line) if line else (table.machine.initial,)
         return tuple(map(self._typed, names))
+
+    def _table_of(self, adapter: str) -> TransitionTable | None:
+        """The transitions of a document: those of the ledger's machine, or in a mirror of the machine it names."""
+        return self._table if self._table is not None else self._tables.get(adapter)
 
     def _latest_line(self, doc_id: str) -> LedgerLine | None:
         check_doc_id(doc_id)
@@ -151,12 +159,18 @@ class LedgerQueries:
     def stuck(
         self, *, older_than: timedelta, states: Iterable[str] | None = None
     ) -> Iterator[LedgerDocument]:
-        """Documents that have been in one of `states` for longer than that; by default in any that is not terminal."""
+        """Documents that have been in one of `states` for longer than that; by default in any that is not terminal.
+
+        In a mirror, whether a state is terminal is known of the machines that the ledger was opened with.
+        """
         before = self._clock() - older_than.total_seconds()
         wanted = None if states is None else {str(state) for state in states}
-        terminal = self._table.terminal if self._table is not None else frozenset()
         for each in self.documents():
-            is_wanted = each.state in wanted if wanted is not None else each.state not in terminal
+            if wanted is not None:
+                is_wanted = each.state in wanted
+            else:
+                table = self._table_of(each.adapter)
+                is_wanted = table is None or each.state not in table.terminal
             if is_wanted and each.updated_at < before:
                 yield each
 
@@ -288,4 +302,4 @@ class LedgerQueries:
     def replay(self, *, progress: Progress = no_progress) -> Iterator[Damage]:
         """Replay the log: every transition against the state machine, and the outcome against what is stored."""
         with self._current_view() as view:
-            return replay(view, self.machine, progress=progress)
+            return replay(view, self._table, self._tables, progress=progress)

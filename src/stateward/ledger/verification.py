@@ -8,14 +8,13 @@ machine, and the documents as they are stored against the documents as the log l
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from stateward.core.errors import Damage, LedgerDamaged, LedgerError
-from stateward.core.machine import Machine
 from stateward.ledger import chain
 from stateward.ledger.checkpoints import parse_checkpoint
 from stateward.ledger.delta import (
@@ -359,14 +358,16 @@ class LedgerVerifier:
 
 
 def replay(
-    view: LedgerView, machine: Machine | None, *, progress: Progress = no_progress
-) -> Iterator[Damage]:
-    """Replay the log: each transition against the state machine, and the outcome against the stored documents.
+    view: LedgerView, table: TransitionTable | None, tables: Mapping[str, TransitionTable], *,
+    progress: Progress = no_progress,
+) -> Iterator[Damage]:  # fmt: skip
+    """Replay the log: each transition against its state machine, and the outcome against the stored documents.
 
-    Imported and mirrored lines may make any move. After a gap (segments that were removed) old states are unknown, so
-    nothing is compared any more. Memory grows with the number of documents.
+    Imported lines may make any move. A mirrored line is checked against the machine that it names, if `tables` has
+    that version of it; a name that `tables` does not have is reported once. After a gap (segments that were removed)
+    old states are unknown, so nothing is compared any more. Memory grows with the number of documents.
     """
-    table = TransitionTable(machine) if machine is not None else None
+    unknown: set[str] = set()
     rollbacks = dict(view.manifest.rollbacks)
     targets = set(rollbacks.values())
     states: dict[str, str] = {}
@@ -382,10 +383,20 @@ def replay(
         is_whole = is_whole and line.seq == expected
         expected = line.seq + 1
         if line.doc_id:
-            is_checked = not is_importing and line.source is None and is_whole
-            for sentence in _wrong_moves(
-                line, states.get(line.doc_id), table, is_checked=is_checked
+            is_checked = not is_importing and (line.source is None or bool(tables)) and is_whole
+            own = _table_of(line, table, tables)
+            if (
+                own is None
+                and tables
+                and line.adapter not in tables
+                and line.adapter not in unknown
             ):
+                unknown.add(line.adapter)
+                sentence = (
+                    f"no machine {line.adapter!r} is known here, so its moves cannot be checked"
+                )
+                yield Damage(file="log", seq=line.seq, sentence=sentence)
+            for sentence in _wrong_moves(line, states.get(line.doc_id), own, is_checked=is_checked):
                 yield Damage(file="log", seq=line.seq, sentence=sentence)
             states[line.doc_id] = line.new_state
         elif line.seq in rollbacks:
@@ -396,6 +407,17 @@ def replay(
             saved[line.seq] = dict(states)
     if is_whole:
         yield from _compare_stored(view, states)
+
+
+def _table_of(
+    line: LedgerLine, table: TransitionTable | None, tables: Mapping[str, TransitionTable]
+) -> TransitionTable | None:
+    """The transitions that a line is checked against; None if this version of its machine is not known."""
+    if table is not None or line.source is None:
+        return table
+    found = tables.get(line.adapter)
+    is_same = found is not None and line.metadata.get("machine_version") == found.version
+    return found if is_same else None
 
 
 def _wrong_moves(

@@ -265,7 +265,7 @@ def stuck(
     Ends with 1 if there is any.
     """
     age = duration(older_than)
-    with reading(context, ledger_path) as found:
+    with reading(context, ledger_path, with_machines=True) as found:
         for name in states:
             _check_state(found, name)
         late = found.stuck(older_than=age, states=states or None)

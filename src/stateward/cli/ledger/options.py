@@ -3,7 +3,7 @@
 JSON that was typed or generated is read strictly: nothing of it may be dropped silently.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,20 +44,29 @@ def machine_of(context: CliContext, path: Path) -> "Machine | None":
         return None
     if name == DOCUMENT_MACHINE.name:
         return DOCUMENT_MACHINE
-    from stateward.app.machines import declared_machines
-
-    machines = {each.name: each for each in declared_machines(context.settings())}
+    machines = {each.name: each for each in _installed(context)}
     if name not in machines:
         raise UnknownName("machine", name, machines)
     return machines[name]
 
 
+def _installed(context: CliContext) -> "Iterable[Machine]":
+    from stateward.app.machines import declared_machines
+
+    return declared_machines(context.settings())
+
+
 @contextmanager
-def reading(context: CliContext, path: Path) -> Iterator["Ledger"]:
-    """A ledger, open for reading. What was used in place of something damaged is printed."""
+def reading(context: CliContext, path: Path, *, with_machines: bool = False) -> Iterator["Ledger"]:
+    """A ledger, open for reading. What was used in place of something damaged is printed.
+
+    `with_machines`: a mirror is to know the machines of this installation, all of which are loaded for that.
+    """
     from stateward.ledger import Ledger
 
-    with Ledger.open(path, read_only=True, machine=machine_of(context, path)) as found:
+    machine = machine_of(context, path)
+    machines = _installed(context) if machine is None and with_machines else ()
+    with Ledger.open(path, read_only=True, machine=machine, machines=machines) as found:
         yield found
         _say_notes(context, found)
 

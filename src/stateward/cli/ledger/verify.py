@@ -124,7 +124,7 @@ def _replay(context: CliContext, path: Path, found: "LedgerVerification") -> "Le
 
     if not found.is_sound:
         return found
-    with reading(context, path) as ledger:
+    with reading(context, path, with_machines=True) as ledger:
         findings = ledger.replay(progress=line_progress(context))
         return replace(found, findings=tuple(islice(findings, FINDINGS_SHOWN_MAX)))
 
