@@ -105,6 +105,9 @@ class CommitGroup:
 
     def sizes(self) -> list[int]:
         """The bytes of each line."""
+        if len(self.texts) == 1:
+            text = self.texts[0]
+            return [len(text) if text.isascii() else len(text.encode())]
         if all(map(str.isascii, self.texts)):
             return list(map(len, self.texts))
         return [len(text.encode()) for text in self.texts]

@@ -60,7 +60,7 @@ from stateward.ledger.record import (
     METADATA_BYTES_MAX,
     LedgerAuditRecord,
     LedgerEntry,
-    audit_record,
+    audit_record_of,
     check_count,
     check_text,
 )
@@ -216,6 +216,11 @@ class Ledger(LedgerQueries):
         be right; then nothing was written. The retry count, the time spent in the state before and the state that a
         retry resumes at are derived unless they are given.
         """
+        if (
+            metadata is None and error_type is None and error_message is None and traceback is None
+            and retry_count is None and max_retries is None and duration_seconds is None and actor is None
+        ):  # fmt: skip
+            return self._record((doc_id, state, adapter))
         entry = LedgerEntry(
             doc_id=doc_id,
             state=state,
@@ -229,7 +234,11 @@ class Ledger(LedgerQueries):
             metadata={} if metadata is None else metadata,
             actor=actor,
         )
-        return audit_record(self._append([entry]).texts[0])
+        return self._record(entry)
+
+    def _record(self, change: LedgerEntry | Change) -> LedgerAuditRecord:
+        group = self._append((change,))
+        return audit_record_of(group.lines[0], group.chain)
 
     def record_many(self, changes: Iterable[LedgerEntry | Change]) -> int:
         """Change many documents in one durable group, in order; the number. All are checked before any is written.

@@ -217,6 +217,32 @@ def audit_record(text: bytes | str) -> LedgerAuditRecord:
     return msgspec.convert({**fields, "extra": extra}, LedgerAuditRecord)
 
 
+def audit_record_of(line: LedgerLine, h: str) -> LedgerAuditRecord:
+    """The record of a line that was just written, without decoding it again."""
+    return LedgerAuditRecord(
+        doc_id=line.doc_id,
+        old_state=line.old_state,
+        new_state=line.new_state,
+        timestamp=line.timestamp,
+        adapter=line.adapter,
+        error_type=line.error_type,
+        error_message=line.error_message,
+        traceback=line.traceback,
+        retry_count=line.retry_count,
+        max_retries=line.max_retries,
+        duration_seconds=line.duration_seconds,
+        # A copy as a reader gets it: the caller may go on to use what was given.
+        metadata=decode_json(encode_json(line.metadata)) if line.metadata else {},
+        resume=line.resume,
+        actor=line.actor,
+        source=line.source,
+        source_seq=line.source_seq,
+        seq=line.seq,
+        n=line.n,
+        h=h,
+    )
+
+
 def quoted_id(doc_id: str) -> bytes:
     """A document id as it stands in the files: a JSON string, which never holds a raw newline."""
     return encode_json(doc_id)

@@ -94,11 +94,14 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
         Lines of a group are mostly one object (see `builder`), so they are counted by identity first, and equal
         moves are added up before the dictionaries are touched.
         """
+        if len(lines) == 1:
+            self.add_line(lines[0])
+            return
         self.records += len(lines)
         moves: dict[tuple[str | None, str, str], int] = {}
         durations: dict[str, list[tuple[float, int]]] = {}
         latest = self.last_at
-        for line, times in Counter(lines).items() if len(lines) != 1 else ((lines[0], 1),):
+        for line, times in Counter(lines).items():
             if not line.doc_id:
                 continue
             old = line.old_state
@@ -121,6 +124,24 @@ class Summary(msgspec.Struct, kw_only=True, omit_defaults=True):
             if old is not None:
                 counts[old] = counts.get(old, 0) - times
             _count_name(self.adapters, adapter, times)
+
+    def add_line(self, line: LedgerLine) -> None:
+        """Count one more line: the common case of `record`."""
+        self.records += 1
+        if not line.doc_id:
+            return
+        old, counts = line.old_state, self.counts
+        counts[line.new_state] = counts.get(line.new_state, 0) + 1
+        if old is not None:
+            counts[old] = counts.get(old, 0) - 1
+            if line.duration_seconds is not None:
+                self._durations_of(old).add(((line.duration_seconds, 1),))
+        _count_name(self.adapters, line.adapter, 1)
+        self.last_at = max(self.last_at, line.timestamp)
+        if line.error_type is not None:
+            _count_name(self.errors, line.error_type, 1)
+        if line.source is not None and line.source_seq is not None:
+            self.sources[line.source] = line.source_seq
 
     def _durations_of(self, state: str) -> Durations:
         found = self.durations.get(state)
