@@ -129,6 +129,8 @@ CALLS: dict[str, str] = {
     "settings show": "settings show",
     "settings reference": "settings reference",
     "demo": "demo --only images",
+    "backup": "backup {new}",
+    "restore": "restore {set} --data {new}",
 }
 STAYING = {
     "api",
@@ -253,6 +255,9 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
                 derive(app, names["ok"])
         if "{published}" in CALLS[path]:
             names["published"] = published_in(demo)
+        if "{set}" in CALLS[path]:
+            made = demo.json("backup", str(tmp_path / "backup"))
+            names["set"] = str(tmp_path / "backup/sets" / made["name"])
         if "{paper}" in CALLS[path]:
             names["paper"] = a_paper_in(demo)
         if "{key}" in CALLS[path]:

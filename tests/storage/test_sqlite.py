@@ -12,6 +12,7 @@ import pytest
 
 from stateward.core.errors import StoreFull, StoreMismatch, StoreUnreachable
 from stateward.storage.database import TOPIC_WORK
+from stateward.storage.migrations import migrations
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.testing.databases import (
     PAUSES,
@@ -126,3 +127,21 @@ def test_a_file_that_another_process_is_just_making_is_not_taken_for_a_strangers
     assert database.check()["schema"] == others[0].check()["schema"]
     database.close()
     others[0].close()
+
+
+def test_a_store_of_an_older_schema_is_copied_before_it_is_migrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    steps = migrations("sqlite")
+    with monkeypatch.context() as older:
+        older.setattr("stateward.storage.sqlite.migrations", lambda _: steps[:-1])
+        SqliteDatabase(path).close()
+    assert list(tmp_path.glob("*.before-*")) == []
+
+    SqliteDatabase(path).close()
+
+    copy = tmp_path / f"store.db.before-schema-{len(steps)}"
+    assert copy.stat().st_mode & 0o077 == 0
+    with closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps) - 1,)

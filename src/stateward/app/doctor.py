@@ -12,6 +12,7 @@ from stateward.core.model import SECOND
 from stateward.engine.mirror import mirror_state
 from stateward.engine.system import is_alive
 from stateward.storage.full_text import FullTextIndex
+from stateward.storage.last_backup import last_backup
 from stateward.workers.confinement import program_paths
 from stateward.workers.layers import sandbox_layers
 from stateward.workers.sdk import registered
@@ -49,6 +50,7 @@ def checks(app: App) -> Iterator[Check]:
         advice=advice,
     )
     yield _disk_check(app.settings.data_path)
+    yield _backup_check(app)
     yield _clock_check(app)
     yield _worker_check(app)
     yield _runner_check(app)
@@ -108,6 +110,17 @@ def _program_checks(app: App) -> Iterator[Check]:
             else f"{stages[program]} executes it, and it is not on this machine",
             advice="" if path else f"install {program}, or name its path in the stage",
         )
+
+
+def _backup_check(app: App) -> Check:
+    """A person may do without; an office that loses its only copy was not warned by anybody else."""
+    last = last_backup(app.settings.data_path)
+    limit = app.settings.backup.warn_after_hours * 3600 * SECOND
+    is_recent = last is not None and app.clock() - last.at <= limit
+    is_well = is_recent or app.settings.profile == "personal"
+    said = "none is known" if last is None else f"{last.name} in {last.folder}"
+    advice = "stateward backup DIR, or name backup.folder in the settings"
+    return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_recent else advice)
 
 
 def _worker_check(app: App) -> Check:

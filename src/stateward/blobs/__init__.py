@@ -59,6 +59,13 @@ class Folder:
                 incoming.write(piece)
             return incoming.keep()
 
+    def put_as(self, digest: str, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact | None:
+        """Store these bytes if that is their hash; None if they have another, and then nothing is stored."""
+        with self.receive(bytes_max=bytes_max) as incoming:
+            for piece in pieces:
+                incoming.write(piece)
+            return incoming.keep() if incoming.digest == digest else None
+
     def receive(self, *, bytes_max: int) -> "Incoming":
         """Start to receive bytes that come piece by piece, for a caller that serves others in between."""
         try:
@@ -107,6 +114,10 @@ class Folder:
     def holds(self, digest: str) -> bool:
         """Whether an artifact is stored. Its existence is enough: only complete files have such a name."""
         return self._place(digest).is_file()
+
+    def digests(self) -> Iterator[str]:
+        """The hashes of all artifacts."""
+        return (file.name for file in self._root.glob("??/*") if len(file.name) == HEX_CHARS)
 
     def verify(self, digest: str) -> bool:
         """Whether the bytes still have the hash that is their name."""
@@ -169,12 +180,17 @@ class Incoming:
         with self._folder.writing():
             self._file.flush()
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what came so far."""
+        return self._digest.hexdigest()
+
     def keep(self) -> Artifact:
         """Store them under their hash. Durable when this returns, so it waits for the disk.
 
         The content is synced before the link: a name must never be durable before its bytes are.
         """
-        digest = self._digest.hexdigest()
+        digest = self.digest
         with self._folder.writing():
             self._file.flush()
             os.fsync(self._file.fileno())

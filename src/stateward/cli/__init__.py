@@ -88,6 +88,8 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "worker": "up:worker",
             "notifier": "up:notifier",
             "key": "keys:key",
+            "backup": "backup:backup",
+            "restore": "backup:restore",
             "demo": "demo:demo",
             "settings": "config:settings",
         },

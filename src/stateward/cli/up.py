@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -150,11 +150,23 @@ def _run(
                 is_notifier="notifier" in roles,
             ) as node,
             opened(settings, is_asked_for=False) if is_serving else nullcontext() as url,
+            _backups(context, settings, roles),
         ):
             _announce(context, settings, roles, is_json=is_json, url=url)
             with _heeding_signals(node):
                 node.run(until_idle=until_idle)
         _end(context, settings, roles, [] if is_runner else LocalApp(app).counts(""))
+
+
+def _backups(
+    context: CliContext, settings: "Settings", roles: Sequence[str]
+) -> AbstractContextManager[None]:
+    if settings.backup.folder is None or "coordinator" not in roles:
+        return nullcontext()
+    from stateward.app.backup_schedule import scheduled_backups
+    from stateward.engine.system import steady_clock
+
+    return scheduled_backups(settings, context.config, clock=steady_clock)
 
 
 def set_up_log(settings: "Settings") -> bool:

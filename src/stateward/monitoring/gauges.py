@@ -25,6 +25,7 @@ from stateward.storage.counters import (
     CounterValue,
 )
 from stateward.storage.database import Database
+from stateward.storage.last_backup import last_backup
 from stateward.telemetry import metrics
 from stateward.telemetry.metrics import Family, Histogram, Metric
 
@@ -167,6 +168,8 @@ class Monitor:
             for name, seq in self._database.rows("SELECT name, seq FROM followers")
         }
         yield Family(metric=metrics.LAG, samples=lag)
+        last = last_backup(self._settings.data_path)
+        yield _one(metrics.BACKUP, 0 if last is None else last.at / SECOND)
 
     def _of_deliveries(self) -> Iterator[Family]:
         states: Samples = {("enabled",): 0, ("disabled",): 0}

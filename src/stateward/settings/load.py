@@ -39,7 +39,7 @@ from stateward.settings.sources import (
     variable_layers,
     variables_in,
 )
-from stateward.settings.storage import LedgerSettings, StoreSettings
+from stateward.settings.storage import BackupSettings, LedgerSettings, StoreSettings
 
 DATABASE = "stateward.db"
 VARIABLES: dict[str, yaml_source.Path] = {
@@ -80,6 +80,7 @@ class Declared(Section, frozen=True, kw_only=True):
     notifications: NotificationSettings = NotificationSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     ledger: LedgerSettings = LedgerSettings()
+    backup: BackupSettings = BackupSettings()
     reviews: ReviewSettings = ReviewSettings()
     watch: WatchSettings = WatchSettings()
     pipelines: Annotated[

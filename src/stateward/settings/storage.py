@@ -109,3 +109,25 @@ class LedgerSettings(Section, frozen=True, kw_only=True):
             if "://" in target and not is_plain_address(target):
                 said = f"{PLAIN_ADDRESS}, or a folder, not {yaml_source.quote_value(target)}"
                 yield ("checkpoint_destinations", place), f"a destination must be {said}"
+
+
+class BackupSettings(Section, frozen=True, kw_only=True):
+    """Where and how often backup sets are made by the service itself."""
+
+    folder: Annotated[
+        FilePath | None,
+        Meta(
+            description="The folder that `stateward up` and `stateward coordinator` make backup sets in, relative to "
+            "the settings file; null: none. It must not be in the data folder."
+        ),
+    ] = None
+    every_hours: Annotated[
+        float, Meta(gt=0, le=8760, description="How often a set is made there.")
+    ] = 24.0
+    keep: Annotated[
+        int, Meta(ge=1, le=100_000, description="How many sets stay; the oldest are removed.")
+    ] = 14
+    warn_after_hours: Annotated[
+        float,
+        Meta(gt=0, le=8760, description="The age of the last set from which `doctor` complains."),
+    ] = 48.0

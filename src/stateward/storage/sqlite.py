@@ -45,6 +45,7 @@ WAL_PAGES = 4000
 WAL_RETRY_S = 0.01
 PAGE_CACHE_KIB = 65_536  # the indexes of live records stay in memory; SQLite's default of 2 MB does not hold them
 STATEMENT_CACHE = 200  # more than the distinct statements of a process
+SNAPSHOT_PAGES = 2000  # 8 MB between two reports of progress
 NOTIFY_BYTE = b"!"
 BATCH_MIN = 4  # below this, counting changes row by row is as quick as a savepoint
 FULL = "the disk that holds {path} is full; nothing was half-written: free some space and try again"
@@ -305,8 +306,11 @@ class SqliteDatabase:
     def _migrate(self) -> None:
         """Bring the schema up to date; safe to run twice, and by two processes at once."""
         steps = migrations("sqlite")
-        if self._schema_version() == len(steps):
+        found = self._schema_version()
+        if found == len(steps):
             return  # the usual start takes no write lock
+        if 0 < found < len(steps):
+            self._copy_before(len(steps))
         with self.transaction():
             done = self._schema_version()  # again: another process may have migrated meanwhile
             if done > len(steps):
@@ -318,6 +322,14 @@ class SqliteDatabase:
                 self._execute(step.sql)
             self._execute(f"PRAGMA user_version = {len(steps)}")
             self._execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _copy_before(self, version: int) -> None:
+        """Keep the file as the older version of Stateward left it, so that there is a way back."""
+        copy = Path(f"{self._path}.before-schema-{version}")
+        if self._path != MEMORY and not copy.exists():
+            unfinished = Path(f"{copy}.{os.getpid()}")
+            snapshot(Path(self._path), unfinished)
+            unfinished.rename(copy)
 
     def _schema_version(self) -> int:
         """How many migrations were made.
@@ -463,6 +475,33 @@ class PipeWakeup:
                 os.close(self._writer)
             self._reader = self._writer = -1
             self._on_close(self)
+
+
+def snapshot(source: Path, to: Path, *, progress: Callable[[int], None] = lambda _: None) -> None:
+    """Copy a database file as it is at one moment, while others go on writing to it.
+
+    The source holds a read transaction: without one, each write of another process would begin the copy anew.
+    """
+    os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+    writing = apsw.Connection(str(to))
+    try:
+        reading.set_busy_timeout(round(BUSY_S * 1000))
+        reading.execute("BEGIN").fetchall()
+        reading.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        with writing.backup("main", reading, "main") as copying:
+            while not copying.done:
+                copying.step(SNAPSHOT_PAGES)
+                progress(copying.page_count - copying.remaining)
+    except apsw.FullError as error:
+        raise StoreFull(FULL.format(path=to)) from error
+    except apsw.Error as error:
+        raise StoreBroken(f"{source} could not be copied: {error}") from error
+    finally:
+        writing.close()
+        reading.close()
+    with to.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:

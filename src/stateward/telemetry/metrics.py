@@ -149,6 +149,11 @@ MAILS = Metric(
 ALERTS_PENDING = Metric(
     name="stateward_mails_pending", kind="gauge", help="Alerts that are not sent by email yet."
 )
+BACKUP = Metric(
+    name="stateward_backup_last_success_timestamp_seconds",
+    kind="gauge",
+    help="When the last backup set was completed, in seconds since 1970; 0: none is known.",
+)
 BUILD = Metric(
     name="stateward_build_info",
     kind="gauge",
@@ -159,7 +164,7 @@ BUILD = Metric(
 METRICS: tuple[Metric, ...] = (
     PROCESSING, WHOLE, RETRIES, TIMEOUTS, TRANSITIONS, ERRORS, LATENCY, RECORDS, QUEUE_DEPTH, QUEUE_AGE, STUCK,
     WORKERS, WORK_RUNNING, EVENTS, LAG, WEBHOOKS, DELIVERIES_PENDING, DELIVERIES_AGE, DELIVERIES_DEAD, ATTEMPTS,
-    ATTEMPT_TIME, MAILS, ALERTS_PENDING, BUILD,
+    ATTEMPT_TIME, MAILS, ALERTS_PENDING, BACKUP, BUILD,
 )  # fmt: skip
 
 

@@ -1,0 +1,70 @@
+"""Backups that the service makes by itself, in a thread beside its loop: a long copy must not hold up any record."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+from stateward import telemetry
+from stateward.app.backup import Backup, remove_old_sets
+from stateward.app.databases import open_database
+from stateward.core.errors import StatewardError
+from stateward.core.model import SECOND, Micros
+from stateward.settings import Settings
+from stateward.storage.last_backup import last_backup
+
+HOUR_S = 3600.0
+RETRY_S = 900.0  # after a failure: often enough that a short outage costs no day, seldom enough for the log
+
+
+@contextmanager
+def scheduled_backups(
+    settings: Settings, config: Path | None, *, clock: Callable[[], Micros]
+) -> Iterator[None]:
+    """Make sets as often as the settings say, as long as this lasts; nothing where they name no folder."""
+    if settings.backup.folder is None:
+        yield
+        return
+    ending = Event()
+    thread = Thread(target=_run, args=(settings, config, clock, ending), name="backup", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()  # a set that is being made stays unfinished; the next one removes it
+
+
+def _run(
+    settings: Settings, config: Path | None, clock: Callable[[], Micros], ending: Event
+) -> None:
+    wait_s = due_in_s(settings, now=clock())
+    while not ending.wait(max(0.0, wait_s)):
+        wait_s = RETRY_S
+        try:
+            make_scheduled(settings, config, clock=clock)
+            wait_s = due_in_s(settings, now=clock())
+        except (StatewardError, OSError) as error:
+            telemetry.log("backup").error("no backup could be made", reason=str(error))
+
+
+def due_in_s(settings: Settings, *, now: Micros) -> float:
+    """How long until the next set is due; not above 0 if it is due now."""
+    last = last_backup(settings.data_path)
+    if last is None or last.folder != str(Path(settings.backup.folder or "").absolute()):
+        return 0.0
+    return (last.at - now) / SECOND + settings.backup.every_hours * HOUR_S
+
+
+def make_scheduled(settings: Settings, config: Path | None, *, clock: Callable[[], Micros]) -> None:
+    """One set in the folder of the settings, and only as many as they want there."""
+    folder = Path(settings.backup.folder or "")
+    database = open_database(settings)  # its own connection: the loop uses its one all the time
+    try:
+        made = Backup(settings, folder, database=database, config=config, clock=clock).make()
+    finally:
+        database.close()
+    gone = remove_old_sets(folder, keep=settings.backup.keep)
+    log = telemetry.log("backup")
+    log.info("backup made", name=made.name, new_documents=made.new_documents, removed=len(gone))
+    if made.missing:
+        log.error("documents are missing from the backup", count=len(made.missing))

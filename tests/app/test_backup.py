@@ -1,0 +1,241 @@
+"""A backup set brings everything back, and says what it cannot bring."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.postgres import find_programs
+from stateward.app import App
+from stateward.app.backup import Backup, BackupSet, remove_old_sets, sets_in
+from stateward.app.backup_schedule import due_in_s, make_scheduled
+from stateward.app.doctor import Check, checks
+from stateward.app.restore import restore
+from stateward.core.errors import InvalidRequest, StoreMismatch
+from stateward.core.model import SECOND
+from stateward.settings import Settings
+from tests.app.conftest import Maker
+
+STATEMENT = b"Date;Text;Amount\n2026-01-05;Bakery;-1,00\n"
+
+
+def settings_at(folder: Path, text: str = "") -> Settings:
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "settings.yaml"
+    config.write_text(f"data: {folder}/data\n{text}")
+    return Settings.load(config, environ={})
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Settings:
+    return settings_at(tmp_path / "own", f"ledger: {{mirror: {tmp_path}/own/ledger}}\n")
+
+
+def backed_up(app: App, folder: Path, config: Path | None = None) -> BackupSet:
+    clock: Callable[[], int] = app.clock
+    return Backup(app.settings, folder, database=app.database, config=config, clock=clock).make()
+
+
+def submitted(app: App, number: int) -> str:
+    return app.submit(STATEMENT + f"2026-01-06;Shop {number};-2,00\n".encode()).record.id
+
+
+def test_a_set_brings_records_documents_ledger_and_proof_back(
+    own: Settings, tmp_path: Path
+) -> None:
+    with App(own) as app:
+        ids = [submitted(app, number) for number in range(3)]
+        app.run_until_idle()
+        made = backed_up(app, tmp_path / "sets-of-us")
+        before = [app.record(each) for each in ids]
+        rows = [list(app.items(each)) for each in ids]
+    assert (made.records, made.documents, made.missing) == (3, 3, ())
+
+    elsewhere = settings_at(tmp_path / "new", f"ledger: {{mirror: {tmp_path}/new/ledger}}\n")
+    found = restore(tmp_path / "sets-of-us/sets" / made.name, elsewhere)
+
+    assert (found.documents, found.missing, found.ledger_ahead) == (3, (), 0)
+    with App(elsewhere) as app:
+        assert [app.record(each) for each in ids] == before
+        assert [list(app.items(each)) for each in ids] == rows
+        assert app.admin.verify().is_sound
+        assert app.artifacts.verify(str(before[0].artifact))
+        submitted(app, 9)
+        app.run_until_idle()  # and it goes on from there, ledger included
+        assert app.admin.compare(tmp_path / "new/ledger").is_same
+
+
+def test_a_second_set_copies_new_documents_only_and_old_sets_can_go(
+    own: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    with App(own) as app:
+        submitted(app, 1)
+        first = backed_up(app, folder)
+        submitted(app, 2)
+        second = backed_up(app, folder)
+
+    assert (first.new_documents, second.new_documents) == (1, 1)
+    assert [each.name for each in sets_in(folder)] == [first.name, second.name]
+    assert remove_old_sets(folder, keep=1) == [first.name]
+    assert [each.name for each in sets_in(folder)] == [second.name]
+    assert len(list(folder.glob("documents/??/*"))) == 2
+
+
+def test_a_set_is_private_and_nothing_unfinished_counts(own: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "private"
+    with App(own) as app:
+        submitted(app, 1)
+        (folder / "sets/.unfinished-20200101T000000Z").mkdir(parents=True)
+        (folder / "sets/20200101T000000Z").mkdir()  # a set without its list
+        made = backed_up(app, folder, tmp_path / "own/settings.yaml")
+
+    place = folder / "sets" / made.name
+    assert [each.name for each in sets_in(folder)] == [made.name]
+    assert not list((folder / "sets").glob(".unfinished*"))
+    assert (place / "settings.yaml").read_text() == (tmp_path / "own/settings.yaml").read_text()
+    modes = {each.stat().st_mode & 0o077 for each in (place, *place.iterdir())}
+    assert modes - {0o040, 0o055} == {0}  # the copied ledger has its own
+
+
+def test_a_document_that_is_gone_or_changed_is_named_and_never_copied(
+    own: Settings, tmp_path: Path
+) -> None:
+    with App(own) as app:
+        gone, changed = (app.record(submitted(app, number)).artifact for number in (1, 2))
+        app.artifacts.path(str(gone)).unlink()
+        path = app.artifacts.path(str(changed))
+        path.chmod(0o600)
+        path.write_bytes(b"something else")
+        made = backed_up(app, tmp_path / "with-gaps")
+
+    assert sorted(made.missing) == sorted([str(gone), str(changed)])
+    found = restore(tmp_path / "with-gaps/sets" / made.name, settings_at(tmp_path / "new"))
+    assert sorted(found.missing) == sorted(made.missing)
+
+
+def test_what_came_after_the_set_is_named(own: Settings, tmp_path: Path) -> None:
+    with App(own) as app:
+        submitted(app, 1)
+        app.run_until_idle()
+        made = backed_up(app, tmp_path / "older")
+        late = app.record(submitted(app, 2))
+        app.run_until_idle()
+    database = own.store_path
+    assert database is not None
+    for file in database.parent.glob("stateward.db*"):
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+    found = restore(tmp_path / "older/sets" / made.name, own)
+
+    assert found.unknown_documents == (late.artifact,)
+    assert found.ledger_ahead > 0
+    assert found.ledger_records == (late.id,)
+
+
+def test_a_store_is_never_overwritten_and_a_changed_set_is_refused(
+    own: Settings, tmp_path: Path
+) -> None:
+    with App(own) as app:
+        submitted(app, 1)
+        made = backed_up(app, tmp_path / "sound")
+    place = tmp_path / "sound/sets" / made.name
+
+    with pytest.raises(InvalidRequest, match="there is a store at"):
+        restore(place, own)
+    with (place / "stateward.db").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(StoreMismatch, match="its hash is another"):
+        restore(place, settings_at(tmp_path / "new"))
+    assert not (tmp_path / "new/data").exists()
+    with pytest.raises(InvalidRequest, match="is no complete backup set"):
+        restore(tmp_path, settings_at(tmp_path / "new"))
+
+
+def test_a_folder_inside_the_data_folder_is_refused(own: Settings) -> None:
+    with App(own) as app, pytest.raises(InvalidRequest, match="inside the data folder"):
+        backed_up(app, own.data_path / "backup")
+
+
+def test_a_restore_that_was_cut_short_can_be_given_again(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with App(own) as app:
+        for number in range(3):
+            submitted(app, number)
+        made = backed_up(app, tmp_path / "sound")
+    place = tmp_path / "sound/sets" / made.name
+    new = settings_at(tmp_path / "new")
+
+    def cut(*_: object) -> None:
+        raise OSError("the power went")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", cut)
+        with pytest.raises(Exception, match="the power went"):
+            restore(place, new)
+    assert restore(place, new).missing == ()
+    with App(new) as app:
+        assert app.admin.verify().records == 3
+
+
+def test_the_schedule_makes_sets_and_doctor_and_the_clock_know(
+    tmp_path: Path, own: Settings
+) -> None:
+    planned = settings_at(
+        tmp_path / "own",
+        f"profile: business\nbackup: {{folder: {tmp_path}/planned, every_hours: 6, keep: 1}}\n",
+    )
+    with App(planned) as app:
+        submitted(app, 1)
+        assert not _backup_line(app).is_well
+        assert due_in_s(planned, now=app.clock()) <= 0
+        for _ in range(2):
+            make_scheduled(planned, None, clock=app.clock)
+        now = app.clock()
+        assert _backup_line(app).is_well
+        assert 5 * 3600 < due_in_s(planned, now=now) <= 6 * 3600
+        assert due_in_s(planned, now=now + 7 * 3600 * SECOND) < 0
+        assert "stateward_backup_last_success_timestamp_seconds 1" in app.monitor.text()
+    assert len(sets_in(tmp_path / "planned")) == 1
+
+
+def _backup_line(app: App) -> Check:
+    return next(each for each in checks(app) if each.name == "backup")
+
+
+def use_programs_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pg_dump` must not be older than the server, which the tests take from the same place."""
+    own = find_programs(Path(), None)
+    monkeypatch.setenv("PATH", f"{own}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+def test_postgresql_is_dumped_and_refuses_to_be_overwritten(
+    make_app: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app()
+    use_programs_of_the_server(monkeypatch)
+    submitted(app, 1)
+    app.run_until_idle()
+
+    made = backed_up(app, tmp_path / "dumps")
+
+    place = tmp_path / "dumps/sets" / made.name
+    assert (made.engine, made.records, made.documents) == ("postgresql", 1, 1)
+    assert (place / "stateward.pgdump").stat().st_size > 1000
+    with pytest.raises(InvalidRequest, match="the database holds a store"):
+        restore(place, app.settings)
+    app.database.run("DROP SCHEMA stateward CASCADE")
+    app.close()
+
+    found = restore(place, app.settings)
+
+    assert (found.documents, found.missing) == (1, ())
+    back = make_app()
+    assert back.admin.verify().is_sound
+    submitted(back, 2)
+    back.run_until_idle()
+    assert back.admin.verify().records == 2
