@@ -50,7 +50,7 @@ INSERT INTO stateward.counters (metric, labels, bucket, count, total)
 SELECT 'transitions', json_build_array(machine, coalesce(source, ''), target)::text, 0, count(*), 0
 FROM stateward.transitions GROUP BY machine, source, target
 ON CONFLICT (metric, labels, bucket) DO UPDATE SET count = excluded.count;
-UPDATE stateward.followers SET seq = (SELECT count FROM stateward.anchor) WHERE name = 'metrics'
+UPDATE stateward.followers SET seq = (SELECT max(seq) FROM stateward.transitions) WHERE name = 'metrics'
 """
 LENGTHEN = f"""
 INSERT INTO stateward.transitions
@@ -62,7 +62,7 @@ SELECT (SELECT max(seq) FROM stateward.transitions) + i, record_id, version + i,
 FROM stateward.transitions AS t, generate_series(1, {LONG}) AS s(i)
 WHERE record_id = %(id)s AND version = (SELECT version FROM stateward.records WHERE id = %(id)s);
 UPDATE stateward.records SET version = version + {LONG} WHERE id = %(id)s;
-UPDATE stateward.anchor SET count = (SELECT max(seq) FROM stateward.transitions)
+SELECT setval('stateward.transitions_numbers', (SELECT max(seq) FROM stateward.transitions))
 """
 
 

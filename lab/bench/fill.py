@@ -37,6 +37,9 @@ class Loader(Protocol):
     def number(self, sql: str) -> int:
         """The one number that a query finds."""
 
+    def number_on(self) -> None:
+        """Number new transitions from the last one on."""
+
     def numbers(self, first: int, last: int) -> str:
         """A table expression with one row for each number, as `i`."""
 
@@ -60,7 +63,7 @@ class History:
                 first = self._copies + 1
                 self._copies = min(last, self._copies + COPIES_AT_ONCE)
                 self._copy(to, first, self._copies)
-            to.run("UPDATE anchor SET count = (SELECT max(seq) FROM transitions)")
+            to.number_on()
 
     def _take_originals(self, to: Loader) -> None:
         """Their openings are the first entries of the log."""
@@ -135,6 +138,9 @@ class SqliteLoader:
         ((found,),) = self._connection.execute(sql).fetchall()
         return int(str(found or 0))
 
+    def number_on(self) -> None:
+        """SQLite does so by itself."""
+
     def numbers(self, first: int, last: int) -> str:
         """A table expression with one row for each number."""
         return (
@@ -161,6 +167,10 @@ class PostgresLoader:
         """The one number that a query finds."""
         ((found,),) = self._connection.execute(sql).fetchall()
         return int(str(found or 0))
+
+    def number_on(self) -> None:
+        """Number new transitions from the last one on."""
+        self.run("SELECT setval('transitions_numbers', (SELECT max(seq) FROM transitions))")
 
     def numbers(self, first: int, last: int) -> str:
         """A table expression with one row for each number."""

@@ -57,7 +57,7 @@ class Floor:
     def __init__(self, writer: Writer, *, batch: int) -> None:
         self._writer = writer
         self._batch = batch
-        self._count, self._head, self._digest = 0, GENESIS, GENESIS
+        self._count, self._head = 0, GENESIS
         self._under_way: list[tuple[Name, list[Live]]] = []
 
     def open(self, count: int) -> list[str]:
@@ -67,7 +67,7 @@ class Floor:
         self._writer.begin()
         opened = self._seal(OPEN, fresh, now)
         self._writer.open([(each.id, now, now, now, each.head) for each in opened])
-        self._writer.end(self._count, self._head, self._digest)
+        self._writer.end(self._count, self._head)
         return [record.id for record in fresh]
 
     def run(self) -> None:
@@ -87,7 +87,7 @@ class Floor:
         waiting = self._writer.queue("first", capacity) if capacity else []
         if waiting:
             self._hand_out("first", self._move([START["first"]], waiting, now))
-        self._writer.end(self._count, self._head, self._digest)
+        self._writer.end(self._count, self._head)
 
     def _finish(self, stage: Name, records: list[Live], now: Micros) -> None:
         """Write what a stage made; a record that goes on at once is written once for both steps."""
@@ -124,18 +124,18 @@ class Floor:
         return records
 
     def _seal(self, step: Step, records: list[Live], now: Micros) -> list[Live]:
-        """Chain this step to the last of each record, and all of them to the log; they have new heads."""
+        """Chain this step to the last of each record, and all of them to the lane; they have new heads."""
         of_record, of_transition = _record_text(step, now), _transition_text(step, now)
         sealed, rows = [], []
-        count, digest = self._count, self._digest
+        count, last = self._count, self._head
         for id_, created_at, head in records:
             sealed_record = sha256(of_record(id_, to_iso(created_at)).encode()).hexdigest()
             hash_ = sha256(of_transition(id_, head, sealed_record).encode()).hexdigest()
             count += 1
-            digest = sha256((digest + hash_).encode()).hexdigest()
+            last = sha256((last + hash_).encode()).hexdigest()
             sealed.append(Live(id_, created_at, hash_))
             rows.append((count, id_, now, sealed_record, head, hash_))
-        self._count, self._head, self._digest = count, sealed[-1].head, digest
+        self._count, self._head = count, last
         self._writer.append(rows, step)
         return sealed
 
@@ -185,7 +185,8 @@ def _event(id_: str, step: Step, now: Micros) -> str:
 
 def measure(job: Job) -> Reading:
     """What this job asks for."""
-    with open_app(job) as app:  # for the tables alone
+    with open_app(job) as app:  # for the tables alone; one writer needs one lane
+        app.store.make_lanes(1, now=wall_clock())
         batch = app.settings.worker.inline_window
     with _writer(job) as writer:
         floor = Floor(writer, batch=batch)

@@ -40,12 +40,10 @@ class PostgresWriter:
         """Begin a transaction."""
         self._cursor.execute("BEGIN")
 
-    def end(self, count: int, head: str, digest: str) -> None:
-        """Set the anchor, and make the transaction durable."""
+    def end(self, count: int, head: str) -> None:
+        """Set the head of the lane, and make the transaction durable."""
         self._cursor.execute(
-            "UPDATE anchor SET count = %s, head = %s, digest = %s",
-            (count, head, digest),
-            prepare=True,
+            "UPDATE lanes SET count = %s, head = %s WHERE lane = 0", (count, head), prepare=True
         )
         self._cursor.execute("COMMIT")
 

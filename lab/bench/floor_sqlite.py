@@ -36,9 +36,9 @@ class SqliteWriter:
         """Begin a transaction."""
         self._execute("BEGIN IMMEDIATE")
 
-    def end(self, count: int, head: str, digest: str) -> None:
-        """Set the anchor, and make the transaction durable."""
-        self._execute("UPDATE anchor SET count = ?, head = ?, digest = ?", (count, head, digest))
+    def end(self, count: int, head: str) -> None:
+        """Set the head of the lane, and make the transaction durable."""
+        self._execute("UPDATE lanes SET count = ?, head = ? WHERE lane = 0", (count, head))
         self._execute("COMMIT")
 
     def queue(self, stage: Name, limit: int) -> list[Live]:

@@ -84,8 +84,8 @@ class Writer(Protocol):
     def begin(self) -> None:
         """Begin a transaction, and take the log for it."""
 
-    def end(self, count: int, head: str, digest: str) -> None:
-        """Set the anchor, and make the transaction durable."""
+    def end(self, count: int, head: str) -> None:
+        """Set the head of the lane, and make the transaction durable."""
 
     def queue(self, stage: Name, limit: int) -> list[Live]:
         """Who waits for a stage, first things first."""

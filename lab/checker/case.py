@@ -87,6 +87,13 @@ class Case:
         return found
 
     @cached_property
+    def by_lane(self) -> dict[int, list[Line]]:
+        found: dict[int, list[Line]] = {}
+        for entry in self.log:
+            found.setdefault(entry["lane"], []).append(entry)
+        return found
+
+    @cached_property
     def at_version(self) -> dict[Key, Line]:
         return {(entry["record_id"], entry["version"]): entry for entry in self.log}
 

@@ -115,7 +115,7 @@ def l2(case: Case) -> Iterator[Finding]:
         entry = case.at_version.get((move["record_id"], move["version"]))
         if entry is None:
             yield where_of(move), "was acknowledged and is not in the log"
-        elif entry["to"] != move["to"] or entry["hash"] != (move["hash"] or entry["hash"]):
+        elif entry["to"] != move["to"] or entry["seal"] != (move["hash"] or entry["seal"]):
             yield (
                 where_of(move),
                 f"was told as {move['to']!r}, the log has another: {entry['to']!r}",

@@ -16,6 +16,7 @@ from lab.checker import Line
 from stateward.blobs import Artifact
 from stateward.core.failpoints import Point
 from stateward.core.files import DerivedFile
+from stateward.core.lanes import Lane
 from stateward.core.machine import Machine
 from stateward.core.model import (
     CLOCK,
@@ -38,7 +39,7 @@ from stateward.storage.database import (
 )
 from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import Store
+from stateward.storage.store import LANES, Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.sdk import Completed, Limits, Result
@@ -49,7 +50,6 @@ LEASE_S = 15.0
 HEARTBEAT_S = 5.0
 ASK_AGAIN_S = 1.0
 DELIVERIES_MAX = 3
-ANCHOR = "INSERT INTO anchor VALUES (:p0, :p1, :p2, :p3, :p4)"
 RECOVER_EVERY_S = 5.0  # a node looks every second; here turns are counted
 
 Outcome = Callable[[Work], Result | None]
@@ -74,14 +74,13 @@ class Arena:
         tables = [str(name) for (name,) in named]
         # One text of several statements; the names come from the schema itself.
         self._clear = "; ".join(f"DELETE FROM {name}" for name in tables)
-        (first,) = self.database.rows("SELECT * FROM anchor")
-        self._first = {f"p{place}": value for place, value in enumerate(first)}
 
-    def cleared(self) -> SqliteDatabase:
-        """The database as its migrations made it."""
+    def cleared(self, *, lanes: int = 1) -> SqliteDatabase:
+        """The database as its migrations made it, with so many lanes."""
+        fresh = [Lane(lane=number) for number in range(lanes)]
         with self.database.transaction():
             self.database.run(self._clear)
-            self.database.run(ANCHOR, **self._first)
+            self.database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
         return self.database
 
 

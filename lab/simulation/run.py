@@ -41,7 +41,7 @@ from stateward.core.model import (
     Micros,
     to_iso,
 )
-from stateward.engine.history import record_line, transition_line
+from stateward.engine.history import anchor_line, lane_lines, record_line
 from stateward.storage.store import Store
 
 STEPS_MAX = 70
@@ -536,9 +536,10 @@ def exported(
 
     What is written can be read by itself; `is_written` False leaves that out, and saves its time.
     """
-    anchor = store.anchor()
+    lanes = store.lanes()
+    log = [store.log(limit=LOG_MAX)]
     files: dict[str, list[Any]] = {
-        "transitions": [transition_line(each) for each in store.log(limit=LOG_MAX)],
+        "transitions": list(lane_lines(lanes, log)),
         "records": [record_line(each) for each in store.walk()],
         "dispositions": [
             {**msgspec.to_builtins(each), "at": to_iso(each.at)}
@@ -557,13 +558,12 @@ def exported(
         raw = b"".join(_encode(line) + b"\n" for line in lines)
         read[name], malformed = read_lines(f"{name}.jsonl", raw)
         found += malformed
-    plain_anchor = {"count": anchor.count, "head": anchor.head, "digest": anchor.digest}
     history = History(
         transitions=read["transitions"],
         records=read["records"],
         dispositions=read["dispositions"],
         dead_letters=read["dead_letters"],
-        anchor=plain_anchor,
+        anchor=anchor_line(lanes),
         machines=machines,
     )
     return history, found

@@ -8,15 +8,59 @@ import pytest
 import yaml
 
 from stateward.cli.exit_codes import Exit
+from stateward.ledger.checkpoints import generate_key
 from tests.cli.shell import Shell
 
 
 def test_a_sound_history_is_said_to_be_sound(demo: Shell) -> None:
     done, verdict = demo("verify"), demo.json("verify")
 
-    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.exit_code == 0
+    assert done.stdout == verdict["checkpoint"]
     assert "3 records and 13 transitions are sound" in done.stderr
     assert (verdict["is_sound"], verdict["transitions"], verdict["findings"]) == (True, 13, [])
+
+
+def test_a_checkpoint_accepts_what_has_grown_and_nothing_else(demo: Shell, tmp_path: Path) -> None:
+    kept, changed = tmp_path / "kept.txt", tmp_path / "changed.txt"
+    assert demo("verify", "--out", str(kept)).exit_code == 0
+    changed.write_text(kept.read_text().replace("\n13\n", "\n12\n"))
+    demo("retry", demo.ids("status:error")[0])
+
+    grown, refused = (demo("verify", "--checkpoint", str(each)) for each in (kept, changed))
+    with apsw.Connection(str(demo.data / "stateward.db")) as connection:
+        connection.execute("DELETE FROM transitions")
+        connection.execute("DELETE FROM records")
+        connection.execute("UPDATE lanes SET count = 0, head = printf('%064d', 0)")
+    emptied, alone = demo("verify", "--checkpoint", str(kept)), demo("verify")
+
+    assert (grown.exit_code, refused.exit_code) == (0, Exit.REFUSED)
+    assert "they are the 13 transitions of the checkpoint, grown" in grown.stderr
+    assert "its lanes do not give its root" in refused.stderr
+    assert (emptied.exit_code, alone.exit_code) == (Exit.FOUND_PROBLEMS, 0)
+    assert "the checkpoint counts 13" in emptied.stdout
+
+
+def test_a_checkpoint_is_signed_with_the_key_of_the_settings(
+    demo: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("cryptography")
+    private, public = generate_key("example.org/history")
+    _, other = generate_key("example.org/history")
+    (tmp_path / "key").write_text(private)
+    monkeypatch.setenv("STATEWARD_LEDGER_SIGNING_KEY", str(tmp_path / "key"))
+    kept = tmp_path / "kept.txt"
+    demo("verify", "--out", str(kept))
+
+    good, forged = (
+        demo("verify", "--checkpoint", str(kept), "--signed-by", each) for each in (public, other)
+    )
+
+    assert (good.exit_code, forged.exit_code) == (0, Exit.REFUSED)
+    assert "carries no good signature of example.org/history" in forged.stderr
+    assert demo("verify", "--signed-by", public).exit_code == Exit.USAGE
+    answer = demo.json("export", "history", "--out", str(tmp_path / "out"))
+    assert answer["counts"]["checkpoints.jsonl"] == 1
 
 
 def test_a_planted_change_is_found(demo: Shell) -> None:
@@ -31,18 +75,21 @@ def test_a_planted_change_is_found(demo: Shell) -> None:
     assert json.loads(answer.stdout)["findings"]
 
 
-def test_an_export_is_five_files_and_counts(demo: Shell, tmp_path: Path) -> None:
+def test_an_export_is_six_files_and_counts(demo: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "out"
 
     answer = demo.json("export", "history", "--out", str(folder))
 
-    names = {"transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl"}
+    names = {
+        "transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl", "checkpoints.jsonl",
+    }  # fmt: skip
     assert {path.name for path in folder.iterdir()} == names | {"anchor.json"}
     assert answer["counts"]["transitions.jsonl"] == 13
     for name in names:
         lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
         assert len(lines) == answer["counts"][name]
-    assert json.loads((folder / "anchor.json").read_text())["count"] == 13
+    (lane,) = json.loads((folder / "anchor.json").read_text())["lanes"]
+    assert lane["count"] == 13
 
 
 def test_an_export_never_overwrites(demo: Shell, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_all_of_the_history_can_be_taken_along(scene: Scene) -> None:
 
     lines = httpx2.get(scene.page("/ledger/export")).text.splitlines()
 
-    assert len(lines) == scene.app.store.anchor().count
+    assert len(lines) == scene.app.store.count_transitions()
 
 
 def test_the_mirror_is_shown_with_how_far_it_is(scene: Scene, page: Page) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from stateward.core.chain import Anchor, advance, seal
+from stateward.core.chain import GENESIS, seal
 from stateward.core.decide import GRACE_S, begin, decide, start
+from stateward.core.lanes import Lane, extend
 from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     SECOND,
@@ -82,12 +83,13 @@ class Story:
         return [each for each in self.effects if isinstance(each, Ask)]
 
     @property
-    def anchor(self) -> Anchor:
-        return advance(Anchor(), (each.hash for each in self.history))
+    def lane(self) -> Lane:
+        head = extend(GENESIS, (each.hash for each in self.history))
+        return Lane(lane=0, count=len(self.history), head=head)
 
     def findings(self) -> list[Finding]:
         """What verification finds in it: nothing, if all is well."""
-        return findings(self.record, self.history, self.anchor, self.machine)
+        return findings(self.record, self.history, self.lane, self.machine)
 
     def commit(self, change: Change) -> None:
         """Write a change as a store does: seal the transition, number it, keep record and effects."""
@@ -161,12 +163,12 @@ class Story:
 
 
 def findings(
-    record: Record, history: list[Transition], anchor: Anchor, *machines: Machine
+    record: Record, history: list[Transition], lane: Lane, *machines: Machine
 ) -> list[Finding]:
     """What verification finds in a log that holds one record."""
-    log = LogCheck()
+    log = LogCheck([lane])
     found = list(log.feed(history))
-    found += log.end(anchor)
+    found += log.end([lane])
     found += check_record(record, history, {(each.name, each.version): each for each in machines})
     return found
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -13,13 +14,12 @@ from msgspec.structs import replace
 
 from stateward.core.chain import (
     GENESIS,
-    Anchor,
-    advance,
     record_hash,
     seal,
     transition_hash,
 )
 from stateward.core.decide import upgrade
+from stateward.core.lanes import extend, lane_of
 from stateward.core.model import Fields, Record, Transition
 from stateward.core.verify import (
     Finding,
@@ -39,7 +39,7 @@ from stateward.testing.builders import (
 from tests.core.builders import MACHINES, Story, a_contract, an_upload, findings
 
 SEALED = [
-    "prev_hash", "record_id", "machine", "machine_version", "from", "to", "version", "event_id", "at",
+    "record_prev", "record_id", "machine", "machine_version", "from", "to", "version", "event_id", "at",
     "actor", "authority", "epoch", "attempt", "trigger", "metadata", "record_hash",
 ]  # fmt: skip
 RECORD_SEALED = [
@@ -94,9 +94,9 @@ def test_the_chain_of_an_exported_history_can_be_followed_by_hand() -> None:
         json.loads(exported(transition_line(each))) for each in an_upload("normalized").history
     ]
 
-    assert [each["prev_hash"] for each in lines] == [
+    assert [each["record_prev"] for each in lines] == [
         "0" * 64,
-        *(each["hash"] for each in lines[:-1]),
+        *(each["seal"] for each in lines[:-1]),
     ]
 
 
@@ -140,23 +140,28 @@ def test_the_seal_of_a_record_leaves_out_what_dispatch_may_move() -> None:
     assert record_hash(moved) == record_hash(record)
 
 
-# The anchor
+# Lanes
 
 
-def anchor_by_hand(hashes: list[str]) -> Anchor:
-    digest = "0" * 64
+def head_by_hand(hashes: list[str]) -> str:
+    head = "0" * 64
     for each in hashes:
-        digest = sha256((digest + each).encode()).hexdigest()
-    return Anchor(count=len(hashes), head=hashes[-1] if hashes else "0" * 64, digest=digest)
+        head = sha256((head + each).encode()).hexdigest()
+    return head
 
 
 @given(
     st.lists(st.text("0123456789abcdef", min_size=64, max_size=64), max_size=6), st.integers(0, 6)
 )
-def test_the_anchor_is_the_same_however_the_log_was_batched(hashes: list[str], cut: int) -> None:
-    in_two = advance(advance(Anchor(), hashes[:cut]), hashes[cut:])
+def test_the_head_is_the_same_however_the_log_was_batched(hashes: list[str], cut: int) -> None:
+    in_two = extend(extend(GENESIS, hashes[:cut]), hashes[cut:])
 
-    assert in_two == advance(Anchor(), hashes) == anchor_by_hand(hashes)
+    assert in_two == extend(GENESIS, hashes) == head_by_hand(hashes)
+
+
+@given(st.text(max_size=40), st.integers(1, 256))
+def test_a_record_has_one_lane_that_anyone_can_compute(record_id: str, lanes: int) -> None:
+    assert lane_of(record_id, lanes) == crc32(record_id.encode()) % lanes
 
 
 Plant = Callable[[list[Transition]], list[Transition]]
@@ -177,32 +182,31 @@ PLANTS: dict[str, Plant] = {
     "one is put in": lambda log: renumbered([*log[:2], _forged(log[1]), *log[2:]]),
     "one is put at the end": lambda log: renumbered([*log, _forged(log[-1])]),
     "the tail is written anew": lambda log: [*log[:-1], _forged(log[-1])],
-    "a number is left out": lambda log: [*log[:-1], replace(log[-1], seq=99)],
 }
 
 
 def _forged(transition: Transition) -> Transition:
-    """An entry whose own hash is right: only the anchor knows that it does not belong there."""
+    """An entry whose own hash is right: only its lane knows that it does not belong there."""
     forged = replace(transition, actor="person:eve")
     return replace(forged, hash=transition_hash(forged))
 
 
 @pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
-def test_the_anchor_sees_that(plant: Plant) -> None:
+def test_the_lane_sees_that(plant: Plant) -> None:
     story = an_upload("normalized")
     assert story.findings() == []
-    log = LogCheck()
+    log = LogCheck([story.lane])
 
-    found = [*log.feed(plant(story.history)), *log.end(story.anchor)]
+    found = [*log.feed(plant(story.history)), *log.end([story.lane])]
 
     assert found != []
 
 
 def test_a_log_may_be_fed_in_pieces() -> None:
     story = an_upload("normalized")
-    log = LogCheck()
+    log = LogCheck([story.lane])
 
-    found = [*log.feed(story.history[:2]), *log.feed(story.history[2:]), *log.end(story.anchor)]
+    found = [*log.feed(story.history[:2]), *log.feed(story.history[2:]), *log.end([story.lane])]
 
     assert found == []
 
@@ -214,7 +218,7 @@ def test_an_epoch_never_falls_back() -> None:
         replace(each, epoch=epoch) for each, epoch in zip(story.history, epochs, strict=True)
     ]
 
-    found = list(LogCheck().feed(history))
+    found = list(LogCheck([story.lane]).feed(history))
 
     assert [str(each) for each in found] == ["entry 4: epoch: epoch 1 after 2"]
 
@@ -304,7 +308,7 @@ def test_an_upgrade_may_leave_the_graph_but_not_the_machine() -> None:
     assert applied is not None
     story.commit(applied.change)
 
-    assert findings(story.record, story.history, story.anchor, UPLOAD, v2) == []
+    assert findings(story.record, story.history, story.lane, UPLOAD, v2) == []
 
 
 def test_a_record_may_begin_where_an_import_put_it() -> None:

@@ -373,7 +373,7 @@ def test_a_change_of_any_field_of_any_transition_is_found(field: str, data: st.D
     history = list(story.history)
     history[place] = replace(history[place], **{field: value})
 
-    assert findings(story.record, history, story.anchor, story.machine) != []
+    assert findings(story.record, history, story.lane, story.machine) != []
 
 
 @pytest.mark.parametrize(
@@ -388,4 +388,4 @@ def test_a_change_of_any_field_of_the_record_is_found(field: str, data: st.DataO
 
     changed = replace(story.record, **{field: value})
 
-    assert findings(changed, story.history, story.anchor, story.machine) != []
+    assert findings(changed, story.history, story.lane, story.machine) != []

@@ -223,9 +223,9 @@ def test_every_field_of_an_event_and_every_fate_of_one_is_explained() -> None:
     assert [name for name in names if named(name) not in page] == []
 
 
-def test_every_field_of_a_transition_and_of_the_anchor_is_explained() -> None:
+def test_every_field_of_a_transition_and_of_a_lane_is_explained() -> None:
     page = reference("history")
-    names = {field.name for field in fields(model.Transition)} | set(columns_of("anchor")) - {"one"}
+    names = {field.name for field in fields(model.Transition)} | set(columns_of("lanes"))
 
     assert sorted(name for name in names if named(name) not in page) == []
 
@@ -234,7 +234,7 @@ def test_every_check_of_verify_is_explained() -> None:
     page = reference("history")
     checks = set(first_texts(SOURCES / "core" / "verify.py", "_finding"))
 
-    assert "anchor" in checks
+    assert "lane" in checks
     assert sorted(check for check in checks if named(check) not in page) == []
 
 

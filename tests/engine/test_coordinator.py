@@ -40,7 +40,7 @@ def test_the_same_bytes_give_the_same_record(rig: Rig) -> None:
 
     assert [each.record.id for each in again] == [first.id] * 3
     assert all(each.is_duplicate for each in again)
-    assert rig.store.anchor().count == 1
+    assert rig.store.count_transitions() == 1
 
 
 def test_two_of_the_same_bytes_in_one_call_make_one_record(rig: Rig) -> None:
@@ -322,5 +322,5 @@ def test_several_coordinators_share_the_work_without_a_double(open_database: Ope
         for work in rig.work()[:2]:
             rig.complete(work)
     assert rigs[1].store.counts() == {("upload", "normalized"): 20}
-    assert rigs[1].store.anchor().count == 100
+    assert rigs[1].store.count_transitions() == 100
     assert rigs[1].verify().is_sound

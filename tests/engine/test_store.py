@@ -3,8 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
+from stateward.core.chain import GENESIS
 from stateward.core.decide import begin, start
 from stateward.core.errors import ConcurrentModification
+from stateward.core.lanes import extend
 from stateward.core.model import Record
 from stateward.pipelines.uploads.machine import UPLOAD
 from stateward.storage.store import Pause, Store
@@ -56,7 +58,7 @@ def test_one_stale_change_undoes_the_whole_batch(rig: Rig) -> None:
         rig.store.commit([good, stale])
 
     assert rig.now(one) == one
-    assert rig.store.anchor().count == 2
+    assert rig.store.count_transitions() == 2
     assert rig.verify().is_sound
 
 
@@ -68,18 +70,18 @@ def test_the_same_dedupe_key_makes_one_record_in_a_machine(rig: Rig) -> None:
 
     assert [each and each.record.id for each in written] == ["UL_1", None]
     assert rig.store.get("UL_2") is None
-    assert rig.store.anchor().count == 1
+    assert rig.store.count_transitions() == 1
     assert rig.verify().is_sound
 
 
-def test_the_anchor_counts_every_transition_and_holds_the_last_hash(rig: Rig) -> None:
+def test_a_lane_counts_every_transition_and_its_head_binds_them(rig: Rig) -> None:
     record = a_new_record(rig.store)
     rig.store.commit([start(UPLOAD, record, worker="w", now=START).change])
 
-    anchor = rig.store.anchor()
+    (lane,) = (each for each in rig.store.lanes() if each.count)
 
-    assert anchor.count == 2
-    assert anchor.head == rig.store.history("UL_1")[-1].hash
+    assert lane.count == 2
+    assert lane.head == extend(GENESIS, [each.hash for each in rig.store.history("UL_1")])
     assert [each.seq for each in rig.store.log()] == [1, 2]
 
 

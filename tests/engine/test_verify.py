@@ -55,9 +55,9 @@ def _planted(database: Database, sql: str) -> None:
         "UPDATE records SET priority = 99",
         "UPDATE records SET waiting = 'parse'",
         "UPDATE records SET due_at = 1",
-        "UPDATE anchor SET count = 4",
-        "UPDATE anchor SET head = 'x'",
-        "UPDATE anchor SET digest = 'x'",
+        "UPDATE lanes SET count = count - 1 WHERE count > 0",
+        "UPDATE lanes SET head = 'x' WHERE count > 0",
+        "DELETE FROM lanes WHERE count > 0",
     ],
 )
 def test_verify_finds_a_planted_change(rig: Rig, change: str) -> None:

@@ -39,7 +39,7 @@ def runner(request: pytest.FixtureRequest, runner_dsn: str) -> Iterator[Postgres
 
 def test_a_runner_can_neither_read_nor_write_what_is_not_its_own(runner: PostgresDatabase) -> None:
     for table, sql in product(
-        ("records", "transitions", "anchor", "effects", "dispositions", "dead_letters", "pauses"),
+        ("records", "transitions", "lanes", "effects", "dispositions", "dead_letters", "pauses"),
         (
             "SELECT 1 FROM {}",
             "SELECT 1 FROM {} FOR UPDATE",
@@ -59,7 +59,7 @@ def test_a_runner_has_no_way_to_a_status(runner: PostgresDatabase) -> None:
         "UPDATE records SET status = 'done'",
         "UPDATE records SET version = version + 1",
         "UPDATE transitions SET target = 'done'",
-        "UPDATE anchor SET count = 0",
+        "UPDATE lanes SET count = 0",
         "UPDATE work SET version = 9",
         "UPDATE outputs SET outcome = 'done'",
         "UPDATE events SET body = '{}'",

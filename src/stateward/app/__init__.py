@@ -129,6 +129,8 @@ class App:
         self.artifacts = Folder(settings.data_path.absolute() / "artifacts")
         if not is_runner:  # a wrong machine is refused now, before anything is done
             try:
+                if settings.store.lanes is not None:
+                    self.store.make_lanes(settings.store.lanes, now=clock())
                 self.registry = register(self.store, self._machines, now=clock())
             except BaseException:
                 self.database.close()
@@ -339,7 +341,13 @@ class App:
         """Keys, verification, export."""
         from stateward.app.admin import Admin
 
-        return Admin(store=self.store, keys=self.keys, registry=self.registry, clock=self.clock)
+        return Admin(
+            store=self.store,
+            keys=self.keys,
+            registry=self.registry,
+            clock=self.clock,
+            signing_key=self.settings.ledger.signing_key,
+        )
 
     @cached_property
     def notifications(self) -> NotificationService:

@@ -10,6 +10,9 @@ from stateward.engine.history import Progress, Verdict, export, verify
 from stateward.engine.mirror import Comparison, compare
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
+from stateward.ledger import parse_signer
+from stateward.ledger.checkpoints import CheckpointSigner
+from stateward.ledger.history_checkpoint import HistoryCheckpoint
 from stateward.storage.keys import ApiKey, Keys, check_name, check_role, key_text
 from stateward.storage.store import Store
 
@@ -24,7 +27,9 @@ class Admin:
         keys: Keys,
         registry: MachineRegistry,
         clock: Callable[[], Micros],
+        signing_key: str | None = None,
     ) -> None:
+        self._signing_key = signing_key
         self._store = store
         self._keys = keys
         self._registry = registry
@@ -58,12 +63,19 @@ class Admin:
         self._keys.add(key, secret=secret)
         return key, key_text(key.id, secret)
 
-    def verify(self, *, progress: Progress = lambda *_: None) -> Verdict:
-        """Replay and check the whole history."""
+    def verify(
+        self, *, kept: HistoryCheckpoint | None = None, progress: Progress = lambda *_: None
+    ) -> Verdict:
+        """Replay and check the whole history, also against a checkpoint that was kept elsewhere."""
         versions = {
             (machine.name, machine.version): machine for machine, _ in self._store.machines()
         }
-        return verify(self._store, versions, progress=progress)
+        return verify(self._store, versions, kept=kept, signer=self._signer(), progress=progress)
+
+    def _signer(self) -> CheckpointSigner | None:
+        if self._signing_key is None:
+            return None
+        return parse_signer(Path(self._signing_key).read_text("utf-8").strip())
 
     def compare(self, folder: Path, *, progress: Progress = lambda *_: None) -> Comparison:
         """Compare the history with a ledger that mirrors it, up to the first difference."""
@@ -73,4 +85,4 @@ class Admin:
         """Write the whole history as files."""
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
-        return export(self._store, folder, progress=progress)
+        return export(self._store, folder, signer=self._signer(), progress=progress)

@@ -17,12 +17,19 @@ from stateward.cli.output import plural, write, write_table
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.engine.history import Verdict
+    from stateward.ledger.history_checkpoint import HistoryCheckpoint
 
 
 @click.command(
     "verify",
     cls=Command,
-    examples=["stateward verify", "stateward verify --json", "stateward verify --ledger ledger/"],
+    examples=[
+        "stateward verify",
+        "stateward verify --json",
+        "stateward verify --out checkpoint.txt",
+        "stateward verify --checkpoint /mnt/other/checkpoint.txt",
+        "stateward verify --ledger ledger/",
+    ],
 )
 @click.option(
     "--ledger",
@@ -31,29 +38,76 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Also verify the ledger that mirrors the history, and compare the two.",
 )
+@click.option(
+    "--checkpoint",
+    "kept",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A checkpoint that was kept elsewhere: the history must be that one, or have grown from it.",
+)
+@click.option(
+    "--signed-by",
+    metavar="KEY",
+    help="The public half of the key that must have signed that checkpoint.",
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the checkpoint of a sound history to this file.",
+)
 @pass_context
-def verify(context: CliContext, folder: Path | None) -> Exit:
+def verify(
+    context: CliContext,
+    *,
+    folder: Path | None,
+    kept: Path | None,
+    signed_by: str | None,
+    out: Path | None,
+) -> Exit:
     """Replay the whole history and check it against the records.
 
-    Checks the hash chain and its anchor, versions, order, the graph of each machine and where each record stands; a
-    change of any single field is found. Prints each finding. Work may go on meanwhile.
+    Checks the hash chain of every lane, versions, order, the graph of each machine and where each record stands; a
+    change of any single field is found. Prints each finding, and the checkpoint of a sound history: kept elsewhere, it
+    shows whether anything that it covers was rewritten. Work may go on meanwhile.
     """
+    if signed_by is not None and kept is None:
+        raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
+    checkpoint = None if kept is None else _read_kept(kept, signed_by)
     with context.local_app() as app:
         verdict = app.admin.verify(
-            progress=lambda what, count: context.progress(f"{what}: {count:,}")
+            kept=checkpoint, progress=lambda what, count: context.progress(f"{what}: {count:,}")
         )
         mirrored = None if folder is None else _mirrored(context, app, folder)
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
+    if out is not None and is_sound:
+        out.write_text(verdict.checkpoint, "utf-8")
     if context.json:
         plain = {**_plain(verdict), "is_sound": is_sound}
         context.emit(plain if mirrored is None else {**plain, "ledger": mirrored})
     else:
         for finding in verdict.findings:
             write(finding)
-        context.say(_judgement(verdict))
+        if verdict.is_sound and out is None:
+            write(verdict.checkpoint.rstrip("\n"))
+        for sentence in _judgement(verdict, checkpoint):
+            context.say(sentence)
         if mirrored is not None:
             _tell_mirrored(context, mirrored)
     return Exit.OK if is_sound else Exit.FOUND_PROBLEMS
+
+
+def _read_kept(path: Path, signed_by: str | None) -> "HistoryCheckpoint":
+    from stateward.core.errors import InvalidRequest
+    from stateward.ledger import parse_verifier
+    from stateward.ledger.history_checkpoint import read_checkpoint
+
+    text = path.read_text("utf-8", "replace")
+    if signed_by is not None:
+        key = parse_verifier(signed_by)
+        if not key.has_signed(text):
+            raise InvalidRequest(f"{path} carries no good signature of {key.name}")
+    return read_checkpoint(text)
 
 
 def _mirrored(context: CliContext, app: "App", folder: Path) -> dict[str, object]:
@@ -96,11 +150,19 @@ def _plain(verdict: "Verdict") -> dict[str, object]:
     return {"is_sound": verdict.is_sound, **asdict(verdict)}
 
 
-def _judgement(verdict: "Verdict") -> str:
+def _judgement(verdict: "Verdict", kept: "HistoryCheckpoint | None") -> list[str]:
     seen = f"{plural(verdict.records, 'record')} and {plural(verdict.transitions, 'transition')}"
-    if verdict.is_sound:
-        return f"{seen} are sound; the head of the history is {verdict.anchor_head or 'empty'}"
-    return f"{plural(len(verdict.findings), 'finding')} in {seen}"
+    if not verdict.is_sound:
+        return [f"{plural(len(verdict.findings), 'finding')} in {seen}"]
+    said = [f"{seen} are sound; the root over {plural(verdict.lanes, 'lane')} is {verdict.root}"]
+    if kept is not None:
+        said.append(f"they are the {plural(kept.count, 'transition')} of the checkpoint, grown")
+    if verdict.former:
+        said.append(
+            f"{plural(verdict.former, 'transition')} are older than the lanes of this store: their hashes fit, "
+            f"but that they were not all rewritten is proved only since {verdict.since}"
+        )
+    return said
 
 
 @click.group("export", cls=Group, examples=["stateward export history --out history/"])
@@ -124,8 +186,8 @@ def export() -> None:
 def export_history(context: CliContext, folder: Path) -> None:
     """Write the whole history as JSON lines into a new folder.
 
-    transitions.jsonl, records.jsonl, dispositions.jsonl (events that changed nothing, and why), dead_letters.jsonl
-    and anchor.json (how many transitions there are, and the hash of the last).
+    transitions.jsonl, records.jsonl, dispositions.jsonl (events that changed nothing, and why), dead_letters.jsonl,
+    checkpoints.jsonl (if the settings name a key that signs) and anchor.json (how long each lane is, and its head).
     """
     with context.local_app() as app:
         counts = app.admin.export(

@@ -19,12 +19,13 @@ from stateward.console.layout import (
     fragment,
     page,
 )
-from stateward.core.chain import Anchor
 from stateward.core.errors import StatewardError
+from stateward.core.lanes import FORMER
 from stateward.core.model import Micros, Transition, clean_text
 from stateward.engine.history import transition_line
 from stateward.engine.mirror import MirrorState, mirror_state
 from stateward.ledger import Ledger, SnapshotInfo
+from stateward.ledger.history_checkpoint import lanes_root
 from stateward.monitoring.dashboard import HistoryPage
 from stateward.server.auth import (
     Asked,
@@ -73,7 +74,9 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 class Ledgers(msgspec.Struct, frozen=True, kw_only=True):
     """All that the page shows but the search."""
 
-    anchor: Anchor
+    count: int
+    lanes: int
+    root: str
     mirror: Mirrored | None
     acts: list[AuditEntry]
 
@@ -114,8 +117,11 @@ def look(app: App, caller: Caller) -> Ledgers:
     """Where the history is and what people did."""
     mirror = app.settings.ledger.mirror
     acts = [] if caller.machines else app.audit.entries(limit=ACTS_SHOWN)
+    lanes = app.store.lanes()
     return Ledgers(
-        anchor=app.store.anchor(),
+        count=sum(each.count for each in lanes),
+        lanes=sum(each.lane != FORMER for each in lanes),
+        root=lanes_root(lanes).hex(),
         mirror=None if mirror is None else mirrored(app, Path(mirror)),
         acts=acts,
     )

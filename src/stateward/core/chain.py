@@ -12,13 +12,11 @@ auditor needs no code of ours. `at` is RFC 3339 with microseconds; `prev_hash` o
 the hash is the SHA-256 of that text in lower-case hex. `record_hash` is the SHA-256 of the record as the transition
 left it (see `record_hash`), so that the last transition of a record also seals its present row.
 
-The chain of a record says nothing about its position in the whole log (`seq`). The anchor seals that: digest_n =
-SHA-256(digest_(n-1) ‖ hash_n), both in hex, starting from 64 zeros. It holds the number of entries, the last hash and
-that digest, so that entries cut off or rewritten at the end of the log are noticed too.
+The hash of a transition binds its own record's past only. What binds all records is the chain of their lane
+(`core.lanes`), whose next value is made of this hash and the value before it.
 """
 
 import json
-from collections.abc import Iterable
 from hashlib import sha256
 
 import msgspec
@@ -40,15 +38,6 @@ _encode_slowly = json.JSONEncoder(
     separators=(",", ":"), sort_keys=True, ensure_ascii=False, allow_nan=False
 ).encode
 _PLAIN = frozenset({str, int, bool, type(None)})
-
-
-class Anchor(msgspec.Struct, frozen=True, kw_only=True):
-    """The length of the whole log, the hash of its last entry, and the digest over all entries in order."""
-
-    count: int = 0
-    head: str = GENESIS
-    digest: str = GENESIS
-    epoch: int = 0
 
 
 def seal(
@@ -143,12 +132,3 @@ def _has_fraction(value: Json) -> bool:
     if isinstance(value, list):
         return any(map(_has_fraction, value))
     return isinstance(value, float)
-
-
-def advance(anchor: Anchor, hashes: Iterable[str]) -> Anchor:
-    """The anchor after these entries were appended, in this order."""
-    count, head, digest = anchor.count, anchor.head, anchor.digest
-    for head in hashes:
-        digest = sha256((digest + head).encode()).hexdigest()
-        count += 1
-    return replace(anchor, count=count, head=head, digest=digest)

@@ -22,8 +22,8 @@ class Point(Enum):
 
     # store: one batch of changes
     RECORDS_WRITTEN = "records are moved, their transitions are not there"
-    TRANSITIONS_APPENDED = "transitions are there, the anchor does not count them"
-    ANCHOR_ADVANCED = "the anchor counts the transitions, their effects are not there"
+    TRANSITIONS_APPENDED = "transitions are there, their lanes do not count them"
+    LANES_ADVANCED = "the lanes count the transitions, their effects are not there"
     EFFECTS_ADDED = "effects are there, what was ignored is not written"
     DISPOSITIONS_WRITTEN = "what was ignored is written, no notification is queued yet"
 

@@ -10,13 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
-from stateward.core.chain import (
-    GENESIS,
-    Anchor,
-    advance,
-    record_hash,
-    transition_hash,
-)
+from stateward.core.chain import GENESIS, record_hash, transition_hash
+from stateward.core.lanes import FORMER, Lane, LaneRouter, extend
 from stateward.core.machine import UPGRADED, Machine
 from stateward.core.model import (
     AUTHORITY,
@@ -43,32 +38,94 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogCheck:
-    """Checks the whole log in order: numbered without gaps, epochs never decreasing, ending at the anchor."""
+    """Checks the whole log in order, lane by lane: each must come to the head and the count that its lane has.
 
-    def __init__(self) -> None:
-        self._running = Anchor()
-        self._epoch = 0
+    `lanes` are the lanes as they were before the log was read. Entries that were added since then are counted but not
+    checked. `kept` are the lanes of a checkpoint that was kept elsewhere: the log must have come past each of them.
+    """
+
+    def __init__(self, lanes: Sequence[Lane], *, kept: Sequence[Lane] = ()) -> None:
+        self._router = LaneRouter(lanes)
+        self._lanes = {each.lane: each for each in lanes}
+        self._kept = {each.lane: each for each in kept}
+        self._running = {each.lane: _Running() for each in (*lanes, *kept)}
+        self._seq = 0
 
     def feed(self, transitions: Sequence[Transition]) -> Iterator[Finding]:
         """Check the next entries, in the order of `seq`."""
-        for place, transition in enumerate(transitions, self._running.count + 1):
-            where = f"entry {transition.seq}"
-            if transition.seq != place:
-                yield _finding("order", where, f"entry {place} was expected here")
-            if transition.epoch < self._epoch:
-                yield _finding("epoch", where, f"epoch {transition.epoch} after {self._epoch}")
-            self._epoch = max(self._epoch, transition.epoch)
-        self._running = advance(self._running, (each.hash for each in transitions))
+        for each in transitions:
+            if each.seq <= self._seq:
+                yield _finding("order", f"entry {each.seq}", f"stands after entry {self._seq}")
+            self._seq = each.seq
+            number = self._router.lane(each.record_id, each.seq)
+            running = self._running.setdefault(number, _Running())
+            running.count += 1
+            lane = self._lanes.get(number)
+            if lane is not None and running.count > lane.count:
+                continue
+            if each.epoch < running.epoch:
+                yield _finding(
+                    "epoch", f"entry {each.seq}", f"epoch {each.epoch} after {running.epoch}"
+                )
+            running.epoch = max(running.epoch, each.epoch)
+            running.head = extend(running.head, (each.hash,))
+            yield from self._compare_kept(number, running)
 
-    def end(self, anchor: Anchor) -> Iterator[Finding]:
-        """Compare the entries that were fed with the anchor."""
-        found = self._running
-        if found.count != anchor.count:
+    def _compare_kept(self, number: int, running: "_Running") -> Iterator[Finding]:
+        kept = self._kept.get(number)
+        if kept is not None and running.count == kept.count and running.head != kept.head:
             yield _finding(
-                "anchor", "log", f"{found.count} entries, the anchor says {anchor.count}"
+                "checkpoint",
+                lane_name(number),
+                f"its first {kept.count} transitions are not those of the checkpoint: they were rewritten",
             )
-        elif (found.head, found.digest) != (anchor.head, anchor.digest):
-            yield _finding("anchor", "log", "the last hash or the digest differs from the anchor's")
+
+    def end(self, lanes: Sequence[Lane]) -> Iterator[Finding]:
+        """Compare what was fed with the lanes; `lanes` are those after the log was read."""
+        now = {each.lane: each for each in lanes}
+        for number, running in sorted(self._running.items()):
+            lane = self._lanes.get(number)
+            if lane is not None and (running.count < lane.count or running.head != lane.head):
+                yield _finding("lane", lane_name(number), _difference(lane, running))
+            elif running.count > (now[number].count if number in now else 0):
+                sentence = f"{running.count} entries, more than its head counts"
+                yield _finding("lane", lane_name(number), sentence)
+            kept = self._kept.get(number)
+            if kept is not None and running.count < kept.count:
+                sentence = (
+                    f"{running.count} entries, the checkpoint counts {kept.count}: they were cut off, "
+                    "or this is an older copy"
+                )
+                yield _finding("checkpoint", lane_name(number), sentence)
+        if self._kept and not self._has_shape_of_kept():
+            yield _finding("checkpoint", "lanes", "the checkpoint is of a history with other lanes")
+
+    def _has_shape_of_kept(self) -> bool:
+        """Whether both have the same lanes; the closed one does not grow, so it must be the same altogether."""
+        ours, kept = self._lanes, self._kept
+        if ours.keys() != kept.keys():
+            return False
+        return FORMER not in ours or ours[FORMER].count == kept[FORMER].count
+
+
+class _Running:
+    """How far a lane was read."""
+
+    __slots__ = ("count", "epoch", "head")
+
+    def __init__(self) -> None:
+        self.count, self.epoch, self.head = 0, 0, GENESIS
+
+
+def lane_name(number: int) -> str:
+    """A lane as findings name it."""
+    return "what is older than lanes" if number == FORMER else f"lane {number}"
+
+
+def _difference(lane: Lane, running: _Running) -> str:
+    if running.count < lane.count:
+        return f"{running.count} entries, its head counts {lane.count}"
+    return "its entries in their order do not give its head"
 
 
 def check_record(

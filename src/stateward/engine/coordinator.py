@@ -90,8 +90,8 @@ class Submitted(msgspec.Struct, frozen=True):
 class CoordinatorConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of a coordinator.
 
-    `batch_max` bounds one transaction. Commits with transitions take turns at the anchor row, so throughput comes from
-    many records per commit (docs/decisions/0006); the bound keeps that turn, and the memory of a batch, small.
+    `batch_max` bounds one transaction. Commits on the same lanes take turns, so throughput comes from
+    many records per commit (docs/decisions/0024); the bound keeps that turn, and the memory of a batch, small.
     `lease_s` is three heartbeats: one that is lost must not cost a job. `deliveries_max` ends work that takes its
     worker down each time, which would otherwise go from worker to worker for ever. `ageing_s`, by machine: the wait
     that counts as one point of priority; 0 for first come, first served. `automatic_moves`, by machine and status:

@@ -1,15 +1,17 @@
 """`verify` replays and checks the whole history, `export` writes it as JSON lines. Neither changes the store.
 
 Both stream: they hold a few thousand rows, however long the history is. Writers may go on meanwhile, so both begin with
-the anchor and read the log up to its count: it is numbered without gaps in the order of commits, and what is below that
-count does not change any more (docs/decisions/0006).
+the lanes as they are at one moment, and read each up to its count: what is below that does not change any more
+(docs/decisions/0024).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from stateward.core.chain import GENESIS
+from stateward.core.lanes import FORMER, Lane, LaneRouter, extend
 from stateward.core.machine import Machine
 from stateward.core.model import (
     Fields,
@@ -23,6 +25,12 @@ from stateward.core.verify import (
     by_record,
     check_record,
 )
+from stateward.ledger.checkpoints import CheckpointSigner
+from stateward.ledger.history_checkpoint import (
+    HistoryCheckpoint,
+    lanes_root,
+    make_checkpoint,
+)
 from stateward.storage.store import Store
 
 CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
@@ -35,12 +43,19 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a verification. Count and head are those of the anchor, to be compared with a checkpoint."""
+    """The result of a verification, and the checkpoint of what was verified: give it to someone else.
+
+    `former` of the transitions were written before the store had lanes, which it has since `since`: who kept no
+    checkpoint of them elsewhere knows that they have not changed from then on.
+    """
 
     records: int
     transitions: int
-    anchor_count: int
-    anchor_head: str
+    lanes: int
+    root: str
+    former: int
+    since: str | None
+    checkpoint: str
     findings: tuple[Finding, ...]
 
     @property
@@ -53,75 +68,114 @@ def verify(
     store: Store,
     machines: Mapping[tuple[str, int], Machine],
     *,
+    kept: HistoryCheckpoint | None = None,
+    signer: CheckpointSigner | None = None,
     progress: Progress = lambda *_: None,
 ) -> Verdict:
-    """Replay the whole history: chain, order, anchor, graph, versions, and the records as they stand.
+    """Replay the whole history: lanes, hashes, order, graph, versions, and the records as they stand.
 
     Writers may go on meanwhile: the check covers the log up to where it was when it began. The log is checked first, in
-    the order of commits, then each record with its own transitions, because the two have separate chains.
+    the order of commits, then each record with its own transitions. With `kept`, a checkpoint that was made earlier and
+    kept elsewhere, the history must be that one, grown.
     """
-    anchor = store.anchor()
+    lanes = store.lanes()
+    complete, until = store.log_end(), store.last_seq()
     findings: list[Finding] = []
     count = 0
-    check = LogCheck()
-    for chunk in _log(store, until=anchor.count):
+    check = LogCheck(lanes, kept=() if kept is None else kept.lanes)
+    for chunk in _log(store, until=until):
         findings += check.feed(chunk)
         count += len(chunk)
         progress("log", count)
-    findings += check.end(anchor)
+    findings += check.end(store.lanes())
     records = 0
-    for record, history in _pairs(store, until=anchor.count):
+    for record, history in _pairs(store, until=complete):
         findings += check_record(record, history, machines)
         records += 1
         progress("records", records)
         if len(findings) >= FINDINGS_MAX:
             break
+    former = next((each for each in lanes if each.lane == FORMER), None)
     return Verdict(
         records=records,
         transitions=count,
-        anchor_count=anchor.count,
-        anchor_head=anchor.head,
+        lanes=sum(each.lane != FORMER for each in lanes),
+        root=lanes_root(lanes).hex(),
+        former=former.count if former else 0,
+        since=to_iso(former.since) if former else None,
+        checkpoint=make_checkpoint(lanes, signer=signer),
         findings=tuple(findings[:FINDINGS_MAX]),
     )
 
 
-def export(store: Store, folder: Path, *, progress: Progress = lambda *_: None) -> dict[str, int]:
+def export(
+    store: Store,
+    folder: Path,
+    *,
+    signer: CheckpointSigner | None = None,
+    progress: Progress = lambda *_: None,
+) -> dict[str, int]:
     """Write the history as JSON lines into a new or empty folder; how many lines each file got.
 
     `anchor.json` belongs to `transitions.jsonl`, and is written last: a folder without it is an unfinished export. The
     other files show what the store held when they were written, which may be a little newer.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    anchor = store.anchor()
-    counts = {
-        "transitions.jsonl": _write(
-            folder / "transitions.jsonl",
-            (transition_line(each) for chunk in _log(store, until=anchor.count) for each in chunk),
-            progress,
+    lanes = store.lanes()
+    checkpoint = make_checkpoint(lanes, signer=signer)
+    files: dict[str, Iterator[Fields]] = {
+        "transitions.jsonl": lane_lines(lanes, _log(store, until=store.last_seq())),
+        "records.jsonl": (record_line(each) for each in store.walk()),
+        "dispositions.jsonl": _dispositions(store),
+        "dead_letters.jsonl": (
+            {"kind": each.kind, "body": each.body, "reason": each.reason, "at": to_iso(each.at)}
+            for each in store.dead_letters()
         ),
-        "records.jsonl": _write(
-            folder / "records.jsonl", (record_line(each) for each in store.walk()), progress
-        ),
-        "dispositions.jsonl": _write(folder / "dispositions.jsonl", _dispositions(store), progress),
-        "dead_letters.jsonl": _write(
-            folder / "dead_letters.jsonl",
-            (
-                {"kind": each.kind, "body": each.body, "reason": each.reason, "at": to_iso(each.at)}
-                for each in store.dead_letters()
-            ),
-            progress,
-        ),
+        "checkpoints.jsonl": iter([{"checkpoint": checkpoint}] if signer else []),
     }
-    (folder / "anchor.json").write_bytes(
-        _encode({"count": anchor.count, "head": anchor.head, "digest": anchor.digest}) + b"\n"
-    )
+    counts = {name: _write(folder / name, lines, progress) for name, lines in files.items()}
+    (folder / "anchor.json").write_bytes(_encode(anchor_line(lanes)) + b"\n")
     return counts
 
 
-def transition_line(t: Transition) -> Fields:
-    """A transition in the form of the export: all that its hash covers, so that the chain can be checked from the file.
+def anchor_line(lanes: Sequence[Lane]) -> Fields:
+    """What says that an export is all: count and head of each lane, and the root that binds them in order."""
+    return {
+        "lanes": [{"lane": each.lane, "count": each.count, "head": each.head} for each in lanes],
+        "root": lanes_root(lanes).hex(),
+    }
 
-    `from` and `to` are the names of the format; times are RFC 3339, the text that is hashed (docs/decisions/0009).
+
+def lane_lines(lanes: Sequence[Lane], log: Iterable[Sequence[Transition]]) -> Iterator[Fields]:
+    """The log in the form of the export: each transition with its place in its lane and its value in the chain.
+
+    Transitions that were added after the lanes were read are left out.
+    """
+    router = LaneRouter(lanes)
+    counts = {each.lane: each.count for each in lanes}
+    ends = {each.lane: (0, GENESIS) for each in lanes}
+    for chunk in log:
+        for each in chunk:
+            lane = router.lane(each.record_id, each.seq)
+            count, value = ends.get(lane, (0, GENESIS))
+            if count >= counts.get(lane, 0):
+                continue
+            ends[lane] = count + 1, extend(value, (each.hash,))
+            yield {
+                **transition_line(each),
+                "lane": lane,
+                "lane_seq": count + 1,
+                "prev_hash": value,
+                "hash": ends[lane][1],
+            }
+
+
+def transition_line(t: Transition) -> Fields:
+    """A transition in the form of the export: all that its hash covers, so that it can be computed from the file.
+
+    `from` and `to` are the names of the format; times are RFC 3339, the text that is hashed (docs/decisions/0009). Its
+    hash is called `seal` here, and that of its record's transition before it `record_prev`: in the export of a whole
+    history `hash` and `prev_hash` are the values of its lane.
     """
     return {
         "record_id": t.record_id,
@@ -140,8 +194,8 @@ def transition_line(t: Transition) -> Fields:
         "seq": t.seq,
         "metadata": t.metadata,
         "record_hash": t.record_hash,
-        "prev_hash": t.prev_hash,
-        "hash": t.hash,
+        "record_prev": t.prev_hash,
+        "seal": t.hash,
     }
 
 
@@ -168,10 +222,7 @@ def _write(path: Path, lines: Iterator[Fields], progress: Progress) -> int:
 
 def _log(store: Store, *, until: int) -> Iterator[list[Transition]]:
     after = 0
-    while after < until:
-        chunk = store.log(after=after, limit=min(CHUNK, until - after))
-        if not chunk:
-            return
+    while chunk := store.log_between(after, until, limit=CHUNK):
         yield chunk
         after = chunk[-1].seq
 
@@ -180,7 +231,7 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
     """Each record with its history; None or [] where one has no counterpart, which is a finding.
 
     Both are streams in the order of record ids, merged, so that neither has to be in memory. The records are read later
-    than the anchor: one that moved or was created since then would not fit its history, and is left out.
+    than the log: one that moved or was created since then would not fit its history, and is left out.
     """
     histories = by_record(store.walk_history(chunk=CHUNK, until=until))
     history = next(histories, None)
@@ -192,7 +243,7 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
             if record.version == history[-1].version or not _moved_on(store, record, history[-1]):
                 yield record, history
             history = next(histories, None)
-        elif not _is_newer(store, record, until):
+        elif not store.history(record.id):  # it was not created since then either
             yield record, []
     while history is not None:
         yield None, history
@@ -202,11 +253,6 @@ def _pairs(store: Store, *, until: int) -> Iterator[tuple[Record | None, list[Tr
 def _moved_on(store: Store, record: Record, last: Transition) -> bool:
     """Whether the record changed after the verification began. It costs a query, so only where versions differ."""
     return store.history(record.id)[-1].seq > last.seq
-
-
-def _is_newer(store: Store, record: Record, until: int) -> bool:
-    history = store.history(record.id)
-    return bool(history) and history[0].seq > until
 
 
 def _dispositions(store: Store) -> Iterator[Fields]:

@@ -155,7 +155,7 @@ class Indexer:
             cursor = replace(cursor, declared=self._searchable.digest)
         last = self._index.last_transition()
         fresh = self._index.transitions(
-            self._searchable.machines, after=cursor.seq, limit=TRANSITIONS_MAX
+            self._searchable.machines, after=cursor.seq, until=last, limit=TRANSITIONS_MAX
         )
         found: list[Passage] = []
         whole: list[tuple[str, IndexCursor]] = []

@@ -223,7 +223,7 @@ def _check_same(ledger: "Ledger", store: Store) -> int:
     for record in ledger.records(after=max(0, ledger.last_seq - LOOK_BACK)):
         if record.source == SOURCE and record.source_seq == seq:
             kept = record
-    ours = store.log(after=seq - 1, limit=1)
+    ours = store.log_between(seq - 1, seq, limit=1)
     if not ours:
         raise LedgerMismatch(
             f"{ledger.path} goes on to transition {seq}, but the history ends before: the database lost some, or this "
@@ -248,15 +248,13 @@ def mirror_state(store: Store, folder: Path) -> MirrorState:
     """The state of a mirror, read without its lock, so that it works beside a running one. Raises `LedgerError`."""
     from stateward.ledger import Ledger
 
-    count = store.anchor().count
+    end = store.log_end()
     seq = 0
     if folder.exists():
         with Ledger.open(folder, read_only=True, machine=None) as ledger:
             seq = _check_same(ledger, store)
-    waiting = store.log(after=seq, limit=1) if seq < count else []
-    return MirrorState(
-        seq=seq, behind=max(0, count - seq), since=waiting[0].at if waiting else None
-    )
+    waiting = store.log(after=seq, limit=1) if seq < end else []
+    return MirrorState(seq=seq, behind=max(0, end - seq), since=waiting[0].at if waiting else None)
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,8 +279,8 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
     from stateward.ledger.record import ROLLED_BACK
 
     # Before the ledger is read: transitions that are made meanwhile must not count as missing from it.
-    count = store.anchor().count
-    pages = _Pages(store)
+    end = store.log_end()
+    pages = _Pages(store, end)
     compared = last = 0
     was_rolled_back = False
     difference: str | None = None
@@ -298,19 +296,21 @@ def compare(store: Store, folder: Path, *, progress: Progress = lambda *_: None)
             compared += 1
             if compared % CHUNK == 0:
                 progress("ledger", compared)
-    return Comparison(compared=compared, behind=max(0, count - last), difference=difference)
+    return Comparison(compared=compared, behind=max(0, end - last), difference=difference)
 
 
 class _Pages:
-    """Transitions by `seq`, a page in memory: a ledger is read in order, so a page serves the next CHUNK look-ups."""
+    """Transitions by the number before theirs: a ledger is read in order, so a page serves the next CHUNK look-ups."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, end: int) -> None:
+        self._store, self._end = store, end
         self._page: dict[int, Transition] = {}
 
-    def get(self, seq: int) -> Transition | None:
+    def after(self, seq: int) -> Transition | None:
+        """The transition that follows this number. Numbers that were drawn in vain are left out of the history."""
         if seq not in self._page:
-            self._page = {each.seq: each for each in self._store.log(after=seq - 1, limit=CHUNK)}
+            found = self._store.log_between(seq, self._end, limit=CHUNK)
+            self._page = dict(zip([seq, *(each.seq for each in found)], found, strict=False))
         return self._page.get(seq)
 
 
@@ -322,11 +322,11 @@ def _difference(
         return f"{where} was not mirrored from this history"
     seq = record.source_seq
     # A rollback of the ledger also takes its position back, so the mirror appends earlier transitions once more.
-    if seq != last + 1 and not (is_back and seq <= last):
-        return f"{where} is entry {seq}, but entry {last + 1} was expected"
-    ours = pages.get(seq)
+    ours = pages.after(seq - 1 if is_back and seq <= last else last)
     if ours is None:
         return f"{where} is entry {seq}, which the history does not have"
+    if seq != ours.seq:
+        return f"{where} is entry {seq}, but entry {ours.seq} was expected"
     expected: dict[str, Json] = msgspec.to_builtins(ours)
     found = transition_of(record)
     for name, value in expected.items():

@@ -1,10 +1,9 @@
 """Checks the history that `stateward export history` writes: `transitions.jsonl`, with `anchor.json` beside it.
 
-Each line is a transition as `core.chain` seals it: its hash is computed again, it must follow the transition before
-it of the same record, and be numbered without a gap. `anchor.json` says how many there are, how they end, and what
-all hashes in order come to; without it a cut of the file cannot be noticed, and that is a finding. A line must
-be, byte for byte, what the exporter writes for its values: then no change goes unnoticed, not even one of blanks.
-Reads only.
+Each line is a transition as `core.chain` seals it: its seal is computed again, it must follow the transition before
+it of the same record, and be the next one of its lane (`core.lanes`). `anchor.json` says how long each lane is and how
+it ends; without it a cut of the file cannot be noticed, and that is a finding. A line must be, byte for byte, what the
+exporter writes for its values: then no change goes unnoticed, not even one of blanks. Reads only.
 """
 
 from collections.abc import Iterator
@@ -12,10 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from stateward.core.chain import GENESIS, Anchor
+from stateward.core.chain import GENESIS
 from stateward.core.errors import Damage, LedgerDamaged
+from stateward.core.lanes import Lane, LaneRouter, extend
 from stateward.core.model import Fields, Transition, from_iso, to_iso
 from stateward.core.verify import LogCheck, check_link
+from stateward.ledger.history_checkpoint import lanes_root
 from stateward.ledger.view import Progress
 
 ANCHOR_FILE = "anchor.json"
@@ -47,14 +48,36 @@ class _TransitionLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     seq: int
     metadata: Fields
     record_hash: str
+    record_prev: str
+    seal: str
+    lane: int
+    lane_seq: int
     prev_hash: str
     hash: str
 
+    def transition(self) -> Transition:
+        """The transition itself."""
+        fields = {name: getattr(self, name) for name in _SAME}
+        at = from_iso(self.at)
+        return Transition(**{**fields, "at": at, "prev_hash": self.record_prev, "hash": self.seal})
 
-class _AnchorFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+
+_SAME = tuple(
+    name
+    for name in _TransitionLine.__struct_fields__
+    if name not in {"at", "record_prev", "seal", "lane", "lane_seq", "prev_hash", "hash"}
+)
+
+
+class _LaneEnd(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    lane: int
     count: int
     head: str
-    digest: str
+
+
+class _AnchorFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    lanes: list[_LaneEnd]
+    root: str
 
 
 _decode = msgspec.json.Decoder(_TransitionLine).decode
@@ -75,40 +98,43 @@ class HistoryFileCheck:
         self._path, self._progress = path, progress
         self.findings: list[Damage] = []
         self.notes: list[Damage] = []
-        self.root = ""  # there is no Merkle tree over a history; the anchor holds a running digest
+        self.root = ""
         self.count = 0
         self.head = GENESIS
         self.states: dict[str, str] = {}
 
     def run(self) -> None:
         """Read all of it, up to the first line that cannot be read."""
-        check = LogCheck()
+        lanes = self._read_anchor()
+        check = LogCheck(lanes or ())
+        places = _Places(lanes)
         last: dict[str, Transition] = {}
         try:
-            for found in self._transitions():
+            for line, found in self._lines():
                 before = last.get(found.record_id)
                 version = before.version + 1 if before else 0
                 links = check_link(found, before, version=version)
                 for finding in (*check.feed([found]), *links):
                     self._report(f"{finding.where}: {finding.sentence}", seq=found.seq)
+                if not places.is_next(line):
+                    self._report(f"entry {found.seq}: is not the next of its lane", seq=found.seq)
                 last[found.record_id] = found
                 self.states[found.record_id] = found.target
-                self.head = found.hash
+                self.head = line.hash
         except LedgerDamaged as error:
             self.findings += error.findings
             return
-        anchor = self._read_anchor()
-        for finding in check.end(anchor) if anchor is not None else ():
-            self._report(f"the file and {ANCHOR_FILE} do not fit: {finding.sentence}")
+        for finding in check.end(lanes) if lanes is not None else ():
+            sentence = f"{finding.where}: {finding.sentence}"
+            self._report(f"the file and {ANCHOR_FILE} do not fit: {sentence}")
 
-    def _transitions(self) -> Iterator[Transition]:
+    def _lines(self) -> Iterator[tuple[_TransitionLine, Transition]]:
         at = 0
         with self._path.open("rb") as file:
             while text := file.readline(LINE_BYTES_MAX):
                 try:
                     line = _decode(text)
-                    fields = {name: getattr(line, name) for name in line.__struct_fields__}
-                    found = Transition(**{**fields, "at": from_iso(line.at)})
+                    found = line.transition()
                     written = _encode(msgspec.to_builtins(line)) + b"\n", to_iso(found.at)
                 except (
                     msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError,
@@ -116,7 +142,7 @@ class HistoryFileCheck:
                     raise self._damaged(f"the line cannot be read: {error}", at) from error
                 if written != (text, line.at):
                     raise self._damaged("the line is not as the export wrote it", at)
-                yield found
+                yield line, found
                 at += len(text)
                 self.count += 1
                 if self.count % PROGRESS_LINES == 0:
@@ -125,7 +151,7 @@ class HistoryFileCheck:
     def _damaged(self, sentence: str, at: int) -> LedgerDamaged:
         return LedgerDamaged.at(self._path.name, sentence, byte=at, seq=self.count + 1)
 
-    def _read_anchor(self) -> Anchor | None:
+    def _read_anchor(self) -> list[Lane] | None:
         try:
             text = self._path.with_name(ANCHOR_FILE).read_bytes()
             found = msgspec.json.decode(text, type=_AnchorFile)
@@ -137,8 +163,30 @@ class HistoryFileCheck:
             return None
         if _encode(msgspec.to_builtins(found)) + b"\n" != text:
             self._report("it is not as the export wrote it", file=ANCHOR_FILE)
-        return Anchor(count=found.count, head=found.head, digest=found.digest)
+        lanes = [Lane(lane=each.lane, count=each.count, head=each.head) for each in found.lanes]
+        self.root = lanes_root(lanes).hex()
+        if self.root != found.root:
+            self._report("its lanes do not give its root", file=ANCHOR_FILE)
+        return lanes
 
     def _report(self, sentence: str, *, seq: int | None = None, file: str | None = None) -> None:
         if len(self.findings) < FINDINGS_MAX:
             self.findings.append(Damage(file=file or self._path.name, seq=seq, sentence=sentence))
+
+
+class _Places:
+    """How far each lane was read: whether a line is the next of the lane that its record belongs to."""
+
+    def __init__(self, lanes: list[Lane] | None) -> None:
+        self._router = None if lanes is None else LaneRouter(lanes)
+        self._ends: dict[int, tuple[int, str]] = {}
+
+    def is_next(self, line: _TransitionLine) -> bool:
+        """Whether the line follows the one before it in its lane."""
+        count, value = self._ends.get(line.lane, (0, GENESIS))
+        expected = count + 1, value, extend(value, (line.seal,))
+        self._ends[line.lane] = line.lane_seq, line.hash
+        own = line.lane
+        if self._router is not None:
+            own = self._router.lane(line.record_id, line.seq)
+        return (line.lane_seq, line.prev_hash, line.hash) == expected and line.lane == own

@@ -123,7 +123,7 @@ class Dashboard:
     def counts(self) -> dict[tuple[str, str], int]:
         """How many records are in each status of each machine."""
         ((counted,),) = self._database.rows("SELECT seq FROM followers WHERE name = 'metrics'")
-        if self._store.anchor().count - int(counted or 0) > UNCOUNTED_MAX:
+        if self._store.log_end() - int(counted or 0) > UNCOUNTED_MAX:
             return self._store.counts()
         counts: Counter[tuple[str, str]] = Counter()
         for machine, source, target, n in self._database.rows(_COUNTS):
@@ -204,14 +204,15 @@ class Dashboard:
         """
         now = self._clock()
         first = now - now % MINUTE - (ACTIVITY_MINUTES - 1) * MINUTE
-        last = self._store.anchor().count
+        last = self._store.log_end()
         if last - self._activity.seq > ACTIVITY_TRANSITIONS_MAX:
             self._activity = _Activity(seq=max(0, last - ACTIVITY_TRANSITIONS_MAX))
         found = self._database.rows(
             "SELECT t.seq, t.machine, t.target, t.at, t.trigger, r.created_at FROM transitions t"
             " LEFT JOIN records r ON r.id = t.record_id"
-            " WHERE t.seq > :after ORDER BY t.seq LIMIT :limit",
+            " WHERE t.seq > :after AND t.seq <= :until ORDER BY t.seq LIMIT :limit",
             after=self._activity.seq,
+            until=last,
             limit=ACTIVITY_TRANSITIONS_MAX,
         )
         self._activity.add(found, self._kinds())
@@ -266,7 +267,7 @@ class Dashboard:
         limit: int = 100,
     ) -> HistoryPage:
         """Transitions that match, newest first: of one record, or of `SEARCH_SPAN` transitions."""
-        top = self._store.anchor().count + 1 if before is None else before
+        top = self._store.last_seq() + 1 if before is None else before
         bottom = 0 if record_id else max(0, top - 1 - SEARCH_SPAN)
         conditions, params = ["seq < :top", "seq > :bottom"], {"top": top, "bottom": bottom}
         texts: dict[str, object] = {}

@@ -24,7 +24,7 @@ from stateward.storage.counters import (
     Counters,
     CounterValue,
 )
-from stateward.storage.database import Database
+from stateward.storage.database import Database, log_end
 from stateward.storage.last_backup import last_backup
 from stateward.telemetry import metrics
 from stateward.telemetry.metrics import Family, Histogram, Metric
@@ -162,9 +162,9 @@ class Monitor:
             (metrics.EVENTS, "events"),
         ):
             yield _one(metric, self._count(table))
-        ((head,),) = self._database.rows("SELECT count FROM anchor WHERE one = 1")
+        end = log_end(self._database)
         lag: Samples = {
-            (str(name),): int(head or 0) - int(seq or 0)
+            (str(name),): end - int(seq or 0)
             for name, seq in self._database.rows("SELECT name, seq FROM followers")
         }
         yield Family(metric=metrics.LAG, samples=lag)

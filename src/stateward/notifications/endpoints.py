@@ -15,7 +15,7 @@ from stateward.core.model import Micros
 from stateward.http_addresses import AllowedHosts, check_target, parse_url
 from stateward.notifications.messages import Content
 from stateward.notifications.signing import key_of
-from stateward.storage.database import Database, Row, Table
+from stateward.storage.database import Database, Row, Table, log_end
 
 WEBHOOKS_MAX = 1000  # all are read into memory, once a second
 EVENTS_MAX = 100
@@ -96,8 +96,7 @@ class ConfiguredEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def last_sequence(database: Database) -> int:
     """The sequence number of the latest transition."""
-    ((count,),) = database.rows("SELECT count FROM anchor WHERE one = 1")
-    return int(count or 0)
+    return log_end(database)
 
 
 class Endpoints:

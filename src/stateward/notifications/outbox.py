@@ -36,7 +36,7 @@ from stateward.notifications.messages import (
     message_body,
 )
 from stateward.notifications.sending import WebhookResponse
-from stateward.storage.database import Database, Row
+from stateward.storage.database import Database, Row, log_end
 
 BATCH_MAX = (
     1000  # transitions of one transaction: some milliseconds of work under the lock of the cursor
@@ -88,8 +88,10 @@ class Outbox:
     def transitions(self, *, after: int, limit: int = BATCH_MAX) -> list[Row]:
         """The next transitions as rows: most of them have no subscriber, and are not decoded."""
         return self._database.rows(
-            f"SELECT {_CHANGE} FROM transitions WHERE seq > :after ORDER BY seq LIMIT :limit",
+            f"SELECT {_CHANGE} FROM transitions WHERE seq > :after AND seq <= :until"
+            " ORDER BY seq LIMIT :limit",
             after=after,
+            until=log_end(self._database),
             limit=limit,
         )
 

@@ -81,7 +81,7 @@ async def stream(
         own_machine(app, caller, machine)
     seq = int(last_event_id) if last_event_id is not None else after
     if seq == NOW:
-        seq = await service.broad.ask(lambda app: app.store.anchor().count)
+        seq = await service.broad.ask(lambda app: app.store.log_end())
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return Stream(_lines(service, caller, seq, machine), media_type=EVENT_STREAM, headers=headers)
 

@@ -48,7 +48,7 @@ async def readyz(request: Asked) -> Response[schemas.Readiness]:
 
 
 def _checks(app: App) -> list[schemas.ReadyCheck]:
-    app.store.anchor()
+    app.store.lanes()
     workers = [worker for worker in app.bus.workers() if is_alive(worker)]
     silence = app.clock() - round(2 * app.settings.worker.lease_seconds * SECOND)
     overdue = bool(app.store.due(silence, limit=1))

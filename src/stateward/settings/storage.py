@@ -26,6 +26,13 @@ class StoreSettings(Section, frozen=True, kw_only=True):
             "`postgresql://user:password@host/name` or `memory:`."
         ),
     ] = "sqlite:"
+    lanes: Annotated[
+        Annotated[int, Meta(ge=1, le=256)] | None,
+        Meta(
+            description="Into how many lanes the history of a new store is divided; commits on different lanes do not "
+            "wait for each other. A store that has a history keeps its number. null: 1 on SQLite, 16 on PostgreSQL."
+        ),
+    ] = None
 
     def problems(self) -> Iterator[Problem]:
         """One sentence about the first thing that is wrong with the URL."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from stateward.core.model import SECOND, Micros
-from stateward.storage.database import Database, Row
+from stateward.storage.database import Database, Row, log_end
 
 FOLLOWER = "metrics"
 BATCH_MAX = 500  # a transaction of a few milliseconds: others write in between
@@ -48,7 +48,7 @@ FROM transitions t
 LEFT JOIN transitions p ON p.record_id = t.record_id AND p.version = t.version - 1
 LEFT JOIN outputs o ON o.record_id = t.record_id AND o.version = t.version - 1
 LEFT JOIN records r ON r.id = t.record_id
-WHERE t.seq > :after ORDER BY t.seq LIMIT :limit
+WHERE t.seq > :after AND t.seq <= :until ORDER BY t.seq LIMIT :limit
 """
 
 Ends: TypeAlias = AbstractSet[tuple[str, str]]
@@ -141,7 +141,10 @@ class Counters:
                 f"SELECT seq FROM followers WHERE name = :name{self._database.for_update}",
                 name=FOLLOWER,
             )
-            fresh = self._database.rows(_FRESH, after=int(position or 0), limit=limit)
+            after, until = int(position or 0), log_end(self._database)
+            if until <= after:
+                return 0
+            fresh = self._database.rows(_FRESH, after=after, until=until, limit=limit)
             if not fresh:
                 return 0
             deltas, limiter = CounterDeltas(), self._label_limiter()

@@ -119,3 +119,13 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+def log_end(database: Database) -> int:
+    """The number up to which the history is complete, for what follows it by number.
+
+    Commits on different lanes do not wait for each other, so a lower number may become visible after a higher one.
+    What has a number up to this one is visible to every statement from now on, or will never exist.
+    """
+    ((seq,),) = database.rows("SELECT seq FROM log_end")
+    return int(seq or 0)

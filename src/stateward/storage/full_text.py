@@ -15,7 +15,7 @@ import msgspec
 
 from stateward.core.model import Fields
 from stateward.core.text_search import Phrase, TextQuery, words
-from stateward.storage.database import Database, Row, Table
+from stateward.storage.database import Database, Row, Table, log_end
 
 # PostgreSQL has to read everything that matches before it can sort it. So the newest passages are looked through in
 # their order first, where a common word is found often enough; of a word that is rarer than that, all matches are read
@@ -62,7 +62,7 @@ _FRESH = """
 SELECT t.seq, t.record_id, t.machine, o.stage, o.version, r.labels
 FROM (
     SELECT seq, record_id, machine, version FROM transitions
-    WHERE seq > :after AND {condition} ORDER BY seq LIMIT :limit
+    WHERE seq > :after AND seq <= :until AND {condition} ORDER BY seq LIMIT :limit
 ) AS t
 LEFT JOIN outputs o ON o.record_id = t.record_id AND o.version = t.version - 1 AND o.error_code IS NULL
 LEFT JOIN records r ON r.id = t.record_id
@@ -160,13 +160,12 @@ class FullTextIndex:
 
     def last_transition(self) -> int:
         """The number of the newest transition."""
-        ((count,),) = self._database.rows("SELECT count FROM anchor WHERE one = 1")
-        return int(count or 0)
+        return log_end(self._database)
 
     def transitions(
-        self, machines: Sequence[str], *, after: int, limit: int
+        self, machines: Sequence[str], *, after: int, until: int, limit: int
     ) -> list[IndexedTransition]:
-        """What happened to records of these machines after this number, in order."""
+        """What happened to records of these machines after this number and up to that one, in order."""
         condition, params = self._database.among("machine", machines)
         return [
             IndexedTransition(
@@ -178,7 +177,11 @@ class FullTextIndex:
                 labels={} if labels is None else _decode_labels(str(labels)),
             )
             for seq, record_id, machine, stage, version, labels in self._database.rows(
-                _FRESH.format(condition=condition), after=after, limit=limit, **params
+                _FRESH.format(condition=condition),
+                after=after,
+                until=until,
+                limit=limit,
+                **params,
             )
         ]
 

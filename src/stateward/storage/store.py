@@ -1,7 +1,7 @@
 """Records, their transitions and their effects, in one database.
 
 `commit` is the only way to write a record: compare-and-set on `version`, the transition chained to the one before it,
-the effects, and the anchor of the whole log, in one transaction and for many records at a time. Everything else
+the effects, and the heads of their lanes, in one transaction and for many records at a time. Everything else
 reads. The store decides nothing; it refuses what does not fit.
 """
 
@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.chain import Anchor, advance, seal
+from stateward.core.chain import seal
 from stateward.core.errors import ConcurrentModification, StoreMismatch
 from stateward.core.failpoints import Point, point
+from stateward.core.lanes import FORMER, Lane, extend, lane_of
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     CANCELLED,
@@ -35,6 +36,7 @@ from stateward.storage.database import (
     Database,
     Row,
     Table,
+    log_end,
 )
 from stateward.storage.search import where
 
@@ -80,6 +82,18 @@ TRANSITIONS = Table(
     },
     key=("seq",),
 )  # fmt: skip
+# The database numbers what is appended: a number is drawn while the lanes of its commit are locked.
+APPENDED = Table(
+    "transitions",
+    {name: kind for name, kind in TRANSITIONS.columns.items() if name != "seq"},
+    key=(),
+)
+LANES = Table(
+    "lanes",
+    {"lane": "bigint", "count": "bigint", "head": "text", "epoch": "bigint", "since": "bigint"},
+    key=("lane",),
+)
+LANE_HEADS = Table("lanes", {"lane": "bigint", "count": "bigint", "head": "text"}, key=("lane",))
 EFFECTS = Table(
     "effects",
     {
@@ -113,6 +127,8 @@ MACHINES = Table(
 
 _RECORD_COLUMNS = ", ".join(RECORDS.columns)
 _TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
+
+LANES_GONE = "lanes of the history are missing or were changed; restore the database from a backup"
 
 # What `core.model.event_id` returns.
 _DERIVED_ID = re.compile(r"[^:]+:[0-9]+:[^:]+")
@@ -162,6 +178,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._lane_count = 0  # fixed when a store is made, so it is read once
 
     def transaction(self) -> AbstractContextManager[None]:
         """One transaction; see `Database.transaction`."""
@@ -178,11 +195,10 @@ class Store:
         longer at the expected version raises `ConcurrentModification`, and nothing is written.
         """
         with self._database.transaction():
-            # The anchor row is locked first, by every committer: it numbers the log without gaps, and two
-            # coordinators that commit the same records then wait for each other here, not in a deadlock over record
-            # rows.
-            anchor = self._anchor(lock=any(change.transition for change in changes))
-            sealed = _seal_all(changes, anchor.epoch)
+            # The lanes are locked first, in their order, by every committer: two coordinators that commit the same
+            # records then wait for each other here, not in a deadlock over record rows.
+            lanes = self._lock_lanes([change for change in changes if change.transition])
+            sealed = _seal_all(changes, epoch=max((each.epoch for each in lanes), default=0))
             # One row per record: from what its first change expects to what its last one leaves.
             finals: dict[str, Change] = {}
             for change in sealed:
@@ -198,7 +214,7 @@ class Store:
                 if duplicates
                 else sealed
             )
-            self._append(written, anchor)
+            self._append(written, lanes)
             self._add_effects(written)
             if dispositions:
                 rows: list[Row] = [msgspec.structs.astuple(each) for each in dispositions]
@@ -237,24 +253,27 @@ class Store:
             if not is_moved:
                 raise ConcurrentModification(change.record.id, expected=change.expected)
 
-    def _append(self, changes: Sequence[Change], anchor: Anchor) -> None:
+    def _append(self, changes: Sequence[Change], lanes: Sequence[Lane]) -> None:
         transitions = [change.transition for change in changes if change.transition is not None]
         if not transitions:
             return
-        rows = [
-            _transition_row(transition, seq)
-            for seq, transition in enumerate(transitions, anchor.count + 1)
-        ]
-        self._database.insert(TRANSITIONS, rows)
+        self._database.insert(APPENDED, [_transition_row(each) for each in transitions])
         point(Point.TRANSITIONS_APPENDED)
-        after = advance(anchor, (transition.hash for transition in transitions))
-        self._database.run(
-            "UPDATE anchor SET count = :count, head = :head, digest = :digest WHERE one = 1",
-            count=after.count,
-            head=after.head,
-            digest=after.digest,
+        added: dict[int, list[str]] = {}
+        for each in transitions:
+            added.setdefault(lane_of(each.record_id, self._lane_count), []).append(each.hash)
+        grown = [lane for lane in lanes if lane.lane in added]
+        rows: list[Row] = [
+            (lane.lane, lane.count + len(hashes), extend(lane.head, hashes))
+            for lane in grown
+            for hashes in (added[lane.lane],)
+        ]
+        were_there = self._database.update(
+            LANE_HEADS, rows, expected="count", column=[lane.count for lane in grown]
         )
-        point(Point.ANCHOR_ADVANCED)
+        if len(grown) < len(added) or not all(were_there):
+            raise StoreMismatch(LANES_GONE)
+        point(Point.LANES_ADVANCED)
 
     def _add_effects(self, changes: Sequence[Change]) -> None:
         rows: list[Row] = [
@@ -465,8 +484,18 @@ class Store:
         return self._transitions("record_id = :record_id ORDER BY version", record_id=record_id)
 
     def log(self, *, after: int = 0, limit: int = 1000) -> list[Transition]:
-        """The whole log in commit order, after this `seq`."""
-        return self._transitions("seq > :after ORDER BY seq LIMIT :limit", after=after, limit=limit)
+        """The log after this `seq`, as far as it is complete: for readers that follow it."""
+        end = self.log_end()
+        return self.log_between(after, end, limit=limit) if end > after else []
+
+    def log_between(self, after: int, until: int, *, limit: int = 1000) -> list[Transition]:
+        """What can be seen of the log after this `seq` and up to that one."""
+        return self._transitions(
+            "seq > :after AND seq <= :until ORDER BY seq LIMIT :limit",
+            after=after,
+            until=until,
+            limit=limit,
+        )
 
     def walk(self, *, chunk: int = 1000) -> Iterator[Record]:
         """Every record, by id, a chunk at a time: a cursor would hold a transaction open for minutes."""
@@ -495,27 +524,80 @@ class Store:
                 return
             record_id, version = found[-1].record_id, found[-1].version
 
-    def anchor(self) -> Anchor:
-        """The length and the head of the log."""
-        return self._anchor(lock=False)
+    # Lanes
 
-    def _anchor(self, *, lock: bool) -> Anchor:
+    def lanes(self) -> list[Lane]:
+        """The lanes of the history as they are at one moment, in order."""
+        return self._lanes("TRUE")
+
+    def _lanes(self, condition: str, *, lock: bool = False, **params: object) -> list[Lane]:
         suffix = self._database.for_update if lock else ""
-        found = self._database.rows(
-            f"SELECT count, head, digest, epoch FROM anchor WHERE one = 1{suffix}"
+        found: list[Any] = self._database.rows(
+            f"SELECT lane, count, head, epoch, since FROM lanes WHERE {condition} ORDER BY lane{suffix}",
+            **params,
         )
-        if not found:
-            raise StoreMismatch("the anchor of the log is gone; restore the database from a backup")
-        ((count, head, digest, epoch),) = found
-        return Anchor(
-            count=int(count or 0), head=str(head), digest=str(digest), epoch=int(epoch or 0)
-        )
+        return [
+            Lane(lane=lane, count=count, head=head, epoch=epoch, since=since)
+            for lane, count, head, epoch, since in found
+        ]
+
+    def _lock_lanes(self, changes: Sequence[Change]) -> list[Lane]:
+        """The lanes of these changes, which no other transaction extends until this one ends."""
+        if not changes:
+            return []
+        total = self._lane_count or self._count_lanes()
+        if total == 1:
+            return self._lanes("lane = 0", lock=True)
+        numbers = sorted({lane_of(change.record.id, total) for change in changes})
+        named = {f"n{place}": number for place, number in enumerate(numbers)}
+        places = ", ".join(f":{name}" for name in named)
+        return self._lanes(f"lane IN ({places})", lock=True, **named)
+
+    def _count_lanes(self) -> int:
+        ((count,),) = self._database.rows("SELECT count(*) FROM lanes WHERE lane >= 0")
+        if not count:
+            raise StoreMismatch(LANES_GONE)
+        self._lane_count = int(count)
+        return self._lane_count
+
+    def make_lanes(self, count: int, *, now: Micros) -> bool:
+        """Divide a history that has not begun into so many lanes; whether it has that many now.
+
+        Their number is fixed by the first transition: the lane of a record follows from it.
+        """
+        with self._database.transaction():
+            lanes = self._lanes("TRUE", lock=True)
+            if sum(each.lane != FORMER for each in lanes) == count:
+                return True
+            if any(each.count for each in lanes):
+                return False
+            epoch = max((each.epoch for each in lanes), default=0)
+            self._database.delete(LANES, [(each.lane,) for each in lanes])
+            fresh = [Lane(lane=number, epoch=epoch, since=now) for number in range(count)]
+            self._database.insert(LANES, [msgspec.structs.astuple(each) for each in fresh])
+            self._lane_count = count
+            return True
+
+    def count_transitions(self) -> int:
+        """How many transitions there are."""
+        ((count,),) = self._database.rows("SELECT sum(count) FROM lanes")
+        return int(count or 0)
+
+    def last_seq(self) -> int:
+        """The number of the newest transition that can be seen; below it others may still appear."""
+        ((seq,),) = self._database.rows("SELECT max(seq) FROM transitions")
+        return int(seq or 0)
+
+    def log_end(self) -> int:
+        """The number up to which the log is complete: whoever has read it up to here has missed nothing."""
+        return log_end(self._database)
 
     def begin_epoch(self) -> int:
         """Count one more start of a coordinator; transitions record in which epoch they were made."""
         with self._database.transaction():
-            self._database.run("UPDATE anchor SET epoch = epoch + 1 WHERE one = 1")
-            return self._anchor(lock=False).epoch
+            epoch = 1 + max((each.epoch for each in self._lanes("TRUE", lock=True)), default=0)
+            self._database.run("UPDATE lanes SET epoch = :epoch", epoch=epoch)
+            return epoch
 
     def dispositions(self, *, after: int = 0, limit: int = 1000) -> list[tuple[int, Disposition]]:
         """Events that made no transition, each with its id."""
@@ -640,7 +722,7 @@ def _open_stages_sql(count: int) -> str:
     )
 
 
-def _seal_all(changes: Sequence[Change], epoch: int) -> list[Change]:
+def _seal_all(changes: Sequence[Change], *, epoch: int) -> list[Change]:
     """Chain each transition to the one before it, also where that is in the same batch."""
     heads: dict[str, str] = {}
     sealed: list[Change] = []
@@ -699,10 +781,10 @@ def _record(row: Row) -> Record:
     )  # fmt: skip
 
 
-def _transition_row(t: Transition, seq: int) -> Row:
+def _transition_row(t: Transition) -> Row:
     derived = event_id(t.record_id, makes=t.version, type_=t.trigger)
     return (
-        seq, t.record_id, t.version, t.machine, t.machine_version, t.source, t.target,
+        t.record_id, t.version, t.machine, t.machine_version, t.source, t.target,
         None if t.event_id == derived else t.event_id, t.at, t.actor, t.trigger, t.attempt, _json(t.metadata),
         t.authority, t.epoch, t.record_hash, t.prev_hash, t.hash,
     )  # fmt: skip

@@ -24,6 +24,7 @@ from stateward.engine.coordinator import Coordinator, CoordinatorConfig, Submiss
 from stateward.engine.history import Verdict, verify
 from stateward.engine.registry import MachineRegistry, register
 from stateward.engine.scheduler import Scheduler
+from stateward.ledger.history_checkpoint import HistoryCheckpoint
 from stateward.storage.database import Database
 from stateward.storage.outputs import (
     AttemptResult,
@@ -235,7 +236,7 @@ class Rig:
                 self.complete(each, items=items)
         raise AssertionError("the engine never came to rest")
 
-    def verify(self) -> Verdict:
-        """Replay and check everything."""
+    def verify(self, kept: HistoryCheckpoint | None = None) -> Verdict:
+        """Replay and check everything, also against a checkpoint."""
         versions = {(m.name, m.version): m for m, _ in self.store.machines()}
-        return verify(self.store, versions)
+        return verify(self.store, versions, kept=kept)

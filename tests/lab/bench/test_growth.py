@@ -50,7 +50,7 @@ def test_a_history_is_one_that_the_product_goes_on_with(
 
     with open_app(job) as app:
         assert app.store.counts() == {("bench_process", "finished"): SIZE + 20}
-        assert app.store.anchor().count == 5 * (SIZE + 20)
+        assert app.store.log_end() == 5 * (SIZE + 20)
         ((chunks,),) = app.database.rows("SELECT count(*) FROM item_chunks")
         assert chunks == 2 * (SIZE + 20)
         oldest = app.database.rows("SELECT min(id) FROM records")[0][0]

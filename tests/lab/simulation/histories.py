@@ -1,9 +1,9 @@
 """Sound histories to plant violations in, and what it takes to plant just one."""
 
+from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
-from hashlib import sha256
 
 from msgspec.structs import replace
 
@@ -17,6 +17,8 @@ from lab.checker.laws import (
     GENESIS,
     SEALED_OF_RECORD,
     SEALED_OF_TRANSITION,
+    chained,
+    root_of,
     sealed,
 )
 from lab.simulation.plan import Plan, plan_of
@@ -125,31 +127,28 @@ def resealed(history: History) -> History:
     heads: dict[str, str] = {}
     records = {record["record_id"]: record for record in history.records or ()}
     last = {entry["record_id"]: entry for entry in history.transitions}
-    digest = GENESIS
+    ends: dict[int, str] = {}
     for entry in history.transitions:
         record_id = entry["record_id"]
         if entry is last[record_id] and record_id in records:
             entry["record_hash"] = sealed(records[record_id], SEALED_OF_RECORD)
-        entry["prev_hash"] = heads.get(record_id, GENESIS)
-        entry["hash"] = heads[record_id] = sealed(entry, SEALED_OF_TRANSITION)
-        digest = sealed_digest(digest, entry["hash"])
+        entry["record_prev"] = heads.get(record_id, GENESIS)
+        entry["seal"] = heads[record_id] = sealed(entry, SEALED_OF_TRANSITION)
+        entry["prev_hash"] = ends.get(entry["lane"], GENESIS)
+        entry["hash"] = ends[entry["lane"]] = chained(entry["prev_hash"], entry["seal"])
     for record_id, head in heads.items():
         if record_id in records:
             records[record_id]["head"] = head
     if history.anchor is not None:
-        history.anchor = {
-            "count": len(history.transitions),
-            "head": history.transitions[-1]["hash"] if history.transitions else GENESIS,
-            "digest": digest,
-        }
+        counts = Counter(entry["lane"] for entry in history.transitions)
+        lanes = [
+            {**each, "count": counts[each["lane"]], "head": ends.get(each["lane"], GENESIS)}
+            for each in history.anchor["lanes"]
+        ]
+        history.anchor = {"lanes": lanes, "root": root_of(lanes)}
     for move in history.seen.moves:
         move["hash"] = None
     return history
-
-
-def sealed_digest(before: str, hash_: str) -> str:
-    """The digest of the anchor after one more entry."""
-    return sha256((before + hash_).encode()).hexdigest()
 
 
 def laws(found: list[Violation]) -> set[str]:

@@ -48,6 +48,11 @@ def drop_record(history: History) -> None:
     del history.records[0]
 
 
+def next_place(history: History) -> Line:
+    """The numbers of one more entry in a log with one lane."""
+    return dict.fromkeys(("seq", "lane_seq"), len(history.transitions) + 1)
+
+
 def a_twin(history: History) -> None:
     """A second record of the same key, in the table and in the log."""
     assert history.records is not None
@@ -59,7 +64,7 @@ def a_twin(history: History) -> None:
             "record_id": "UL_twin",
             "event_id": entry["event_id"].replace(old, "UL_twin"),
         }
-        history.transitions.append({**twin, "seq": len(history.transitions) + 1})
+        history.transitions.append({**twin, **next_place(history)})
     history.seen.events = history.seen.marks = history.seen.handed = None
 
 
@@ -67,7 +72,7 @@ def an_end_reopened(history: History) -> None:
     last = entries(history)[-1]
     again = {**last, "from": "normalized", "to": "parsed", "trigger": "retry.due", "actor": "clock"}
     again |= {"version": last["version"] + 1, "event_id": "again", "attempt": None}
-    again |= {"seq": len(history.transitions) + 1, "metadata": {}}
+    again |= {**next_place(history), "metadata": {}}
     history.transitions.append(again)
     set_in(record(history), status="parsed", version=again["version"], due_at=None, rest="skipped")
     history.seen.is_healed = False
@@ -104,7 +109,8 @@ def out_of_turn(history: History) -> None:
     )
     places = [history.transitions.index(each) for each in (one, other)]
     history.transitions[places[0]], history.transitions[places[1]] = other, one
-    one["seq"], other["seq"] = other["seq"], one["seq"]
+    for number in ("seq", "lane_seq"):
+        one[number], other[number] = other[number], one[number]
 
 
 def forge_an_event(history: History) -> None:
@@ -151,10 +157,12 @@ PLANTS = [
     Plant("H1", lambda h: set_in(record(h), artifact="other"), is_forged=False),
     Plant("H2", lambda h: set_in(entries(h)[2], prev_hash="0" * 64), is_forged=False, also=("H1",)),
     Plant("H2", lambda h: set_in(record(h), head="0" * 64), is_forged=False),
-    Plant("H3", lambda h: h.anchor and h.anchor.update(count=99), is_forged=False),
-    Plant("H3", lambda h: h.anchor and h.anchor.update(head="0" * 64), is_forged=False),
-    Plant("H3", lambda h: h.anchor and h.anchor.update(digest="0" * 64), is_forged=False),
+    Plant("H2", lambda h: set_in(entries(h)[2], record_prev="0" * 64), is_forged=False, also=("H1",)),
+    Plant("H3", lambda h: h.anchor and h.anchor["lanes"][0].update(count=99), is_forged=False),
+    Plant("H3", lambda h: h.anchor and h.anchor["lanes"][0].update(head="0" * 64), is_forged=False),
+    Plant("H3", lambda h: h.anchor and h.anchor.update(root="0" * 64), is_forged=False),
     Plant("H4", lambda h: set_in(h.transitions[3], seq=99)),
+    Plant("H4", lambda h: set_in(h.transitions[3], lane_seq=99)),
     Plant("S1", lambda h: set_in(entries(h)[1], machine="nobody"), also=("S3", "S6", "P1", "E2")),
     Plant("S1", lambda h: set_in(entries(h)[1], to="nowhere"), also=("S2", "S3", "D1", "S10")),
     Plant("S1", lambda h: set_in(entries(h)[1], from_="nowhere"), also=("S2", "S3")),

@@ -72,7 +72,7 @@ def test_the_points_on_a_way_are_those_that_it_passes() -> None:
 
     assert [pair.point for pair in found] == [
         Point.COMMIT_BEFORE, Point.COMMIT_AFTER, Point.RECORDS_WRITTEN, Point.TRANSITIONS_APPENDED,
-        Point.ANCHOR_ADVANCED, Point.STARTS_COMMITTED, Point.WORK_SENT,
+        Point.LANES_ADVANCED, Point.STARTS_COMMITTED, Point.WORK_SENT,
     ]  # fmt: skip
 
 

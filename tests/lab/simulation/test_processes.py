@@ -83,7 +83,7 @@ def test_a_submit_that_was_cut_can_simply_be_repeated(tmp_path: Path, is_durable
     document = tmp_path / "document.csv"
     document.write_bytes(DOCUMENTS[0])
     data = tmp_path / "data"
-    crash_at = f"commit_after:{commits_of_a_submit(tmp_path)}" if is_durable else "anchor_advanced"
+    crash_at = f"commit_after:{commits_of_a_submit(tmp_path)}" if is_durable else "lanes_advanced"
 
     killed = stateward(data, "submit", str(document), crash_at=crash_at)
     again = [stateward(data, "submit", str(document)) for _ in range(2)]

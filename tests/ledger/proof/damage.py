@@ -13,10 +13,11 @@ from unittest.mock import patch
 import msgspec
 from msgspec.structs import replace
 
-from stateward.core.chain import Anchor, advance, seal
+from stateward.core.chain import GENESIS, seal
 from stateward.core.errors import StatewardError
+from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import SECOND, Transition
-from stateward.engine.history import transition_line
+from stateward.engine.history import anchor_line, lane_lines
 from stateward.ledger import Ledger, LedgerState
 from stateward.testing.builders import ADA, NOW, a_record
 from tests.ledger.builders import DAY_S, Clock, QuickDisk, moves
@@ -24,6 +25,7 @@ from tests.ledger.builders import DAY_S, Clock, QuickDisk, moves
 Answers = tuple[dict[str, str], dict[str, str], dict[str, int], list[int], list[int]]
 as_json = msgspec.json.Encoder(order="deterministic").encode
 DOCUMENTS = 9
+LANES = 2
 ODD_IDS = ('doc:"quoted"', "doc:line\nbreak", "doc:\U0001f4c4\x00", "doc:back\\slash,")
 
 
@@ -132,28 +134,35 @@ def explore_file(
 
 def a_history(folder: Path) -> Path:
     """A small history as a service exports it: three records, one that failed, values of every kind."""
-    anchor, lines = Anchor(), list[bytes]()
+    log = list[Transition]()
     records = [a_record(id=f"NT_{name}") for name in ("one", "two", "three")]
     for version, target in enumerate(("new", "reading", "read")):
         for place, before in enumerate(records):
             is_failed = place == 1 and target == "read"
             status = "broken" if is_failed else target
-            entered = NOW + len(lines) * SECOND + place
+            entered = NOW + len(log) * SECOND + place
             record = replace(before, status=status, version=version, entered_at=entered)
             transition = Transition(
                 record_id=record.id, machine=record.machine, machine_version=1,
                 source=None if version == 0 else before.status, target=status, version=version,
-                event_id=f"e{len(lines)}", at=entered, actor=ADA, trigger="read.completed", seq=anchor.count + 1,
+                event_id=f"e{len(log)}", at=entered, actor=ADA, trigger="read.completed", seq=len(log) + 1,
                 metadata={"share": 0.1, "tiny": 1e-7, "word": "naïve \u2028", "none": None, "many": [1, {"x": True}]},
             )  # fmt: skip
             sealed, records[place] = seal(transition, record, epoch=1)
-            anchor = advance(anchor, [sealed.hash])
-            lines.append(as_json(transition_line(sealed)) + b"\n")
+            log.append(sealed)
+    hashes = [
+        [each.hash for each in log if lane_of(each.record_id, LANES) == number]
+        for number in range(LANES)
+    ]
+    lanes = [
+        Lane(lane=number, count=len(own), head=extend(GENESIS, own))
+        for number, own in enumerate(hashes)
+    ]
+    lines = [as_json(line) + b"\n" for line in lane_lines(lanes, [log])]
     history = folder / "history" / "transitions.jsonl"
     history.parent.mkdir(parents=True)
     history.write_bytes(b"".join(lines))
-    ends = {"count": anchor.count, "head": anchor.head, "digest": anchor.digest}
-    history.with_name("anchor.json").write_bytes(as_json(ends) + b"\n")
+    history.with_name("anchor.json").write_bytes(as_json(anchor_line(lanes)) + b"\n")
     return history
 
 

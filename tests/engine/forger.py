@@ -1,0 +1,94 @@
+"""A person with write access to the database, who knows how it is sealed and makes hashes fit again."""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.chain import GENESIS, record_hash, transition_hash
+from stateward.core.lanes import Lane, extend, lane_of
+from stateward.core.model import Record, Transition
+from stateward.storage.store import (
+    APPENDED,
+    LANES,
+    RECORDS,
+    Store,
+    _record_row,
+    _transition_row,
+)
+from stateward.testing.rig import Rig
+
+
+class Forger:
+    """The whole history in memory: change it, seal as much of it anew as wanted, write it back."""
+
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+        self.log: list[Transition] = rig.store.log(limit=10_000)
+        self.records: dict[str, Record] = {each.id: each for each in rig.store.walk()}
+        self.lanes = rig.store.lanes()
+
+    # What is changed
+
+    def move(self, place: int, **changes: object) -> None:
+        """Change a transition."""
+        self.log[place] = replace(self.log[place], **changes)
+
+    def record(self, **changes: object) -> None:
+        """Change the first record."""
+        first = next(iter(self.records))
+        self.records[first] = replace(self.records[first], **changes)
+
+    # How far it is sealed anew
+
+    def seal_rows(self) -> None:
+        """Each transition has the hash of its content."""
+        self.log = [replace(each, hash=transition_hash(each)) for each in self.log]
+
+    def seal_records(self) -> None:
+        """Each record's transitions are chained, the last seals the record, and the record names the last."""
+        last = {each.record_id: place for place, each in enumerate(self.log)}
+        heads: dict[str, str] = {}
+        for place, each in enumerate(self.log):
+            forged = replace(each, prev_hash=heads.get(each.record_id, GENESIS))
+            if last[each.record_id] == place and each.record_id in self.records:
+                forged = replace(forged, record_hash=record_hash(self.records[each.record_id]))
+            self.log[place] = replace(forged, hash=transition_hash(forged))
+            heads[each.record_id] = self.log[place].hash
+        self.records = {
+            id_: replace(each, head=heads.get(id_, "")) for id_, each in self.records.items()
+        }
+
+    def seal_all(self, *, lanes: int | None = None) -> None:
+        """The whole database: also every lane ends with the head that its transitions give."""
+        self.seal_records()
+        count = lanes or len(self.lanes)
+        own: list[list[str]] = [[] for _ in range(count)]
+        for each in self.log:
+            own[lane_of(each.record_id, count)].append(each.hash)
+        self.lanes = [
+            Lane(lane=number, count=len(hashes), head=extend(GENESIS, hashes), epoch=1)
+            for number, hashes in enumerate(own)
+        ]
+
+    def write(self) -> None:
+        """Put it into the database."""
+        database = self._rig.database
+        with database.transaction():
+            for statement in (
+                "DELETE FROM transitions",
+                "DELETE FROM records",
+                "DELETE FROM lanes",
+            ):
+                database.run(statement)
+            database.insert(RECORDS, [_record_row(each) for each in self.records.values()])
+            database.insert(APPENDED, [_transition_row(each) for each in self.log])
+            database.insert(LANES, [msgspec.structs.astuple(each) for each in self.lanes])
+        self._rig.store = Store(database)
+
+
+def nothing(_: Forger) -> None:
+    """Leave all hashes as they are."""
+
+
+Edit = Callable[[Forger], object]

@@ -1,0 +1,227 @@
+"""Rewritings of a history, from one cell to the whole database: what finds each of them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.ledger.history_checkpoint import read_checkpoint
+from stateward.pipelines.contracts.machine import CONTRACT
+from stateward.pipelines.uploads.machine import UPLOAD
+from stateward.storage.sqlite import MEMORY, SqliteDatabase
+from stateward.testing.rig import Rig
+from tests.docs.pages import DOCS
+from tests.engine.forger import Edit, Forger, nothing
+
+ALONE, CHECKPOINT = "`verify`", "`verify --checkpoint`"
+UNSEALED, ROWS, RECORDS, ALL = (
+    "nothing", "its own hash", "the chains of records", "the whole database",
+)  # fmt: skip
+SEALS: dict[str, Edit] = {
+    UNSEALED: nothing,
+    ROWS: Forger.seal_rows,
+    RECORDS: Forger.seal_records,
+    ALL: Forger.seal_all,
+}
+
+
+class Rewriting(NamedTuple):
+    """What is changed, what is computed anew, what finds it, and the checks that say so."""
+
+    what: str
+    edit: Edit
+    sealed: str
+    found_by: str
+    checks: set[str]
+
+
+def cut_the_end(forger: Forger) -> None:
+    del forger.log[-1]
+
+
+def cut_a_record(forger: Forger) -> None:
+    gone = forger.records.popitem()[0]
+    forger.log = [each for each in forger.log if each.record_id != gone]
+
+
+def swap(forger: Forger) -> None:
+    log = forger.log
+    log[0], log[1] = log[1], log[0]
+
+
+def double(forger: Forger) -> None:
+    """A second record with the history of the first."""
+    id_, record = next(iter(forger.records.items()))
+    forger.records["UL_forged"] = replace(record, id="UL_forged")
+    own = [each for each in forger.log if each.record_id == id_]
+    for each in own:
+        forger.log.append(each)
+        forger.move(-1, record_id="UL_forged", event_id=f"forged:{each.version}:x")
+
+
+def empty(forger: Forger) -> None:
+    forger.log.clear()
+    forger.records.clear()
+
+
+def rename(forger: Forger) -> None:
+    for place, each in enumerate(forger.log):
+        forger.move(place, actor="person:eve" if each.actor.startswith("person:") else each.actor)
+
+
+def relabel(forger: Forger) -> None:
+    for id_ in list(forger.records)[:-1]:
+        forger.records[id_] = replace(forger.records[id_], labels={"by": "eve"})
+
+
+def shift(forger: Forger) -> None:
+    for place, each in enumerate(forger.log):
+        forger.move(place, at=each.at + 1)
+
+
+def actor(forger: Forger) -> None:
+    forger.move(0, actor="person:eve")
+
+
+def reason(forger: Forger) -> None:
+    forger.move(-1, metadata={"reason": "another"})
+
+
+def time(forger: Forger) -> None:
+    forger.move(-1, at=forger.log[-1].at + 1)
+
+
+def label(forger: Forger) -> None:
+    forger.record(labels={"by": "eve"})
+
+
+def document(forger: Forger) -> None:
+    forger.record(artifact="b" * 64)
+
+
+def field(forger: Forger) -> None:
+    forger.record(fields={"total": 1})
+
+
+def one_lane(forger: Forger) -> None:
+    forger.seal_all(lanes=1)
+
+
+def head(forger: Forger) -> None:
+    forger.lanes[0] = replace(forger.lanes[0], head="f" * 64)
+
+
+def fewer(forger: Forger) -> None:
+    del forger.lanes[-1]
+
+
+REWRITINGS = [
+    Rewriting("who made a transition", actor, UNSEALED, ALONE, {"hash"}),
+    Rewriting("who made a transition", actor, ROWS, ALONE, {"chain", "lane"}),
+    Rewriting("who made a transition", actor, RECORDS, ALONE, {"lane"}),
+    Rewriting("who made a transition", actor, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("why a transition was made", reason, UNSEALED, ALONE, {"hash"}),
+    Rewriting("why a transition was made", reason, ROWS, ALONE, {"chain", "lane"}),
+    Rewriting("why a transition was made", reason, RECORDS, ALONE, {"lane"}),
+    Rewriting("why a transition was made", reason, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("when a transition was made", time, UNSEALED, ALONE, {"hash"}),
+    Rewriting("when a transition was made", time, RECORDS, ALONE, {"lane"}),
+    Rewriting("when a transition was made", time, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("a label of a record", label, UNSEALED, ALONE, {"record"}),
+    Rewriting("a label of a record", label, RECORDS, ALONE, {"lane"}),
+    Rewriting("a label of a record", label, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("which document a record is of", document, UNSEALED, ALONE, {"record"}),
+    Rewriting("which document a record is of", document, RECORDS, ALONE, {"lane"}),
+    Rewriting("which document a record is of", document, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("a fact about a record", field, UNSEALED, ALONE, {"record"}),
+    Rewriting("a fact about a record", field, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("the last transition is cut off", cut_the_end, UNSEALED, ALONE, {"lane", "status"}),
+    Rewriting("the last transition is cut off", cut_the_end, ALL, ALONE, {"status"}),
+    Rewriting("a record disappears", cut_a_record, UNSEALED, ALONE, {"lane"}),
+    Rewriting("a record disappears", cut_a_record, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("a record is invented", double, RECORDS, ALONE, {"lane"}),
+    Rewriting("two commits change places", swap, UNSEALED, ALONE, {"lane"}),
+    Rewriting("two commits change places", swap, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("every person's name", rename, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("the labels of all records but one", relabel, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("every time", shift, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("everything is deleted", empty, UNSEALED, ALONE, {"lane"}),
+    Rewriting("everything is deleted", empty, ALL, CHECKPOINT, {"checkpoint"}),
+    Rewriting("the head of a lane", head, UNSEALED, ALONE, {"lane"}),
+    Rewriting("a lane is deleted", fewer, UNSEALED, ALONE, {"lane"}),
+    Rewriting("the lanes become one", one_lane, ALL, CHECKPOINT, {"checkpoint"}),
+]
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    database = SqliteDatabase(MEMORY)
+    made = Rig(database, [UPLOAD, CONTRACT])
+    made.store.make_lanes(3, now=1)
+    made.worker()
+    for number in range(6):
+        made.open(labels={"number": number}, artifact=f"{number}" * 64)
+    made.run()
+    yield made
+    database.close()
+
+
+@pytest.mark.parametrize("rewriting", REWRITINGS, ids=lambda it: f"{it.what}, {it.sealed}")
+def test_a_rewriting_is_found(rig: Rig, rewriting: Rewriting) -> None:
+    kept = read_checkpoint(rig.verify().checkpoint)
+    forger = Forger(rig)
+    rewriting.edit(forger)
+    if rewriting.edit is not one_lane:
+        SEALS[rewriting.sealed](forger)
+    forger.write()
+
+    alone, with_checkpoint = rig.verify(), rig.verify(kept)
+
+    assert alone.is_sound == (rewriting.found_by == CHECKPOINT)
+    found = with_checkpoint if alone.is_sound else alone
+    assert rewriting.checks <= {each.check for each in found.findings}
+    assert not with_checkpoint.is_sound
+
+
+def test_an_older_copy_is_found_by_a_checkpoint_that_is_newer(rig: Rig) -> None:
+    backup = Forger(rig)
+    older = read_checkpoint(rig.verify().checkpoint)
+    rig.open()
+    newer = read_checkpoint(rig.verify(older).checkpoint)
+    backup.write()
+
+    assert rig.verify().is_sound
+    assert rig.verify(older).is_sound
+    (finding,) = rig.verify(newer).findings
+    assert "or this is an older copy" in finding.sentence
+
+
+def test_an_older_copy_that_went_another_way_is_found(rig: Rig) -> None:
+    backup = Forger(rig)
+    rig.open(labels={"way": "one"})
+    kept = read_checkpoint(rig.verify().checkpoint)
+    backup.write()
+    for _ in range(9):
+        rig.open(labels={"way": "other"})
+
+    assert rig.verify().is_sound
+    assert {each.check for each in rig.verify(kept).findings} == {"checkpoint"}
+
+
+def test_a_history_that_has_grown_is_that_of_its_checkpoint(rig: Rig) -> None:
+    kept = [read_checkpoint(rig.verify().checkpoint)]
+    for _ in range(3):
+        rig.open()
+        rig.run()
+        kept.append(read_checkpoint(rig.verify().checkpoint))
+
+    assert all(rig.verify(each).is_sound for each in kept)
+    assert len({each.root for each in kept}) == len(kept)
+
+
+def test_the_page_shows_what_finds_each_rewriting() -> None:
+    page = (DOCS / "how-to" / "prove-what-happened.md").read_text("utf-8")
+    rows = [f"| {each.what} | {each.sealed} | {each.found_by} |" for each in REWRITINGS]
+
+    assert [row for row in rows if row not in page] == []
