@@ -41,16 +41,15 @@ def test_a_checkpoint_accepts_what_has_grown_and_nothing_else(demo: Shell, tmp_p
     assert "the checkpoint counts 13" in emptied.stdout
 
 
-def test_a_checkpoint_is_signed_with_the_key_of_the_settings(
-    demo: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     private, public = generate_key("example.org/history")
     _, other = generate_key("example.org/history")
+    config, kept = tmp_path / "settings.yaml", tmp_path / "kept.txt"
+    config.write_text("ledger: {signing_key: key}\n")
     (tmp_path / "key").write_text(private)
-    monkeypatch.setenv("STATEWARD_LEDGER_SIGNING_KEY", str(tmp_path / "key"))
-    kept = tmp_path / "kept.txt"
-    demo("verify", "--out", str(kept))
+    own = ("--config", str(config))
+    demo(*own, "verify", "--out", str(kept))
 
     good, forged = (
         demo("verify", "--checkpoint", str(kept), "--signed-by", each) for each in (public, other)
@@ -59,7 +58,7 @@ def test_a_checkpoint_is_signed_with_the_key_of_the_settings(
     assert (good.exit_code, forged.exit_code) == (0, Exit.REFUSED)
     assert "carries no good signature of example.org/history" in forged.stderr
     assert demo("verify", "--signed-by", public).exit_code == Exit.USAGE
-    answer = demo.json("export", "history", "--out", str(tmp_path / "out"))
+    answer = demo.json(*own, "export", "history", "--out", str(tmp_path / "out"))
     assert answer["counts"]["checkpoints.jsonl"] == 1
 
 

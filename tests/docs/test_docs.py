@@ -270,7 +270,7 @@ def test_every_table_and_index_is_explained(engine: str) -> None:
     page = reference("database")
     made = re.findall(r"^CREATE (?:TABLE|(?:UNIQUE )?INDEX) (\w+)", schema(engine), re.MULTILINE)
     renamed = dict(RENAMED.findall(schema(engine)))
-    dropped = set(re.findall(r"^DROP INDEX (\w+)", schema(engine), re.MULTILINE))
+    dropped = set(re.findall(r"^DROP (?:TABLE|INDEX) (\w+)", schema(engine), re.MULTILINE))
     made = [renamed.get(name, name) for name in made if name not in dropped]
 
     assert {"records", "transitions", "records_waiting"} <= set(made)

@@ -89,7 +89,8 @@ def verify(
         for finding in verdict.findings:
             write(finding)
         if verdict.is_sound and out is None:
-            write(verdict.checkpoint.rstrip("\n"))
+            for line in verdict.checkpoint.splitlines():
+                write(line)
         for sentence in _judgement(verdict, checkpoint):
             context.say(sentence)
         if mirrored is not None:
