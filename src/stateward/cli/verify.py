@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "--checkpoint",
     "kept",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=click.Path(path_type=Path),
     help="A checkpoint that was kept elsewhere: the history must be that one, or have grown from it.",
 )
 @click.option(

@@ -589,7 +589,7 @@ class Store:
         return int(seq or 0)
 
     def log_end(self) -> int:
-        """The number up to which the log is complete: whoever has read it up to here has missed nothing."""
+        """The number up to which the log is complete: what was read up to here lacks nothing."""
         return log_end(self._database)
 
     def begin_epoch(self) -> int:
