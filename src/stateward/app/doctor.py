@@ -120,7 +120,7 @@ def _backup_check(app: App) -> Check:
     is_well = is_recent or app.settings.profile == "personal"
     said = "none is known" if last is None else f"{last.name} in {last.folder}"
     advice = "stateward backup DIR, or name backup.folder in the settings"
-    return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_recent else advice)
+    return Check(name="backup", is_well=is_well, sentence=said, advice="" if is_well else advice)
 
 
 def _worker_check(app: App) -> Check:
