@@ -1,14 +1,16 @@
 """The coordinator: submit, dispatch, handle events; nothing is counted twice."""
 
+import msgspec
 import pytest
 
 from stateward.core.errors import UnknownName
 from stateward.core.model import Applied, Event, Ignored, Record
 from stateward.engine.coordinator import Submission
 from stateward.pipelines.uploads.machine import UPLOAD
-from stateward.storage.store import Pause
+from stateward.storage.store import Pause, Store
 from stateward.testing.builders import an_event
 from stateward.testing.rig import Rig
+from stateward.transport import Bus, WorkerInfo
 from tests.engine.conftest import Opener
 from tests.engine.histories import statuses
 
@@ -324,3 +326,81 @@ def test_several_coordinators_share_the_work_without_a_double(open_database: Ope
     assert rigs[1].store.counts() == {("upload", "normalized"): 20}
     assert rigs[1].store.count_transitions() == 100
     assert rigs[1].verify().is_sound
+
+
+class WorkerHere(msgspec.Struct):
+    """The worker in the process of the coordinator."""
+
+    info: WorkerInfo
+    taken: int = 0
+
+    def load(self) -> dict[tuple[str, bool], int]:
+        return {(self.info.id, False): self.taken}
+
+
+@pytest.fixture
+def parsed_here(rig: Rig) -> Record:
+    """A record whose first stage has just ended at the worker of the coordinator's own process."""
+    rig.worker()
+    (info,) = rig.bus.workers()
+    rig.coordinator.local_worker = WorkerHere(info)
+    record = rig.open()
+    rig.settle()
+    (work,) = rig.work()
+    rig.complete(work)
+    assert not rig.coordinator.has_waiting
+    return record
+
+
+def test_a_record_alone_goes_on_at_the_worker_here_without_a_look_at_the_queue(
+    rig: Rig, parsed_here: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Bus, "workers_and_load", None)
+    monkeypatch.setattr(Store, "waiting", None)
+
+    rig.coordinator.turn(has_waiting=False)
+
+    assert rig.now(parsed_here).status == "normalizing"
+    assert [work.stage for work in rig.work()] == ["normalize"]
+
+
+def test_where_the_worker_here_is_full_another_one_is_given_the_record(
+    rig: Rig, parsed_here: Record
+) -> None:
+    here = rig.coordinator.local_worker
+    assert isinstance(here, WorkerHere)
+    here.taken = here.info.slots
+    rig.worker("other", slots=5000)
+
+    rig.coordinator.turn(has_waiting=False)
+
+    assert [work.stage for work in rig.work("other")] == ["normalize"]
+
+
+def test_a_record_does_not_go_on_to_a_paused_stage(rig: Rig, parsed_here: Record) -> None:
+    rig.store.pause(
+        Pause(machine="upload", stage="normalize", at=0, actor="person:op", reason=None)
+    )
+
+    rig.coordinator.turn(has_waiting=False)
+
+    assert rig.now(parsed_here).status == "parsed"
+    assert rig.work() == []
+
+
+def test_a_record_that_ends_its_stage_does_not_overtake_what_waits(open_database: Opener) -> None:
+    rig = Rig(open_database(), [UPLOAD], ageing_s=60.0)
+    rig.worker(slots=1)
+    (info,) = rig.bus.workers()
+    rig.coordinator.local_worker = WorkerHere(info)
+    first, urgent = rig.open(), rig.open(priority=100)
+    rig.coordinator.turn()
+    (work,) = rig.work()
+    rig.complete(work)
+    more_urgent = rig.open(priority=200)
+
+    rig.coordinator.turn(has_waiting=False)
+
+    assert work.record_id == urgent.id
+    assert [each.record_id for each in rig.work()] == [more_urgent.id]
+    assert rig.now(first).status == "queued_for_parse"

@@ -39,7 +39,7 @@ def a_busy_rig(rig: Rig, records: int = 8) -> Rig:
 
 def run_script(database: Database, sql: str) -> None:
     if isinstance(database, PostgresDatabase):
-        database._command(sql)
+        database._run(lambda session: session.command(sql))
     else:
         assert isinstance(database, SqliteDatabase)
         database._execute(sql)

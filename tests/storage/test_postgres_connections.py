@@ -5,6 +5,7 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from typing import NoReturn
 
 import psycopg
 import pytest
@@ -15,6 +16,7 @@ from stateward.storage import libpq
 from stateward.storage.database import TOPIC_EVENTS, TOPIC_WORK
 from stateward.storage.postgres import PostgresDatabase
 from stateward.testing.databases import PAUSES, QUIET_S, WAIT_S, a_pause, ends_with, settle, stages
+from stateward.transport import EVENTS
 from tests.waiting import wait_until
 
 
@@ -46,6 +48,7 @@ def test_a_transaction_begins_over_a_new_connection_if_the_loss_shows_only_then(
 
     with database.transaction():
         database.insert(PAUSES, [a_pause("a")])
+        assert stages(database) == ["a"]
 
     assert stages(database) == ["a"]
 
@@ -55,6 +58,7 @@ def test_a_connection_lost_inside_a_transaction_undoes_it(
 ) -> None:
     with ends_with(StoreUnreachable), database.transaction():
         database.insert(PAUSES, [a_pause("a")])
+        assert stages(database) == ["a"]  # what was queued is sent
         cut(postgres_dsn)
         database.insert(PAUSES, [a_pause("b")])
 
@@ -66,6 +70,7 @@ def test_a_transaction_never_goes_on_over_another_connection(
 ) -> None:
     with ends_with(StoreUnreachable, "lost inside a transaction"), database.transaction():
         database.insert(PAUSES, [a_pause("a")])
+        assert stages(database) == ["a"]  # what was queued is sent
         cut(postgres_dsn)
         with suppress(StoreUnreachable):
             database.rows("SELECT 1")
@@ -75,11 +80,57 @@ def test_a_transaction_never_goes_on_over_another_connection(
     assert stages(database) == []
 
 
+def test_what_was_not_sent_yet_is_sent_over_a_new_connection(
+    database: PostgresDatabase, postgres_dsn: str
+) -> None:
+    with database.transaction():
+        database.insert(PAUSES, [a_pause("a")])
+        cut(postgres_dsn)
+        database.insert(PAUSES, [a_pause("b")])
+        assert stages(database) == ["a", "b"]
+
+    assert stages(database) == ["a", "b"]
+
+
+def test_what_may_have_been_committed_is_never_sent_twice(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = libpq.Session._piped_result
+
+    def lose(session: libpq.Session) -> NoReturn:
+        sync(session)
+        session.close()
+        raise psycopg.OperationalError("gone")
+
+    with ends_with(StoreUnreachable, "check before you repeat it"), database.transaction():
+        database.insert(EVENTS, [('{"n":1}',)])
+        monkeypatch.setattr(libpq.Session, "_piped_result", lose)
+    monkeypatch.undo()
+
+    ((count,),) = database.rows("SELECT count(*) FROM events")
+    assert count in (0, 1)
+
+
+def test_a_transaction_without_a_statement_sends_nothing(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(libpq.Session, "command", lambda _, sql: sent.append(sql))
+
+    with database.transaction():
+        pass
+    with database.transaction(), database.transaction():
+        database.notify(["work"])
+
+    assert sent == ["NOTIFY stateward_work"]
+
+
 def test_a_connection_lost_during_a_commit_says_so(
     database: PostgresDatabase, postgres_dsn: str
 ) -> None:
     with ends_with(StoreUnreachable, "check before you repeat it"), database.transaction():
         database.insert(PAUSES, [a_pause("a")])
+        assert stages(database) == ["a"]  # what was queued is sent
         cut(postgres_dsn)
 
     assert stages(database) == []
@@ -93,6 +144,7 @@ def test_a_transaction_that_does_nothing_for_too_long_is_undone(
 
     with ends_with(StoreUnreachable), database.transaction():
         database.insert(PAUSES, [a_pause("a")])
+        assert stages(database) == ["a"]  # what was queued is sent
         wait_until(lambda: not activity(other, pid))
         database.insert(PAUSES, [a_pause("b")])
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -143,14 +143,15 @@ class Coordinator:
         )
         self.in_flight = 0
         """How many jobs workers had at the last dispatch. Above 1, the loop collects more results per commit."""
-        self.local_worker = ""
-        """The worker that the loop tells of its new work itself, from `sent`."""
+        self.local_worker: LocalWorker | None = None
+        """The worker of the same loop, which tells it of its new work itself, from `sent`."""
         self.sent: Sequence[Work] = ()
         """The work of the last turn, for the loop to tell once it is durable."""
         self.changed: frozenset[str] = frozenset()
         """The machines whose records the last turn changed."""
         self.has_waiting = True
         """Whether records may wait for a stage although the last turn dispatched what it could."""
+        self._waited_for: set[tuple[str, str]] = set()
         self.soonest_due: Micros | None = None
         """The earliest `due_at` that the last turn gave a record."""
         self.has_more = False
@@ -352,7 +353,8 @@ class Coordinator:
             self._bus.reassign(batch.resent)
         if batch.sent:
             point(Point.STARTS_COMMITTED)
-            self._bus.send(batch.sent, told=self.local_worker)
+            local = self.local_worker
+            self._bus.send(batch.sent, told="" if local is None else local.info.id)
 
     def _tell(self, written: Sequence[Change | None]) -> None:
         if self._on_transitions is not None:
@@ -369,22 +371,23 @@ class Coordinator:
         told: Sequence[Event] = (),
         *,
         loaded: Mapping[str, Record] | None = None,
-        is_news: bool = True,
+        has_events: bool = True,
+        has_waiting: bool = True,
     ) -> int:
         """Handle a batch of the inbox and dispatch what waits, in one transaction; how much there was.
 
         `told` are the events of the worker in this process, which never go through the inbox, and `loaded` their
         records from `lock`. A record that completes one stage and is dispatched to the next is then written once for
-        both steps. Without news the inbox is not read, and if nothing waited after the last turn, only what arrives
-        in this one is dispatched.
+        both steps. Without `has_events` the inbox is not read. Without `has_waiting`, and if nothing waited after the
+        last turn, only what arrives in this one is dispatched.
         """
         return self._patiently(
             lambda: self._turn(
                 told,
                 loaded=loaded,
-                is_taking=is_news,
+                is_taking=has_events,
                 is_handing_out=True,
-                is_news=is_news or self.has_waiting,
+                has_waiting=has_waiting or self.has_waiting,
             )
         )
 
@@ -410,7 +413,7 @@ class Coordinator:
         is_taking: bool,
         is_handing_out: bool,
         loaded: Mapping[str, Record] | None = None,
-        is_news: bool = True,
+        has_waiting: bool = True,
     ) -> int:
         batch = Batch(now=self._clock())
         batch.records.update(loaded or {})
@@ -424,7 +427,9 @@ class Coordinator:
                 self._bury([each for each in reported if each.event is None], batch)
             if events:
                 self._take(events, batch)
-            if is_handing_out and (is_news or batch.arrived()):
+            if is_handing_out and not has_waiting:
+                self._hand_on(batch)
+            if is_handing_out and (has_waiting or batch.arrived()):
                 self._hand_out(batch)
                 self._tell_owners(batch)
                 self.has_waiting |= bool(batch.arrived())
@@ -450,9 +455,22 @@ class Coordinator:
             )
             point(Point.DEAD_LETTERS_WRITTEN)
 
+    def _hand_on(self, batch: "Batch") -> None:
+        """Dispatch what arrived in this batch to the worker of this process, as far as that has free slots.
+
+        Only while nothing else waits: then no record of a higher rank is passed over. Neither the other workers nor the
+        queue are asked for, which is most of what one record alone costs.
+        """
+        arrived = batch.arrived() if self.local_worker is not None else {}
+        if not arrived or self.local_worker is None:
+            return
+        capacity = Capacity([self.local_worker.info], self.local_worker.load())
+        is_open = self._store.open_stages(tuple(arrived))
+        self._assign([arrived[place] for place in is_open], capacity, batch)
+
     def _hand_out(self, batch: "Batch") -> None:
-        self.has_waiting = True  # until all stages were asked, and none has a record that waits
-        workers, load = self._bus.workers(), self._bus.load_by_worker()
+        self.has_waiting = True  # until the stages were asked
+        workers, load = self._bus.workers_and_load()
         self.in_flight = sum(load.values())
         capacity = Capacity(workers, load, silent=self._leases.expired(workers))
         if not capacity.is_available:
@@ -461,7 +479,14 @@ class Coordinator:
         # whether there is any, and spare a query that nearly always finds nothing.
         if any(worker in NO_WORKER for worker, _ in load):
             self._hand_out_again(capacity, batch)
-        for record in heapq.merge(*self._queues(capacity, batch), key=attrgetter("rank")):
+        self._assign(self._queues(capacity, batch), capacity, batch)
+        self.has_waiting = bool(self._waited_for)
+
+    def _assign(
+        self, queues: Iterable[Iterable[Record]], capacity: "Capacity", batch: "Batch"
+    ) -> None:
+        """Dispatch the records of these queues by rank, while there are free slots."""
+        for record in heapq.merge(*queues, key=attrgetter("rank")):
             machine = self._registry.of(record)
             stage = machine.stage[record.waiting or ""]
             worker = capacity.take(stage)
@@ -494,16 +519,17 @@ class Coordinator:
             (machine.name, stage.name): stage
             for machine in self._registry.newest.values()
             for stage in reversed(machine.stages)
-            if capacity.free_slots(stage)
         }
         is_waited_for = self._store.open_stages(tuple(stages))
-        count_all = sum(len(machine.stages) for machine in self._registry.newest.values())
-        self.has_waiting = len(stages) < count_all or any(is_waited_for.values())
+        # Until its line is read to the end.
+        self._waited_for = {place for place, is_waiting in is_waited_for.items() if is_waiting}
         queues: list[Iterable[Record]] = []
         for place, stage in stages.items():
-            if place in is_waited_for and place in arrived:
+            if place not in is_waited_for or not capacity.free_slots(stage):
+                continue
+            if place in arrived:
                 queues.append(arrived[place])
-            if is_waited_for.get(place):
+            if is_waited_for[place]:
                 queues.append(self._line(place, stage, capacity, batch, count))
         return queues
 
@@ -532,6 +558,7 @@ class Coordinator:
             seen.update(record.id for record in fresh)
             yield from fresh
             if len(found) < enough + taken:
+                self._waited_for.discard(place)
                 return
 
     def _hand_out_again(self, capacity: "Capacity", batch: "Batch") -> None:
@@ -677,6 +704,17 @@ class Batch:
         for records in arrived.values():
             records.sort(key=attrgetter("rank", "id"))
         return arrived
+
+
+class LocalWorker(Protocol):
+    """The worker in the process of a coordinator."""
+
+    @property
+    def info(self) -> WorkerInfo:
+        """What it announces about itself."""
+
+    def load(self) -> Mapping[tuple[str, bool], int]:
+        """How much work it has, by (its name, whether inline); what it is about to settle is not counted."""
 
 
 class Capacity:

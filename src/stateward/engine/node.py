@@ -10,8 +10,9 @@ import select
 import selectors
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -47,6 +48,7 @@ REMIND_EVERY_S = 60.0
 TURN_S = 0.02
 # A full disk and a full quota: both pass.
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
+NOTHING: frozenset[str] = frozenset()
 WAIT_STEP_S = 5.0  # how often `work_while` checks its condition when nothing happens
 
 
@@ -116,7 +118,7 @@ class Node:
         self._wakeup: Wakeup | None = database.wakeup(*topics) if topics else None
         self._notifier = None if notifier is None else notifier(self._wake)
         if self._coordinator is not None and self._worker is not None:
-            self._coordinator.local_worker = self._worker.name
+            self._coordinator.local_worker = self._worker
 
     def __enter__(self) -> Self:
         return self
@@ -238,7 +240,7 @@ class Node:
         dispatches to the slots that they freed. Mirror, notifier and indexer follow the log, so they come after the
         commit.
         """
-        is_told = self._wakeup is not None and self._wakeup.clear()
+        told = NOTHING if self._wakeup is None else self._wakeup.clear()
         self._make_decisions()
         worker = self._worker
         is_busy = worker.prepare() if worker is not None else False
@@ -249,9 +251,9 @@ class Node:
             worker = None
         changed: frozenset[str] = frozenset()
         if self._coordinator is not None:
-            is_news = is_told or self._is_due()
-            if is_news or is_busy or (worker is not None and worker.is_due):
-                is_busy |= self._coordinate(self._coordinator, worker, is_news=is_news)
+            news = self._news(told)
+            if any(news) or is_busy or (worker is not None and worker.is_due):
+                is_busy |= self._coordinate(self._coordinator, worker, news)
                 changed = self._coordinator.changed
         elif worker is not None:
             with self._database.transaction():
@@ -279,17 +281,22 @@ class Node:
         if self._decisions is not None and time.monotonic() >= self._recover_at:
             self._decisions()
 
-    def _is_due(self) -> bool:
-        """Whether there may be something to do although no wake-up came: more of it, or its time has come."""
-        if self._coordinator is not None and self._coordinator.has_more:
-            return True
-        if time.monotonic() >= self._recover_at:
-            return True
-        return self._due_at is not None and self._due_at <= self._clock()
+    def _news(self, told: AbstractSet[str]) -> "News":
+        """What there may be to do: what the wake-ups say, what is due, and once a second everything.
 
-    def _coordinate(
-        self, coordinator: Coordinator, worker: Worker | None, *, is_news: bool
-    ) -> bool:
+        A wake-up may be lost, and a turn that was cut off by a limit leaves more of it.
+        """
+        has_more = self._coordinator is not None and self._coordinator.has_more
+        is_round = time.monotonic() >= self._recover_at
+        is_all = is_round or has_more
+        return News(
+            is_round=is_round,
+            has_due=is_all or (self._due_at is not None and self._due_at <= self._clock()),
+            has_events=is_all or TOPIC_EVENTS in told,
+            has_waiting=is_all or TOPIC_READY in told,
+        )
+
+    def _coordinate(self, coordinator: Coordinator, worker: Worker | None, news: "News") -> bool:
         """Settle and decide in one transaction; whether there was anything to do."""
         told: list[Event] = []
         loaded: dict[str, Record] = {}
@@ -298,11 +305,21 @@ class Node:
             if worker is not None:
                 loaded = coordinator.lock(worker.finishing)
                 is_busy |= worker.settle(tell=told.extend)
-            if is_news:
+            if news.is_round:
                 self._look_around(coordinator)
-            is_busy |= bool(coordinator.turn(told, loaded=loaded, is_news=is_news))
-            if is_news and self._scheduler is not None:
-                self._due_at = self._scheduler.next_at()
+            # Before the inbox is read, so that what is due now is decided in this very transaction.
+            scheduler = self._scheduler if news.has_due else None
+            ticked = 0 if scheduler is None else scheduler.tick()
+            is_busy |= bool(
+                coordinator.turn(
+                    told,
+                    loaded=loaded,
+                    has_events=news.has_events or ticked > 0,
+                    has_waiting=news.has_waiting,
+                )
+            )
+            if scheduler is not None:
+                self._due_at = scheduler.next_at()
             elif coordinator.soonest_due is not None:
                 self._due_at = min(self._due_at or math.inf, coordinator.soonest_due)
         # Results are forgotten only now: had the commit failed, the next turn would settle them again.
@@ -313,14 +330,10 @@ class Node:
         return is_busy
 
     def _look_around(self, coordinator: Coordinator) -> None:
-        if time.monotonic() >= self._recover_at:
-            self._recover_at = time.monotonic() + RECOVER_EVERY_S
-            self._watch_clock()
-            coordinator.recover()
-            coordinator.upgrade_records()
-        # Before the inbox is read, so that what is due now is decided in this very transaction.
-        if self._scheduler is not None:
-            self._scheduler.tick()
+        self._recover_at = time.monotonic() + RECOVER_EVERY_S
+        self._watch_clock()
+        coordinator.recover()
+        coordinator.upgrade_records()
 
     def _watch_clock(self) -> None:
         """Log once that the clock of this machine was set while the process runs."""
@@ -383,6 +396,15 @@ class Node:
             self._wakeup.close()
         os.close(self._wake_reader)
         os.close(self._wake_writer)
+
+
+class News(NamedTuple):
+    """What a turn has to look for besides the results of its own worker."""
+
+    is_round: bool
+    has_due: bool
+    has_events: bool
+    has_waiting: bool
 
 
 class Trouble(msgspec.Struct, kw_only=True):

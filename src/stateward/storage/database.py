@@ -41,15 +41,15 @@ class Table(msgspec.Struct, frozen=True):
 class Wakeup(Protocol):
     """Something to sleep on until another thread or process notifies one of its topics.
 
-    A wake-up carries no data and may be spurious. It may never be lost between `clear` and `wait`: that is why a
-    listener clears first, then looks for work, then sleeps.
+    A wake-up carries no data but its topic, and may be spurious. It may never be lost between `clear` and `wait`: that
+    is why a listener clears first, then looks for work, then sleeps.
     """
 
     def fileno(self) -> int:
         """A descriptor that becomes readable on a notification, for use in a selector."""
 
-    def clear(self) -> bool:
-        """Forget past notifications; whether there may have been any.
+    def clear(self) -> frozenset[str]:
+        """Forget past notifications; the topics that there may have been any of.
 
         Do this *before* looking for work, or one that comes in between is lost.
         """
@@ -88,14 +88,14 @@ class Database(Protocol):
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter `:among`.
 
-        The statement is the same for any number of values, so that it is prepared once.
+        The statement is the same for any number of values above one, so that it is prepared once.
         """
 
     def run(self, sql: str, **params: object) -> int:
         """Execute one statement; how many rows it changed."""
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write new rows; a key that exists already is an error."""
+        """Write new rows; a key that exists already is an error, of this call or of a later one in the transaction."""
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
         """Write the rows that violate no unique constraint; for each, whether it was written."""

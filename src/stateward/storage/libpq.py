@@ -10,7 +10,7 @@ import select
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import psycopg
 from psycopg import errors, pq
@@ -26,7 +26,19 @@ READS_MAX = (
     8  # of what the server sends unasked: a flood of it must not keep a caller from its statement
 )
 
+QUEUE_MAX = (
+    16  # statements that wait for the next one with a result; each holds the rows of one insert
+)
+
 Param: TypeAlias = bytes | None
+
+
+class Queued(NamedTuple):
+    """A statement whose result is not waited for. `params` None: a command, which is not worth preparing."""
+
+    sql: str
+    params: Sequence[Param] | None = None
+    types: tuple[int, ...] = ()
 
 
 class Session:
@@ -46,6 +58,7 @@ class Session:
         self._pgconn = self._connection.pgconn
         self._loader = Transformer(self._connection)
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
+        self._queue: list[Queued] = []
         self._readable = select.poll()
         self._readable.register(self.socket, select.POLLIN)
 
@@ -82,27 +95,57 @@ class Session:
         """Read what the server sent without being asked; False if the connection is lost."""
         return self.drain_notifications() is not None
 
-    def drain_notifications(self) -> int | None:
-        """Read what the server sent without being asked; how many notifications, or None if the connection is lost."""
-        count = 0
+    def drain_notifications(self) -> set[str] | None:
+        """Read what the server sent without being asked: the notified channels, or None if the connection is lost."""
+        channels: set[str] = set()
         try:
             for _ in range(READS_MAX):
                 if not self._readable.poll(0):
                     break
                 self._pgconn.consume_input()
-                while self._pgconn.notifies() is not None:
-                    count += 1
+                while (notified := self._pgconn.notifies()) is not None:
+                    channels.add(notified.relname.decode())
         except psycopg.OperationalError:
             return None
-        return None if self.is_lost else count
+        return None if self.is_lost else channels
 
     def _on_notice(self, message: errors.Diagnostic) -> None:
         # A server that shuts down says so some time before it closes the connection. Acting on that message saves a
         # statement that would otherwise fail.
         self._is_terminating |= message.severity_nonlocalized in ("FATAL", "PANIC")
 
+    # Statements whose result is not waited for are queued and travel with the next one that has a result, in the
+    # pipeline mode of libpq: they cost the server as much, but no round trip and no wake-up of either process.
+
+    @property
+    def queued(self) -> "tuple[Queued, ...]":
+        """What was queued and not sent yet."""
+        return tuple(self._queue)
+
+    def later(self, *queued: "Queued") -> None:
+        """Queue statements; a failure of one is raised by the statement that they travel with."""
+        self._queue += queued
+        if len(self._queue) >= QUEUE_MAX:
+            self.flush()
+
+    def now(self, *queued: "Queued") -> None:
+        """Execute statements, after what is queued."""
+        self._queue += queued
+        self.flush()
+
+    def forget(self) -> None:
+        """Drop what is queued."""
+        self._queue.clear()
+
+    def flush(self) -> None:
+        """Send what is queued, and wait until it is done."""
+        if self._queue:
+            *before, last = self._queue
+            self._pipeline(before, last)
+
     def command(self, sql: str) -> None:
         """Execute statements without parameters, separated by semicolons."""
+        self.flush()
         self._pgconn.send_query(sql.encode())
         self._result()
 
@@ -110,13 +153,51 @@ class Session:
         self, sql: str, params: Sequence[Param] = (), types: tuple[int, ...] = ()
     ) -> PGresult:
         """Execute one statement, prepared once."""
-        name = self._names.get((sql, types)) or self._prepare(sql, types)
-        self._pgconn.send_query_prepared(name, params)
+        if self._queue:
+            return self._pipeline(self._queue, Queued(sql, params, types))
+        self._pgconn.send_query_prepared(self._name(sql, types), params)
         return self._result()
+
+    def _pipeline(self, before: "Sequence[Queued]", last: "Queued") -> PGresult:
+        """Send several statements at once; the result of the last one, or the first failure."""
+        sent = [*before, last]
+        # Not in the pipeline: if it is aborted, what was to be prepared in it is not.
+        names = [None if each.params is None else self._name(each.sql, each.types) for each in sent]
+        self._pgconn.enter_pipeline_mode()
+        try:
+            for each, name in zip(sent, names, strict=True):
+                if name is None or each.params is None:
+                    self._pgconn.send_query_params(each.sql.encode(), None)
+                else:
+                    self._pgconn.send_query_prepared(name, each.params)
+            self._pgconn.pipeline_sync()
+            self._push()
+            results = [self._piped_result() for _ in sent]
+            self._next_result()  # of the synchronisation
+        finally:
+            self._queue.clear()
+            with suppress(psycopg.Error):  # of a connection that was lost
+                self._pgconn.exit_pipeline_mode()
+        for result in results:
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                raise errors.error_from_result(result)
+        return results[-1]
+
+    def _piped_result(self) -> PGresult:
+        result = self._next_result()
+        if result is None:
+            raise psycopg.OperationalError("the server sent no answer")
+        self._next_result()  # the end of this statement's results
+        return result
+
+    def _name(self, sql: str, types: tuple[int, ...]) -> bytes:
+        """The name under which a statement is prepared."""
+        return self._names.get((sql, types)) or self._prepare(sql, types)
 
     def _prepare(self, sql: str, types: tuple[int, ...]) -> bytes:
         if len(self._names) >= PREPARED_MAX:
-            self.command("DEALLOCATE ALL")
+            self._pgconn.send_query(b"DEALLOCATE ALL")
+            self._result()
             self._names.clear()
         name = b"stateward_%d" % len(self._names)
         self._pgconn.send_prepare(name, sql.encode(), types)
@@ -126,6 +207,7 @@ class Session:
 
     def copy(self, sql: str, data: bytes) -> None:
         """COPY lines of text into a table."""
+        self.flush()  # a pipeline takes no COPY
         self._pgconn.send_query(sql.encode())
         self._result()
         self._pgconn.put_copy_data(data)
@@ -143,13 +225,7 @@ class Session:
 
     def _result(self) -> PGresult:
         """The last result of what was sent; the first failure among them is raised."""
-        pgconn = self._pgconn
-        while pgconn.flush():
-            # Wait for either direction: the server may read on only after we have read what it sent.
-            either = select.poll()
-            either.register(self.socket, select.POLLIN | select.POLLOUT)
-            either.poll()
-            pgconn.consume_input()
+        self._push()
         last: PGresult | None = None
         while (result := self._next_result()) is not None:
             if last is None or last.status != pq.ExecStatus.FATAL_ERROR:
@@ -162,6 +238,15 @@ class Session:
             raise errors.error_from_result(last)
         return last
 
+    def _push(self) -> None:
+        """Send all that libpq has been given."""
+        while self._pgconn.flush():
+            # Wait for either direction: the server may read on only after we have read what it sent.
+            either = select.poll()
+            either.register(self.socket, select.POLLIN | select.POLLOUT)
+            either.poll()
+            self._pgconn.consume_input()
+
     def _next_result(self) -> PGresult | None:
         # get_result alone would wait as well, but with the GIL held.
         while self._pgconn.is_busy():
@@ -172,6 +257,7 @@ class Session:
     def undo(self) -> bool:
         """Roll back; False if the connection cannot be used after that."""
         status = pq.TransactionStatus
+        self.forget()
         with suppress(psycopg.Error):
             if self._pgconn.transaction_status in (status.INTRANS, status.INERROR):
                 self.command("ROLLBACK")
@@ -273,6 +359,11 @@ def check_text(text: str) -> str:
 
 ARRAY_ESCAPES = (("\\", "\\\\"), ('"', '\\"'))
 LINE_ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
+
+
+def to_cell(cell: Cell) -> Param:
+    """One cell as text."""
+    return _dump(cell)[1]
 
 
 def to_arrays(types: Iterable[ColumnType], rows: Sequence[Row]) -> list[Param]:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from math import ceil
 from threading import RLock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -41,11 +41,14 @@ from stateward.storage.database import (
     TextIndex,
 )
 from stateward.storage.libpq import (
+    Param,
+    Queued,
     Session,
     check_text,
     copy_lines,
     number_params,
     to_arrays,
+    to_cell,
 )
 from stateward.storage.migrations import Migration, migrations
 
@@ -89,6 +92,9 @@ GRANT_ROLE = f"GRANT {RUNNER_ROLE} TO {{login}}"
 CREATE_ROLE = f"CREATE ROLE {RUNNER_ROLE} NOLOGIN; {GRANT_ROLE}; SELECT {SCHEMA}.grant_to_runners()"
 ADMINISTRATOR = "; an administrator must run: "
 
+BEGIN = Queued("BEGIN")  # sent with the first statement of the transaction
+
+T = TypeVar("T")
 Columns: TypeAlias = tuple[tuple[str, ColumnType], ...]
 
 
@@ -152,6 +158,8 @@ class PostgresDatabase:
         if self._is_closed:
             raise StoreError(f"the connection to {self._where} was closed")
         if self._depth:
+            if session is not None and session.is_lost and BEGIN in session.queued:
+                return self._renew(session.queued)
             if session is None or session.is_lost:
                 raise StoreUnreachable(
                     f"{self._where}: the connection was lost inside a transaction; nothing of it is written"
@@ -160,6 +168,13 @@ class PostgresDatabase:
         if session is None or not session.is_idle():
             self._drop()
             session = self._session = self._reconnect()
+        return session
+
+    def _renew(self, queued: Sequence[Queued]) -> Session:
+        """A new connection, with what the old one had not sent."""
+        self._drop()
+        self._session = session = self._reconnect()
+        session.later(*queued)
         return session
 
     def _reconnect(self) -> Session:
@@ -218,79 +233,109 @@ class PostgresDatabase:
     @contextmanager
     def as_worker(self) -> Iterator[None]:
         """Inside a transaction: statements with the rights of the runners' role, until the `with` ends."""
-        self._command(f"SET LOCAL ROLE {RUNNER_ROLE}")
+        self._use().later(Queued(f"SET LOCAL ROLE {RUNNER_ROLE}"))
         yield
         # Not after a failure: the transaction is rolled back, and the role with it.
-        self._command(
-            "SET LOCAL ROLE NONE" if self._role is None else f"SET LOCAL ROLE {self._role}"
-        )
+        role = "NONE" if self._role is None else self._role
+        self._use().later(Queued(f"SET LOCAL ROLE {role}"))
 
     def _begin(self) -> None:
-        try:
-            self._command("BEGIN")
-        except StoreUnreachable:  # lost just now; nothing was begun, so nothing is done twice
-            self._command("BEGIN")
+        with self._translate_errors():
+            self._use().later(BEGIN)
 
     def _commit(self) -> None:
         session = self._use()
-        if self._is_doomed or session.has_failed:
+        is_begun = BEGIN not in session.queued
+        if self._is_doomed or (is_begun and session.has_failed):
             raise StoreError(DOOMED)
         point(Point.COMMIT_BEFORE)
-        with self._translate_errors(unreachable=LOST_IN_COMMIT):
-            # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
-            session.command(_notify_sql(frozenset(self._notified)) + "COMMIT")
+        # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
+        told = _notify_commands(frozenset(self._notified))
+        if session.queued == (BEGIN,):  # there was no statement
+            session.forget()
+            if told:
+                self._run(lambda own: own.command(";".join(told)))
+        elif session.queued:
+            commands = [Queued(each) for each in (*told, "COMMIT")]
+            self._run_once(lambda own: own.now(*commands), unreachable=LOST_IN_COMMIT)
+        else:
+            command = ";".join((*told, "COMMIT"))
+            self._run_once(lambda own: own.command(command), unreachable=LOST_IN_COMMIT)
         point(Point.COMMIT_AFTER)
+
+    def _run_once(self, act: Callable[[Session], T], *, unreachable: str = "") -> T:
+        """Do something with the connection that must not be done twice, such as a commit."""
+        with self._lock, self._translate_errors(unreachable=unreachable):
+            return act(self._use())
+
+    def _run(self, act: Callable[[Session], T]) -> T:
+        """Do something with the connection.
+
+        A connection may be lost after it was looked at and before the first statement of a transaction. Then nothing
+        was begun, so all of it is sent again over a new one.
+        """
+        with self._lock, self._translate_errors():
+            session = self._use()
+            queued = session.queued
+            try:
+                return act(session)
+            except psycopg.Error:
+                if BEGIN not in queued or not session.is_lost:
+                    raise
+            return act(self._renew(queued))
 
     def _undo(self) -> None:
         if self._session is None or not self._session.undo():
             self._drop()
 
-    def _command(self, sql: str) -> None:
-        with self._translate_errors():
-            self._use().command(sql)
-
     # Statements
 
     def rows(self, sql: str, **params: object) -> list[Row]:
         """The rows of a query."""
-        with self._lock, self._translate_errors():
-            session = self._use()
-            return session.load(session.statement(*number_params(sql, params)))
+        numbered = number_params(sql, params)
+        return self._run(lambda session: session.load(session.statement(*numbered)))
 
     def among(self, column: str, values: Sequence[str]) -> tuple[str, dict[str, object]]:
         """A condition that a column holds one of these texts, and its parameter."""
+        if len(values) == 1:  # planned once, which a list is not
+            return f"{column} = :among", {"among": values[0]}
         return f"{column} = ANY(:among)", {"among": list(values)}
 
     def run(self, sql: str, **params: object) -> int:
         """Execute one statement; how many rows it changed."""
-        with self._lock, self._translate_errors():
-            return self._use().statement(*number_params(sql, params)).command_tuples or 0
+        numbered = number_params(sql, params)
+        return self._run(lambda session: session.statement(*numbered)).command_tuples or 0
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Write new rows; a key that exists already is an error."""
+        """Write new rows; a key that exists already is an error, of this or of a later call in the transaction."""
         if rows:
             if len(rows) <= COPY_ROWS_MIN and not table.is_copied:
                 columns = tuple(table.columns.items())
-                self._bulk(_insert_sql(table.name, columns), columns, rows)
+                sql = _insert_sql(table.name, columns, min(len(rows), 2))
+                few = Queued(sql, _params(columns, rows))
+                is_alone = not self._depth
+                self._run(lambda session: session.now(few) if is_alone else session.later(few))
                 return
             sql = f"COPY {table.name} ({_names(table.columns)}) FROM STDIN"
             data = copy_lines(table.columns.values(), rows)
-            with self._lock, self._translate_errors():
-                self._use().copy(sql, data)
+            self._run(lambda session: session.copy(sql, data))
 
     def insert_new(self, table: Table, rows: Sequence[Row]) -> list[bool]:
         """Write the rows that violate no unique constraint; for each, whether it was written."""
         columns = tuple(table.columns.items())
-        sql = _insert_new_sql(table.name, columns, table.key)
         width = len(table.key)
+
+        def sql(rows: Sequence[Row]) -> str:
+            return _insert_new_sql(table.name, columns, table.key, min(len(rows), 2))
+
         if (
             not width or tuple(table.columns)[:width] != table.key
         ):  # without a key nothing tells them apart
-            return [bool(self._bulk(sql, columns, [row])) for row in rows]
+            return [bool(self._bulk(sql([row]), columns, [row])) for row in rows]
         return [
             is_written
             for part in _without_repeats(rows, width)
-            for is_written in _were_found(part, width, self._bulk(sql, columns, part))
+            for is_written in _were_found(part, width, self._bulk(sql(part), columns, part))
         ]
 
     def update(
@@ -298,7 +343,7 @@ class PostgresDatabase:
     ) -> list[bool]:
         """Overwrite rows by key where `expected` still holds the old value; keys are distinct."""
         columns = (*table.columns.items(), ("was", table.columns[expected]))
-        sql = _update_sql(table.name, columns, table.key, expected)
+        sql = _update_sql(table.name, columns, table.key, expected, min(len(rows), 2))
         with_old: list[Any] = [(*row, old) for row, old in zip(rows, column, strict=True)]
         # In the order of keys: two writers of the same rows wait for each other, but never in a circle.
         return _were_found(rows, len(table.key), self._bulk(sql, columns, sorted(with_old)))
@@ -308,17 +353,16 @@ class PostgresDatabase:
         # A key that is not among the columns we write is a number that the database assigns itself.
         names = tuple(by) or table.key
         columns: Columns = tuple((name, table.columns.get(name, "bigint")) for name in names)
-        deleted = self._bulk(_delete_sql(table.name, columns), columns, keys)
+        sql = _delete_sql(table.name, columns, min(len(keys), 2))
+        deleted = self._bulk(sql, columns, keys)
         return _were_found(keys, len(names), deleted)
 
     def _bulk(self, sql: str, columns: Columns, rows: Sequence[Row]) -> set[Row]:
         """Execute a statement that takes one array per column; the keys that it returns."""
         if not rows:
             return set()
-        params = to_arrays([type_ for _, type_ in columns], rows)
-        with self._lock, self._translate_errors():
-            session = self._use()
-            return set(session.load(session.statement(sql, params)))
+        params = _params(columns, rows)
+        return self._run(lambda session: set(session.load(session.statement(sql, params))))
 
     # Wake-ups
 
@@ -329,7 +373,7 @@ class PostgresDatabase:
             if self._depth:
                 self._notified |= known
             elif known:
-                self._command(_notify_sql(known))
+                self._run(lambda session: session.command(";".join(_notify_commands(known))))
 
     def wakeup(self, *topics: str) -> "PostgresWakeup":
         """A wake-up for these topics, with a connection of its own."""
@@ -389,6 +433,7 @@ class PostgresWakeup:
         on_close: Callable[["PostgresWakeup"], None],
     ) -> None:
         self._connect = connect
+        self._topics = topics
         self._sql = ";".join(f"LISTEN {SCHEMA}_{topic}" for topic in sorted(topics))
         self._on_close = on_close
         self._session: Session | None = None
@@ -416,15 +461,15 @@ class PostgresWakeup:
         """A descriptor that becomes readable on a notification."""
         return self._selector.fileno()
 
-    def clear(self) -> bool:
-        """Forget past notifications; listen again if the connection was lost. Whether there may have been any."""
+    def clear(self) -> frozenset[str]:
+        """Forget past notifications; listen again if the connection was lost. The topics there may have been any of."""
         if self._session is not None:
-            count = self._session.drain_notifications()
-            if count is not None:
-                return count > 0
+            channels = self._session.drain_notifications()
+            if channels is not None:
+                return frozenset(each.removeprefix(f"{SCHEMA}_") for each in channels)
             self._lose()
         self._try_to_listen()
-        return True  # some may have been missed
+        return self._topics  # some may have been missed
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until a notification; False when the time was up first."""
@@ -651,44 +696,58 @@ def _location(parameters: dict[str, str]) -> str:
 
 
 @lru_cache
-def _insert_sql(table: str, columns: Columns) -> str:
-    return (
-        f"INSERT INTO {table} ({_names(name for name, _ in columns)}) SELECT {_unnested(columns)}"
-    )
+def _insert_sql(table: str, columns: Columns, count: int) -> str:
+    return f"INSERT INTO {table} ({_names(name for name, _ in columns)}) SELECT {_cells(columns, count)}"
 
 
 @lru_cache
-def _insert_new_sql(table: str, columns: Columns, key: tuple[str, ...]) -> str:
+def _insert_new_sql(table: str, columns: Columns, key: tuple[str, ...], count: int) -> str:
     names = _names(name for name, _ in columns)
     return (
-        f"INSERT INTO {table} ({names}) SELECT {_unnested(columns)} "
+        f"INSERT INTO {table} ({names}) SELECT {_cells(columns, count)} "
         f"ON CONFLICT DO NOTHING RETURNING {_names(key) or '1'}"
     )
 
 
 @lru_cache
-def _update_sql(table: str, columns: Columns, key: tuple[str, ...], expected: str) -> str:
+def _update_sql(
+    table: str, columns: Columns, key: tuple[str, ...], expected: str, count: int
+) -> str:
     numbered = list(enumerate(columns))
     changed = ", ".join(f'"{name}" = v.c{n}' for n, (name, _) in numbered[len(key) : -1])
     return (
-        f"UPDATE {table} AS t SET {changed} FROM (SELECT {_unnested(columns)}) AS v "
+        f"UPDATE {table} AS t SET {changed} FROM (SELECT {_cells(columns, count)}) AS v "
         f'WHERE {_same(key)} AND t."{expected}" = v.c{len(columns) - 1} '
         f"RETURNING {_names(key, of='t.')}"
     )
 
 
 @lru_cache
-def _delete_sql(table: str, columns: Columns) -> str:
+def _delete_sql(table: str, columns: Columns, count: int) -> str:
     names = [name for name, _ in columns]
     return (
-        f"DELETE FROM {table} AS t USING (SELECT {_unnested(columns)}) AS v "
+        f"DELETE FROM {table} AS t USING (SELECT {_cells(columns, count)}) AS v "
         f"WHERE {_same(names)} RETURNING {_names(names, of='t.')}"
     )
 
 
-def _unnested(columns: Columns) -> str:
-    # In a select list the arrays are read in step; FROM unnest(a, b) would materialise them first.
+def _cells(columns: Columns, count: int) -> str:
+    """The rows that are given, as a select list: an array for each column, or for a single row its cells.
+
+    In a select list the arrays are read in step; FROM unnest(a, b) would materialise them first. A statement with
+    arrays is planned anew each time, because the plan for the arrays at hand always looks cheaper than the one for any:
+    for a single row that costs more than to execute it.
+    """
+    if count == 1:
+        return ", ".join(f"${n + 1}::{type_} AS c{n}" for n, (_, type_) in enumerate(columns))
     return ", ".join(f"unnest(${n + 1}::{type_}[]) AS c{n}" for n, (_, type_) in enumerate(columns))
+
+
+def _params(columns: Columns, rows: Sequence[Row]) -> list[Param]:
+    """The parameters for `_cells`."""
+    if len(rows) == 1:
+        return [to_cell(cell) for cell, _ in zip(rows[0], columns, strict=True)]
+    return to_arrays([type_ for _, type_ in columns], rows)
 
 
 def _same(key: Sequence[str]) -> str:
@@ -700,8 +759,8 @@ def _names(names: Iterable[str], *, of: str = "") -> str:
 
 
 @lru_cache
-def _notify_sql(topics: frozenset[str]) -> str:
-    return "".join(f"NOTIFY {SCHEMA}_{topic};" for topic in sorted(topics))
+def _notify_commands(topics: frozenset[str]) -> tuple[str, ...]:
+    return tuple(f"NOTIFY {SCHEMA}_{topic}" for topic in sorted(topics))
 
 
 def _known(topics: Iterable[str]) -> frozenset[str]:

@@ -46,7 +46,10 @@ WAL_RETRY_S = 0.01
 PAGE_CACHE_KIB = 65_536  # the indexes of live records stay in memory; SQLite's default of 2 MB does not hold them
 STATEMENT_CACHE = 200  # more than the distinct statements of a process
 SNAPSHOT_PAGES = 2000  # 8 MB between two reports of progress
-NOTIFY_BYTE = b"!"
+# Which topic a byte in a pipe stands for. Bytes that stand for none are those of another version: they mean any.
+TOPIC_OF = dict(enumerate(TOPICS, ord("a")))
+BYTE_OF = {topic: bytes([number]) for number, topic in TOPIC_OF.items()}
+PIPE_BYTES = 65_536  # the capacity of a pipe
 BATCH_MIN = 4  # below this, counting changes row by row is as quick as a savepoint
 FULL = "the disk that holds {path} is full; nothing was half-written: free some space and try again"
 # The shared-memory index of the WAL could not grow. It holds no data (it is rebuilt from the WAL), so unlike any
@@ -287,7 +290,7 @@ class SqliteDatabase:
                 wakeup.notify(topics)
             return
         for topic in topics:
-            notify_pipes(self._wakeup_folder / topic)
+            notify_pipes(self._wakeup_folder / topic, BYTE_OF[topic])
 
     def wakeup(self, *topics: str) -> "PipeWakeup":
         """A wake-up for these topics."""
@@ -443,23 +446,27 @@ class PipeWakeup:
 
     def notify(self, topics: Iterable[str]) -> None:
         """Wake this listener from inside the process."""
-        if not self._topics.isdisjoint(topics):
+        for topic in self._topics.intersection(topics):
             with suppress(BlockingIOError):  # the pipe is full of notifications already
-                os.write(self._writer, NOTIFY_BYTE)
+                os.write(self._writer, BYTE_OF[topic])
 
     def fileno(self) -> int:
         """The reading end."""
         return self._reader
 
-    def clear(self) -> bool:
-        """Forget past notifications; whether there were any."""
-        is_notified = False
+    def clear(self) -> frozenset[str]:
+        """Forget past notifications; the topics that there were any of."""
+        told: set[int] = set()
+        is_flooded = False
         with suppress(BlockingIOError):
-            while size := len(os.read(self._reader, 65_536)):  # the capacity of a pipe
-                is_notified = True
-                if size < 65_536:
+            while data := os.read(self._reader, PIPE_BYTES):
+                told.update(data)
+                if len(data) < PIPE_BYTES:
                     break
-        return is_notified
+                is_flooded = True
+        if is_flooded or not told <= TOPIC_OF.keys():
+            return self._topics  # a full pipe takes no byte of another topic
+        return frozenset([TOPIC_OF[number] for number in told])
 
     def wait(self, timeout_s: float) -> bool:
         """Sleep until a notification; False when the time was up first."""
@@ -521,8 +528,8 @@ def _enter_wal(connection: apsw.Connection, busy_s: float) -> None:
             return
 
 
-def notify_pipes(folder: Path) -> None:
-    """Write a byte to every pipe in the folder; pipes whose listener died are removed."""
+def notify_pipes(folder: Path, byte: bytes) -> None:
+    """Write this byte to every pipe in the folder; pipes whose listener died are removed."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - twice as fast, and this is the hot path
     except FileNotFoundError:
@@ -537,7 +544,7 @@ def notify_pipes(folder: Path) -> None:
                     os.unlink(path)  # noqa: PTH108
             continue
         with suppress(BlockingIOError, BrokenPipeError):
-            os.write(pipe, NOTIFY_BYTE)
+            os.write(pipe, byte)
         os.close(pipe)
 
 

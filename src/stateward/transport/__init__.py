@@ -68,6 +68,15 @@ WORKERS = Table(
     key=("id",),
 )
 
+# Rows of either kind; of the other kind's columns all are NULL.
+_WORKERS_AND_LOAD = (
+    f"SELECT * FROM (SELECT {', '.join(WORKERS.columns)},"
+    " CAST(NULL AS text) AS owner, CAST(NULL AS boolean) AS is_inline, 0 AS load"
+    f" FROM workers ORDER BY id LIMIT {WORKERS_MAX}) AS w UNION ALL"
+    f" SELECT {', '.join('NULL' for _ in WORKERS.columns)}, worker, is_inline, count(*)"
+    " FROM work GROUP BY worker, is_inline"
+)
+
 _encode = msgspec.json.encode
 _decode_event = msgspec.json.Decoder(Event).decode
 _decode_work = msgspec.json.Decoder(Work).decode
@@ -250,6 +259,17 @@ class Bus:
         self._database.delete(WORKERS, [(worker,)])
         point(Point.WORKER_REMOVED)
         self._database.notify([TOPIC_READY])
+
+    def workers_and_load(self) -> tuple[list[WorkerInfo], dict[tuple[str, bool], int]]:
+        """All workers, and how much work each has, as `workers` and `load_by_worker`, in one statement."""
+        workers: list[WorkerInfo] = []
+        load: dict[tuple[str, bool], int] = {}
+        for *cells, owner, is_inline, count in self._database.rows(_WORKERS_AND_LOAD):
+            if cells[0] is not None:
+                workers.append(_worker(tuple(cells)))
+            else:
+                load[str(owner), bool(is_inline)] = int(count or 0)
+        return workers, load
 
     def workers(self) -> list[WorkerInfo]:
         """All workers that announced themselves and were not removed, also those whose lease has expired."""

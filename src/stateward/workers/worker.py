@@ -293,9 +293,10 @@ class Worker:
         self._runners = runners
         self._ahead = Prefetch(config.prefetch)
         # The most that can ever be assigned: the slots that are announced grow with prefetch up to AHEAD_MAX.
-        # A smaller limit would cut off assigned work, and `_stop_withdrawn` would take it for withdrawn.
+        # A smaller limit would cut off assigned work, and `_stop_withdrawn` would take it for withdrawn. Twice, because
+        # the coordinator of this process may fill slots for which another one has just sent work.
         slots_max = config.processes * (1 + max(config.prefetch, AHEAD_MAX))
-        self._window = slots_max + config.inline_window
+        self._window = 2 * (slots_max + config.inline_window)
         self._clock = clock
         self._sleep = sleep
         self._log = log
@@ -344,7 +345,7 @@ class Worker:
     def _is_told(self) -> bool:
         """Whether its work may have changed: a notification came, or one may have been lost meanwhile."""
         now = time.monotonic()
-        is_told = self._wakeup.clear() or now >= self._look_at
+        is_told = bool(self._wakeup.clear()) or now >= self._look_at
         if is_told:
             self._look_at = now + LOOK_EVERY_S
         return is_told
@@ -436,6 +437,16 @@ class Worker:
         On PostgreSQL everything else goes through its own, with a role that has no right to change a record.
         """
         return self._settling
+
+    @property
+    def info(self) -> WorkerInfo:
+        """What it announces about itself."""
+        return self._info
+
+    def load(self) -> dict[tuple[str, bool], int]:
+        """How much work it has, by (its name, whether inline); what it is about to settle is not counted."""
+        in_children = sum(map(len, self._children.values())) + len(self._queue)
+        return {(self.name, False): in_children, (self.name, True): len(self._inline_queue)}
 
     @property
     def is_idle(self) -> bool:

@@ -1,0 +1,99 @@
+"""What one record alone costs on PostgreSQL, counted: statements, round trips, commits. No clock decides here."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.settings import Settings
+from stateward.storage import libpq
+from stateward.storage.libpq import Param, Queued, Session
+from stateward.testing.bench.product import INLINE, LAST, submit_records
+
+ROUND_TRIPS_MAX = 27
+STATEMENTS_MAX = 48
+COMMITS_MAX = 4  # submit, first stage out, first stage in and second out, second stage in
+
+
+class Counter:
+    """Counts what is sent to the server while it is on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.statements: list[str] = []
+        self.round_trips = 0
+        self.is_on = False
+        pipeline, result = Session._pipeline, Session._result
+        command, prepared = Session.command, Session.statement
+
+        def piped(session: Session, before: list[Queued], last: Queued) -> object:
+            self._sent(*(each.sql for each in (*before, last)))
+            self.round_trips += self.is_on
+            return pipeline(session, before, last)
+
+        def commanded(session: Session, sql: str) -> None:
+            self._sent(*sql.split(";"))
+            command(session, sql)
+
+        def stated(
+            session: Session, sql: str, params: Sequence[Param] = (), types: tuple[int, ...] = ()
+        ) -> object:
+            if not session.queued:
+                self._sent(sql)
+            return prepared(session, sql, params, types)
+
+        def answered(session: Session) -> object:
+            self.round_trips += self.is_on
+            return result(session)
+
+        for name, counted in (
+            ("_pipeline", piped), ("command", commanded), ("statement", stated), ("_result", answered),
+        ):  # fmt: skip
+            monkeypatch.setattr(libpq.Session, name, counted)
+
+    def aside(self, look: Callable[[], bool]) -> bool:
+        """Look at something without counting it."""
+        was_on, self.is_on = self.is_on, False
+        try:
+            return look()
+        finally:
+            self.is_on = was_on
+
+    def _sent(self, *statements: str) -> None:
+        if self.is_on:
+            self.statements += statements
+
+    @property
+    def commits(self) -> int:
+        return self.statements.count("COMMIT")
+
+
+@pytest.fixture
+def app(tmp_path: Path, postgres_url: str) -> Iterator[App]:
+    variables = {"STATEWARD_DATA": str(tmp_path), "STATEWARD_STORE_URL": postgres_url}
+    with App(Settings.load(environ=variables), machines=[INLINE]) as app:
+        yield app
+
+
+def test_one_record_alone_costs_few_statements_and_commits(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = Counter(monkeypatch)
+    with app.node() as node:
+        for is_counted in (False, True):  # the first one prepares the statements
+            # What is done once a second has nothing to do with the record.
+            while node.turn():
+                pass
+            monkeypatch.setattr(node, "_recover_at", float("inf"))
+            counter.is_on = is_counted
+            (record_id,) = submit_records(app, 1, isolation="inline")
+            node.work_while(lambda: not counter.aside(lambda: is_finished(app, record_id)))  # noqa: B023
+            counter.is_on = False
+
+    assert counter.commits <= COMMITS_MAX, counter.statements
+    assert counter.round_trips <= ROUND_TRIPS_MAX, counter.statements
+    assert len(counter.statements) <= STATEMENTS_MAX, counter.statements
+
+
+def is_finished(app: App, record_id: str) -> bool:
+    return app.record(record_id).status == LAST
