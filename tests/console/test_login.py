@@ -39,7 +39,7 @@ def test_a_stranger_is_led_to_the_login_and_back(locked: Scene, page: Page) -> N
 
     expect(page).to_have_url(locked.page("/records?q=is:failed"))
     (cookie,) = page.context.cookies()
-    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
 
 
 def test_signing_out_ends_the_session_for_good(locked: Scene, page: Page) -> None:

@@ -202,7 +202,7 @@ def test_a_method_that_is_not_there_is_named_with_those_that_are(worked: ApiClie
 
     assert (answer.status_code, problem(answer)) == (405, "method-not-allowed")
     assert {"GET", "POST"} <= {each.strip() for each in answer.headers["allow"].split(",")}
-    assert asked.headers["allow"] == "GET, OPTIONS, POST"
+    assert asked.headers["allow"] == "GET, HEAD, OPTIONS, POST"
 
 
 def test_waiting_ends_when_the_record_has_ended(any_api: ApiClient) -> None:

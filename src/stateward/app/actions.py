@@ -204,14 +204,18 @@ class Actions:
         actor: str,
         reason: str | None,
         machines: Sequence[str] = (),
+        version: int | None = None,
     ) -> list[Record | StatewardError]:
         """Change the priority of records that have not ended, each for itself; for each, its answer.
 
+        With `version`, only of those that still have it.
         A status does not change by this, so it is no transition; who did it and why is in the audit log.
         """
         with self._store.transaction():
             found = self._store.load(record_ids, lock=True)
-            answers = [self._movable(each, found.get(each), machines) for each in record_ids]
+            answers = [
+                self._movable(each, found.get(each), machines, version) for each in record_ids
+            ]
             fit = [each for each in answers if isinstance(each, Record)]
             numbers = {
                 each.machine: priority_number(self._settings, each.machine, priority)
@@ -243,10 +247,16 @@ class Actions:
             return [placed[each.id] if isinstance(each, Record) else each for each in answers]
 
     def _movable(
-        self, record_id: str, record: Record | None, machines: Sequence[str] = ()
+        self,
+        record_id: str,
+        record: Record | None,
+        machines: Sequence[str] = (),
+        version: int | None = None,
     ) -> Record | StatewardError:
         if record is None or (machines and record.machine not in machines):
             return unknown_record(record_id)
+        if version not in (None, record.version):
+            return ConcurrentModification(record_id, expected=version)
         if self._registry.of(record).kind[record.status] == "terminal":
             return InvalidTransition(
                 record_id, expected="priority", found=record.status, allowed=[]

@@ -54,8 +54,10 @@ def opened(settings: "Settings", *, is_asked_for: bool) -> Iterator[str | None]:
     from stateward.app import App
     from stateward.console import console
     from stateward.core.errors import InvalidRequest
+    from stateward.engine.system import raise_open_files
     from stateward.server.http_server import Server, check_address
 
+    raise_open_files()
     is_named = is_asked_for or any(layer.has("api") for layer in settings.layers[1:])
     try:
         if settings.store.url.startswith("memory:"):

@@ -138,7 +138,9 @@ def _run(
     is_serving: bool = False,
 ) -> None:
     from stateward.cli.local import LocalApp
+    from stateward.engine.system import raise_open_files
 
+    raise_open_files()
     settings = given or context.settings()
     is_runner = tuple(roles) == ("worker",)
     with context.local_app(settings, is_runner=is_runner) as app:

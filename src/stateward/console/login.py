@@ -17,14 +17,17 @@ from stateward.console.static_files import BASE
 from stateward.core.model import SECOND
 from stateward.server.auth import (
     ANYBODY,
-    SESSION_COOKIE,
     Asked,
+    authenticated,
     caller_of,
     check_host,
+    check_origin,
     service_of,
+    session_cookie,
 )
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
+from stateward.server.throttle import address_of
 from stateward.storage.keys import ApiKey
 
 SESSION_S = 12 * 3600
@@ -52,7 +55,7 @@ async def sign_in(request: Asked) -> Response[Any]:
     _check_sender(request, service)
     form = await request.form()
     text, after = str(form.get("key", "")).strip(), own_page(str(form.get("next", "")))
-    key = await service.quick.ask(lambda app: app.keys.authenticate(text, now=app.clock()))
+    key = await authenticated(service, request, text)
     if key is None:
         said = "This key is unknown, expired or revoked."
         return html("login.html", {"after": after, "said": said}, status=401)
@@ -89,7 +92,7 @@ async def sign_out(request: Asked) -> Response[Any]:
     if token is not None:
         await service.writer.ask(lambda app: app.sessions.end(token))
     answer: Response[Any] = Response(content=b"", headers={"HX-Redirect": f"{BASE}/login"})
-    answer.delete_cookie(SESSION_COOKIE)
+    answer.delete_cookie(session_cookie(service.settings.api))
     return answer
 
 
@@ -102,9 +105,8 @@ def own_page(address: str) -> str:
 def _check_sender(request: Asked, service: Service) -> None:
     """No page of another site can sign a person in here, and attempts are limited."""
     check_host(service, request.headers.get("host", ""))
-    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        raise Refusal("forbidden", "pages of other sites may not sign in here")
-    who = request.client.host if request.client is not None else ""
+    check_origin(request, "pages of other sites may not sign in here")
+    who = address_of(request, service.settings.api)
     if wait_s := service.rates.take(f"login {who}", per_minute=TRIES_PER_MINUTE):
         raise Refusal(
             "too-many-requests",
@@ -124,12 +126,12 @@ async def _signed_in(service: Service, key: ApiKey, after: str) -> Response[Any]
     answer = redirect(after or BASE)
     answer.set_cookie(
         Cookie(
-            key=SESSION_COOKIE,
+            key=session_cookie(own),
             value=token,
             path="/",
             max_age=SESSION_S,
             httponly=True,
-            samesite="lax",
+            samesite="strict",
             secure=own.tls_certificate is not None or own.behind_tls_proxy,
         )
     )

@@ -6,6 +6,7 @@ tests and the simulation can give it another.
 
 import getpass
 import os
+import resource
 import socket
 import time
 from collections.abc import Callable
@@ -15,6 +16,9 @@ from shutil import rmtree
 
 from stateward.core.model import PERSON, SECOND, Micros
 from stateward.transport import WorkerInfo
+
+# More than a service needs; where the hard limit is higher, as in a container, some programs look at every number.
+OPEN_FILES_WANTED = 65_536
 
 # One part in a thousand: over a stage of up to 80 minutes that is less than the 5 s by which the scheduler waits for
 # the worker's own report of a timeout (docs/decisions/0011).
@@ -123,3 +127,16 @@ def is_alive(worker: WorkerInfo) -> bool:
     as alive.
     """
     return worker.host != host_name() or process_life(worker.pid) == worker.life
+
+
+def raise_open_files() -> int:
+    """Raise the soft limit of open files as far as the hard one allows; what holds now.
+
+    1,024 by default, which is from a time when `select` could take no more.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES_WANTED)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        return most
+    return soft

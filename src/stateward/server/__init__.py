@@ -46,6 +46,7 @@ from stateward.server.executors import overloaded
 from stateward.server.problems import Refusal, refusal_of
 from stateward.server.resources import records_of, routes_of
 from stateward.server.service import Service
+from stateward.server.strict import ApiRequest, note_queries
 from stateward.server.upload_stream import ClientGone
 from stateward.settings import Settings
 
@@ -75,8 +76,10 @@ def make_app(
             await service.stop()
 
     plugins = tuple(each.plugin for each in discovery.plugins(settings.pipelines))
+    own = _routes(plugins)
     app = Litestar(
-        route_handlers=[*_routes(plugins), *extra_routes],
+        route_handlers=[*own, *extra_routes],
+        request_class=ApiRequest,
         guards=[guard],
         middleware=[_bounded(service)],
         lifespan=[lifespan],
@@ -88,6 +91,7 @@ def make_app(
         debug=False,
     )
     app.state.service = service
+    note_queries(app, own)
     app.state.described = lambda: described(plugins)
     app.state.record_schemas = cache(lambda: record_schemas.record_schemas(plugins))
     _check_rights(app)
@@ -189,10 +193,18 @@ def _refusal(error: Exception) -> Refusal:
         case NotFoundException():
             return Refusal("not-found", "there is nothing at this address; see /openapi.json")
         case MethodNotAllowedException():
-            return Refusal("method-not-allowed", "see /openapi.json", headers=error.headers or {})
+            return Refusal("method-not-allowed", "see /openapi.json", headers=_allowing_head(error))
         case HTTPException():
             return _refused_by_litestar(error)
     return Refusal("internal", "an unexpected error; the log of the service has the details")
+
+
+def _allowing_head(error: HTTPException) -> dict[str, str]:
+    headers = {name.title(): value for name, value in (error.headers or {}).items()}
+    allowed = {each.strip() for each in headers.get("Allow", "").split(",") if each.strip()}
+    if "GET" in allowed:
+        headers["Allow"] = ", ".join(sorted({*allowed, "HEAD"}))
+    return headers
 
 
 def _refused_by_litestar(error: HTTPException) -> Refusal:

@@ -26,6 +26,9 @@ from stateward.core.errors import UnknownName
 from stateward.core.model import PERSON, Record, clean_text
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
+from stateward.server.strict import check_query
+from stateward.server.throttle import account_of, address_of
+from stateward.settings.server import ApiSettings
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.keys import ApiKey, Right
 
@@ -43,6 +46,7 @@ KEY_CHARS = re.compile(r"[\x21-\x7e]{1,255}")
 ENTITY_TAG = re.compile(r'\s*(?:\*|(?P<weak>W/)?"(?P<version>[0-9]{1,18})")\s*')
 TAG_LIST = re.compile(r'(?:W/)?"([^"]*)"')
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+FOREIGN_PAGE = "pages of other sites may not call this service without a key"
 BEARER = 'Bearer realm="stateward"'
 BASIC = 'Basic realm="stateward", charset="UTF-8"'
 
@@ -102,6 +106,7 @@ async def guard(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRou
     method = connection.scope.get("method", "")
     if method == OPTIONS:
         raise OptionsAsked(_methods(connection))
+    check_query(connection, handler)
     if handler.opt["right"] == ANYBODY:
         return
     right: Right = handler.opt["right"]
@@ -140,7 +145,8 @@ def _methods(connection: ASGIConnection[Any, Any, Any, Any]) -> list[str]:
         if getattr(route, "path_format", None) == template
         for method in getattr(route, "methods", ())
     }
-    return sorted({*found, OPTIONS})
+    heads = {"HEAD"} if "GET" in found else set()
+    return sorted({*found, *heads, OPTIONS})
 
 
 def is_loopback(host: str) -> bool:
@@ -173,13 +179,13 @@ async def _caller(
     text = _shown_key(connection.headers.get("authorization"), is_basic_taken=is_basic_taken)
     challenge = {"WWW-Authenticate": f"{BEARER}, {BASIC}" if is_basic_taken else BEARER}
     if text is not None:
-        key = await service.quick.ask(lambda app: app.keys.authenticate(text, now=app.clock()))
+        key = await authenticated(service, connection, text)
         if key is None:
             raise Refusal(
                 "unauthenticated", "this key is unknown, expired or revoked", headers=challenge
             )
         return Caller(key=key)
-    token = connection.cookies.get(SESSION_COOKIE)
+    token = connection.cookies.get(session_cookie(service.settings.api))
     if token:
         signed_in = await service.quick.ask(lambda app: _signed_in(app, token))
         if signed_in is not None:
@@ -195,8 +201,44 @@ async def _caller(
         raise Refusal(
             "unauthenticated", "there is no key yet: stateward key create", headers=challenge
         )
-    _check_origin(connection)
+    check_origin(connection)
     return Caller(key=None)
+
+
+async def authenticated(
+    service: Service, connection: ASGIConnection[Any, Any, Any, Any], shown: str
+) -> ApiKey | None:
+    """The key that was shown, if it is one. Who has been wrong too often must wait before the next is looked at."""
+    address = address_of(connection, service.settings.api)
+    if wait_s := service.failures.wait_s(address, shown):
+        raise too_often(wait_s)
+    key = await service.quick.ask(lambda app: app.keys.authenticate(shown, now=app.clock()))
+    if key is not None:
+        service.failures.clear(address, shown)
+        return key
+    is_first, wait_s = service.failures.add(address, shown)
+    if is_first or wait_s:
+        service.log.warning(
+            "a key was refused", address=address, key_id=account_of(shown), is_held_up=wait_s > 0
+        )
+    if wait_s:
+        raise too_often(wait_s)
+    return None
+
+
+def too_often(wait_s: float) -> Refusal:
+    """The answer to who tries too many keys."""
+    return Refusal(
+        "too-many-requests",
+        f"too many keys from here were wrong; come back in {wait_s:.0f} s",
+        headers={"Retry-After": str(max(1, round(wait_s + 0.5)))},
+    )
+
+
+def session_cookie(settings: ApiSettings) -> str:
+    """The name of the cookie. With TLS a browser takes this name from this host alone, whole and secure."""
+    is_secure = settings.tls_certificate is not None or settings.behind_tls_proxy
+    return f"__Host-{SESSION_COOKIE}" if is_secure else SESSION_COOKIE
 
 
 def _signed_in(app: App, token: str) -> ApiKey | None:
@@ -215,7 +257,7 @@ def _check_form(connection: ASGIConnection[Any, Any, Any, Any], expected: str) -
         return
     if not compare_digest(connection.headers.get(CSRF_HEADER, ""), expected):
         raise Refusal("forbidden", "this page is not ours, or it is old: load it again")
-    _check_origin(connection)
+    check_origin(connection)
 
 
 def _shown_key(header: str | None, *, is_basic_taken: bool) -> str | None:
@@ -233,14 +275,14 @@ def _shown_key(header: str | None, *, is_basic_taken: bool) -> str | None:
     return ""
 
 
-def _check_origin(connection: ASGIConnection[Any, Any, Any, Any]) -> None:
-    """Without a key a browser must not carry in what another site's page wants."""
+def check_origin(connection: ASGIConnection[Any, Any, Any, Any], said: str = FOREIGN_PAGE) -> None:
+    """A browser must not carry in what another site's page wants."""
     origin = connection.headers.get("origin")
     site = connection.headers.get("sec-fetch-site", "none")
     host = connection.headers.get("host", "")
     is_foreign = origin is not None and urlsplit(origin).netloc != host
     if is_foreign or site not in ("none", "same-origin"):
-        raise Refusal("forbidden", "pages of other sites may not call this service without a key")
+        raise Refusal("forbidden", said)
 
 
 # Records that the caller may see

@@ -13,14 +13,20 @@ from typing import Self
 import uvicorn
 from litestar.types import ControllerRouterHandler
 
+from stateward import telemetry
 from stateward.app import App
 from stateward.core.errors import InvalidRequest
 from stateward.server import make_app
 from stateward.server.auth import is_loopback
+from stateward.server.connections import Connections
 from stateward.server.service import Service
+from stateward.server.strict import around
 from stateward.settings import Settings
 
 BACKLOG = 2048
+# Connections are counted when they are made, and the loop makes none before it has accepted all that wait, up to this.
+ACCEPTED_AT_ONCE = 64
+RESTART_S = 1.0
 GRACE_S = 10
 KEEP_ALIVE_S = 30
 STARTED_S = 60.0
@@ -42,6 +48,7 @@ class Server:
         self._open_app = open_app
         self._socket = _listening(settings)
         self._is_ready = Event()
+        self._is_leaving = Event()
         self._trouble: BaseException | None = None
         self._server: uvicorn.Server | None = None
         self.service: Service | None = None  # once it listens
@@ -65,24 +72,37 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._is_leaving.set()
         if self._server is not None:
             self._server.should_exit = True
         self._thread.join(2 * GRACE_S)
         self._socket.close()
 
     def _run(self) -> None:
-        try:
-            asyncio.run(self._serve())
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that opened it
-            self._trouble = error
-        finally:
+        while True:
+            try:
+                asyncio.run(self._serve())
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that opened it
+                if not self._is_ready.is_set():
+                    self._trouble = error
+                    self._is_ready.set()
+                    return
+                # Whatever it was: the other roles of this process go on, and so does this one.
+                telemetry.log("api").error(
+                    "the HTTP server failed, and starts again", exc_info=error
+                )
             self._is_ready.set()
+            if self._is_leaving.wait(RESTART_S):
+                return
 
     async def _serve(self) -> None:
         own = self._settings.api
         app = make_app(self._settings, open_app=self._open_app, extra_routes=self._extra_routes)
+        connections = Connections(own)
         config = uvicorn.Config(
-            app,
+            around(app, own),
+            http=connections.protocol(),
+            backlog=ACCEPTED_AT_ONCE,
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -95,6 +115,7 @@ class Server:
             ssl_keyfile=own.tls_key,
         )
         server = self._server = uvicorn.Server(config)
+        sweeping = asyncio.create_task(connections.keep_sweeping())
         self.service = app.state.service
         async with (
             app.lifespan()
@@ -102,11 +123,13 @@ class Server:
             serving = asyncio.create_task(server.serve(sockets=[self._socket]))
             while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn has no event for it
                 await asyncio.sleep(POLL_S / 10)
+            self._socket.listen(BACKLOG)  # the loop has set it to what it accepts at once
             self._is_ready.set()
             while not (server.should_exit or serving.done()):  # noqa: ASYNC110 - the same
                 await asyncio.sleep(POLL_S)
             app.state.service.hub.close()  # waiting requests are answered, so that none keeps the server open
             await serving
+            sweeping.cancel()
 
 
 def check_address(settings: Settings, *, has_key: bool) -> None:

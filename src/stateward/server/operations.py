@@ -395,11 +395,17 @@ async def act_on_record(
 
 
 async def set_priority(
-    request: Asked, record_id: str, data: schemas.PriorityRequest, *, key: str | None
+    request: Asked,
+    record_id: str,
+    data: schemas.PriorityRequest,
+    *,
+    key: str | None,
+    if_match: str | None = None,
 ) -> Answer:
     """Give a record another priority."""
     caller = caller_of(request)
-    once = once_of(caller, request, key, (await request.body(),))
+    version = expected_version(service_of(request), if_match)
+    once = once_of(caller, request, key, (await request.body(), if_match or ""))
 
     def act(app: App) -> Record | StatewardError:
         (answer,) = app.actions.set_priority(
@@ -408,6 +414,7 @@ async def set_priority(
             actor=caller.actor,
             reason=data.reason,
             machines=caller.machines,
+            version=version,
         )
         return answer
 

@@ -47,6 +47,7 @@ from stateward.server.parameters import (
 )
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
+from stateward.server.strict import strict_json
 from stateward.server.upload_stream import (
     FORM,
     Form,
@@ -102,6 +103,7 @@ __all__ = [
     "retried_step",
     "seen",
     "service_of",
+    "strict_json",
     "text_of",
     "trace_of",
 ]

@@ -20,6 +20,7 @@ from stateward.server.bulk import within
 from stateward.server.description import described_as, form_body
 from stateward.server.parameters import (
     IdempotencyKey,
+    IfMatch,
     QueryText,
 )
 from stateward.server.resources import any_record, routes_of
@@ -38,9 +39,12 @@ async def prioritise(
     record_id: FromPath[str],
     data: JSONBody[schemas.PriorityRequest],
     key: IdempotencyKey = None,
+    if_match: IfMatch = None,
 ) -> Response[schemas.Record]:
     """Its place in the queue changes, its status does not; a record that has ended is refused."""
-    return reply(await operations.set_priority(request, record_id, data, key=key))
+    return reply(
+        await operations.set_priority(request, record_id, data, key=key, if_match=if_match)
+    )
 
 
 @get(

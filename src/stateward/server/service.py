@@ -13,6 +13,7 @@ from stateward.core.model import SECOND, Micros
 from stateward.server import bulk
 from stateward.server.executors import DbThread, Writer
 from stateward.server.hub import Hub
+from stateward.server.throttle import Failures
 from stateward.settings import Settings
 from stateward.storage.database import TOPIC_CHANGES
 
@@ -45,6 +46,7 @@ class Service:
     def __init__(self, settings: Settings, *, open_app: Callable[[], App]) -> None:
         self.settings = settings
         self.log = telemetry.log("api")
+        self.failures = Failures()
         self.rates = Rates(settings.api.rate_per_minute, burst=settings.api.burst)
         self.requests = 0
         self.streams = 0

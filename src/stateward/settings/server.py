@@ -1,6 +1,7 @@
 """The HTTP API of this service, and the remote service that the command line may use instead."""
 
 from collections.abc import Iterator
+from ipaddress import ip_network
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -67,6 +68,23 @@ class ApiSettings(Section, frozen=True, kw_only=True):
         Count,
         Meta(description="Requests handled at once; more are answered with 503 and `Retry-After`."),
     ] = 1000
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Addresses and networks of proxies whose `X-Forwarded-For` is believed, for the limits by "
+            "address and the audit log.",
+        ),
+    ] = ()
+    connections_max: Annotated[
+        Count,
+        Meta(
+            description="Connections open at once, as far as the limit of open files allows; a new one takes the place "
+            "of the one that has been idle longest.",
+        ),
+    ] = 2000
+    header_seconds: Annotated[
+        Seconds, Meta(description="Time within which the head of a request must be whole.")
+    ] = 10.0
     streams_max: Annotated[
         Count, Meta(description="Event streams open at once, of all keys together.")
     ] = 200
@@ -96,6 +114,12 @@ class ApiSettings(Section, frozen=True, kw_only=True):
         if (self.tls_certificate is None) != (self.tls_key is None):
             lone = "tls_certificate" if self.tls_key is None else "tls_key"
             yield (lone,), "tls_certificate and tls_key are needed together"
+        for text in self.trusted_proxies:
+            try:
+                ip_network(text, strict=False)
+            except ValueError:
+                quoted = yaml_source.quote_value(text)
+                yield ("trusted_proxies",), f"trusted_proxies names addresses, not {quoted}"
 
 
 class ServerSettings(Section, frozen=True, kw_only=True):

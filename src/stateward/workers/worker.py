@@ -65,6 +65,8 @@ IDLE_S = 3600.0  # the longest sleep, however long the heartbeat interval is
 CLOSE_S = 2.0
 # How often the worker looks for its work although no notification came: one may have been lost.
 LOOK_EVERY_S = 1.0
+# How long a worker waits before it tries again to start a child process where the machine has refused one.
+SPAWN_PAUSE_S = 1.0
 RECENT_CHARS_MAX = 4 * 1024 * 1024
 RUNNER_MISSING = "RUNNER_NOT_LOADED"
 
@@ -315,6 +317,7 @@ class Worker:
         # What each child was given and has not answered, in that order: the first one runs.
         self._children: dict[Child, deque[Work]] = {}
         self._began: dict[Child, float] = {}
+        self._spawn_at = 0.0
         self._known_grants: dict[tuple[bool, tuple[str, ...]], Grants] = {}
         self._queue: dict[Key, Work] = {}
         self._inline_queue: dict[Key, Work] = {}
@@ -492,6 +495,8 @@ class Worker:
         ]
         if self._queue and self._began:
             deadlines.append(min(self._began.values()) + WAIT_S_MAX - now)
+        if self._queue and now < self._spawn_at:
+            deadlines.append(self._spawn_at - now)
         return max(0.0, min([self._beat_at - now, IDLE_S, *deadlines]))
 
     def drain(self) -> None:
@@ -686,15 +691,27 @@ class Worker:
             if not idle:
                 return None
             self._dismiss(idle[0])  # of the other kind; `processes` bounds both kinds together
-        child = Child.spawn(
+        if time.monotonic() < self._spawn_at:
+            return None
+        try:
+            child = self._spawn(grants)
+        except (
+            OSError
+        ) as error:  # no descriptors, memory or processes: what runs goes on, and this may pass
+            self._spawn_at = time.monotonic() + SPAWN_PAUSE_S
+            self._log.warning(f"no child process can be started: {error}")
+            return None
+        self._children[child] = deque()
+        return child
+
+    def _spawn(self, grants: Grants) -> Child:
+        return Child.spawn(
             self._config.imports,
             limits=self._config.limits,
             scratch_root=self._config.scratch_root,
             now=self._clock,
             grants=grants,
         )
-        self._children[child] = deque()
-        return child
 
     def _dismiss(self, child: Child) -> None:
         child.close()

@@ -67,6 +67,7 @@ from stateward.server.plugin_api import (
     retried_step,
     seen,
     service_of,
+    strict_json,
     text_of,
     trace_of,
 )
@@ -556,10 +557,16 @@ async def _form(service: Service, caller: Caller, request: Asked) -> Form:
     )
 
 
+# Larger bodies carry a document in them, and are read once only.
+STRICT_BYTES_MAX = 1024 * 1024
+
+
 def _read(body: bytes) -> schemas.IngestRequest:
+    if len(body) <= STRICT_BYTES_MAX:
+        strict_json(body)
     try:
         return msgspec.json.decode(body, type=schemas.IngestRequest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refusal("invalid-request", f"the document cannot be read: {error}") from None
 
 

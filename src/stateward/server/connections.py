@@ -1,0 +1,180 @@
+"""Connections of the HTTP server: how many there may be, and how long one may keep its place without asking anything.
+
+A connection costs a descriptor and some memory before it has said a word, so that a few thousand silent ones could take
+all of them away from the coordinator and the worker in the same process. There is a most. A new connection beyond it
+takes the place of the one that has been idle longest; only where all are busy is it refused with 503. What is too slow
+is closed: a request whose head is not whole in time, a body that comes in slower than any line, a connection that asks
+nothing more.
+"""
+
+import asyncio
+import resource
+from collections import OrderedDict
+from functools import partial
+from typing import Any
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from stateward.settings.server import ApiSettings
+
+SWEEP_S = 1.0
+# Slower than any line that a person would call one. A body has `idle_seconds` besides.
+BODY_BYTES_PER_S = 1024
+# Descriptors that connections leave to the database, documents, children and the log.
+OPEN_FILES_RESERVED = 256
+FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
+    b"Connection: close\r\n\r\n"
+)
+
+
+class Connections:
+    """All connections of one server. It belongs to the thread of its event loop."""
+
+    def __init__(self, settings: ApiSettings) -> None:
+        self.header_s = settings.header_seconds
+        self.idle_s = settings.idle_seconds
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        # Half of them at most: an upload has a file as well.
+        affordable = max(16, (files - OPEN_FILES_RESERVED) // 2)
+        is_unlimited = files == resource.RLIM_INFINITY
+        self.most = (
+            settings.connections_max if is_unlimited else min(settings.connections_max, affordable)
+        )
+        self.refused = 0
+        self.displaced = 0
+        self._idle: OrderedDict[BoundedProtocol, None] = OrderedDict()
+        self._busy: set[BoundedProtocol] = set()
+
+    def __len__(self) -> int:
+        return len(self._idle) + len(self._busy)
+
+    def protocol(self) -> type[asyncio.Protocol]:
+        """What uvicorn makes of every connection, in the form in which it takes it: a class."""
+        return partial(BoundedProtocol, self)  # type: ignore[return-value]
+
+    def admit(self, protocol: "BoundedProtocol") -> bool:
+        """Take a connection in; False where all others are busy."""
+        if len(self) >= self.most:
+            if not self._idle:
+                self.refused += 1
+                return False
+            longest = next(iter(self._idle))
+            self.displaced += 1
+            longest.drop()
+        self._idle[protocol] = None
+        return True
+
+    def note(self, protocol: "BoundedProtocol", *, is_busy: bool) -> None:
+        """A connection has begun a request, or ended its last one."""
+        if is_busy:
+            self._idle.pop(protocol, None)
+            self._busy.add(protocol)
+        else:
+            self._busy.discard(protocol)
+            self._idle[protocol] = None
+            self._idle.move_to_end(protocol)
+
+    def forget(self, protocol: "BoundedProtocol") -> None:
+        """A connection is gone."""
+        self._idle.pop(protocol, None)
+        self._busy.discard(protocol)
+
+    def sweep(self, now: float) -> None:
+        """Close what is too slow."""
+        for protocol in [each for each in (*self._idle, *self._busy) if each.is_late(now)]:
+            protocol.drop()
+
+    async def keep_sweeping(self) -> None:
+        """Sweep until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            self.sweep(loop.time())
+
+
+class BoundedProtocol(H11Protocol):
+    """A connection that knows how long it has kept its place."""
+
+    def __init__(
+        self,
+        own: Connections,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._own = own
+        self._is_admitted = False
+        self._since = self.loop.time()
+        """When it became idle, began to send the head of a request, or began to send a body."""
+        self._is_begun = False
+        self._received = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way here."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def is_late(self, now: float) -> bool:
+        """Whether it has had all the time that it may have."""
+        elapsed = now - self._since
+        if not self.is_busy:
+            return elapsed > (self._own.header_s if self._is_begun else self._own.idle_s)
+        # While reading is paused it is we who are slow.
+        is_sending = self.cycle.more_body and not self.flow.read_paused
+        return is_sending and elapsed > self._own.idle_s + self._received / BODY_BYTES_PER_S
+
+    def drop(self) -> None:
+        """Close it at once, whatever still waits to be sent."""
+        self._own.forget(self)
+        if self.transport is not None:
+            self.transport.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take it in, or say that there is no place."""
+        if not self._own.admit(self):
+            transport.write(FULL)
+            transport.close()
+            return
+        self._is_admitted = True
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        self._own.forget(self)
+        if self._is_admitted:
+            super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Let the time of a head run from its first byte, that of a body from the end of the head."""
+        if not self._is_admitted:
+            return
+        was_busy = self.is_busy
+        if was_busy:
+            self._received += len(data)
+        elif not self._is_begun:
+            self._is_begun = True
+            self._since = self.loop.time()
+        super().data_received(data)
+        if self.is_busy and not was_busy:
+            self._begin()
+
+    def on_response_complete(self) -> None:
+        """It is idle, or goes on with what was sent ahead."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            return
+        if self.is_busy:
+            self._begin()
+        else:
+            self._since, self._is_begun = self.loop.time(), False
+            self._own.note(self, is_busy=False)
+
+    def _begin(self) -> None:
+        self._since, self._is_begun, self._received = self.loop.time(), False, 0
+        self._own.note(self, is_busy=True)

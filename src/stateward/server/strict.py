@@ -1,0 +1,160 @@
+"""What every request and every answer has in common, before and after a route has its say.
+
+JSON is read strictly: UTF-8, no name twice in one object, no NaN, no nesting that no document has. Names in a query
+that the route does not know are refused, because a mistyped filter would silently be none. HEAD works where GET does.
+Answers of the API are not stored by anyone on the way, and no browser guesses their type.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from litestar import Litestar, Request, Router
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.routes import HTTPRoute
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from stateward.core.model import clean_text
+from stateward.server.problems import Refusal
+from stateward.settings.server import ApiSettings
+
+DEPTH_MAX = 64
+SHOWN_CHARS_MAX = 80
+YEAR_S = 31_536_000
+
+
+def strict_json(body: bytes) -> Any:  # noqa: ANN401 - it is JSON
+    """The JSON of a request; `Refusal` with 400 if it is not what it should be."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _bad(f"byte {error.start} is no UTF-8") from error
+    try:
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        # Half of a character can be escaped, and can be stored nowhere.
+        json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise _bad(f"it is nested more than {DEPTH_MAX} deep") from error
+    except UnicodeEncodeError as error:
+        raise _bad("it has half of a character in it (a lone surrogate)") from error
+    except ValueError as error:  # also a number of more digits than Python reads
+        raise _bad(clean_text(str(error), chars_max=SHOWN_CHARS_MAX)) from error
+    _check_depth(found)
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it names {twice[:SHOWN_CHARS_MAX]!r} twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _check_depth(value: object) -> None:
+    level: Iterable[object] = [value]
+    for _ in range(DEPTH_MAX):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return
+    raise _bad(f"it is nested more than {DEPTH_MAX} deep")
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _bad(why: str) -> Refusal:
+    return Refusal("invalid-request", f"the body of this request is no JSON that is taken: {why}")
+
+
+class ApiRequest(Request[Any, Any, Any]):
+    """A request whose JSON is read strictly, whatever route reads it."""
+
+    async def json(self) -> Any:  # noqa: ANN401 - it is JSON
+        """The body."""
+        body = await self.body()
+        return None if not body else strict_json(body)
+
+
+# Queries
+
+
+def note_queries(app: Litestar, handlers: Iterable[object]) -> None:
+    """Remember for each of our routes which names its query may have; those of the console are their own affair."""
+    own = {getattr(each, "fn", None) for each in _flat(handlers)}
+    found: dict[object, frozenset[str]] = {}
+    for route in app.routes:
+        if isinstance(route, HTTPRoute):
+            for handler, model in route.route_handler_map.values():
+                if handler.fn in own:
+                    names = {each.field_alias for each in model.expected_query_params}
+                    found[handler.fn] = frozenset(names)
+    app.state.queries = found
+
+
+def _flat(handlers: Iterable[object]) -> Iterable[object]:
+    for each in handlers:
+        if isinstance(each, Router):
+            for route in each.routes:
+                yield from getattr(route, "route_handlers", ())
+        else:
+            yield each
+
+
+def check_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
+    """Refuse names that the route does not know."""
+    known: Mapping[object, frozenset[str]] = connection.app.state.queries
+    names = known.get(handler.fn)
+    if names is None or not connection.scope.get("query_string"):
+        return
+    other = [name for name in dict.fromkeys(connection.query_params.keys()) if name not in names]
+    if other:
+        shown = ", ".join(clean_text(name, chars_max=SHOWN_CHARS_MAX) for name in other[:5])
+        there = f"it knows {', '.join(sorted(names))}" if names else "it takes none"
+        raise Refusal("invalid-request", f"this path knows no query {shown}; {there}")
+
+
+# All answers
+
+
+def around(app: ASGIApp, settings: ApiSettings) -> ASGIApp:
+    """The application with HEAD, and with the headers that every answer has."""
+    fixed = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+    if settings.tls_certificate is not None or settings.behind_tls_proxy:
+        fixed.append((b"strict-transport-security", b"max-age=%d" % YEAR_S))
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        is_head = scope.get("method") == "HEAD"
+        is_begun = is_ended = False
+
+        async def with_headers(message: Message) -> None:
+            nonlocal is_begun, is_ended
+            if message["type"] == "http.response.start":
+                is_begun = True
+                headers = list(message.get("headers", ()))
+                said = {bytes(name).lower() for name, _ in headers}
+                message["headers"] = [*headers, *(each for each in fixed if each[0] not in said)]
+            elif message["type"] == "http.response.body":
+                is_ended = not message.get("more_body", False)
+            await send(message)
+
+        async def heard() -> Any:  # noqa: ANN401 - a message of ASGI
+            # A stream has no end: who asked for its head alone has heard enough.
+            return {"type": "http.disconnect"} if is_head and is_begun else await receive()
+
+        # uvicorn knows that it was HEAD, and sends no body.
+        inner: Any = {**scope, "method": "GET"} if is_head else scope
+        await app(inner, heard, with_headers)
+        if is_head and is_begun and not is_ended:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return wrapped

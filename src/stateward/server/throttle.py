@@ -1,0 +1,114 @@
+"""Who guesses keys is made to wait: by address, by account, and by both.
+
+An account is the public half of a key, which names it. A key has 256 random bits, so that guessing is hopeless; but
+every guess costs a look-up, and a log full of them hides what matters. A right key is never held up by what others
+guess: only an address that has itself been wrong too often waits before its keys are looked at.
+"""
+
+import ipaddress
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from litestar.connection import ASGIConnection
+
+from stateward.settings.server import ApiSettings
+
+WINDOW_S = 60.0
+Kind = Literal["both", "address", "account"]
+LIMITS: dict[Kind, int] = {"both": 10, "address": 50, "account": 100}
+REMEMBERED_MAX = 20_000
+ACCOUNT_CHARS_MAX = 40
+
+
+class Failures:
+    """Failed attempts of the last minute. It belongs to the event loop."""
+
+    def __init__(self, *, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._ticks = ticks
+        self._counts: dict[tuple[Kind, str], tuple[int, float]] = {}
+
+    def wait_s(self, address: str, shown: str) -> float:
+        """How long this address must wait before a key that it shows is looked at; 0: not at all."""
+        account = account_of(shown)
+        waits = [
+            self._left("both", f"{address} {account}"),
+            self._left("address", address),
+        ]
+        return max(waits)
+
+    def add(self, address: str, shown: str) -> tuple[bool, float]:
+        """Count a failure; whether it is the first one of its minute, worth a line in the log, and how long to wait."""
+        account = account_of(shown)
+        is_first = self._count("both", f"{address} {account}") == 1
+        self._count("address", address)
+        self._count("account", account)
+        return is_first, max(self.wait_s(address, shown), self._left("account", account))
+
+    def clear(self, address: str, shown: str) -> None:
+        """A right key: what was mistyped before is forgotten."""
+        self._counts.pop(("both", f"{address} {account_of(shown)}"), None)
+
+    def _left(self, kind: Kind, name: str) -> float:
+        count, since = self._counts.get((kind, name), (0, 0.0))
+        left = since + WINDOW_S - self._ticks()
+        return left if count >= LIMITS[kind] and left > 0 else 0.0
+
+    def _count(self, kind: Kind, name: str) -> int:
+        now = self._ticks()
+        count, since = self._counts.get((kind, name), (0, now))
+        if now - since >= WINDOW_S:
+            count, since = 0, now
+        if len(self._counts) >= REMEMBERED_MAX:
+            self._counts = {
+                key: each for key, each in self._counts.items() if now - each[1] < WINDOW_S
+            }
+        if len(self._counts) < REMEMBERED_MAX:
+            self._counts[kind, name] = (count + 1, since)
+        return count + 1
+
+
+def account_of(shown: str) -> str:
+    """The public half of what was shown as a key; of something else, nothing: it may be a password."""
+    prefix, _, rest = shown.partition("_")
+    name, _, secret = rest.partition("_")
+    is_key = prefix == "sw" and secret and name.isalnum() and name.isascii()
+    return name[:ACCOUNT_CHARS_MAX] if is_key else ""
+
+
+def address_of(connection: ASGIConnection[Any, Any, Any, Any], settings: ApiSettings) -> str:
+    """The address that a request comes from, as far as it can be believed.
+
+    A proxy that the settings trust appends whom it heard to `X-Forwarded-For`: from the end, the first address that is
+    none of these proxies is the client.
+    """
+    peer = connection.client.host if connection.client is not None else ""
+    trusted = [ipaddress.ip_network(each, strict=False) for each in settings.trusted_proxies]
+    if not trusted or not _is_in(peer, trusted):
+        return peer
+    heard = connection.headers.get("x-forwarded-for", "")
+    for each in reversed([part.strip() for part in heard.split(",") if part.strip()]):
+        if not _is_address(each):
+            return peer
+        peer = each
+        if not _is_in(each, trusted):
+            return each
+    return peer
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_in(text: str, networks: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    own = mapped or address
+    return any(own in each for each in networks if each.version == own.version)

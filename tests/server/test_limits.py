@@ -1,0 +1,311 @@
+"""Nobody stops the service by holding connections, by odd requests, or by guessing keys."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Iterator
+from itertools import count
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from litestar.connection import ASGIConnection
+
+from stateward.engine.system import raise_open_files
+from stateward.server.auth import session_cookie
+from stateward.server.connections import FULL, BoundedProtocol, Connections
+from stateward.server.strict import DEPTH_MAX
+from stateward.server.throttle import LIMITS, WINDOW_S, Failures, account_of, address_of
+from stateward.settings.server import ApiSettings
+from tests.server.api_client import ApiClient, problem, serving, settings_at, statement
+
+NUMBERS = count(1000)
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
+    with serving(settings_at(tmp_path_factory.mktemp("limited"), connections_max=20)) as api:
+        yield api
+
+
+def connection(api: ApiClient) -> socket.socket:
+    host, port = api.url.removeprefix("http://").split(":")
+    made = socket.create_connection((host, int(port)), timeout=20)
+    # Closed with a reset: no port waits for a lost packet.
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return made
+
+
+def test_silent_connections_keep_nobody_out(limited: ApiClient) -> None:
+    silent = [connection(limited) for _ in range(100)]
+    half_said = [connection(limited) for _ in range(20)]
+    for each in half_said:
+        each.sendall(b"GET /records HTTP/1.1\r\nHost: loc")
+
+    for number in range(5):
+        limited.sent(statement(number))
+
+    assert limited.get("/healthz").status_code == 200
+    for each in (*silent, *half_said):
+        each.close()
+
+
+class Transport(SimpleNamespace):
+    """A connection that notes what becomes of it."""
+
+    def __init__(self) -> None:
+        super().__init__(written=b"", is_aborted=False)
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def close(self) -> None:
+        self.is_aborted = True
+
+    def is_closing(self) -> bool:
+        return bool(self.is_aborted)
+
+    def get_extra_info(self, name: str) -> object:
+        return None
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+def made(own: Connections) -> tuple[BoundedProtocol, Transport]:
+    import uvicorn
+    from uvicorn.server import ServerState
+
+    async def silent(scope: object, receive: object, send: object) -> None:
+        await asyncio.Event().wait()
+
+    config = uvicorn.Config(silent, log_config=None, lifespan="off")
+    protocol = BoundedProtocol(own, config, ServerState(), {})
+    transport = Transport()
+    protocol.connection_made(transport)  # type: ignore[arg-type]
+    return protocol, transport
+
+
+def test_the_idlest_gives_way_and_a_full_house_is_refused() -> None:
+    async def play() -> None:
+        own = Connections(ApiSettings(connections_max=16))
+        assert own.most == 16
+        _, first_transport = made(own)
+        others = [made(own) for _ in range(15)]
+        assert len(own) == 16
+
+        newest, _ = made(own)
+        assert first_transport.is_aborted
+        assert (len(own), own.displaced) == (16, 1)
+
+        for protocol, _ in (*others, (newest, None)):
+            protocol.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        _, refused = made(own)
+        assert refused.written == FULL
+        assert (len(own), own.refused) == (16, 1)
+        await asyncio.sleep(0)  # what was begun is cancelled, not forgotten
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("sent", "elapsed", "is_late"),
+    [
+        (b"", 29.0, False),
+        (b"", 31.0, True),
+        (b"GET / HT", 9.0, False),
+        (b"GET / HT", 11.0, True),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n12", 29.0, False),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n12", 31.0, True),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 10_000.0, False),  # it is ours to answer
+    ],
+)
+def test_what_is_too_slow_is_closed(sent: bytes, elapsed: float, *, is_late: bool) -> None:
+    async def play() -> None:
+        own = Connections(ApiSettings())
+        protocol, transport = made(own)
+        if sent:
+            protocol.data_received(sent)
+
+        own.sweep(asyncio.get_running_loop().time() + elapsed)
+
+        assert transport.is_aborted == is_late
+        assert len(own) == (0 if is_late else 1)
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_a_body_that_drips_is_too_slow_and_one_that_flows_is_not() -> None:
+    async def play() -> None:
+        own = Connections(ApiSettings())
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n"
+        (dripping, dripped), (flowing, flowed) = made(own), made(own)
+        for protocol, size in ((dripping, 10), (flowing, 60_000)):
+            protocol.data_received(head)
+            protocol.data_received(bytes(size))
+
+        own.sweep(asyncio.get_running_loop().time() + 60)
+
+        assert (dripped.is_aborted, flowed.is_aborted) == (True, False)
+        await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_the_soft_limit_of_open_files_is_raised_and_never_lowered() -> None:
+    first = raise_open_files()
+
+    assert raise_open_files() == first
+    assert first >= 1024
+
+
+# JSON
+
+
+DEEP = DEPTH_MAX + 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"priority": ' + b"[" * DEEP + b"]" * DEEP + b"}",
+        b'{"priority": 5, "priority": 6}',
+        b'{"priority": 5, "reason": "\xff\xfe"}',
+        b'{"priority": 5, "reason": "\\ud800"}',
+        b'{"priority": NaN}',
+        b'{"priority": 1e999}',
+        b'{"priority": ' + b"1" * 5000 + b"}",
+        b'{"priority": 5, "colour": "red"}',
+        b'{"priority": true}',
+        b"{",
+        b"",
+        b"null",
+    ],
+)
+def test_json_that_is_not_what_it_should_be_is_400(shared: ApiClient, body: bytes) -> None:
+    record = shared.sent(statement(next(NUMBERS)))
+    answer = shared.post(
+        f"/records/{record}/priority", content=body, headers={"Content-Type": "application/json"}
+    )
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+
+
+def test_names_that_a_path_does_not_know_are_refused_in_a_query(shared: ApiClient) -> None:
+    answer = shared.get("/records?staus=done&limit=3")
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")
+    assert "staus" in answer.text
+    assert shared.get("/records?status=parsed&limit=3").status_code == 200
+    assert shared.get("/healthz?x=1").status_code == 400
+
+
+def test_head_is_get_without_a_body(shared: ApiClient) -> None:
+    record = shared.sent(statement(next(NUMBERS)))
+    for path in ("/records", f"/records/{record}", "/healthz", "/openapi.json"):
+        got, asked = shared.get(path), shared.http.head(path)
+
+        assert asked.status_code == got.status_code == 200
+        assert asked.content == b""
+        assert asked.headers["content-type"] == got.headers["content-type"]
+    assert shared.http.head("/events/stream").status_code == 200
+    assert shared.http.head("/nowhere").status_code == 404
+    assert "HEAD" in shared.http.delete(f"/records/{record}").headers["allow"]
+
+
+def test_answers_are_not_stored_and_their_type_is_not_guessed(shared: ApiClient) -> None:
+    for path in ("/records", "/healthz", "/nowhere", "/openapi.json"):
+        headers = shared.get(path).headers
+
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+
+
+def test_a_priority_is_changed_for_the_version_that_is_meant(shared: ApiClient) -> None:
+    record = shared.sent(statement(next(NUMBERS)))
+    path, tag = f"/records/{record}/priority", shared.get(f"/records/{record}").headers["etag"]
+
+    stale = shared.post(path, json={"priority": 9}, headers={"If-Match": '"17"'})
+    fresh = shared.post(path, json={"priority": 9}, headers={"If-Match": tag})
+
+    assert (stale.status_code, fresh.status_code) == (412, 200)
+    assert fresh.json()["priority"] == 9
+
+
+# Guessing
+
+
+def test_who_shows_wrong_keys_must_wait_and_a_right_one_works_elsewhere(
+    limited: ApiClient,
+) -> None:
+    own = limited.with_key(role="viewer")
+    limited.service.failures = Failures()
+    wrong = {"Authorization": "Bearer sw_nobodysid_wrong"}
+    statuses = [limited.get("/records", headers=wrong).status_code for _ in range(LIMITS["both"])]
+
+    assert statuses == [401] * (LIMITS["both"] - 1) + [429]
+    held_up = limited.get("/records", headers=wrong)
+    assert held_up.status_code == 429
+    assert int(held_up.headers["retry-after"]) <= WINDOW_S + 1
+    assert own.get("/records").status_code == 200
+    limited.service.failures = Failures()
+
+
+def test_failures_count_by_address_account_and_both() -> None:
+    now = 0.0
+    failures = Failures(ticks=lambda: now)
+    key, other = "sw_abc_secret", "sw_def_secret"
+    for _ in range(LIMITS["both"]):
+        failures.add("1.1.1.1", key)
+
+    assert failures.wait_s("1.1.1.1", key) == WINDOW_S
+    assert failures.wait_s("1.1.1.1", other) == 0.0
+    assert failures.wait_s("2.2.2.2", key) == 0.0
+    for number in range(LIMITS["address"]):
+        failures.add("1.1.1.1", f"sw_k{number}_secret")
+    assert failures.wait_s("1.1.1.1", other) == WINDOW_S
+    waits = [failures.add(f"3.3.3.{number}", key)[1] for number in range(LIMITS["account"])]
+    assert waits[-1] == WINDOW_S
+    now = WINDOW_S
+    assert failures.wait_s("1.1.1.1", key) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("shown", "account"),
+    [("sw_abc_secret", "abc"), ("my password", ""), ("sw_abc", ""), ("sw_a b_c", ""), ("", "")],
+)
+def test_what_is_no_key_leaves_nothing_of_itself_in_the_log(shown: str, account: str) -> None:
+    assert account_of(shown) == account
+
+
+@pytest.mark.parametrize(
+    ("peer", "heard", "address"),
+    [
+        ("9.9.9.9", "1.1.1.1", "9.9.9.9"),
+        ("10.0.0.1", "1.1.1.1", "1.1.1.1"),
+        ("10.0.0.1", "6.6.6.6, 1.1.1.1, 10.0.0.2", "1.1.1.1"),
+        ("10.0.0.1", "6.6.6.6, nonsense", "10.0.0.1"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "1.1.1.1", "1.1.1.1"),
+    ],
+)
+def test_an_address_is_believed_from_trusted_proxies_only(
+    peer: str, heard: str, address: str
+) -> None:
+    asked = SimpleNamespace(
+        client=SimpleNamespace(host=peer), headers={"x-forwarded-for": heard} if heard else {}
+    )
+    settings = ApiSettings(trusted_proxies=("10.0.0.0/8",))
+
+    assert address_of(cast("ASGIConnection[Any, Any, Any, Any]", asked), settings) == address
+
+
+def test_with_tls_the_cookie_belongs_to_this_host_alone() -> None:
+    assert session_cookie(ApiSettings(behind_tls_proxy=True)) == "__Host-stateward_session"
+    assert session_cookie(ApiSettings()) == "stateward_session"
