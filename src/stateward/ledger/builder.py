@@ -231,7 +231,6 @@ class LineBuilder:
             n += 1
             if (
                 type(entry) is not PlainLedgerEntry
-                or before is None
                 or at is None
                 or new not in states
                 or new in table.retry_states
@@ -239,6 +238,20 @@ class LineBuilder:
                 line = self._line(entry, before, now, table.require_known(new), is_checked=False)
                 line.source, line.source_seq = source, entry.source_seq
                 line.seq, line.n = group.seq + 1, n
+            elif before is None:
+                line = LedgerLine(
+                    doc_id=doc_id,
+                    old_state=None,
+                    new_state=new,
+                    timestamp=at,
+                    adapter=entry.adapter,
+                    max_retries=self._max_retries,
+                    metadata=entry.metadata,
+                    source=source,
+                    source_seq=entry.source_seq,
+                    seq=group.seq + 1,
+                    n=n,
+                )
             else:
                 stayed = at - before.timestamp
                 line = LedgerLine(

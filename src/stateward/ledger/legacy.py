@@ -256,6 +256,8 @@ class LegacyReader:
         doc_id, word, at = get(shape.doc_id), get(shape.state), get(shape.timestamp)
         adapter = get(shape.adapter, "")
         metadata = get(shape.metadata) if shape.metadata is not None else {}
+        if type(at) is str and at[4:5] == "-":
+            at = _iso_seconds(at)
         if (
             type(doc_id) is not str
             or not doc_id.isascii()
