@@ -34,8 +34,22 @@ GROUPS = ((1, 400), (64, 120), (1024, 36))
 TURNS = 4
 PEERS = Path(".venv-bench") / "bin" / "python"
 PEERS_MAX_S = 900
-APPEND_AIMS = {1: 1.8, 64: 4.0, 1024: 4.0}
+APPEND_AIMS = {
+    "in order": {1: 1.8, 64: 2.0, 1024: 3.0},
+    "mixed order": {1: 1.2, 64: 2.0, 1024: 4.0},
+}
+THREADS = 64
 TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def _one_by_one(ledger: Ledger) -> Callable[[Sequence[ledger_work.Move]], object]:
+    """`record` itself, as a program calls it for one document."""
+
+    def write(group: Sequence[ledger_work.Move]) -> None:
+        for name, state, adapter in group:
+            ledger.record(name, state, adapter=adapter)
+
+    return write
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -129,8 +143,19 @@ class Run:
             self._beside(scratch, lines, "in order", (), ledger_work.in_order(few), wanted)
         speed = 1024 / self._ours[1024].wall_s
         self._goal(
-            "append in groups of 1,024: checked, chained, durable", "≥ 200,000 records/s", f"{speed:,.0f} records/s",
-            speed >= 200_000,
+            "append in groups of 1,024: checked, chained, durable", "≥ 250,000 records/s", f"{speed:,.0f} records/s",
+            speed >= 250_000,
+        )  # fmt: skip
+        alone = self._ours[1]
+        self._goal(
+            "`record()`, one durable record", "≤ 100 µs", f"{alone.wall_s * 1e6:.0f} µs (CPU {alone.cpu_s * 1e6:.0f})",
+            alone.wall_s <= 1e-4,
+        )  # fmt: skip
+        self._tell("recording from 64 threads")
+        shared = ledger_work.shared_per_s(scratch / "threads", THREADS, self._some(200, 4))
+        self._goal(
+            f"{THREADS} threads with `record()`", "≥ 8,000 records/s", f"{shared:,.0f} records/s",
+            self._if_whole(shared >= 8000),
         )  # fmt: skip
 
     def _beside(
@@ -143,7 +168,11 @@ class Run:
         folder = scratch / f"append-{lines}-{order.replace(' ', '-')}"
         ours, theirs = self._by_turns(folder, first, groups, min(TURNS, len(groups)))
         self._ours[lines] = ours
-        ratio, aim, column = theirs.wall_s / ours.wall_s, APPEND_AIMS[lines], f"group of {lines:,}"
+        ratio, aim, column = (
+            theirs.wall_s / ours.wall_s,
+            APPEND_AIMS[order][lines],
+            f"group of {lines:,}",
+        )
         self._say("append", f"ledger, {order}", column, f"{ours.wall_s * 1e6:,.0f} µs")
         self._say("append", f"SQLite, {order}", column, f"{theirs.wall_s * 1e6:,.0f} µs")
         self._goal(
@@ -163,7 +192,8 @@ class Run:
                 ledger.record_many(first)
             size = -(-len(groups) // turns)
             for at in range(0, len(groups), size):
-                ours.append(commits(ledger.record_many, groups[at : at + size]))
+                write = ledger.record_many if len(groups[0]) > 1 else _one_by_one(ledger)
+                ours.append(commits(write, groups[at : at + size]))
                 theirs.append(commits(rival.write, groups[at : at + size]))
         rival.close()
         return _typical(ours), _typical(theirs)
@@ -210,7 +240,12 @@ class Run:
         )  # fmt: skip
         self._tell("migrating")
         speed = ledger_work.migrated_per_s(scratch, min(max(self._sizes[-1], 2000), 200_000))
-        self._goal("migration", "≥ 100,000 lines per CPU second", f"{speed:,.0f}", speed >= 100_000)
+        self._goal(
+            "migration, ISO times",
+            "≥ 30,000 lines per CPU second",
+            f"{speed:,.0f}",
+            speed >= 30_000,
+        )
 
     # Documents
 
@@ -281,8 +316,8 @@ class Run:
         taken = ledger_work.compacted_s(folder, scratch, size)
         less = (loading + dumping) / taken
         self._goal(
-            f"compaction of {column}, 1 % changed, vs {name} load and dump", f"≥ 10{TIMES} less CPU",
-            f"{less:.1f}{TIMES} ({taken:.2f} s)", less >= 10 if size >= 1_000_000 else None,
+            f"compaction of {column}, 1 % changed, vs {name} load and dump", f"≥ 3{TIMES} less CPU",
+            f"{less:.1f}{TIMES} ({taken:.2f} s)", less >= 3 if size >= 1_000_000 else None,
         )  # fmt: skip
 
     def _directories(self, scratch: Path) -> None:

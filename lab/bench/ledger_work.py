@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from statistics import median, quantiles
@@ -305,6 +306,23 @@ def stall_and_delay_s(folder: Path, records: int) -> tuple[float, float]:
     return max(stalls), quantiles(delays, n=100)[98]
 
 
+def shared_per_s(folder: Path, threads: int, records: int) -> float:
+    """Records a second, on the wall, of so many threads that each record one document after the other."""
+    with Ledger.open(folder) as ledger:
+
+        def work(number: int) -> None:
+            for at in range(records):
+                ledger.record(f"doc:{number}:{at}", LedgerState.PENDING, adapter=ADAPTER)
+
+        every = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+        start = time.perf_counter()
+        for each in every:
+            each.start()
+        for each in every:
+            each.join()
+        return threads * records / (time.perf_counter() - start)
+
+
 def migrated_per_s(scratch: Path, lines: int) -> float:
     """Lines of an old ledger that become new ones in a second of CPU: read, copied, encode, read back, compared."""
     words = (*STATES[:5], "VALIDATING", "auto_done", "failed")
@@ -315,7 +333,7 @@ def migrated_per_s(scratch: Path, lines: int) -> float:
         for number in range(lines):
             line = {
                 "doc_id": doc_id(number % documents), "state": words[number // documents % len(words)],
-                "timestamp": 1.6e9 + number / 2, "adapter": ADAPTER,
+                "timestamp": datetime.fromtimestamp(1.6e9 + number, UTC).isoformat(), "adapter": ADAPTER,
                 "metadata": {"pages": number % 97, "source": "pmc"},
             }  # fmt: skip
             file.write(encode_json(line) + b"\n")
