@@ -1,12 +1,13 @@
 """`stateward ledger`: what it answers, what it refuses, and that damage never goes by unsaid."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from stateward.cli.exit_codes import Exit
-from stateward.ledger import Ledger, LedgerState
+from stateward.ledger import Ledger, LedgerState, record
 from tests.cli.shell import Shell
 
 
@@ -64,7 +65,7 @@ def test_moves_come_from_a_file_up_to_the_first_wrong_line(
         (["state", "{}", "doc:99"], Exit.UNKNOWN, "there is no document 'doc:99'"),
         (["state", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
         (["history", "{}", "doc:99"], Exit.UNKNOWN, "there is no document"),
-        (["documents", "{}", "--state", "lost"], Exit.UNKNOWN, "there is no state 'lost'"),
+        (["state", "{}", "--long", "--state", "lost"], Exit.UNKNOWN, "there is no state 'lost'"),
         (["stuck", "{}", "--older-than", "soon"], Exit.USAGE, "is no time"),
         (["stuck", "{}", "--older-than", "9" * 400 + "d"], Exit.USAGE, "longer than time itself"),
         (["rollback", "{}", "1999"], Exit.UNKNOWN, "there is no snapshot"),
@@ -227,7 +228,11 @@ def test_old_names_of_commands_and_flags_work_and_name_the_new_ones(
     validated = shell("ledger", "validate", str(folder))
     as_json = shell("ledger", "validate", str(folder), "--json")
     executed = shell("ledger", "rollback", str(folder), "3", "--execute", "--reason", "a bad run")
-    kept = shell("ledger", "keep", str(folder), "--once", f"--hand-over={folder.parent}")
+    made = shell("ledger", "snapshot", str(folder))
+    listed = shell("ledger", "documents", str(folder), "--state", "pending", "--json")
+    pruned = shell("ledger", "prune-backups", str(folder))
+    kept = shell("ledger", "maintain", str(folder), "--once", f"--hand-over={folder.parent}")
+    waiting = shell("ledger", "maintain", str(folder))
     help_text = shell("ledger", "--help").stdout
 
     assert (validated.exit_code, as_json.exit_code, executed.exit_code) == (0, 0, 0)
@@ -235,10 +240,45 @@ def test_old_names_of_commands_and_flags_work_and_name_the_new_ones(
     assert json.loads(as_json.stdout)["is_valid"] is True
     assert json.loads(as_json.stderr)["warning"]["code"] == "deprecated"
     assert "`--execute` is deprecated, write `--yes`" in executed.stderr
-    assert "write `stateward ledger maintain`" in kept.stderr
+    assert "write `stateward ledger compact --no-pack`" in made.stderr
+    assert [each["doc_id"] for each in json.loads(listed.stdout)] == ["doc:1", "doc:2", "doc:3"]
+    assert "write `stateward ledger state --long`" in listed.stderr
+    assert "write `stateward ledger migrate --prune-backups`" in pruned.stderr
+    assert "0 backups older than 30 days" in pruned.stderr
+    assert "write: stateward ledger compact" in kept.stderr
+    assert (waiting.exit_code, "let cron" in waiting.stderr) == (Exit.USAGE, True)
     assert "`--hand-over` is deprecated, write `--export-to`" in kept.stderr
     assert "has all checkpoints; 1 of them now" in kept.stderr
     assert "validate" not in help_text
+
+
+def test_where_a_document_may_go_next_is_said(shell: Shell, folder: Path) -> None:
+    assert shell.json("ledger", "next", str(folder), "doc:2") == {
+        "doc_id": "doc:2", "state": "pending", "next": ["fetching", "skipped"],
+    }  # fmt: skip
+    assert shell("ledger", "next", str(folder), "new").stdout.split() == ["pending"]
+
+
+def test_states_can_be_chosen_and_cut(shell: Shell, folder: Path) -> None:
+    rows = shell("ledger", "state", str(folder), "--state", "pending", "--limit", "1", "--jsonl")
+
+    assert json.loads(rows.stdout) == {"doc_id": "doc:2", "state": "pending"}
+    assert shell("ledger", "state", str(folder), "doc:1", "--long").exit_code == Exit.USAGE
+
+
+def test_no_message_for_people_names_a_method() -> None:
+    """They are printed by commands, where there is nothing to call."""
+    messages = [
+        found
+        for path in Path(record.__file__).parent.glob("*.py")
+        for found in re.findall(
+            r"(?:Error|Request|Damaged\.at|Mismatch|Poisoned)\(\s*f?\"([^\"]+)", path.read_text()
+        )
+    ]
+
+    assert len(messages) > 40
+    said = [re.sub(r"\{[^}]*\}", "…", each) for each in messages]
+    assert [each for each in said if re.search(r"\w\(\)|\w=['\"]|_max\b", each)] == []
 
 
 def test_a_line_is_proved_against_a_checkpoint_kept_elsewhere(

@@ -1,9 +1,5 @@
 """`stateward ledger checkpoint`, `new-key` and `keep`: what leaves the machine, and what happens at night."""
 
-import json
-import os
-import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -11,7 +7,7 @@ import pytest
 
 from stateward.cli.exit_codes import Exit
 from stateward.ledger import Ledger, LedgerState
-from tests.cli.shell import Shell, arguments
+from tests.cli.shell import Shell
 from tests.ledger.builders import Clock
 from tests.ledger.receiver import receiving
 
@@ -79,10 +75,7 @@ def test_what_cannot_be_handed_over_waits_and_goes_with_the_next(
         (["checkpoint", "{}", "--export-to", "http://x", "--webhook-secret", "{}/HEAD"], Exit.REFUSED, "whsec_"),
         (["new-key", "x", "--out", "{}/HEAD"], Exit.REFUSED, "exists; name a new file"),
         (["new-key", "two words", "--out", "{}/new"], Exit.REFUSED, "one word"),
-        (["maintain", "{}", "--at", "24:00"], Exit.REFUSED, "no time of day"),
-        (["maintain", "{}", "--zone", "Mars/Base"], Exit.REFUSED, "no time zone"),
         (["maintain", "{}/nowhere", "--once"], Exit.REFUSED, "is not a ledger"),
-        (["maintain", "{}/nowhere"], Exit.REFUSED, "is not a ledger"),
         (["verify", "{}", "--signed-by", "x"], Exit.USAGE, "--checkpoint"),
         (["verify", "{}", "--checkpoint", "{}/HEAD"], Exit.REFUSED, "this is no checkpoint"),
     ],
@@ -94,57 +87,6 @@ def test_what_cannot_be_is_refused_in_a_sentence(
 
     assert (done.exit_code, done.stdout) == (code, "")
     assert words in done.stderr
-
-
-def test_once_compacts_hands_over_and_ends(shell: Shell, folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "shelf").mkdir()
-    args = ("ledger", "maintain", str(folder), "--once", "--export-to", str(tmp_path / "shelf"))
-
-    done = shell.json(*args)
-    again = shell.json(*args)
-
-    assert (done["snapshot"]["documents"], done["not_compacted"]) == (2, None)
-    assert (again["snapshot"], again["handed_over"][0]["handed"]) == (None, 0)
-    assert len(list((tmp_path / "shelf").iterdir())) == 1
-    assert len(list(folder.glob("checkpoint-*.txt"))) == 1
-
-
-def test_beside_a_writer_it_only_hands_over_and_says_so(
-    shell: Shell, folder: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "shelf").mkdir()
-    with Ledger.open(folder):
-        done = shell(
-            "ledger", "maintain", str(folder), "--once", "--export-to", str(tmp_path / "shelf")
-        )
-
-    assert done.exit_code == 0
-    assert f"not compacted: {folder} is being written by process {os.getpid()}" in done.stderr
-    assert len(list((tmp_path / "shelf").iterdir())) == 1
-
-
-def test_it_stays_makes_up_for_the_night_it_missed_and_ends_when_told(folder: Path) -> None:
-    with receiving() as receiver:
-        command = arguments(
-            "ledger",
-            "maintain",
-            str(folder),
-            "--zone",
-            "UTC",
-            "--export-to",
-            receiver.url,
-            "--json",
-        )
-        keeper = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert keeper.stdout is not None
-        night = json.loads(keeper.stdout.readline())
-        keeper.send_signal(signal.SIGTERM)
-        code = keeper.wait(DEADLINE_S)
-        keeper.stdout.close()
-
-    assert night["snapshot"]["last_seq"] == 2
-    assert len(receiver.bodies) == 1
-    assert code == 0
 
 
 def test_an_exported_history_is_verified_and_read_as_a_file(demo: Shell, tmp_path: Path) -> None:

@@ -250,7 +250,9 @@ class Ledger(LedgerQueries):
 
     def _append(self, entries: Sequence[LedgerEntry | Change]) -> CommitGroup:
         if self._table is None:
-            raise InvalidRequest(f"{self.path} only mirrors another log; use mirror()")
+            raise InvalidRequest(
+                f"{self.path} only mirrors another log; nothing else can be recorded in it"
+            )
         writer = self._require_writer()
         lines = writer.append(entries)
         self._rotate_if_large(writer)
@@ -300,7 +302,7 @@ class Ledger(LedgerQueries):
         """
         check_text(reason, what="reason", chars_max=REASON_CHARS_MAX)
         if not reason.strip():
-            raise InvalidRequest("say why records are imported: reason='migration of ledger.jsonl'")
+            raise InvalidRequest("say why records are imported")
         writer = self._require_writer()
         details: dict[str, object] = {"reason": reason, **({"actor": actor} if actor else {})}
         opened = writer.add_control_line(IMPORT_OPENED, details)

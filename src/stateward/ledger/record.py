@@ -311,7 +311,7 @@ def check_metadata(metadata: object, *, bytes_max: int) -> None:
     if size > bytes_max:
         raise InvalidRequest(
             f"metadata has at most {bytes_max} bytes as JSON, not {size}; keep the rest elsewhere and "
-            "name it here, or open the ledger with a larger metadata_bytes_max"
+            "name it here"
         )
 
 

@@ -157,7 +157,7 @@ class TransitionTable:
             raise InvalidTransition(doc_id, expected=new, found=old, allowed=self.next(before))
         if move in self._by_person and not (actor or "").startswith(PERSON):
             raise InvalidRequest(
-                f"{doc_id}: only a person may move it from {old} to {new}; say who with actor='person:…'"
+                f"{doc_id}: only a person may move it from {old} to {new}; say which, as the actor person:NAME"
             )
 
     def next(self, before: LedgerLine) -> tuple[str, ...]:

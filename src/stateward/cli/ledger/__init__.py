@@ -1,6 +1,6 @@
 """`stateward ledger`: query a ledger directory. Needs no database and no settings.
 
-The other commands are in `write`, `verify`, `maintenance` (files), `checkpoints` (and daily maintenance) and `migrate`.
+The other commands are in `write`, `verify`, `maintenance` (files), `checkpoints` and `migrate`.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,12 @@ UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     "ledger",
     cls=Group,
     examples=["stateward ledger init ledger/", "stateward ledger stats ledger/"],
-    renamed={"validate": "verify --replay", "keep": "maintain"},
+    renamed={
+        "validate": "verify --replay",
+        "snapshot": "compact --no-pack",
+        "documents": "state --long",
+        "prune-backups": "migrate --prune-backups",
+    },
 )
 def ledger() -> None:
     """Write, query, verify and maintain a ledger of documents."""
@@ -49,25 +54,75 @@ def duration(text: str) -> timedelta:
 
 @ledger.command(
     "state",
+    is_listing=True,
     examples=[
         "stateward ledger state ledger/ doc:123",
+        "stateward ledger state ledger/ --long --state failed",
         "stateward ledger state export.jsonl --json",
     ],
 )
 @click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
 @click.argument("doc_ids", metavar="[DOC_ID]...", nargs=-1)
+@click.option(
+    "--long", "is_long", is_flag=True, help="List them with since when, adapter and error."
+)
+@click.option("--state", "state_", help="Only those in this state.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, ROWS_MAX),
+    help=f"At most that many; with --long {ROWS_DEFAULT} for people.",
+)
 @pass_context
-def state(context: CliContext, ledger_path: Path, doc_ids: tuple[str, ...]) -> None:
+def state(
+    context: CliContext, *, ledger_path: Path, doc_ids: tuple[str, ...], is_long: bool, state_: str | None,
+    limit: int | None,
+) -> None:  # fmt: skip
     """Print the states of documents; without ids, of all.
 
     A file is one that `ledger export` wrote; a damaged one is refused with its damage.
     """
-    found = _states(context, ledger_path, doc_ids)
+    from itertools import islice
+
+    if is_long and (doc_ids or ledger_path.is_file()):
+        raise click.UsageError(
+            "--long lists the documents of a ledger directory; leave the ids away"
+        )
+    if is_long:
+        with reading(context, ledger_path) as found:
+            _check_state(found, state_)
+            _list_documents(context, found.documents(state=state_), limit)
+        return
+    states = _states(context, ledger_path, doc_ids)
+    chosen = (each for each in states.items() if state_ is None or each[1] == state_)
     if context.json:
-        context.emit(found)
+        context.emit(dict(islice(chosen, limit)))
+    elif context.jsonl:
+        context.emit_rows(
+            {"doc_id": doc_id, "state": name} for doc_id, name in islice(chosen, limit)
+        )
     else:
-        for doc_id, name in found.items():
+        for doc_id, name in islice(chosen, limit):
             write(f"{doc_id}  {name}")
+
+
+@ledger.command("next", examples=["stateward ledger next ledger/ doc:123"])
+@ledger_argument
+@click.argument("doc_id")
+@pass_context
+def next_(context: CliContext, ledger_path: Path, doc_id: str) -> None:
+    """Say where a document may go next.
+
+    After a failure that is the step that failed. A document that the ledger does not know may begin.
+    """
+    with reading(context, ledger_path, with_machines=True) as found:
+        now, names = found.state(doc_id), [str(name) for name in found.next_states(doc_id)]
+    if context.json:
+        context.emit({"doc_id": doc_id, "state": now, "next": names})
+        return
+    for name in names:
+        write(name)
+    if not names:
+        context.say(f"{cut(doc_id, chars_max=80)} is in {now}, from where nothing goes on")
 
 
 def _states(context: CliContext, path: Path, doc_ids: tuple[str, ...]) -> dict[str, str]:
@@ -122,31 +177,6 @@ def _row(each: "LedgerAuditRecord") -> tuple[object, ...]:
     after = "" if each.duration_seconds is None else span(round(each.duration_seconds * 1_000_000))
     at = moment(round(each.timestamp * 1_000_000))
     return each.seq, at, each.old_state, each.new_state, after, each.adapter, cut(what)
-
-
-@ledger.command(
-    "documents",
-    is_listing=True,
-    examples=[
-        "stateward ledger documents ledger/ --state failed",
-        "stateward ledger documents ledger/ --jsonl",
-    ],
-)
-@ledger_argument
-@click.option("--state", "state_", help="Only those in this state.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, ROWS_MAX),
-    help=f"At most that many; {ROWS_DEFAULT} for people, all for programs.",
-)
-@pass_context
-def documents(
-    context: CliContext, *, ledger_path: Path, state_: str | None, limit: int | None
-) -> None:
-    """List documents and where they are."""
-    with reading(context, ledger_path) as found:
-        _check_state(found, state_)
-        _list_documents(context, found.documents(state=state_), limit)
 
 
 def _check_state(found: "Ledger", name: str | None) -> None:

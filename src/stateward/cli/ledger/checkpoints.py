@@ -1,29 +1,20 @@
-"""Checkpoints and daily maintenance of a ledger: `stateward ledger checkpoint`, `new-key` and `maintain`."""
+"""Checkpoints of a ledger: `stateward ledger checkpoint` and `new-key`."""
 
 import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.context import CliContext, Command, context_of, pass_context
 from stateward.cli.exit_codes import Exit
-from stateward.cli.ledger.options import ledger_argument, line_progress, reading, writing
-from stateward.cli.output import hand_over as flush
+from stateward.cli.ledger.options import ledger_argument, line_progress, reading
 from stateward.cli.output import plural, write_text
 
 if TYPE_CHECKING:
-    from datetime import datetime, time, tzinfo
-
     from stateward.ledger import CheckpointDelivery, CheckpointOutbox, Ledger
 
-WAIT_S_MAX = 20.0
-"""The schedule is on the wall clock, which may be set while we wait."""
-WAIT_S_MIN = 0.05
 KEY_MODE = 0o600
 KEY_BYTES_MAX = 4096
 RENAMED_FLAGS = {"--hand-over": "--export-to"}
@@ -119,7 +110,7 @@ def checkpoint(context: CliContext, /, *, ledger_path: Path, out: Path | None, *
 
     Three lines of text: a name, the number of lines, the root over them (C2SP tlog-checkpoint), and a signature with
     --sign-with. Only a copy on another machine proves anything against the owner of this disk. Ends with 1 if a
-    destination has not got it: it waits in the ledger, and the next checkpoint or `ledger maintain` tries again.
+    destination has not got it: it waits in the ledger, and the next checkpoint tries again.
     """
     export = CheckpointExport(**how)
     with reading(context, ledger_path) as found:
@@ -184,155 +175,30 @@ def new_key(context: CliContext, *, name: str, out: Path) -> None:
         context.say(f"the private half is in {out}; give the line above to those who verify")
 
 
-# Daily maintenance
-
-
-@click.command(
-    "maintain",
-    cls=Command,
-    examples=[
-        "stateward ledger maintain ledger/",
-        "stateward ledger maintain ledger/ --at 03:30 --zone Europe/Berlin --export-to /mnt/other/checkpoints",
-        "stateward ledger maintain ledger/ --once",
-    ],
-    renamed=RENAMED_FLAGS,
-)
+@click.command("maintain", cls=Command, hidden=True, examples=[], renamed=RENAMED_FLAGS)
 @ledger_argument
-@click.option("--at", metavar="HH:MM", default="00:00", show_default=True, help="When, each day.")
-@click.option(
-    "--zone",
-    metavar="NAME",
-    help="The time zone of that, as Europe/Berlin; otherwise that of this machine.",
-)
-@click.option("--once", is_flag=True, help="Do it now and end; for cron and timers.")
+@click.option("--once", is_flag=True, help="Do it now and end.")
+@click.option("--at", help="Ignored.")
+@click.option("--zone", help="Ignored.")
 @export_options
-@pass_context
+@click.pass_context
 def maintain(
-    context: CliContext, /, *, ledger_path: Path, at: str, zone: str | None, once: bool, **how: Any  # noqa: ANN401
+    click_context: click.Context, /, *, ledger_path: Path, once: bool, at: str | None, zone: str | None,
+    **how: Any,  # noqa: ANN401
 ) -> Exit:  # fmt: skip
-    """Compact a ledger daily, and export checkpoints.
+    """Compact and make a checkpoint, for one version; waiting for the night is the task of cron."""
+    from stateward.cli.ledger.maintenance import compact
 
-    For ledgers whose writers come and go: it takes the lock only while it works. While another process writes, that one
-    has to compact (maintenance=MaintenanceOptions() of Ledger.open); its checkpoints are exported all the same. Runs
-    until SIGTERM or SIGINT; what was due while it was not running it does at its start.
-    """
-    from stateward.ledger.schedule import time_of_day, zone_named
-
-    when, where = time_of_day(at), None if zone is None else zone_named(zone)
-    run = MaintenanceRun(context, ledger_path, CheckpointExport(**how))
-    if once:
-        return run.once()
-    with _stop_signals() as stopping:
-        return run.daily(at=when, zone=where, stopping=stopping)
-
-
-class MaintenanceRun:
-    """What is done each day, and the waiting in between.
-
-    Unlike `ledger.maintenance`, which works inside the process that writes, this opens the ledger for each run: the
-    lock must be free for the writers in between.
-    """
-
-    def __init__(self, context: CliContext, path: Path, export: CheckpointExport) -> None:
-        self._context, self._path, self._export = context, path, export
-        self._outbox = export.outbox(path)
-
-    def daily(self, *, at: "time", zone: "tzinfo | None", stopping: Event) -> Exit:
-        """Do it each day until told to stop; failures are reported and tried again."""
-        from stateward.core.errors import InvalidRequest, LedgerError
-        from stateward.ledger import MaintenanceSchedule
-
-        with reading(self._context, self._path) as found:
-            compacted_at = found.compacted_at
-        schedule = MaintenanceSchedule(_now(), zone=zone, at=at, last_at=compacted_at)
-        self._context.say(
-            f"the next maintenance of {self._path} is due at {schedule.due_at:%Y-%m-%d %H:%M %Z}"
+    del at, zone
+    line = f"stateward ledger compact {ledger_path} && stateward ledger checkpoint {ledger_path}"
+    if not once:
+        raise click.UsageError(
+            f"a ledger no longer waits for the night by itself; let cron or a timer run: {line} --export-to …"
         )
-        while not stopping.wait(self._wait_s(schedule.due_at)):
-            now = _now()
-            try:
-                if schedule.is_due(now):
-                    self.once()
-                    schedule.succeeded(now)
-                elif (attempt_at := self._next_attempt_at()) and attempt_at <= now.timestamp():
-                    _report_deliveries(self._context, self._deliver())
-            except (LedgerError, InvalidRequest, OSError) as error:
-                schedule.failed(now)
-                self._context.say(
-                    f"it failed: {error}; the next try is at {schedule.due_at:%H:%M:%S %Z}"
-                )
-        return Exit.OK
-
-    def once(self) -> Exit:
-        """Compact, make a checkpoint, export it; 1 if a destination lacks something."""
-        from stateward.ledger import LedgerLocked
-
-        context, made, locked = self._context, None, None
-        try:
-            with writing(context, self._path) as found:
-                made = found.compact(
-                    progress=lambda what, done, every: context.progress(
-                        f"{what}: {done:,} of {every:,}"
-                    )
-                )
-                text = self._export.checkpoint(context, found, write=True)
-        except LedgerLocked as error:
-            locked = str(error)
-            with reading(context, self._path) as found:
-                text = self._export.checkpoint(context, found, write=False)
-        if self._outbox is not None:
-            self._outbox.add(text)
-        done = self._deliver()
-        if context.json:
-            context.emit(
-                {"snapshot": made, "not_compacted": locked, "checkpoint": text, "handed_over": done}
-            )
-            flush()
-        elif locked is not None:
-            context.say(f"not compacted: {locked}")
-        elif made is None:
-            context.say("nothing is new since the last snapshot")
-        else:
-            context.say(
-                f"{made.file} holds {plural(made.documents, 'document')} as of seq {made.last_seq:,}"
-            )
-        return _report_deliveries(context, done)
-
-    def _deliver(self) -> "list[CheckpointDelivery]":
-        return [] if self._outbox is None else self._outbox.deliver()
-
-    def _next_attempt_at(self) -> float | None:
-        return None if self._outbox is None else self._outbox.next_attempt_at
-
-    def _wait_s(self, due_at: "datetime") -> float:
-        now = _now().timestamp()
-        waits = [WAIT_S_MAX, due_at.timestamp() - now]
-        if (attempt_at := self._next_attempt_at()) is not None:
-            waits.append(attempt_at - now)
-        return max(WAIT_S_MIN, min(waits))
-
-
-def _now() -> "datetime":
-    from datetime import UTC, datetime
-
-    from stateward.ledger.disk import wall_clock
-
-    return datetime.fromtimestamp(wall_clock(), UTC)
-
-
-@contextmanager
-def _stop_signals() -> Iterator[Event]:
-    """An event that SIGTERM and SIGINT set."""
-    stopping = Event()
-    before = {
-        each: signal.signal(each, lambda *_: stopping.set())
-        for each in (signal.SIGTERM, signal.SIGINT)
-    }
-    try:
-        yield stopping
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    context_of(click_context).say(f"warning: `ledger maintain --once` is deprecated, write: {line}")
+    click_context.invoke(compact, ledger_path=ledger_path, no_pack=False)
+    done: Exit = click_context.invoke(checkpoint, ledger_path=ledger_path, out=None, **how)
+    return done
 
 
 COMMANDS: tuple[click.Command, ...] = (checkpoint, new_key, maintain)

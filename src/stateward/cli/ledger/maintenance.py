@@ -1,4 +1,4 @@
-"""The files of a ledger: `stateward ledger compact`, `snapshot`, `snapshots`, `rollback` and `archive`.
+"""The files of a ledger: `stateward ledger compact`, `snapshots`, `rollback` and `archive`.
 
 What takes something away prints first what it would do, and does it only with --yes.
 """
@@ -19,33 +19,26 @@ from stateward.cli.ledger.options import (
 from stateward.cli.output import plural, write_table
 
 
-@click.command("compact", cls=Command, examples=["stateward ledger compact ledger/"])
+@click.command(
+    "compact",
+    cls=Command,
+    examples=["stateward ledger compact ledger/", "stateward ledger compact ledger/ --no-pack"],
+)
 @ledger_argument
+@click.option(
+    "--no-pack", is_flag=True, help="Compress nothing: quicker, for just before something risky."
+)
 @pass_context
-def compact(context: CliContext, ledger_path: Path) -> None:
+def compact(context: CliContext, *, ledger_path: Path, no_pack: bool) -> None:
     """Make a snapshot, compress what is old, keep the last 7.
 
-    Opening the ledger then costs the same however long its history is. The history stays.
+    Opening the ledger then costs the same however long its history is. The history stays, and the snapshot can be
+    rolled back to.
     """
-    _compact(context, ledger_path, is_compressed=True)
-
-
-@click.command("snapshot", cls=Command, examples=["stateward ledger snapshot ledger/"])
-@ledger_argument
-@pass_context
-def snapshot(context: CliContext, ledger_path: Path) -> None:
-    """Make a snapshot that can be rolled back to.
-
-    As compact, but nothing is compressed: quicker, for just before something risky.
-    """
-    _compact(context, ledger_path, is_compressed=False)
-
-
-def _compact(context: CliContext, path: Path, *, is_compressed: bool) -> None:
-    with writing(context, path) as found:
+    with writing(context, ledger_path) as found:
         made = found.compact(
             progress=lambda what, done, every: context.progress(f"{what}: {done:,} of {every:,}"),
-            compress=is_compressed,
+            compress=not no_pack,
         )
     if context.json:
         context.emit({"snapshot": made})
@@ -169,4 +162,4 @@ def archive(
         context.say(f"{plural(len(infos), 'file')} would be removed; add --yes to do it")
 
 
-COMMANDS: tuple[click.Command, ...] = (compact, snapshot, snapshots, rollback, archive, bench)
+COMMANDS: tuple[click.Command, ...] = (compact, snapshots, rollback, archive, bench)

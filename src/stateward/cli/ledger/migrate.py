@@ -1,4 +1,4 @@
-"""Old ledgers: `stateward ledger migrate` makes a ledger of one, `prune-backups` clears its copies away."""
+"""Old ledgers: `stateward ledger migrate` makes a ledger of one, undoes that, and clears its backups away."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +28,11 @@ BACKUP_DAYS = 30
         "stateward ledger migrate ledger.jsonl --output ledger/ --yes",
         "stateward ledger migrate old/ledger.jsonl --in-place --mapping words.yaml --yes",
         "stateward ledger migrate ledger.jsonl --output ledger/ --rollback --yes",
+        "stateward ledger migrate old/ --prune-backups --days 60 --yes",
     ],
+    renamed=RENAMED_FLAGS,
 )
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FILE|DIR", type=click.Path(path_type=Path))
 @click.option(
     "--output", metavar="DIR", type=click.Path(path_type=Path), help="The new ledger: a new folder."
 )
@@ -53,12 +55,24 @@ BACKUP_DAYS = 30
 @click.option(
     "--rollback", is_flag=True, help="Put the new ledger aside and bring the old bytes back."
 )
+@click.option(
+    "--prune-backups",
+    is_flag=True,
+    help="Remove old backups that migrations left in the folder DIR.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(1),
+    default=BACKUP_DAYS,
+    show_default=True,
+    help="With --prune-backups: how long they are kept.",
+)
 @accept_loss
 @execute
 @pass_context
 def migrate(
     context: CliContext, *, source: Path, output: Path | None, in_place: bool, mapping: Path | None, dry_run: bool,
-    report: Path | None, rollback: bool, accept_loss: bool, execute: bool,
+    report: Path | None, rollback: bool, prune_backups: bool, days: int, accept_loss: bool, execute: bool,
 ) -> Exit:  # fmt: skip
     """Make a ledger of an old file of JSON lines.
 
@@ -71,6 +85,9 @@ def migrate(
 
     if dry_run and execute:
         raise click.UsageError("--dry-run or --yes: take one")
+    if prune_backups:
+        _prune(context, source, days=days, execute=execute)
+        return Exit.OK
     if rollback:
         _undo(context, source, output, in_place=in_place, accept_loss=accept_loss, execute=execute)
         return Exit.OK
@@ -160,37 +177,14 @@ def _undo(
         context.say(f"nothing was changed; add {need} to do it")
 
 
-@click.command(
-    "prune-backups",
-    cls=Command,
-    is_listing=True,
-    examples=[
-        "stateward ledger prune-backups .",
-        "stateward ledger prune-backups . --days 60 --yes",
-    ],
-    renamed=RENAMED_FLAGS,
-)
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--days",
-    type=click.IntRange(1),
-    default=BACKUP_DAYS,
-    show_default=True,
-    help="How long they are kept.",
-)
-@execute
-@pass_context
-def prune_backups(context: CliContext, *, folder: Path, days: int, execute: bool) -> None:
-    """Remove old backups that migrations made.
+def _prune(context: CliContext, folder: Path, *, days: int, execute: bool) -> None:
+    """Nothing else ever removes a backup. Their age is the date in their name."""
+    from stateward.ledger.migrate import prune_backups
 
-    Nothing else ever removes one. Their age is the date in their name.
-    """
-    from stateward.ledger.migrate import prune_backups as prune
-
-    old = prune(folder, days=days, execute=execute)
-    if context.is_for_programs:
-        context.emit_rows(
-            {"path": str(each.path), "day": str(each.day), "bytes": each.bytes} for each in old
+    old = prune_backups(folder, days=days, execute=execute)
+    if context.json:
+        context.emit(
+            [{"path": str(each.path), "day": str(each.day), "bytes": each.bytes} for each in old]
         )
         return
     write_table(("backup", "of", "bytes"), [(each.path, each.day, each.bytes) for each in old])
@@ -198,4 +192,4 @@ def prune_backups(context: CliContext, *, folder: Path, days: int, execute: bool
     context.say(f"{plural(len(old), 'backup')} older than {plural(days, 'day')} {said}")
 
 
-COMMANDS: tuple[click.Command, ...] = (migrate, prune_backups)
+COMMANDS: tuple[click.Command, ...] = (migrate,)
