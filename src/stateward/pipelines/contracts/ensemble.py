@@ -2,7 +2,8 @@
 
 The confidence of a value comes from the agreement of two extractors that fail in different ways, and from the text: 95
 where both agree, 70 where only one has a value, 40 where they differ, and 60 at most where the value is not in the
-document. Neither extractor's own confidence can raise it above that.
+document. Neither extractor's own confidence can raise it above that, and agreement does not lift a value above the cap
+that the rules know for it: two readers are misled by the same trap.
 """
 
 from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _combine_field(
 def _agreed(ours: FoundValue, theirs: FoundValue) -> FoundValue:
     """Both agree; the place is that of the rules, which is the more precise one."""
     place = ours.place or theirs.place
-    score = AGREED if place is not None else UNGROUNDED_MAX
+    score = min(AGREED if place is not None else UNGROUNDED_MAX, ours.cap, theirs.cap)
     why = "the rules and the model agree"
     return replace(ours, confidence=score, place=place, source=BOTH, why=_with_reason(ours, why))
 

@@ -24,6 +24,7 @@ class FoundValue(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     place: TextPlace | None = None
     why: str = ""
+    cap: int = 100  # the highest confidence that it may have, whatever else speaks for it
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):

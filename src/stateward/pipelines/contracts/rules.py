@@ -190,12 +190,62 @@ class SharedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     decoys: list[Decoy] = []
 
 
+class DocumentRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a document says of itself, in a heading or anywhere, that a person must see."""
+
+    code: str
+    sentence: str
+    where: Literal["heading", "document"]
+    patterns: Words
+
+    @property
+    def all_patterns(self) -> list[str]:
+        """The patterns of all languages: a document may mix them."""
+        return [each for words in self.patterns.values() for each in words]
+
+
+class CapRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The highest confidence of values of some fields, where the words around them match one of the patterns.
+
+    `fields`, `kinds` and `per` choose the fields; what is left out does not matter. With `is_marked` the patterns see
+    the value between ⟦ and ⟧. `unless_around` are words around a value that keep it from the cap.
+    """
+
+    code: str
+    sentence: str
+    where: Literal["around", "before", "behind", "value", "document"]
+    cap: Annotated[int, msgspec.Meta(ge=0, lt=ACCEPTED_MIN)]
+    patterns: Words
+    fields: list[Slug] = []
+    kinds: list[Kind] = []
+    per: list[Per] = []
+    unless_around: list[str] = []
+    chars: int = 0  # of the start of the document, for `where: document`; 0 is all
+    is_marked: bool = False
+
+    @property
+    def all_patterns(self) -> list[str]:
+        """The patterns of all languages: a document may mix them."""
+        return [each for words in self.patterns.values() for each in words]
+
+
+class CapFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file with caps; one of the same name replaces the shipped one."""
+
+    name: str = msgspec.field(name="caps")
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    values: list[CapRule] = []
+    documents: list[DocumentRule] = []
+
+
 class ContractRules(msgspec.Struct, frozen=True, kw_only=True):
     """All rules; `version` changes with every change of the files."""
 
     version: str
     verticals: dict[str, Vertical]
     providers: list[Provider]
+    caps: tuple[CapRule, ...] = ()
+    document_rules: tuple[DocumentRule, ...] = ()
 
     def vertical(self, slug: str) -> Vertical:
         """A vertical by its name; raises `UnknownName` with the known names."""
@@ -225,6 +275,7 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
     verticals: dict[str, tuple[Vertical, Document]] = {}
     providers: dict[str, tuple[Provider, Document, int]] = {}
     shared: dict[str, SharedFile] = {}
+    caps: dict[str, CapFile] = {}
     for name, text in texts.items():
         try:
             document = _read(name, text)
@@ -235,6 +286,10 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
             listed, wrong = convert(document, ProviderFile)
             for at, provider in enumerate(listed.providers if listed else ()):
                 providers[provider.name] = (provider, document, at)
+        elif document.has("caps"):
+            capping, wrong = convert(document, CapFile)
+            caps.update({capping.name: capping} if capping else {})
+            wrong = [*wrong, *(_cap_faults(capping, document) if capping else ())]
         elif document.has("shared"):
             common, wrong = convert(document, SharedFile)
             shared.update({common.shared: common} if common else {})
@@ -253,6 +308,8 @@ def rules_of(texts: Mapping[str, str]) -> ContractRules:
         version=_version(texts),
         verticals=made,
         providers=[provider for provider, _, _ in providers.values()],
+        caps=tuple(rule for file in caps.values() for rule in file.values),
+        document_rules=tuple(rule for file in caps.values() for rule in file.documents),
     )
 
 
@@ -381,6 +438,21 @@ def _faults_of(vertical: Vertical, document: Document) -> Iterator[Fault]:
         for name in wanted:
             if name not in names:
                 yield document.fault((key, at), f"there is no field {name!r} in this vertical")
+
+
+def _cap_faults(file: CapFile, document: Document) -> Iterator[Fault]:
+    """Patterns that are no regular expressions."""
+    rules: list[tuple[str, int, CapRule | DocumentRule]] = [
+        *(("values", at, rule) for at, rule in enumerate(file.values)),
+        *(("documents", at, rule) for at, rule in enumerate(file.documents)),
+    ]
+    for key, at, rule in rules:
+        for pattern in rule.all_patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                said = f"the pattern {pattern!r} is not a regular expression: {error}"
+                yield document.fault((key, at, "patterns"), said)
 
 
 def _field_faults(field: FieldRule, owners: dict[str, str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ import msgspec
 
 from stateward.core.errors import FatalFailure, UnknownName
 from stateward.core.model import NOTES, Fields, Json
+from stateward.pipelines.contracts.caps import cap_extraction
 from stateward.pipelines.contracts.comparison import Comparison, ContractValue, compare
 from stateward.pipelines.contracts.extraction import Extraction, Extractor, FoundValue
 from stateward.pipelines.contracts.offers import catalogue_of, named_as_sample
@@ -150,6 +151,14 @@ def extract(job: Job) -> Outcome:
 
 
 def extracted(
+    job: Job, document: TextDocument, vertical: Vertical, rules: ContractRules, options: Options
+) -> Extraction:
+    """What the configured extractors find, capped by what the document says around the values."""
+    found = _by_extractors(job, document, vertical, rules, options)
+    return cap_extraction(found, document, vertical, rules)
+
+
+def _by_extractors(
     job: Job, document: TextDocument, vertical: Vertical, rules: ContractRules, options: Options
 ) -> Extraction:
     """What the configured extractors find. The rules always run: they know the providers."""

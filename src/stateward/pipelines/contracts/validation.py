@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from stateward.core.model import Json
 from stateward.pipelines.contracts import values as forms
+from stateward.pipelines.contracts.caps import FLAGS
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.providers import provider_index
 from stateward.pipelines.contracts.rules import (
@@ -65,8 +67,18 @@ def validate_extraction(extraction: Extraction, rules: ContractRules) -> Validat
     ):
         said = f"the text looks like {seen}, not like {vertical.slug}"
         problems.append(_wrong_vertical(said, vertical))
+    problems += _flagged(extraction.about.get(FLAGS))
     problems += _doubts(extraction.found, best, vertical)
     return _result(min(_scores(extraction.found, best, vertical), default=0), problems, vertical)
+
+
+def _flagged(flags: Json) -> list[ValidationProblem]:
+    """A problem for each flag of the document as a whole: none of them says that a value is wrong, so none costs."""
+    return [
+        ValidationProblem(field="", code=str(each["code"]), sentence=str(each["sentence"]))
+        for each in (flags if isinstance(flags, list) else [])
+        if isinstance(each, dict)
+    ]
 
 
 def _doubts(

@@ -33,6 +33,7 @@ class TextPage(msgspec.Struct, frozen=True):
     height: float
     text: str
     lines: list[TextLine] = []
+    is_picture: bool = False  # it shows an image and hardly any text
 
     def line_at(self, offset: int) -> int:
         """The index of the line that holds a character."""

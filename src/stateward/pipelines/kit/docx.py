@@ -37,6 +37,9 @@ CONTAINERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smar
                         "Choice", "body", "footnote", "endnote"})  # fmt: skip
 DROPPED = frozenset({"del", "moveFrom", "Fallback", "instrText", "delText", "delInstrText", "pPr",
                      "rPr"})  # fmt: skip
+OFF = frozenset({"0", "false", "off", "none"})
+WHITE = frozenset({"ffffff", "fefefe", "fdfdfd", "fcfcfc"})
+HALF_POINTS_MIN = 6  # three points; the smallest print is four
 CHARACTERS = {"tab": "\t", "ptab": "\t", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 
 
@@ -156,7 +159,7 @@ def _paragraph(paragraph: etree._Element, label: Label | None) -> list[str]:
     walk = etree.iterwalk(paragraph, events=("start",))
     for _, element in walk:
         name = local_name(element)
-        if name in DROPPED:
+        if name in DROPPED or (name == "r" and _is_unseen(element)):
             walk.skip_subtree()
         elif name == "txbxContent":
             boxes += _lines(element)  # a list in a text box is not counted with those around it
@@ -171,6 +174,29 @@ def _paragraph(paragraph: etree._Element, label: Label | None) -> list[str]:
             parts.append(CHARACTERS[name])
     text = "".join(parts)
     return [f"{number} {text}" if number and text.strip() else text, *boxes]
+
+
+def _is_unseen(run: etree._Element) -> bool:
+    """Whether a person does not see a run of text, or sees it struck through: hidden, white, or smaller than print."""
+    for properties in run:
+        if local_name(properties) != "rPr":
+            continue
+        for each in properties:
+            name, value = local_name(each), _attribute(each, "val").lower()
+            if name in ("vanish", "webHidden", "strike", "dstrike") and value not in OFF:
+                return True
+            if name == "color" and value in WHITE and not _has_ground(properties):
+                return True
+            if name == "sz" and value.isdigit() and int(value) < HALF_POINTS_MIN:
+                return True
+    return False
+
+
+def _has_ground(properties: etree._Element) -> bool:
+    """Whether a run has a colour behind it; that of a cell of a table is not looked for here."""
+    return any(local_name(each) in ("shd", "highlight") for each in properties) or any(
+        local_name(each) == "tc" for each in properties.iterancestors()
+    )
 
 
 def _attribute(element: etree._Element, name: str) -> str:

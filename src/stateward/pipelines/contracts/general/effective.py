@@ -58,6 +58,14 @@ _OTHER_ONE = re.compile(
     r"born|patent|issued|ending|ended|through|until|since)\b[^.;]{0,70}$",
     re.IGNORECASE,
 )
+# The last agreement before the date is not "this" one: "parties to a Covenant Not to Compete, dated as of".
+_ANOTHER = re.compile(
+    r"\b(?:an?|that|his|her|its|their|your|our|certain|such|\w+['’]s|the(?!\s*[\"“”'‘(]))\s+"
+    r"(?:(?!\bthis\b)[^.;]){0,160}\bagreement\b(?:(?!\bthis\b)[^.;]){0,90}$|"
+    r"(?<!this\s)[\"“][^\"“”]{0,60}agreement[\"”]\s*\)?,?\s*dated(?:\s+as\s+of)?\s*$|"
+    r"\b(?:ersetzt|ersetzen|bisherige\w*|frühere\w*)\b[^.;]{0,60}\bvom\s*$",
+    re.IGNORECASE,
+)
 _RESTATED = re.compile(r"\bamended\s+and\s+restated\b", re.IGNORECASE)
 _AMENDED = re.compile(
     r"\b(?:amendment|addendum|supplement)\b[^.;]{0,50}\bto\s+(?:the|that|its)\b[^.;]{0,120}$",
@@ -143,7 +151,7 @@ def _named(before: str, after: str) -> tuple[int, str] | None:
         return 95, "called the effective date"
     if _LABEL_BEFORE.search(near):
         return 94, "behind the label of the effective date"
-    if _OTHER_ONE.search(near) or _AMENDED.search(before):
+    if _OTHER_ONE.search(near) or _AMENDED.search(before) or _ANOTHER.search(before):
         return None
     if _EFFECTIVE.search(near):
         return (

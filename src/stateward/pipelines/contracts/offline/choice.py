@@ -42,6 +42,7 @@ class FieldChoice(NamedTuple):
     best: FieldCandidate
     confidence: int
     why: str
+    cap: int = 100
 
 
 def choose(
@@ -98,22 +99,23 @@ def _choice(
     ):
         score = max(score, ONLY_PROVIDER)
     confidence = 100 * score
+    caps = [(best.cap, "")]
     why = [best.why]
     second = ranked[1][0] if len(ranked) > 1 else 0.0
     if second >= CLOSE * score:
-        confidence = min(confidence, CLOSE_CAP)
+        caps.append((CLOSE_CAP, ""))
         other = max(list(groups.values())[ranked[1][1]], key=lambda each: each.score)
         why.append(f"but {other.value} is nearly as likely")
     elif second >= NEAR * score:
         confidence -= NEAR_LOSS
-    confidence = min(confidence, best.cap, CONFIDENCE_MAX)
     if rule.rivals and best.is_weak and second >= SURE_ENOUGH:
-        confidence = min(confidence, RIVAL_CAP)
-        why.append("and another amount of its kind has no label that is known")
-    for cap, reason in _caps(rule, reading, best):
-        confidence = min(confidence, cap)
-        why.append(reason)
-    return FieldChoice(best, max(0, round(confidence)), "; ".join(part for part in why if part))
+        caps.append((RIVAL_CAP, "and another amount of its kind has no label that is known"))
+    caps += _caps(rule, reading, best)
+    cap = min(cap for cap, _ in caps)
+    confidence = min(confidence, cap, CONFIDENCE_MAX)
+    why += [reason for _, reason in caps]
+    said = "; ".join(part for part in why if part)
+    return FieldChoice(best, max(0, round(confidence)), said, cap)
 
 
 def _is_part(
@@ -210,6 +212,5 @@ def _compute_end(
     day = months_later(date.fromisoformat(start.best.value), round(term.number))
     best = term._replace(field=order.second, value=day.isoformat(), unit="")
     sure = min(start.confidence, COMPUTED_CAP, round(100 * term.score))
-    choices[order.second] = FieldChoice(
-        best, sure, f"computed from {order.first} and a term of {term.value}"
-    )
+    why = f"computed from {order.first} and a term of {term.value}"
+    choices[order.second] = FieldChoice(best, sure, why, COMPUTED_CAP)

@@ -98,6 +98,7 @@ class OfflineExtractor:
             unit=best.unit or rule.unit,
             place=locate(document, page.number, best.start, best.end),
             why=choice.why,
+            cap=choice.cap,
         )
 
     def _empty(

@@ -281,10 +281,11 @@ def _fit_unit(
     per = candidate.per or _per_of(around) or (mode if mine and not _MONTHLY.search(around) else "")
     if per in ("", "month"):
         return candidate, factor, note
-    value = Decimal(candidate.value) / DIVISORS.get(per, 12)
-    value = value.quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
+    months = DIVISORS.get(per, 12)
+    value = (Decimal(candidate.value) / months).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
     made = replace(candidate, value=format_number(value), number=float(value))
-    return made, factor * 0.8, f"computed from the amount by the {per}"
+    shown = f"{candidate.value} / {months} = {made.value}"
+    return made, factor * 0.8, f"computed from the amount by the {per}: {shown}"
 
 
 def _per_kwh(

@@ -1,7 +1,8 @@
 """Pages of a PDF as words with boxes, in points from the top left corner of the visible page.
 
-A word is a run of glyphs without a blank. Glyphs that are rotated against the page (watermarks, text along the margin)
-and glyphs outside the crop box are dropped: they belong to no line that a person reads. Boxes are pdfium's loose
+A word is a run of glyphs without a blank. Glyphs that are rotated against the page (watermarks, text along the margin),
+glyphs outside the crop box and glyphs that do not show (`visibility`) are dropped: they belong to no line that a person
+reads. Values of form fields are words too, where they stand. Boxes are pdfium's loose
 boxes, which have the full height and advance width of the font; tight boxes would split "87,09" into "87 , 09".
 """
 
@@ -10,11 +11,13 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
+from msgspec.structs import replace
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit.failures import (
@@ -25,6 +28,7 @@ from stateward.pipelines.kit.failures import (
     TEXT_TOO_LARGE,
     TOO_MANY_PAGES,
 )
+from stateward.pipelines.kit.pdf.visibility import HEIGHT_MIN, PageInk, form_values
 
 PAGES_MAX = 2000
 CHARS_PER_PAGE_MAX = 300_000
@@ -35,6 +39,9 @@ READABLE_MIN = (
 ANGLE_MAX = 0.06  # radians (3.4 degrees); scans are skewed less, watermarks rotated more
 GAP_MAX = 0.14  # of the glyph height; a wider gap separates two words
 WIDTH_MAX = 0.95  # of the height, per glyph: no font is that wide, so such a word hides a gap
+FIELD_LINES_MAX = 50
+LINE_HEIGHT = 10.0  # points: of a value in a field, which may be much taller
+GLYPH_WIDTH = 0.5  # of the height: about that of the usual fonts
 MAGIC = b"%PDF-"
 MAGIC_WITHIN = 1024  # the format allows other bytes before the header
 
@@ -80,6 +87,8 @@ def read_pages(
     A page that cannot be read fails the file, unless `on_damaged` is there to be told its number; then it is left out.
     """
     with closing(_open(path, password)) as document:
+        if document.get_formtype() != raw.FORMTYPE_NONE:
+            document.init_forms()
         count = len(document)
         if count > pages_max:
             raise FatalFailure(
@@ -153,7 +162,7 @@ def _open_failure(error: pdfium.PdfiumError, password: str | None) -> FatalFailu
 def _page(document: pdfium.PdfDocument, number: int) -> PdfPage:
     try:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
-            return _read(page, text, number)
+            return _read(document, page, text, number)
     except pdfium.PdfiumError as error:
         raise FatalFailure(
             f"page {number} of {len(document)} is damaged and cannot be read; download the file again",
@@ -161,7 +170,9 @@ def _page(document: pdfium.PdfDocument, number: int) -> PdfPage:
         ) from error
 
 
-def _read(page: pdfium.PdfPage, text: pdfium.PdfTextPage, number: int) -> PdfPage:
+def _read(
+    document: pdfium.PdfDocument, page: pdfium.PdfPage, text: pdfium.PdfTextPage, number: int
+) -> PdfPage:
     count = raw.FPDFText_CountChars(text.raw)
     if count > CHARS_PER_PAGE_MAX:
         raise FatalFailure(
@@ -171,8 +182,12 @@ def _read(page: pdfium.PdfPage, text: pdfium.PdfTextPage, number: int) -> PdfPag
     letters = _letters(text, count)
     view = _PageView(page)
     glyphs = _Glyphs(text, is_rotated=bool(view.rotation))
-    words = list(_words(letters, glyphs, view)) if count > 0 else []
-    chars = sum(map(len, letters.split()))
+    words = list(_words(letters, glyphs, view, PageInk(page, text))) if count > 0 else []
+    filled = [
+        word for value, box in form_values(document, page) for word in _filled(value, box, view)
+    ]
+    words += [replace(word, run=len(words) + at) for at, word in enumerate(filled, start=1)]
+    chars = sum(map(len, letters.split())) + sum(len(word.text) for word in filled)
     is_plain = letters.isascii() and "\x00" not in letters
     bad = 0 if is_plain else len(_NO_CHARACTER.findall(letters))
     is_picture = chars < CHARS_PER_PAGE_MIN and _has_image(page)
@@ -257,19 +272,41 @@ class _Glyphs:
         return box[0] + off[0], box[1] + off[1]
 
 
-def _words(letters: str, glyphs: _Glyphs, view: _PageView) -> Iterator[PdfWord]:
+def _filled(value: str, box: _Box, view: _PageView) -> Iterator[PdfWord]:
+    """The words of a value of a form field, side by side in its box; lines of it one below the other."""
+    left, bottom, right, top = box
+    lines = value.splitlines()[:FIELD_LINES_MAX]
+    height = (top - bottom) / max(1, len(lines))
+    for at, line in enumerate(lines):
+        base, x = top - (at + 1) * height, left
+        step = min(GLYPH_WIDTH * min(height, LINE_HEIGHT), (right - left) / max(1, len(line)))
+        for part in line.split():
+            x = left + step * line.index(part)
+            glyph = (x, base, x + step * len(part), base + min(height, LINE_HEIGHT))
+            word = _visible_word(part, glyph, glyph, (x, base + 0.2 * LINE_HEIGHT), view)
+            if word is not None:
+                yield word
+
+
+def _words(letters: str, glyphs: _Glyphs, view: _PageView, ink: PageInk) -> Iterator[PdfWord]:
     """The words of a page in the order of the file; a run lasts as long as words follow each other on a line."""
     straight = -math.radians(view.rotation)  # pdfium counts angles clockwise
-    run, last = 0, None
+    run, last, is_hidden = 0, None, False
     for token in _TOKEN.finditer(letters):
         text, start = token[0], token.start()
         level = _level_word(text, start, glyphs, view) if not view.rotation else None
         for word in (level,) if level else _any_word(text, start, glyphs, view, straight):
+            if word.bottom - word.top < HEIGHT_MIN:
+                continue
+            if ink.hides_colour(start, partial(glyphs.box, start)):
+                continue
             if last is None or not _follows(last, word):
                 run += 1
+                is_hidden = ink.hides_run(start)
             word.run = run
             last = word
-            yield word
+            if not is_hidden:
+                yield word
 
 
 def _level_word(text: str, start: int, glyphs: _Glyphs, view: _PageView) -> PdfWord | None:

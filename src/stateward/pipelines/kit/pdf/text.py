@@ -74,7 +74,7 @@ def _text_page(page: PdfPage) -> TextPage:
         parts.append(text)
         at += len(text) + 1
     width, height = round(page.width, 1), round(page.height, 1)
-    return TextPage(page.number, width, height, "\n".join(parts), lines)
+    return TextPage(page.number, width, height, "\n".join(parts), lines, page.is_picture)
 
 
 def text_rows(words: Sequence[PdfWord]) -> list[Row]:

@@ -1,0 +1,268 @@
+"""Caps: what keeps a value from being accepted without a person, and what keeps a whole document from it.
+
+The rules are data (`rules/caps.yaml`): patterns in the words around a value, or in the document. They apply to what any
+extractor found, after two extractors were compared, so that agreement does not lift them. A cap never changes a value,
+with one exception that shows its arithmetic: an amount for several months is divided (`periods`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from stateward.core.model import Fields, Json
+from stateward.pipelines.contracts.extraction import Extraction, FoundValue
+from stateward.pipelines.contracts.periods import converted
+from stateward.pipelines.contracts.rules import (
+    CapRule,
+    ContractRules,
+    DocumentRule,
+    FieldRule,
+    Vertical,
+)
+from stateward.pipelines.kit.documents import TextDocument, TextPage
+
+FLAGS = "flags"  # in Extraction.about: what keeps the document from going on without a person
+AROUND_CHARS = 120
+BEFORE_CHARS = 240
+HEADING_CHARS_MAX = 80
+HEADING_LINES = 25  # of the first page: further down a line of one word may be part of a table
+TEXT_CHARS_MAX = 200_000
+ONLY_PARTY_CAP = 70
+QUOTE_CHARS_MAX = 100
+OPEN, CLOSE = "⟦", "⟧"  # around the value, in the text that patterns with `is_marked` see
+PROSE_WORDS = (
+    9  # a line with so many words is part of a paragraph, and its sentence goes on in the next
+)
+
+_SPACED = re.compile(r"(?<!\S)(?:[A-ZÄÖÜ]\s){3,}[A-ZÄÖÜ](?!\S)")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_SENTENCE_END = re.compile(r"[.;!?](?=\s+[A-ZÄÖÜ(\"“§]|\s*$)")
+_GAP = re.compile(r"\t| {3,}|:\s")
+
+
+class Surroundings(NamedTuple):
+    """The words before and behind a value, within its line, or its sentence where it is part of one."""
+
+    before: str
+    value: str
+    behind: str
+
+    @property
+    def marked(self) -> str:
+        """All of it, with marks around the value."""
+        return f"{self.before}{OPEN}{self.value}{CLOSE}{self.behind}"
+
+    @property
+    def plain(self) -> str:
+        """All of it."""
+        return f"{self.before}{self.value}{self.behind}"
+
+
+class CompiledCap(NamedTuple):
+    """A rule with its patterns."""
+
+    rule: CapRule
+    pattern: re.Pattern[str]
+    unless: re.Pattern[str] | None
+
+
+def cap_extraction(
+    extraction: Extraction, document: TextDocument, vertical: Vertical, rules: ContractRules
+) -> Extraction:
+    """The extraction with capped confidences, and with the flags of the document."""
+    text = document.text[:TEXT_CHARS_MAX]
+    caps = [each for each in _compiled(rules) if _is_for_some(each.rule, vertical)]
+    in_document = {
+        id(each.rule): bool(each.pattern.search(text[: each.rule.chars or None]))
+        for each in caps
+        if each.rule.where == "document"
+    }
+    found = [
+        _capped(each, vertical.field(each.field), document, caps, in_document)
+        for each in extraction.found
+    ]
+    found = _cap_parties(found, vertical)
+    flags: list[Json] = [*_flags(document, text, rules), *_missing_pages(document)]
+    about: Fields = {**extraction.about, FLAGS: flags} if flags else extraction.about
+    return replace(extraction, found=found, about=about)
+
+
+def _capped(
+    found: FoundValue,
+    field: FieldRule | None,
+    document: TextDocument,
+    caps: Sequence[CompiledCap],
+    in_document: dict[int, bool],
+) -> FoundValue:
+    if field is None or not found.value or found.place is None:
+        return found
+    around = surroundings(document.pages[found.place.page - 1], found.place.start, found.place.end)
+    found = converted(found, field, around.before, around.behind)
+    for each in caps:
+        if _is_for(each.rule, field) and _holds(each, found, around, in_document):
+            found = lowered(found, each.rule.cap, each.rule.sentence)
+    return found
+
+
+def lowered(found: FoundValue, cap: int, sentence: str) -> FoundValue:
+    """A value with at most that confidence, and why."""
+    if found.confidence <= cap and found.cap <= cap:
+        return found
+    said = f"at most {cap}, because {sentence}"
+    why = found.why if said in found.why else f"{found.why}; {said}" if found.why else said
+    return replace(found, confidence=min(found.confidence, cap), cap=min(found.cap, cap), why=why)
+
+
+def _holds(
+    cap: CompiledCap, found: FoundValue, around: Surroundings, in_document: dict[int, bool]
+) -> bool:
+    rule = cap.rule
+    if cap.unless is not None and cap.unless.search(around.plain):
+        return False
+    match rule.where:
+        case "document":
+            return in_document[id(rule)]
+        case "value":
+            return bool(cap.pattern.search(found.value or ""))
+        case "before":
+            return bool(cap.pattern.search(around.before))
+        case "behind":
+            return bool(cap.pattern.search(around.behind))
+    return bool(cap.pattern.search(around.marked if rule.is_marked else around.plain))
+
+
+def surroundings(page: TextPage, start: int, end: int) -> Surroundings:
+    """The words around a place of a page."""
+    at = page.line_at(start)
+    line = page.lines[at] if page.lines else None
+    text = page.text
+    near = page.lines[max(0, at - 1) : at + 1]  # a paragraph may end with a short line
+    is_prose = line is None or any(_is_prose(text[each.start : each.end]) for each in near)
+    first = max(0, start - BEFORE_CHARS) if is_prose or line is None else line.start
+    last = min(len(text), end + AROUND_CHARS) if is_prose or line is None else max(line.end, end)
+    before, behind = text[first:start], text[end:last]
+    before = _BLANK_LINE.split(before)[-1]
+    behind = _BLANK_LINE.split(behind)[0]
+    if is_prose:
+        ends = [each.end() for each in _SENTENCE_END.finditer(before)]
+        before = before[ends[-1] :] if ends else before
+        over = _SENTENCE_END.search(behind)
+        behind = behind[: over.end()] if over else behind
+    return Surroundings(_flat(before), text[start:end], _flat(behind))
+
+
+def _is_prose(line: str) -> bool:
+    return len(line.split()) >= PROSE_WORDS and not _GAP.search(line)
+
+
+def _flat(text: str) -> str:
+    return text.replace("\n", " ")
+
+
+# Parties
+
+
+def _cap_parties(found: list[FoundValue], vertical: Vertical) -> list[FoundValue]:
+    """A contract has two sides: one party alone means that another was not found."""
+    names = [each for each in found if each.value and _kind(vertical, each) == "party"]
+    if len(names) != 1:
+        return found
+    said = "it is the only party that was found, and a contract has two"
+    return [lowered(each, ONLY_PARTY_CAP, said) if each is names[0] else each for each in found]
+
+
+def _kind(vertical: Vertical, found: FoundValue) -> str:
+    rule = vertical.field(found.field)
+    return rule.kind if rule else ""
+
+
+# Documents
+
+
+def _flags(document: TextDocument, text: str, rules: ContractRules) -> Iterator[Json]:
+    for rule, pattern in _compiled_documents(rules):
+        if rule.where == "document":
+            met = pattern.search(text)
+            quote = "" if met is None else text[max(0, met.start() - 10) : met.end() + 30]
+        else:
+            quote = next((line for line in headings(document) if pattern.search(line)), "")
+        if quote:
+            said = " ".join(quote.split())[:QUOTE_CHARS_MAX]
+            yield {"code": rule.code, "sentence": f"{rule.sentence}: {said!r}"}
+
+
+def headings(document: TextDocument) -> Iterator[str]:
+    """Short lines: those of the start of the document, and those that shout anywhere, as stamps do."""
+    for page in document.pages:
+        for at, line in enumerate(page.text.split("\n")):
+            short = _SPACED.sub(lambda found: re.sub(r"\s", "", found[0]), line.strip())
+            if not short or len(short) > HEADING_CHARS_MAX or _GAP.search(short):
+                continue
+            is_start = page.number == 1 and at < HEADING_LINES
+            if is_start or (short.isupper() and len(short.split()) <= 6):
+                yield short
+
+
+def _missing_pages(document: TextDocument) -> Iterator[Json]:
+    missing = [str(page.number) for page in document.pages if page.is_picture]
+    if missing:
+        named = f"page {missing[0]} is" if len(missing) == 1 else f"pages {', '.join(missing)} are"
+        yield {
+            "code": "PAGES_WITHOUT_TEXT",
+            "sentence": f"{named} a picture without text, and was not read",
+        }
+
+
+# Compiling
+
+
+_BY_VERSION: dict[str, tuple[CompiledCap, ...]] = {}
+_DOCUMENTS: dict[str, tuple[tuple[DocumentRule, re.Pattern[str]], ...]] = {}
+VERSIONS_MAX = 8
+
+
+def _compiled(rules: ContractRules) -> tuple[CompiledCap, ...]:
+    """The caps with their patterns, compiled once for each version of the rules."""
+    if rules.version not in _BY_VERSION:
+        if len(_BY_VERSION) >= VERSIONS_MAX:
+            _BY_VERSION.clear()
+        _BY_VERSION[rules.version] = tuple(
+            CompiledCap(
+                rule,
+                compiled(rule.all_patterns),
+                compiled(rule.unless_around) if rule.unless_around else None,
+            )
+            for rule in rules.caps
+        )
+    return _BY_VERSION[rules.version]
+
+
+def _compiled_documents(
+    rules: ContractRules,
+) -> tuple[tuple[DocumentRule, re.Pattern[str]], ...]:
+    if rules.version not in _DOCUMENTS:
+        if len(_DOCUMENTS) >= VERSIONS_MAX:
+            _DOCUMENTS.clear()
+        _DOCUMENTS[rules.version] = tuple(
+            (rule, compiled(rule.all_patterns)) for rule in rules.document_rules
+        )
+    return _DOCUMENTS[rules.version]
+
+
+def compiled(patterns: Sequence[str]) -> re.Pattern[str]:
+    """Several patterns as one."""
+    return re.compile("|".join(f"(?:{each})" for each in patterns), re.IGNORECASE)
+
+
+def _is_for(rule: CapRule, field: FieldRule) -> bool:
+    if rule.fields and field.name not in rule.fields:
+        return False
+    if rule.kinds and field.kind not in rule.kinds:
+        return False
+    return not rule.per or field.per in rule.per
+
+
+def _is_for_some(rule: CapRule, vertical: Vertical) -> bool:
+    return any(_is_for(rule, field) for field in vertical.fields)

@@ -1,0 +1,125 @@
+"""What a person sees on a page of a PDF: ink that shows, and the values of form fields.
+
+Text may be in a file and yet not on the page: white on white, too small to read, drawn in the invisible mode. It is
+never a source: what is read is what a person could have read. Two kinds look hidden and are not: white letters on a
+dark ground, and the invisible letters that OCR lays over the image of a scanned page.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import cached_property
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+WHITE_MIN = 245  # of 255, each colour
+OPAQUE_MIN = 13  # of 255: five per cent of ink
+HEIGHT_MIN = 2.6  # points: the smallest print is 4
+FIELDS_MAX = 2000
+VALUE_BYTES_MAX = 20_000
+FORM_TYPES = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX)
+HIDDEN_FLAGS = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
+SEARCH_DEPTH = 3
+
+_Box = tuple[float, float, float, float]  # left, bottom, right, top
+
+
+class PageInk:
+    """Whether glyphs of a page show; what is under them is only looked at where that matters."""
+
+    def __init__(self, page: pdfium.PdfPage, text: pdfium.PdfTextPage) -> None:
+        self._page = page
+        self._text = text.raw
+        self._colour = [ctypes.c_uint() for _ in range(4)]
+        self._red, self._green, self._blue, self._alpha = self._colour
+        self._refs = [ctypes.byref(each) for each in self._colour]
+
+    def hides_colour(self, index: int, box: Callable[[], _Box]) -> bool:
+        """Whether the glyph at an index has no colour that shows. Asked for every word, so it is quick for ink."""
+        if not raw.FPDFText_GetFillColor(self._text, index, *self._refs):
+            return False
+        if self._alpha.value < OPAQUE_MIN:
+            return not self._is_unpainted(index)
+        if self._red.value < WHITE_MIN or self._green.value < WHITE_MIN:
+            return False
+        if self._blue.value < WHITE_MIN:
+            return False
+        left, bottom, right, top = box()
+        x, y = (left + right) / 2, (bottom + top) / 2
+        return not any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in self._grounds)
+
+    def hides_run(self, index: int) -> bool:
+        """Whether the run of words that begins at an index is drawn without ink, and is not laid over an image."""
+        return self._is_unpainted(index) and not self._has_image
+
+    def _is_unpainted(self, index: int) -> bool:
+        thing = raw.FPDFText_GetTextObject(self._text, index)
+        return bool(thing) and (
+            raw.FPDFTextObj_GetTextRenderMode(thing) == raw.FPDF_TEXTRENDERMODE_INVISIBLE
+        )
+
+    @cached_property
+    def _has_image(self) -> bool:
+        wanted = [raw.FPDF_PAGEOBJ_IMAGE]
+        return next(self._page.get_objects(filter=wanted, max_depth=SEARCH_DEPTH), None) is not None
+
+    @cached_property
+    def _grounds(self) -> list[_Box]:
+        """The boxes of images and of areas that are not white."""
+        wanted = [raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_PATH, raw.FPDF_PAGEOBJ_SHADING]
+        found = self._page.get_objects(filter=wanted, max_depth=SEARCH_DEPTH)
+        return [each.get_bounds() for each in found if self._is_ground(each)]
+
+    def _is_ground(self, thing: pdfium.PdfObject) -> bool:
+        if thing.type != raw.FPDF_PAGEOBJ_PATH:
+            return True
+        fill, stroke = ctypes.c_int(), ctypes.c_int()
+        raw.FPDFPath_GetDrawMode(thing.raw, ctypes.byref(fill), ctypes.byref(stroke))
+        if fill.value == raw.FPDF_FILLMODE_NONE:
+            return False
+        raw.FPDFPageObj_GetFillColor(thing.raw, *self._refs)
+        *colours, alpha = (each.value for each in self._colour)
+        return alpha >= OPAQUE_MIN and min(colours) < WHITE_MIN
+
+
+def form_values(document: pdfium.PdfDocument, page: pdfium.PdfPage) -> Iterator[tuple[str, _Box]]:
+    """The texts that stand in the fields of a form on a page, with their boxes."""
+    form = document.formenv
+    if form is None:
+        return
+    for at in range(min(raw.FPDFPage_GetAnnotCount(page.raw), FIELDS_MAX)):
+        with closing(_Annotation(page, at)) as field:
+            if field.is_shown and (value := field.value(form)):
+                yield value, field.box
+
+
+class _Annotation:
+    """An annotation of a page, which is to be closed."""
+
+    def __init__(self, page: pdfium.PdfPage, at: int) -> None:
+        self._raw = raw.FPDFPage_GetAnnot(page.raw, at)
+
+    def close(self) -> None:
+        raw.FPDFPage_CloseAnnot(self._raw)
+
+    @property
+    def is_shown(self) -> bool:
+        is_field = raw.FPDFAnnot_GetSubtype(self._raw) == raw.FPDF_ANNOT_WIDGET
+        return is_field and not raw.FPDFAnnot_GetFlags(self._raw) & HIDDEN_FLAGS
+
+    @property
+    def box(self) -> _Box:
+        rect = raw.FS_RECTF()
+        raw.FPDFAnnot_GetRect(self._raw, ctypes.byref(rect))
+        return rect.left, rect.bottom, rect.right, rect.top
+
+    def value(self, form: pdfium.PdfFormEnv) -> str:
+        if raw.FPDFAnnot_GetFormFieldType(form.raw, self._raw) not in FORM_TYPES:
+            return ""
+        size = raw.FPDFAnnot_GetFormFieldValue(form.raw, self._raw, None, 0)
+        if not 2 < size <= VALUE_BYTES_MAX:
+            return ""
+        buffer = (ctypes.c_ushort * (size // 2))()
+        raw.FPDFAnnot_GetFormFieldValue(form.raw, self._raw, buffer, size)
+        return bytes(buffer).decode("utf-16-le", "replace").rstrip("\x00").strip()

@@ -1,0 +1,118 @@
+"""What a person does not see is never read, and what stands in a form is."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stateward.pipelines.kit.reader import read_document
+
+SEEN = "A contract with enough text that a person can see in this line"
+HIDDEN = "Vertragsende: 31.12.2099"
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def line(
+    text: str, y: float, *, size: float = 10, x: float = 50, colour: str = "0 g", mode: int = 0
+) -> str:
+    return f"BT {colour} {mode} Tr /F1 {size} Tf {x} {y} Td ({text}) Tj ET\n"
+
+
+def a_pdf(path: Path, content: str, *, field: str = "", flags: int = 4) -> Path:
+    """One page, written by hand; `field` is the value of a text field beside y = 693."""
+    form = " /AcroForm << /Fields [6 0 R] /DA (/F1 10 Tf 0 g) >>" if field else ""
+    objects = [
+        f"<< /Type /Catalog /Pages 2 0 R{form} >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
+        f"/Resources << /Font << /F1 5 0 R >> >>{' /Annots [6 0 R]' if field else ''} >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ]
+    if field:
+        objects.append(
+            f"<< /Type /Annot /Subtype /Widget /FT /Tx /T (f) /V ({field}) /F {flags} "
+            "/Rect [200 690 400 704] /DA (/F1 10 Tf 0 g) >>"
+        )
+    made, offsets = "%PDF-1.7\n", []
+    for number, each in enumerate(objects, start=1):
+        offsets.append(len(made))
+        made += f"{number} 0 obj\n{each}\nendobj\n"
+    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
+    made += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+    made += f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(made)}\n%%EOF\n"
+    path.write_bytes(made.encode("latin-1"))
+    return path
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        line(HIDDEN, 640, colour="1 g"),
+        line(HIDDEN, 640, colour="1 1 1 rg"),
+        line(HIDDEN, 640, colour="0.99 0.99 0.99 rg"),
+        line(HIDDEN, 640, size=1),
+        line(HIDDEN, 640, mode=3),
+        line(HIDDEN, -50),
+        line(HIDDEN, 640, x=700),
+        "1 g 40 630 300 30 re f\n" + line(HIDDEN, 640, colour="1 g"),
+    ],
+    ids=["white", "rgb", "near-white", "tiny", "invisible", "below", "beside", "white-ground"],
+)
+def test_text_of_a_pdf_that_a_person_does_not_see_is_not_read(tmp_path: Path, hidden: str) -> None:
+    document = read_document(a_pdf(tmp_path / "a.pdf", line(SEEN, 780) + hidden))
+
+    assert document.text == SEEN
+
+
+def test_white_letters_on_a_dark_ground_are_read(tmp_path: Path) -> None:
+    ground = "0 0 0.5 rg 40 630 300 30 re f\n"
+    content = line(SEEN, 780) + ground + line("Arbeitspreis", 640, colour="1 g")
+
+    assert read_document(a_pdf(tmp_path / "a.pdf", content)).text == f"{SEEN}\nArbeitspreis"
+
+
+def test_the_value_of_a_form_field_is_read_where_it_stands(tmp_path: Path) -> None:
+    content = line(SEEN, 780) + line("Monatlicher Abschlag:", 693)
+    path = a_pdf(tmp_path / "a.pdf", content, field="95,00 EUR")
+
+    document = read_document(path)
+
+    assert document.text == f"{SEEN}\nMonatlicher Abschlag:\t95,00 EUR"
+
+
+def test_a_hidden_form_field_is_not_read(tmp_path: Path) -> None:
+    path = a_pdf(tmp_path / "a.pdf", line(SEEN, 780), field=HIDDEN, flags=2)
+
+    assert read_document(path).text == SEEN
+
+
+@pytest.mark.parametrize(
+    ("properties", "is_read"),
+    [
+        ("<w:vanish/>", False),
+        ('<w:vanish w:val="0"/>', True),
+        ("<w:strike/>", False),
+        ("<w:dstrike/>", False),
+        ('<w:strike w:val="false"/>', True),
+        ('<w:color w:val="FFFFFF"/>', False),
+        ('<w:color w:val="FFFFFF"/><w:shd w:val="clear" w:fill="000080"/>', True),
+        ('<w:color w:val="FF0000"/>', True),
+        ('<w:sz w:val="2"/>', False),
+        ('<w:sz w:val="14"/>', True),
+    ],
+)
+def test_a_run_of_a_docx_is_read_if_a_person_sees_it(
+    tmp_path: Path, properties: str, *, is_read: bool
+) -> None:
+    run = f"<w:r><w:rPr>{properties}</w:rPr><w:t>{HIDDEN}</w:t></w:r>"
+    body = f"<w:p><w:r><w:t>{SEEN}</w:t></w:r></w:p><w:p>{run}</w:p>"
+    path = tmp_path / "a.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>',
+        )
+
+    assert (HIDDEN in read_document(path).text) == is_read
