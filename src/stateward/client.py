@@ -243,6 +243,13 @@ class Client:
                 _raise(answer)
             yield from answer.iter_bytes()
 
+    def provenance(
+        self, record_id: str, *, form: Literal["prov", "openlineage"] = "prov"
+    ) -> schemas.Provenance:
+        """The history of a record as W3C PROV, or as OpenLineage events."""
+        path = f"/records/{_part(record_id)}/provenance"
+        return self._get(path, schemas.Provenance, params={"format": form})
+
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
         return self._get(f"/records/{_part(record_id)}/explain", schemas.Why)
@@ -363,6 +370,20 @@ class Client:
         path = f"/records/{_part(record_id)}/priority"
         return self._post(path, asked, schemas.Record, key=idempotency_key)
 
+    def reprocess(
+        self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None
+    ) -> schemas.RecordOpened:
+        """Process the document of a record that has ended again, as a new record."""
+        path = f"/records/{_part(record_id)}/reprocess"
+        return self._post(path, {"reason": reason}, schemas.RecordOpened, key=idempotency_key)
+
+    def advance(
+        self, record_id: str, *, reason: str | None = None, idempotency_key: str | None = None
+    ) -> schemas.Record:
+        """Let a held record go on, in place of its external driver."""
+        path = f"/records/{_part(record_id)}/advance"
+        return self._post(path, {"reason": reason}, schemas.Record, key=idempotency_key)
+
     def _act(
         self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
     ) -> schemas.Record:
@@ -453,6 +474,16 @@ class Client:
         headers = {} if version is None else {"If-Match": f'"{version}"'}
         path = f"/records/{_part(record_id)}/review"
         return self._post(path, asked, schemas.Record, headers=headers, key=idempotency_key)
+
+    # The installation
+
+    def doctor(self) -> schemas.Diagnosis:
+        """What is wrong with the installation."""
+        return self._get("/doctor", schemas.Diagnosis)
+
+    def verify(self) -> schemas.Verification:
+        """Replay the whole history and check it."""
+        return self._get("/verify", schemas.Verification)
 
     # Carrying
 

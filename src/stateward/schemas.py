@@ -511,6 +511,52 @@ class ReadyCheck(Document, frozen=True, kw_only=True):
     sentence: str
 
 
+class DiagnosisCheck(Document, frozen=True, kw_only=True):
+    """One thing that was looked at, and what to do about it."""
+
+    name: str
+    is_well: bool
+    sentence: str
+    advice: str
+
+
+class Diagnosis(Document, frozen=True, kw_only=True):
+    """What is wrong with an installation, if anything."""
+
+    is_well: bool
+    checks: list[DiagnosisCheck]
+
+
+class VerificationFinding(Document, frozen=True, kw_only=True):
+    """One thing that is not as it must be."""
+
+    check: str
+    where: str
+    sentence: str
+
+
+class Verification(Document, frozen=True, kw_only=True):
+    """The result of replaying the whole history."""
+
+    is_sound: bool
+    records: Count
+    transitions: Count
+    lanes: Count
+    root: str
+    former: Annotated[int, Meta(ge=0, description="Transitions from before the store had lanes.")]
+    since: str | None
+    checkpoint: Annotated[str, Meta(description="Of a sound history: keep it elsewhere.")]
+    findings: list[VerificationFinding]
+
+
+class Provenance(Document, frozen=True, kw_only=True):
+    """The history of a record in the format of another tool; `document` is that."""
+
+    record_id: str
+    format: Literal["prov", "openlineage"]
+    document: Json
+
+
 class Readiness(Document, frozen=True, kw_only=True):
     """Whether the service can do its work, and what is missing if it cannot."""
 

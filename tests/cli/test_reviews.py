@@ -151,7 +151,7 @@ def test_what_is_held_is_let_through_by_hand(shell: Shell, app: App) -> None:
 
     assert "is driven externally" in shell("explain", held.id).stdout
     assert shell.ids("is:held") == [held.id]
-    assert "goes on with parse" in said(shell("advance", held.id), Exit.OK)
+    assert "goes on from pending" in said(shell("advance", held.id), Exit.OK)
     assert "is not held" in said(shell("advance", held.id), Exit.REFUSED)
     assert shell.ids("is:held") == []
 

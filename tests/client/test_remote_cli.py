@@ -60,6 +60,13 @@ def ids(api: ApiClient) -> list[str]:
         ["history", "{id}"],
         ["history", "{id}", "--jsonl"],
         ["explain", "{id}", "--json"],
+        ["provenance", "{id}"],
+        ["provenance", "{id}", "--format", "openlineage"],
+        ["verify"],
+        ["verify", "--json"],
+        ["list", "--format", "csv"],
+        ["reprocess", "UL_nothing"],
+        ["advance", "{id}"],
         ["logs", "{id}", "--jsonl"],
         ["logs", "{id}", "--stage", "parse", "--json"],
         ["items", "{id}", "--stage", "normalize"],
@@ -137,7 +144,7 @@ def test_actions_from_afar_are_done_and_kept_with_their_key(api: ApiClient) -> N
 
 
 @pytest.mark.parametrize(
-    "args", [["verify"], ["key", "list"], ["review", "export", "--gold", "-"], ["watch", "."]]
+    "args", [["key", "list"], ["review", "export", "--gold", "-"], ["watch", "."]]
 )
 def test_what_needs_the_database_says_so_and_what_to_do(worked: ApiClient, args: list[str]) -> None:
     done = far(worked, *args)

@@ -28,6 +28,8 @@ from stateward.storage.outputs import AttemptResult
 from stateward.storage.store import ErrorGroup, Store
 
 if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait for
+    from stateward.app.doctor import Check
+    from stateward.engine.history import Verdict
     from stateward.engine.pending_decisions import PendingDecision
     from stateward.engine.reviews import Reviews, Task
 
@@ -249,3 +251,35 @@ def text_of(value: object) -> str | None:
 
 def _iso(at: Micros | None) -> str | None:
     return None if at is None else to_iso(at)
+
+
+# The installation
+
+
+def diagnosis_view(checks: "Iterable[Check]") -> schemas.Diagnosis:
+    """What was looked at in an installation."""
+    found = [
+        schemas.DiagnosisCheck(
+            name=each.name, is_well=each.is_well, sentence=each.sentence, advice=each.advice
+        )
+        for each in checks
+    ]
+    return schemas.Diagnosis(is_well=all(each.is_well for each in found), checks=found)
+
+
+def verification_view(verdict: "Verdict") -> schemas.Verification:
+    """The result of a verification."""
+    return schemas.Verification(
+        is_sound=verdict.is_sound,
+        records=verdict.records,
+        transitions=verdict.transitions,
+        lanes=verdict.lanes,
+        root=verdict.root,
+        former=verdict.former,
+        since=verdict.since,
+        checkpoint=verdict.checkpoint,
+        findings=[
+            schemas.VerificationFinding(check=each.check, where=each.where, sentence=each.sentence)
+            for each in verdict.findings
+        ],
+    )

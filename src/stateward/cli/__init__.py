@@ -27,6 +27,7 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "list": "records:list_",
             "search": "search:search",
             "history": "records:history",
+            "provenance": "records:provenance",
             "explain": "records:explain",
             "logs": "records:logs",
             "items": "records:items",
@@ -92,6 +93,7 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "restore": "backup:restore",
             "demo": "demo:demo",
             "settings": "config:settings",
+            "completion": "completion:completion",
         },
     ),
 )

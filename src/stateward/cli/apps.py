@@ -4,7 +4,9 @@ Both satisfy `AppProtocol` and answer with the documents of the HTTP API, so tha
 it asks. A command that needs the database or the data folder itself asks `CliContext.local_app` instead.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from stateward import schemas
     from stateward.app.actions import Bulk, BulkAction, Verb
     from stateward.core.model import Fields
+
+ID_CHARS = 36  # of the ids that are made today, after the prefix
+SHORT_IDS_SHOWN = 4
+_SHORT_ID = re.compile(r"[A-Z]{1,8}_[0-9a-z]+")
 
 Corrections = Mapping[str, str | list[str] | None]
 
@@ -158,6 +164,18 @@ class AppProtocol(Protocol):
         """Do something with everything that is named or matches."""
         ...
 
+    def reprocess(self, record_id: str, *, reason: str | None) -> "schemas.RecordOpened":
+        """Process the document of a record that has ended again, as a new record."""
+        ...
+
+    def advance(self, record_id: str, *, reason: str | None) -> "schemas.Record":
+        """Let a held record go on, in place of its external driver."""
+        ...
+
+    def provenance(self, record_id: str, form: str) -> "schemas.Provenance":
+        """The history of a record in the format of another tool."""
+        ...
+
     def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
         """Stop dispatching a stage, or with '' all stages, of a machine."""
 
@@ -188,6 +206,32 @@ class AppProtocol(Protocol):
     ) -> "schemas.Record":
         """Answer a review; the record as it then is."""
         ...
+
+    # The installation
+
+    def doctor(self) -> "schemas.Diagnosis":
+        """What is wrong with the installation."""
+        ...
+
+    def verify(self, *, progress: Callable[[str, int], None]) -> "schemas.Verification":
+        """Replay the whole history and check it."""
+        ...
+
+
+def whole_id(given: str, find: "Callable[[str], Iterator[schemas.Record]]") -> str:
+    """The id that a person means: as it is, or the one record whose id begins with it."""
+    from stateward.core.errors import InvalidRequest
+
+    is_whole = len(given.partition("_")[2]) >= ID_CHARS or not _SHORT_ID.fullmatch(given)
+    if is_whole:
+        return given
+    found = [each.id for each in islice(find(f"id:{given}*"), SHORT_IDS_SHOWN)]
+    if given in found or not found:
+        return given
+    if len(found) > 1:
+        more = ", …" if len(found) == SHORT_IDS_SHOWN else ""
+        raise InvalidRequest(f"{given} is the beginning of several ids: {', '.join(found)}{more}")
+    return found[0]
 
 
 def status_query(

@@ -33,6 +33,14 @@ if TYPE_CHECKING:  # the engines take ten times as long to import as the command
 
 PROFILES = ("personal", "business", "enterprise")
 PROGRESS_EVERY_S = 0.1
+# Commands that change nothing, by what is typed.
+READING = frozenset(
+    {
+        "status", "list", "search", "history", "provenance", "explain", "logs", "items", "files", "file", "duplicates",
+        "errors", "counts", "review list", "review show", "machine list", "machine show", "machine graph",
+        "webhook list", "webhook show", "webhook dead", "webhook log", "verify", "key list", "doctor",
+    }
+)  # fmt: skip
 
 T = TypeVar("T")
 
@@ -48,6 +56,10 @@ class CliContext:
         self.json = False
         self.jsonl = False
         self.renamed: list[tuple[str, str]] = []
+        self.stand_in = (
+            "",
+            "",
+        )  # an empty data folder that is looked at, and the one that is meant
         self._progress_at = 0.0
         self._progress_chars = 0
 
@@ -100,8 +112,28 @@ class CliContext:
                     "without --server and STATEWARD_SERVER"
                 )
         telemetry.set_up(level="warning", stream=sys.stderr)
-        with App(settings, is_runner=is_runner) as app:
+        with self._untouched(settings) as used, App(used, is_runner=is_runner) as app:
             yield app
+
+    @contextmanager
+    def _untouched(self, settings: "Settings") -> Iterator["Settings"]:
+        """The settings; for a command that only reads and finds no data folder, with an empty one that goes again.
+
+        It then answers as it would of an installation without records, and leaves nothing behind: a mistyped --data
+        is no new installation.
+        """
+        store = settings.store_path
+        is_new = store is not None and not store.exists() and not settings.data_path.exists()
+        if not is_new or click.get_current_context().command_path.partition(" ")[2] not in READING:
+            yield settings
+            return
+        import tempfile
+
+        from msgspec.structs import replace
+
+        with tempfile.TemporaryDirectory(prefix="stateward-") as folder:
+            self.stand_in = folder, settings.data
+            yield replace(settings, data=folder)
 
     # Data, to stdout
 

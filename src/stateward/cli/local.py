@@ -3,17 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from stateward import schemas
 from stateward.app import App
 from stateward.app.actions import Bulk, BulkAction, Verb
 from stateward.app.views import (
     attempt_view,
+    diagnosis_view,
     error_group_view,
     file_view,
     review_view,
     status_counts,
     task_view,
+    verification_view,
     why_view,
 )
 from stateward.blobs import pieces_of
@@ -23,6 +26,7 @@ from stateward.cli.apps import (
     SearchRequest,
     StageItems,
     status_query,
+    whole_id,
 )
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.definition.plugin import AUTO
@@ -40,6 +44,9 @@ class LocalApp(AppProtocol):
         self._actor = person()
         # Parsed once a command: `age>2h` means the same when it is shown to a person and when it is acted on.
         self._query = cache(app.records.query)
+
+    def _whole(self, record_id: str) -> str:
+        return whole_id(record_id, self.find)
 
     # Documents in
 
@@ -95,6 +102,7 @@ class LocalApp(AppProtocol):
 
     def record(self, record_id: str) -> schemas.Record:
         """One record."""
+        record_id = self._whole(record_id)
         return self._app.records.view(self._app.record(record_id))
 
     def find(
@@ -115,23 +123,28 @@ class LocalApp(AppProtocol):
 
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
         """The record once it has ended or rests, at the latest after this time."""
+        record_id = self._whole(record_id)
         return self._app.records.view(self._app.records.wait(record_id, timeout_s=timeout_s))
 
     def history(self, record_id: str) -> list[schemas.Transition]:
         """Every transition of a record."""
+        record_id = self._whole(record_id)
         records = self._app.records
         return [records.transition_view(each) for each in records.history(record_id)]
 
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
+        record_id = self._whole(record_id)
         return why_view(self._app.record(record_id), self._app.records.explain(record_id))
 
     def attempts(self, record_id: str) -> list[schemas.Attempt]:
         """Every attempt at a stage of a record, then its editions."""
+        record_id = self._whole(record_id)
         return [attempt_view(each) for each in self._app.records.attempts(record_id)]
 
     def stages(self, record_id: str) -> list[str]:
         """The stages of a record's machine."""
+        record_id = self._whole(record_id)
         return list(self._app.registry.of(self._app.record(record_id)).stage)
 
     def items(
@@ -143,6 +156,7 @@ class LocalApp(AppProtocol):
         edition: int | None = None,
     ) -> StageItems:
         """The items of a stage."""
+        record_id = self._whole(record_id)
         record = self._app.record(record_id)
         found = self._app.records.find_items(record, stage=stage, kind=kind, edition=edition)
         if found is None:
@@ -152,11 +166,13 @@ class LocalApp(AppProtocol):
 
     def files(self, record_id: str) -> list[schemas.RecordFile]:
         """The derived files of a record."""
+        record_id = self._whole(record_id)
         record = self._app.record(record_id)
         return [file_view(record.id, each) for each in self._app.records.files(record)]
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
         """The bytes of a derived file."""
+        record_id = self._whole(record_id)
         wanted = f"{stage}/{name}"
         saved = self._app.records.files(self._app.record(record_id))
         for each in saved:
@@ -199,11 +215,13 @@ class LocalApp(AppProtocol):
 
     def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
         """Retry or cancel a record."""
+        record_id = self._whole(record_id)
         found = self._app.actions.act(verb, record_id, actor=self._actor, reason=reason)
         return self._app.records.view(found)
 
     def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
         """Let a record go sooner or later."""
+        record_id = self._whole(record_id)
         (found,) = self._app.actions.set_priority(
             [record_id], priority, actor=self._actor, reason=reason
         )
@@ -223,6 +241,7 @@ class LocalApp(AppProtocol):
         progress: Callable[[int], None],
     ) -> Bulk:
         """Do something with everything that is named or matches."""
+        ids = [self._whole(each) for each in ids]
         return self._app.actions.bulk(
             action,
             ids=ids,
@@ -233,6 +252,28 @@ class LocalApp(AppProtocol):
             is_dry_run=is_dry_run,
             progress=progress,
         )
+
+    def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
+        """Process the document of a record again."""
+        record_id = self._whole(record_id)
+        made = self._app.external_driver.reprocess(record_id, actor=self._actor, reason=reason)
+        record = self._app.records.view(made.record)
+        return schemas.RecordOpened(record=record, is_duplicate=made.is_duplicate)
+
+    def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
+        """Let a held record go on."""
+        record_id = self._whole(record_id)
+        found = self._app.external_driver.advance(record_id, actor=self._actor, reason=reason)
+        return self._app.records.view(found)
+
+    def provenance(self, record_id: str, form: str) -> schemas.Provenance:
+        """The history of a record in the format of another tool."""
+        from stateward.app.provenance import provenance
+
+        record = self._app.record(self._whole(record_id))
+        document = provenance(record, self._app.records.history(record.id), form=form)
+        named: Literal["prov", "openlineage"] = "prov" if form == "prov" else "openlineage"
+        return schemas.Provenance(record_id=record.id, format=named, document=document)
 
     def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
         """Stop dispatching a stage."""
@@ -251,21 +292,25 @@ class LocalApp(AppProtocol):
 
     def review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values to look at."""
+        record_id = self._whole(record_id)
         task = self._app.reviews.task(record_id)
         return review_view(self._app.reviews, self._app.store, task, actor=self._actor)
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""
+        record_id = self._whole(record_id)
         return task_view(self._app.reviews.claim(record_id, actor=self._actor), actor=self._actor)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
         """Leave a claimed review to others."""
+        record_id = self._whole(record_id)
         return task_view(self._app.reviews.unclaim(record_id, actor=self._actor), actor=self._actor)
 
     def decide(
         self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
     ) -> schemas.Record:
         """Answer a review."""
+        record_id = self._whole(record_id)
         deciding = DecisionRequest(
             record_id=record_id,
             action=action,
@@ -275,3 +320,15 @@ class LocalApp(AppProtocol):
             is_administrator=True,  # who runs the command on this machine has all rights to it
         )
         return self._app.records.view(self._app.reviews.decide(deciding))
+
+    # The installation
+
+    def doctor(self) -> schemas.Diagnosis:
+        """What is wrong with the installation."""
+        from stateward.app.doctor import checks
+
+        return diagnosis_view(checks(self._app))
+
+    def verify(self, *, progress: Callable[[str, int], None]) -> schemas.Verification:
+        """Replay the whole history and check it."""
+        return verification_view(self._app.admin.verify(progress=progress))

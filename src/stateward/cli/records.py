@@ -131,6 +131,7 @@ class _Listing(Command):
         "stateward list",
         "stateward list 'status:error error:PDF_* age>2h'",
         "stateward list --status error --machine invoices --limit 10 --jsonl",
+        "stateward list is:failed --limit 1000 --format csv",
     ],
 )
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
@@ -159,10 +160,19 @@ class _Listing(Command):
 @click.option(
     "--after", metavar="ID", default="", help="Go on after this record of an earlier list."
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "csv")),
+    default="table",
+    show_default=True,
+    help="A table for people, or CSV with every label and exposed field; no cell is a formula.",
+)
 @pass_context
 def list_(
     context: CliContext,
     *,
+    form: str,
     words: tuple[str, ...],
     statuses: tuple[str, ...],
     machines: tuple[str, ...],
@@ -175,9 +185,40 @@ def list_(
             context.emit_rows(record_fields(record) for record in islice(records, limit))
             return
         found = list(islice(records, limit))
-        _write_records(found)
+        if form == "csv":
+            _write_csv(found)
+        else:
+            _write_records(found)
         if next(records, None) is not None:
             context.say(f"{plural(limit, 'record')} shown; there are more: --after {found[-1].id}")
+
+
+def _write_csv(records: Sequence["Record"]) -> None:
+    """Records as CSV: the columns that all have, then their labels and whatever their machines expose."""
+    from stateward.definition.display import Column, ItemView, csv_lines
+
+    rows = [
+        {
+            "id": each.id,
+            "machine": each.machine,
+            "status": each.status,
+            "document": each.labels.get("filename"),
+            "error_code": each.error_code,
+            "error_message": each.error_message,
+            "priority": each.priority,
+            "retry_count": each.retry_count,
+            "created_at": each.created_at,
+            "updated_at": each.updated_at,
+            **{key: value for key, value in each.exposed.items() if not key.endswith("_ref")},
+            **{f"label.{key}": value for key, value in each.labels.items() if key != "filename"},
+        }
+        for each in records
+    ]
+    # A row may lack what another has: every column stands in every row.
+    names = dict.fromkeys(name for row in rows for name in row)
+    view = ItemView(machine="", stage="", columns=tuple(Column(name) for name in names))
+    for line in csv_lines(({name: row.get(name) for name in names} for row in rows), view):
+        write(line.rstrip("\r\n"))
 
 
 def _write_records(records: Sequence["Record"]) -> None:
@@ -222,6 +263,34 @@ def history(context: CliContext, record_id: str) -> None:
         context.emit_rows(transitions)
     else:
         write_history(transitions)
+
+
+@click.command(
+    "provenance",
+    cls=Command,
+    examples=[
+        "stateward provenance UL_01h2k3",
+        "stateward provenance UL_01h2k3 --format openlineage",
+    ],
+)
+@click.argument("record_id", metavar="ID")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("prov", "openlineage")),
+    default="prov",
+    show_default=True,
+    help="W3C PROV-JSON, or a list of OpenLineage run events.",
+)
+@pass_context
+def provenance(context: CliContext, record_id: str, form: str) -> None:
+    """Print the history of a record in the format of other tools.
+
+    Always JSON. Each state is an entity, each transition an activity with its actor; OpenLineage has a start and an end
+    for each attempt at a stage.
+    """
+    with context.app() as app:
+        context.emit(app.provenance(record_id, form).document)
 
 
 def write_history(transitions: Sequence["Transition"]) -> None:

@@ -22,6 +22,7 @@ from stateward.cli.apps import (
     SearchRequest,
     StageItems,
     status_query,
+    whole_id,
 )
 from stateward.client import ApiProblem, Client, ServerUnreachable
 from stateward.core.errors import (
@@ -47,6 +48,9 @@ class RemoteApp(AppProtocol):
 
     def __init__(self, client: Client) -> None:
         self._client = client
+
+    def _whole(self, record_id: str) -> str:
+        return whole_id(record_id, self.find)
 
     # Documents in
 
@@ -93,6 +97,7 @@ class RemoteApp(AppProtocol):
 
     def record(self, record_id: str) -> schemas.Record:
         """One record."""
+        record_id = self._whole(record_id)
         with translated(record_id):
             return self._client.record(record_id)
 
@@ -116,21 +121,25 @@ class RemoteApp(AppProtocol):
 
     def wait(self, record_id: str, *, timeout_s: float) -> schemas.Record:
         """The record once it has ended or rests, at the latest after this time."""
+        record_id = self._whole(record_id)
         with translated(record_id):
             return self._client.wait(record_id, timeout_s=timeout_s)
 
     def history(self, record_id: str) -> list[schemas.Transition]:
         """Every transition of a record."""
+        record_id = self._whole(record_id)
         with translated(record_id):
             return list(self._client.history(record_id))
 
     def explain(self, record_id: str) -> schemas.Why:
         """Why a record is where it is."""
+        record_id = self._whole(record_id)
         with translated(record_id):
             return self._client.explain(record_id)
 
     def attempts(self, record_id: str) -> list[schemas.Attempt]:
         """Every attempt at a stage of a record."""
+        record_id = self._whole(record_id)
         stages = self.stages(record_id)
         with translated(record_id):
             logs = [self._client.log(record_id, stage) for stage in stages]
@@ -139,6 +148,7 @@ class RemoteApp(AppProtocol):
 
     def stages(self, record_id: str) -> list[str]:
         """The stages of a record's machine."""
+        record_id = self._whole(record_id)
         machine = self.record(record_id).machine
         with translated():
             return next(each.stages for each in self._client.machines() if each.name == machine)
@@ -152,6 +162,7 @@ class RemoteApp(AppProtocol):
         edition: int | None = None,
     ) -> StageItems:
         """The items of a stage."""
+        record_id = self._whole(record_id)
 
         def fetch(cursor: str | None) -> schemas.ItemPage:
             with translated(record_id):
@@ -170,11 +181,13 @@ class RemoteApp(AppProtocol):
 
     def files(self, record_id: str) -> list[schemas.RecordFile]:
         """The derived files of a record."""
+        record_id = self._whole(record_id)
         with translated(record_id):
             return self._client.files(record_id)
 
     def file(self, record_id: str, stage: str, name: str) -> Iterator[bytes]:
         """The bytes of a derived file."""
+        record_id = self._whole(record_id)
         with translated():
             yield from self._client.file(record_id, stage, name)
 
@@ -206,12 +219,14 @@ class RemoteApp(AppProtocol):
 
     def act(self, verb: Verb, record_id: str, *, reason: str | None) -> schemas.Record:
         """Retry or cancel a record."""
+        record_id = self._whole(record_id)
         act = self._client.retry if verb == "retry" else self._client.cancel
         with translated(record_id, verb=verb):
             return act(record_id, reason=reason)
 
     def set_priority(self, record_id: str, priority: str, *, reason: str | None) -> schemas.Record:
         """Let a record go sooner or later."""
+        record_id = self._whole(record_id)
         with translated(record_id, verb="priority"):
             return self._client.set_priority(record_id, _number(priority), reason=reason)
 
@@ -227,6 +242,7 @@ class RemoteApp(AppProtocol):
         progress: Callable[[int], None],
     ) -> Bulk:
         """Do something with everything that is named or matches; the server does it in the background."""
+        ids = [self._whole(each) for each in ids]
         number = None if priority is None else _number(priority)
 
         def begin(*, dry_run: bool) -> schemas.Batch:
@@ -252,6 +268,26 @@ class RemoteApp(AppProtocol):
             refused_examples=tuple(each for ids in examples.values() for each in ids),
         )
 
+    def reprocess(self, record_id: str, *, reason: str | None) -> schemas.RecordOpened:
+        """Process the document of a record again."""
+        record_id = self._whole(record_id)
+        with translated(record_id, verb="reprocess"):
+            return self._client.reprocess(record_id, reason=reason)
+
+    def advance(self, record_id: str, *, reason: str | None) -> schemas.Record:
+        """Let a held record go on."""
+        record_id = self._whole(record_id)
+        with translated(record_id, verb="advance"):
+            return self._client.advance(record_id, reason=reason)
+
+    def provenance(self, record_id: str, form: str) -> schemas.Provenance:
+        """The history of a record in the format of another tool."""
+        record_id = self._whole(record_id)
+        with translated(record_id):
+            return self._client.provenance(
+                record_id, form="prov" if form == "prov" else "openlineage"
+            )
+
     def pause(self, machine: str, stage: str, *, reason: str | None) -> None:
         """Stop dispatching a stage."""
         with translated():
@@ -271,16 +307,19 @@ class RemoteApp(AppProtocol):
 
     def review(self, record_id: str) -> schemas.ReviewDetail:
         """A review with the values to look at."""
+        record_id = self._whole(record_id)
         with translated(record_id):
             return self._client.get_review(record_id)
 
     def claim(self, record_id: str) -> schemas.ReviewTask:
         """Claim a review."""
+        record_id = self._whole(record_id)
         with translated(record_id, verb="claim"):
             return self._client.claim_review(record_id)
 
     def unclaim(self, record_id: str) -> schemas.ReviewTask:
         """Leave a claimed review to others."""
+        record_id = self._whole(record_id)
         with translated(record_id, verb="unclaim"):
             return self._client.unclaim_review(record_id)
 
@@ -288,8 +327,21 @@ class RemoteApp(AppProtocol):
         self, record_id: str, action: str, *, corrected: Corrections, notes: str | None
     ) -> schemas.Record:
         """Answer a review."""
+        record_id = self._whole(record_id)
         with translated(record_id, verb=action):
             return self._client.review(record_id, action, corrected=corrected, notes=notes)
+
+    # The installation
+
+    def doctor(self) -> schemas.Diagnosis:
+        """What is wrong with the installation."""
+        with translated():
+            return self._client.doctor()
+
+    def verify(self, *, progress: Callable[[str, int], None]) -> schemas.Verification:
+        """Replay the whole history and check it, on the server."""
+        with translated():
+            return self._client.verify()
 
 
 def _number(priority: str) -> int:

@@ -247,14 +247,13 @@ def reprocess(context: CliContext, *, record_id: str, reason: str | None) -> Non
     It becomes a new record that names the old one, which stays as it is. Those that were not decided in time are
     found with `stateward list status:timed_out`.
     """
-    with context.local_app() as app:
-        opened = app.external_driver.reprocess(record_id, actor=_person(), reason=reason)
-        shown = app.records.view(opened.record)
+    with context.app() as app:
+        opened = app.reprocess(record_id, reason=reason)
     if context.json:
-        context.emit({**record_fields(shown), "is_duplicate": opened.is_duplicate})
+        context.emit({**record_fields(opened.record), "is_duplicate": opened.is_duplicate})
     else:
         write(opened.record.id)
-        context.say("it was processed again already" if opened.is_duplicate else "it begins anew")
+        context.say("it was reprocessed before" if opened.is_duplicate else "it is processed again")
 
 
 @click.command(
@@ -300,13 +299,12 @@ def advance(
             context, query, reason=reason, is_dry_run=dry_run, is_agreed=yes
         )
     assert record_id is not None  # noqa: S101 - one of the two is there
-    with context.local_app() as app:
-        record = app.external_driver.advance(record_id, actor=_person(), reason=reason)
-        shown = app.records.view(record)
+    with context.app() as app:
+        record = app.advance(record_id, reason=reason)
     if context.json:
-        context.emit(record_fields(shown))
+        context.emit(record_fields(record))
     else:
-        context.say(f"{record.id} goes on with {record.waiting}")
+        context.say(f"{record.id} goes on from {record.status}")
     return Exit.OK
 
 
@@ -327,12 +325,6 @@ def _decide(
         context.emit(record_fields(record))
     else:
         write(f"{record.id} {record.status}")
-
-
-def _person() -> str:
-    from stateward.engine.system import person
-
-    return person()
 
 
 def _from_options(given: Sequence[str]) -> "dict[str, str | list[str] | None]":

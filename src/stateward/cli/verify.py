@@ -16,8 +16,8 @@ from stateward.cli.output import plural, write, write_table
 
 if TYPE_CHECKING:
     from stateward.app import App
-    from stateward.engine.history import Verdict
     from stateward.ledger.history_checkpoint import HistoryCheckpoint
+    from stateward.schemas import Verification
 
 
 @click.command(
@@ -71,23 +71,21 @@ def verify(
     change of any single field is found. Prints each finding, and the checkpoint of a sound history: kept elsewhere, it
     shows whether anything that it covers was rewritten. Work may go on meanwhile.
     """
+    from msgspec import to_builtins
+
     if signed_by is not None and kept is None:
         raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
-    with context.local_app() as app:
-        verdict = app.admin.verify(
-            kept=checkpoint, progress=lambda what, count: context.progress(f"{what}: {count:,}")
-        )
-        mirrored = None if folder is None else _mirrored(context, app, folder)
+    verdict, mirrored = _verified(context, checkpoint, folder)
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
     if out is not None and is_sound:
         out.write_text(verdict.checkpoint, "utf-8")
     if context.json:
-        plain = {**_plain(verdict), "is_sound": is_sound}
+        plain: dict[str, object] = {**to_builtins(verdict), "is_sound": is_sound}
         context.emit(plain if mirrored is None else {**plain, "ledger": mirrored})
     else:
-        for finding in verdict.findings:
-            write(finding)
+        for each in verdict.findings:
+            write(f"{each.where}: {each.check}: {each.sentence}")
         if verdict.is_sound and out is None:
             for line in verdict.checkpoint.splitlines():
                 write(line)
@@ -96,6 +94,24 @@ def verify(
         if mirrored is not None:
             _tell_mirrored(context, mirrored)
     return Exit.OK if is_sound else Exit.FOUND_PROBLEMS
+
+
+def _verified(
+    context: CliContext, kept: "HistoryCheckpoint | None", folder: Path | None
+) -> "tuple[Verification, dict[str, object] | None]":
+    """What was found. What is compared with a file of this machine is verified here; all else where the data is."""
+
+    def progress(what: str, count: int) -> None:
+        context.progress(f"{what}: {count:,}")
+
+    if kept is None and folder is None:
+        with context.app() as app:
+            return app.verify(progress=progress), None
+    from stateward.app.views import verification_view
+
+    with context.local_app() as own:
+        verdict = verification_view(own.admin.verify(kept=kept, progress=progress))
+        return verdict, None if folder is None else _mirrored(context, own, folder)
 
 
 def _read_kept(path: Path, signed_by: str | None) -> "HistoryCheckpoint":
@@ -145,13 +161,7 @@ def _tell_mirrored(context: CliContext, mirrored: dict[str, object]) -> None:
         context.say(f"the ledger has the same {mirrored['compared']} transitions{behind}")
 
 
-def _plain(verdict: "Verdict") -> dict[str, object]:
-    from msgspec.structs import asdict
-
-    return {"is_sound": verdict.is_sound, **asdict(verdict)}
-
-
-def _judgement(verdict: "Verdict", kept: "HistoryCheckpoint | None") -> list[str]:
+def _judgement(verdict: "Verification", kept: "HistoryCheckpoint | None") -> list[str]:
     seen = f"{plural(verdict.records, 'record')} and {plural(verdict.transitions, 'transition')}"
     if not verdict.is_sound:
         return [f"{plural(len(verdict.findings), 'finding')} in {seen}"]
@@ -209,17 +219,17 @@ def doctor(context: CliContext) -> Exit:
     Says what to do about it. Looks at the database and whether it is durable, the free disk space, the
     clock, workers, overdue records, pauses, and the walls around runners.
     """
-    from stateward.app.doctor import checks as all_checks
-
-    with context.local_app() as app:
-        checks = [*all_checks(app)]
-    is_well = all(check.is_well for check in checks)
+    with context.app() as app:
+        found = app.doctor()
     if context.json:
-        context.emit({"is_well": is_well, "checks": checks})
+        context.emit(found)
     else:
-        for check in checks:
-            write(f"{'well' if check.is_well else 'NOT WELL':<8}  {check.name}: {check.sentence}")
+        for check in found.checks:
+            # Where there is no data folder yet, an empty one elsewhere was looked at.
+            used, meant = context.stand_in
+            sentence = check.sentence.replace(used, meant) if used else check.sentence
+            write(f"{'well' if check.is_well else 'NOT WELL':<8}  {check.name}: {sentence}")
             if check.advice:
                 write(f"{'':<8}  what to do: {check.advice}")
-        context.say("all is well" if is_well else "something is not well")
-    return Exit.OK if is_well else Exit.FOUND_PROBLEMS
+        context.say("all is well" if found.is_well else "something is not well")
+    return Exit.OK if found.is_well else Exit.FOUND_PROBLEMS

@@ -24,6 +24,7 @@ from stateward.definition import discovery
 from stateward.definition.plugin import Plugin, resolve
 from stateward.schemas import FieldFault
 from stateward.server import (
+    administration,
     batches,
     documents,
     events,
@@ -155,6 +156,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
         *machines.HANDLERS,
         *events.HANDLERS,
         *health.HANDLERS,
+        *administration.HANDLERS,
         *documents.HANDLERS,
         *further,
     ]

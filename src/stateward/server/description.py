@@ -74,6 +74,9 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
         "storage-full",
     ),
     "getLog": ("not-found", "unknown-value"),
+    "reprocessRecord": (*WRITING, "not-found"),
+    "advanceRecord": (*WRITING, "not-found", "stale"),
+    "getProvenance": ("not-found",),
     "explainRecord": ("not-found",),
     "createBatch": ("not-found", "in-progress", "too-large", "key-reused", "storage-full"),
     "getBatch": ("not-found",),
@@ -111,6 +114,8 @@ SENT = ("Location", "ETag", "Idempotency-Replayed")
 # The headers of an operation's answers that are no problems, by status.
 ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "prioritiseRecord": {"200": CHANGED},
+    "reprocessRecord": {"200": ("Idempotency-Replayed",)},
+    "advanceRecord": {"200": CHANGED},
     "createBatch": {"202": SENT, "200": ()},
     "listBatches": {"200": PAGED},
     "getBatch": {"200": ("ETag",), "304": ("ETag",)},

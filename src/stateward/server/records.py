@@ -1,23 +1,29 @@
 """`/records`: those of every machine; and what is asked of records together."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from litestar import Response, Router, get, post
-from litestar.params import FromPath, JSONBody
+from litestar.params import Body, FromPath, JSONBody, QueryParameter
 
 from stateward import schemas
 from stateward.app import App
+from stateward.app.provenance import provenance as make_provenance
 from stateward.app.views import error_group_view, status_counts, why_view
+from stateward.core.model import Record
+from stateward.engine.coordinator import Submitted
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
     caller_of,
+    once_of,
     reply,
     seen,
     service_of,
+    trace_of,
 )
 from stateward.server.bulk import within
 from stateward.server.description import described_as, form_body
+from stateward.server.executors import Call
 from stateward.server.parameters import (
     IdempotencyKey,
     IfMatch,
@@ -25,6 +31,14 @@ from stateward.server.parameters import (
 )
 from stateward.server.resources import any_record, routes_of
 from stateward.storage.idempotency import Answer
+
+OptionalAsk = Annotated[schemas.Ask | None, Body(description="Why.")]
+ProvenanceFormat = Annotated[
+    Literal["prov", "openlineage"],
+    QueryParameter(
+        name="format", required=False, description="`prov` (W3C PROV-JSON) or `openlineage`."
+    ),
+]
 
 
 @post(
@@ -60,6 +74,91 @@ async def explain(request: Asked, record_id: FromPath[str]) -> Response[schemas.
     def look(app: App) -> Answer:
         record = seen(app, caller, record_id)
         return views.json_answer(why_view(record, app.records.explain(record_id)))
+
+    return reply(await service_of(request).broad.ask(look))
+
+
+@post(
+    "/{record_id:str}/reprocess",
+    opt={"right": "submit"},
+    status_code=200,
+    operation_id="reprocessRecord",
+    summary="Process the document of a record that has ended again",
+)
+async def reprocess(
+    request: Asked,
+    record_id: FromPath[str],
+    data: OptionalAsk = None,
+    key: IdempotencyKey = None,
+) -> Response[schemas.RecordOpened]:
+    """A new record that `replaces` the old one, which keeps its history; asked for again, the same one."""
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> Submitted:
+        return app.external_driver.reprocess(
+            record_id,
+            actor=caller.actor,
+            machines=caller.machines,
+            reason=None if data is None else data.reason,
+            trace=trace_of(request),
+        )
+
+    def answer(app: App, opened: Submitted) -> Answer:
+        record = views.record_view(app, opened.record)
+        document = schemas.RecordOpened(record=record, is_duplicate=opened.is_duplicate)
+        return views.json_answer(document)
+
+    return reply(await operations.write_once(request, once, Call(act), answer))
+
+
+@post(
+    "/{record_id:str}/advance",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="advanceRecord",
+    summary="Let a held record go on with its next stage",
+)
+async def advance(
+    request: Asked,
+    record_id: FromPath[str],
+    data: OptionalAsk = None,
+    key: IdempotencyKey = None,
+) -> Response[schemas.Record]:
+    """In place of its external driver."""
+    caller = caller_of(request)
+    once = once_of(caller, request, key, (await request.body(),))
+
+    def act(app: App) -> Record:
+        seen(app, caller, record_id)
+        reason = None if data is None else data.reason
+        return app.external_driver.advance(record_id, actor=caller.actor, reason=reason)
+
+    def answer(app: App, record: Record) -> Answer:
+        headers = {"ETag": views.etag(record.version)}
+        return views.json_answer(views.record_view(app, record), headers=headers)
+
+    return reply(await operations.write_once(request, once, Call(act), answer))
+
+
+@get(
+    "/{record_id:str}/provenance",
+    opt={"right": "read"},
+    operation_id="getProvenance",
+    summary="The history of a record as W3C PROV or OpenLineage",
+)
+async def provenance(
+    request: Asked, record_id: FromPath[str], form: ProvenanceFormat = "prov"
+) -> Response[schemas.Provenance]:
+    """PROV-JSON, or a list of OpenLineage run events; the same history gives the same document."""
+    caller = caller_of(request)
+
+    def look(app: App) -> Answer:
+        record = seen(app, caller, record_id)
+        document = make_provenance(record, app.records.history(record_id), form=form)
+        return views.json_answer(
+            schemas.Provenance(record_id=record_id, format=form, document=document)
+        )
 
     return reply(await service_of(request).broad.ask(look))
 
@@ -144,7 +243,11 @@ async def errors(request: Asked) -> Response[schemas.Errors]:
     return reply(await service_of(request).broad.ask(look))
 
 
-router = Router(path="/records", route_handlers=[prioritise, explain], tags=["records"])
+router = Router(
+    path="/records",
+    route_handlers=[prioritise, explain, reprocess, advance, provenance],
+    tags=["records"],
+)
 HANDLERS: list[Any] = [
     routes_of(any_record()),
     router,

@@ -1,0 +1,54 @@
+"""`/doctor` and `/verify`: what an operator asks of the whole installation, for those who may see all of it."""
+
+from typing import Any
+
+from litestar import Response, get
+
+from stateward import schemas
+from stateward.app import App
+from stateward.app.doctor import checks
+from stateward.app.views import diagnosis_view, verification_view
+from stateward.server import views
+from stateward.server.auth import Asked, caller_of, reply, service_of
+from stateward.server.problems import Refusal
+
+
+@get(
+    "/doctor",
+    opt={"right": "observe"},
+    operation_id="getDiagnosis",
+    summary="Look for what is wrong with the installation",
+    tags=["service"],
+)
+async def doctor(request: Asked) -> Response[schemas.Diagnosis]:
+    """Every check with what was found, and what to do about it."""
+    _whole(request)
+
+    def look(app: App) -> schemas.Diagnosis:
+        return diagnosis_view(checks(app))
+
+    return reply(views.json_answer(await service_of(request).broad.ask(look)))
+
+
+@get(
+    "/verify",
+    opt={"right": "observe"},
+    operation_id="verifyHistory",
+    summary="Replay the whole history and check it against the records",
+    tags=["service"],
+)
+async def verify(request: Asked) -> Response[schemas.Verification]:
+    """Takes as long as the history is; other requests are answered meanwhile."""
+    _whole(request)
+    verdict = await service_of(request).aside("verify", lambda app: app.admin.verify())
+    document = verification_view(verdict)
+    return reply(views.json_answer(document))
+
+
+def _whole(request: Asked) -> None:
+    """Both speak of every pipeline: a key that covers some may not ask."""
+    if caller_of(request).machines:
+        raise Refusal("forbidden", "this key covers some pipelines only, and this concerns all")
+
+
+HANDLERS: list[Any] = [doctor, verify]

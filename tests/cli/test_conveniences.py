@@ -1,0 +1,68 @@
+"""Short ids, CSV lists, shell completion, and that to look creates nothing."""
+
+import csv
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stateward.cli import cli
+from stateward.cli.context import READING
+from stateward.cli.exit_codes import Exit
+from tests.cli.shell import Shell
+
+
+def test_the_beginning_of_an_id_is_enough_where_it_is_unique(demo: Shell) -> None:
+    (bad,) = demo.ids("status:error")
+    others = [each for each in demo.ids("") if each != bad]
+    length = next(n for n in range(4, 40) if not any(o.startswith(bad[:n]) for o in others))
+
+    answer = demo.json("explain", bad[:length])
+
+    assert answer["id"] == bad
+
+
+def test_the_beginning_of_several_ids_is_refused_with_them(demo: Shell) -> None:
+    done = demo("history", demo.ids("")[0][:4])
+
+    assert done.exit_code == Exit.REFUSED
+    assert all(each in done.stderr for each in demo.ids(""))
+
+
+def test_an_id_that_begins_no_other_is_unknown(demo: Shell) -> None:
+    assert demo("status", "UL_zzzz").exit_code == Exit.UNKNOWN
+
+
+def test_a_list_is_written_as_csv_for_spreadsheets(demo: Shell) -> None:
+    rows = list(csv.DictReader(io.StringIO(demo("list", "--format", "csv").stdout)))
+
+    assert [row["status"] for row in rows].count("normalized") == 2
+    assert {row["label.source_type"] for row in rows} == {"sample"}
+    (bad,) = (row for row in rows if row["error_code"])
+    assert (bad["error_code"], bad["canonicals_count"]) == ("UNKNOWN_FORMAT", "")
+
+
+@pytest.mark.parametrize("command", ["list", "counts", "verify", "doctor", "review list"])
+def test_to_look_at_a_folder_that_is_not_there_creates_none(tmp_path: Path, command: str) -> None:
+    shell = Shell(tmp_path / "mistyped")
+
+    assert shell(*command.split()).exit_code == 0
+    assert not (tmp_path / "mistyped").exists()
+
+
+def test_every_command_that_is_said_to_read_exists() -> None:
+    for path in READING:
+        group, _, name = path.partition(" ")
+        found = cli.get_command(None, group)  # type: ignore[arg-type]
+        assert found is not None, path
+        assert not name or name in getattr(found, "commands", {}), path
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_completion(shell: Shell, name: str) -> None:
+    script = shell("completion", name).stdout
+
+    assert "_STATEWARD_COMPLETE" in script
+    if name == "bash":
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)  # noqa: S607 - its syntax
