@@ -132,6 +132,10 @@ load: setup-dev ## send uploads over HTTP steadily and in a burst, on PostgreSQL
 	@$(BIN)/python -m lab.load --rate $(or $(RATE),100) --seconds $(or $(SECONDS),60) \
 	  --burst $(or $(BURST),10000) $(if $(RATE)$(SECONDS)$(BURST),,--page docs/explanation/load.md)
 
+.PHONY: eval-statements
+eval-statements: setup-dev ## read exports of forty banks, and layouts that never existed; ARGS="--seed 5000 --count 2000"
+	@$(BIN)/python -m lab.documents.banks.score $(ARGS)
+
 .PHONY: eval-literature
 eval-literature: setup ## compare the papers of DIR with their truth, or with what their XML says
 	@$(BIN)/stateward eval literature "$(or $(DIR),../shared/corpus/literature)"

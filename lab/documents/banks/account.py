@@ -1,0 +1,57 @@
+"""A month of an account: what happened, in the currency and language of a bank."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from random import Random
+
+SHOPS = {
+    "en": ("TESCO STORES 3344", "TRANSPORT FOR LONDON", "AMZN Mktp*2K4", "Netflix.com", "REPORT MAGAZINE", "Shell 42"),
+    "de": ("REWE Markt GmbH", "Stadtwerke München", "Deutsche Bahn AG", "Summe Moden", "Telekom, Rechnung 12"),
+    "nl": ("Albert Heijn 1521", "NS Reizigers", "Bol.com B.V.", "Ziggo Services"),
+    "sv": ("ICA Maxi Örebro", "SJ AB", "Telia Sverige", "Överföring Åsa"),
+    "fr": ("CARTE 04/01 CARREFOUR", "PRLV SEPA EDF", "SNCF INTERNET", "VIR LOYER"),
+    "es": ("Mercadona", "Recibo Endesa", "Renfe viajeros", "Bizum a María"),
+    "it": ("Esselunga Milano", "Bolletta Enel", "Trenitalia", "Bonifico a Rossi"),
+    "pl": ("Żabka Z1234", "Orlen stacja 7", "Przelew na konto", "Opłata za kartę"),
+    "pt": ("Padaria São João", "Pix enviado - José", "Uber *TRIP", "Conta de luz"),
+    "ja": ("セブンイレブン", "電気料金", "家賃", "スイカ"),
+    "zh": ("超市购物", "水电费", "房租", "地铁"),
+}  # fmt: skip
+INCOME = {
+    "en": ("SALARY ACME LTD", "Refund Zalando"), "de": ("Gehalt ACME GmbH", "Erstattung Finanzamt"),
+    "nl": ("Salaris ACME BV", "Belastingdienst teruggave"), "sv": ("Lön ACME AB", "Skatteverket"),
+    "fr": ("VIR SALAIRE ACME", "VIR REMBOURSEMENT"), "es": ("Nómina ACME", "Devolución Zara"),
+    "it": ("Stipendio ACME", "Rimborso 730"), "pl": ("Wynagrodzenie ACME", "Zwrot podatku"),
+    "pt": ("Salário ACME", "Pix recebido - Ana"), "ja": ("給与振込", "返金"), "zh": ("工资", "退款"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One booking: `amount` is negative where money leaves, `balance` is what is there afterwards."""
+
+    day: date
+    text: str
+    amount: Decimal
+    balance: Decimal
+    is_income: bool
+
+
+def month(random: Random, language: str, *, places: int = 2) -> tuple[Decimal, list[Entry]]:
+    """The opening balance and the bookings of one month, oldest first."""
+    unit = Decimal(1).scaleb(-places)
+    opening = (Decimal(random.randint(100_000, 900_000)) / 100).quantize(unit)
+    balance, day = opening, date(2026, random.randint(1, 9), 1)
+    entries = []
+    for number in range(random.randint(1 if random.random() < 0.1 else 4, 24)):
+        day += timedelta(days=random.choice((0, 0, 1, 1, 2, 3)))
+        is_income = number == 1 or random.random() < 0.15
+        cents = random.randint(90_000, 400_000) if is_income else random.randint(99, 45_000)
+        amount = (Decimal(cents) / 100).quantize(unit) * (1 if is_income else -1)
+        if not amount:
+            continue
+        balance += amount
+        text = random.choice((INCOME if is_income else SHOPS)[language])
+        entries.append(Entry(day, text, amount, balance, is_income))
+    return opening, entries
