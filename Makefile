@@ -113,6 +113,10 @@ bench-growth: setup-dev ## measure with up to a million finished records, into d
 	@$(BIN)/python -m lab.bench growth docs/explanation/scale.md \
 	  $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
+.PHONY: bench-lanes
+bench-lanes: setup-dev ## measure coordinators side by side, each 5 ms from its PostgreSQL, into docs/explanation/scale.md; RECORDS=
+	@$(BIN)/python -m lab.bench.lanes docs/explanation/scale.md $(if $(RECORDS),--records $(RECORDS))
+
 .PHONY: bench-console
 bench-console: setup-dev ## measure the console's pages on a million records in PostgreSQL, into docs/explanation/console-speed.md; RECORDS=
 	@$(BIN)/python -m lab.bench.console docs/explanation/console-speed.md $(if $(RECORDS),--records $(RECORDS))

@@ -37,9 +37,10 @@ from stateward.storage.database import (
     Database,
     Wakeup,
 )
+from stateward.storage.lanes import LANES
 from stateward.storage.outputs import Outputs, result_event
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
-from stateward.storage.store import LANES, Store
+from stateward.storage.store import Store
 from stateward.telemetry import Log
 from stateward.transport import Bus, WorkerInfo
 from stateward.workers.sdk import Completed, Limits, Result

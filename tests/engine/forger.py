@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from stateward.core.chain import GENESIS, record_hash, transition_hash
 from stateward.core.lanes import Lane, extend, lane_of
 from stateward.core.model import Record, Transition
+from stateward.storage.lanes import LANES
 from stateward.storage.store import (
     APPENDED,
-    LANES,
     RECORDS,
     Store,
     _record_row,

@@ -7,7 +7,7 @@ means.
 SQL is written once, in the subset that both databases understand, with named parameters (`:name`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
 
@@ -107,6 +107,17 @@ class Database(Protocol):
 
     def delete(self, table: Table, keys: Sequence[Row], *, by: Sequence[str] = ()) -> list[bool]:
         """Delete rows by key (or by the columns `by`); for each key, whether there was such a row."""
+
+    def append(
+        self, table: Table, rows: Sequence[Row], hashes: Mapping[int, Sequence[str]]
+    ) -> None:
+        """Write rows of the history and extend its lanes by their hashes, in this order, inside a transaction.
+
+        It may be done as late as with the commit. What reads the history in the same transaction calls `flush`.
+        """
+
+    def flush(self) -> None:
+        """Do what `append` was asked for so far."""
 
     def notify(self, topics: Iterable[str]) -> None:
         """Wake the listeners once the current transaction is durable, or at once outside of one."""

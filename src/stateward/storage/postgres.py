@@ -14,7 +14,7 @@ Each hot statement has its index, and the session is configured to use it. This 
 
 import selectors
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from math import ceil
@@ -40,6 +40,7 @@ from stateward.storage.database import (
     Table,
     TextIndex,
 )
+from stateward.storage.lanes import LANES_GONE
 from stateward.storage.libpq import (
     Param,
     Queued,
@@ -127,6 +128,7 @@ class PostgresDatabase:
         self._is_doomed = False
         self._is_closed = False
         self._notified: set[str] = set()
+        self._appended: list[Queued] = []  # what waits for the commit
         self._wakeups: list[PostgresWakeup] = []
         self._session: Session | None = None
         self._session = self._connect()
@@ -229,6 +231,7 @@ class PostgresDatabase:
             finally:
                 self._depth = 0
                 self._notified.clear()
+                self._appended.clear()
 
     @contextmanager
     def as_worker(self) -> Iterator[None]:
@@ -251,12 +254,12 @@ class PostgresDatabase:
         point(Point.COMMIT_BEFORE)
         # NOTIFY belongs to the transaction: the server delivers it after the commit, and only then.
         told = _notify_commands(frozenset(self._notified))
-        if session.queued == (BEGIN,):  # there was no statement
+        if session.queued == (BEGIN,) and not self._appended:  # there was no statement
             session.forget()
             if told:
                 self._run(lambda own: own.command(";".join(told)))
-        elif session.queued:
-            commands = [Queued(each) for each in (*told, "COMMIT")]
+        elif session.queued or self._appended:
+            commands = [*self._appended, *(Queued(each) for each in (*told, "COMMIT"))]
             self._run_once(lambda own: own.now(*commands), unreachable=LOST_IN_COMMIT)
         else:
             command = ";".join((*told, "COMMIT"))
@@ -363,6 +366,29 @@ class PostgresDatabase:
             return set()
         params = _params(columns, rows)
         return self._run(lambda session: set(session.load(session.statement(sql, params))))
+
+    def append(
+        self, table: Table, rows: Sequence[Row], hashes: Mapping[int, Sequence[str]]
+    ) -> None:
+        """Write rows of the history and extend its lanes, in the message that commits.
+
+        The lanes are locked from then on, so that others wait for this transaction for no round trip.
+        """
+        numbers = sorted(hashes)
+        lanes: list[Row] = [(number, len(hashes[number])) for number in numbers]
+        own: list[Row] = [(each,) for number in numbers for each in hashes[number]]
+        arrays = [*to_arrays(["bigint", "bigint"], lanes), *to_arrays(["text"], own)]
+        columns = tuple(table.columns.items())
+        inserting = _insert_sql(table.name, columns, min(len(rows), 2))
+        self._appended += [Queued(_EXTEND, arrays), Queued(inserting, _params(columns, rows))]
+        point(Point.TRANSITIONS_APPENDED)
+        point(Point.LANES_ADVANCED)
+
+    def flush(self) -> None:
+        """Do what was put off until the commit."""
+        if self._appended:
+            appended, self._appended = self._appended, []
+            self._run(lambda session: session.now(*appended))
 
     # Wake-ups
 
@@ -642,6 +668,7 @@ SENTENCES: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], 
         "target_session_attrs=read-write to the address",
     ),
     ((errors.InFailedSqlTransaction,), StoreError, DOOMED),
+    ((errors.DataCorrupted,), StoreMismatch, f"{{where}}: {LANES_GONE} ({{words}})"),
     (
         (psycopg.IntegrityError,),
         StoreError,
@@ -693,6 +720,8 @@ def _location(parameters: dict[str, str]) -> str:
 
 
 # The SQL of bulk operations
+
+_EXTEND = "SELECT extend_lanes($1::bigint[], $2::bigint[], $3::text[])"
 
 
 @lru_cache

@@ -10,7 +10,7 @@ import errno
 import os
 import select
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +35,7 @@ from stateward.storage.database import (
     Table,
     TextIndex,
 )
+from stateward.storage.lanes import append_now
 from stateward.storage.migrations import migrations
 
 MEMORY = ":memory:"
@@ -273,6 +274,15 @@ class SqliteDatabase:
     def _changed(self, sql: str, row: Row) -> bool:
         self._try(sql, row)
         return self._connection.changes() > 0
+
+    def append(
+        self, table: Table, rows: Sequence[Row], hashes: Mapping[int, Sequence[str]]
+    ) -> None:
+        """Write rows of the history and extend its lanes, at once: there is one writer at a time."""
+        append_now(self, table, rows, hashes)
+
+    def flush(self) -> None:
+        """Nothing: nothing is put off."""
 
     # Wake-ups
 

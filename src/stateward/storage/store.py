@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from stateward.core.chain import seal
 from stateward.core.errors import ConcurrentModification, StoreMismatch
 from stateward.core.failpoints import Point, point
-from stateward.core.lanes import FORMER, Lane, extend, lane_of
+from stateward.core.lanes import FORMER, Lane, lane_of
 from stateward.core.machine import Machine, load_machine
 from stateward.core.model import (
     CANCELLED,
@@ -38,6 +38,7 @@ from stateward.storage.database import (
     Table,
     log_end,
 )
+from stateward.storage.lanes import LANES, LANES_GONE
 from stateward.storage.search import where
 
 PAGE_MAX = 10_000  # rows of one answer: a careless limit must not fill the memory of a coordinator
@@ -88,12 +89,6 @@ APPENDED = Table(
     {name: kind for name, kind in TRANSITIONS.columns.items() if name != "seq"},
     key=(),
 )
-LANES = Table(
-    "lanes",
-    {"lane": "bigint", "count": "bigint", "head": "text", "epoch": "bigint", "since": "bigint"},
-    key=("lane",),
-)
-LANE_HEADS = Table("lanes", {"lane": "bigint", "count": "bigint", "head": "text"}, key=("lane",))
 EFFECTS = Table(
     "effects",
     {
@@ -127,8 +122,6 @@ MACHINES = Table(
 
 _RECORD_COLUMNS = ", ".join(RECORDS.columns)
 _TRANSITION_COLUMNS = ", ".join(TRANSITIONS.columns)
-
-LANES_GONE = "lanes of the history are missing or were changed; restore the database from a backup"
 
 # What `core.model.event_id` returns.
 _DERIVED_ID = re.compile(r"[^:]+:[0-9]+:[^:]+")
@@ -195,10 +188,7 @@ class Store:
         longer at the expected version raises `ConcurrentModification`, and nothing is written.
         """
         with self._database.transaction():
-            # The lanes are locked first, in their order, by every committer: two coordinators that commit the same
-            # records then wait for each other here, not in a deadlock over record rows.
-            lanes = self._lock_lanes([change for change in changes if change.transition])
-            sealed = _seal_all(changes, epoch=max((each.epoch for each in lanes), default=0))
+            sealed = _seal_all(changes, epoch=self._epoch(changes))
             # One row per record: from what its first change expects to what its last one leaves.
             finals: dict[str, Change] = {}
             for change in sealed:
@@ -214,7 +204,7 @@ class Store:
                 if duplicates
                 else sealed
             )
-            self._append(written, lanes)
+            self._append(written)
             self._add_effects(written)
             if dispositions:
                 rows: list[Row] = [msgspec.structs.astuple(each) for each in dispositions]
@@ -231,10 +221,12 @@ class Store:
         """Write new records; returns the ids of those whose dedupe key exists already."""
         if not changes:
             return frozenset()
-        written = self._database.insert_new(RECORDS, [_record_row(each.record) for each in changes])
+        # In the order of their keys: two that submit the same documents wait for each other, but never in a circle.
+        ordered = sorted(changes, key=_dedupe_order)
+        written = self._database.insert_new(RECORDS, [_record_row(each.record) for each in ordered])
         return frozenset(
             change.record.id
-            for change, is_written in zip(changes, written, strict=True)
+            for change, is_written in zip(ordered, written, strict=True)
             if not is_written
         )
 
@@ -253,27 +245,22 @@ class Store:
             if not is_moved:
                 raise ConcurrentModification(change.record.id, expected=change.expected)
 
-    def _append(self, changes: Sequence[Change], lanes: Sequence[Lane]) -> None:
+    def _append(self, changes: Sequence[Change]) -> None:
         transitions = [change.transition for change in changes if change.transition is not None]
         if not transitions:
             return
-        self._database.insert(APPENDED, [_transition_row(each) for each in transitions])
-        point(Point.TRANSITIONS_APPENDED)
-        added: dict[int, list[str]] = {}
+        lanes = self._lane_count or self._count_lanes()
+        hashes: dict[int, list[str]] = {}
         for each in transitions:
-            added.setdefault(lane_of(each.record_id, self._lane_count), []).append(each.hash)
-        grown = [lane for lane in lanes if lane.lane in added]
-        rows: list[Row] = [
-            (lane.lane, lane.count + len(hashes), extend(lane.head, hashes))
-            for lane in grown
-            for hashes in (added[lane.lane],)
-        ]
-        were_there = self._database.update(
-            LANE_HEADS, rows, expected="count", column=[lane.count for lane in grown]
-        )
-        if len(grown) < len(added) or not all(were_there):
-            raise StoreMismatch(LANES_GONE)
-        point(Point.LANES_ADVANCED)
+            hashes.setdefault(lane_of(each.record_id, lanes), []).append(each.hash)
+        self._database.append(APPENDED, [_transition_row(each) for each in transitions], hashes)
+
+    def _epoch(self, changes: Sequence[Change]) -> int:
+        """The epoch of these changes; it does not rise before their transaction ends."""
+        if not any(change.transition for change in changes):
+            return 0
+        ((epoch,),) = self._database.rows("SELECT epoch FROM current_epoch")
+        return int(epoch or 0)
 
     def _add_effects(self, changes: Sequence[Change]) -> None:
         rows: list[Row] = [
@@ -400,6 +387,7 @@ class Store:
         """
         if not event_ids:
             return set()
+        self._database.flush()
         condition, params = self._database.among("event_id", event_ids)
         found = self._database.rows(f"SELECT event_id FROM transitions WHERE {condition}", **params)
         applied = {str(each) for (each,) in found}
@@ -528,6 +516,7 @@ class Store:
 
     def lanes(self) -> list[Lane]:
         """The lanes of the history as they are at one moment, in order."""
+        self._database.flush()
         return self._lanes("TRUE")
 
     def _lanes(self, condition: str, *, lock: bool = False, **params: object) -> list[Lane]:
@@ -540,18 +529,6 @@ class Store:
             Lane(lane=lane, count=count, head=head, epoch=epoch, since=since)
             for lane, count, head, epoch, since in found
         ]
-
-    def _lock_lanes(self, changes: Sequence[Change]) -> list[Lane]:
-        """The lanes of these changes, which no other transaction extends until this one ends."""
-        if not changes:
-            return []
-        total = self._lane_count or self._count_lanes()
-        if total == 1:
-            return self._lanes("lane = 0", lock=True)
-        numbers = sorted({lane_of(change.record.id, total) for change in changes})
-        named = {f"n{place}": number for place, number in enumerate(numbers)}
-        places = ", ".join(f":{name}" for name in named)
-        return self._lanes(f"lane IN ({places})", lock=True, **named)
 
     def _count_lanes(self) -> int:
         ((count,),) = self._database.rows("SELECT count(*) FROM lanes WHERE lane >= 0")
@@ -580,6 +557,7 @@ class Store:
 
     def count_transitions(self) -> int:
         """How many transitions there are."""
+        self._database.flush()
         ((count,),) = self._database.rows("SELECT sum(count) FROM lanes")
         return int(count or 0)
 
@@ -595,9 +573,9 @@ class Store:
     def begin_epoch(self) -> int:
         """Count one more start of a coordinator; transitions record in which epoch they were made."""
         with self._database.transaction():
-            epoch = 1 + max((each.epoch for each in self._lanes("TRUE", lock=True)), default=0)
-            self._database.run("UPDATE lanes SET epoch = :epoch", epoch=epoch)
-            return epoch
+            self._database.run("UPDATE lanes SET epoch = epoch + 1")
+            ((epoch,),) = self._database.rows("SELECT max(epoch) FROM lanes")
+            return int(epoch or 0)
 
     def dispositions(self, *, after: int = 0, limit: int = 1000) -> list[tuple[int, Disposition]]:
         """Events that made no transition, each with its id."""
@@ -704,6 +682,7 @@ class Store:
         return [_record(row) for row in found]
 
     def _transitions(self, condition: str, **params: object) -> list[Transition]:
+        self._database.flush()
         found = self._database.rows(
             f"SELECT {_TRANSITION_COLUMNS} FROM transitions WHERE {condition}", **params
         )
@@ -720,6 +699,10 @@ def _open_stages_sql(count: int) -> str:
         f" FROM (VALUES {values}) AS v WHERE NOT EXISTS"
         " (SELECT 1 FROM pauses WHERE machine = v.column1 AND stage IN ('', v.column2))"
     )
+
+
+def _dedupe_order(change: Change) -> tuple[str, str]:
+    return change.record.machine, change.record.dedupe or ""
 
 
 def _seal_all(changes: Sequence[Change], *, epoch: int) -> list[Change]:

@@ -20,7 +20,7 @@ from stateward.core.timers import due_event
 from stateward.engine import coordinator
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.scheduler import Scheduler
-from stateward.storage import outputs, store
+from stateward.storage import lanes, outputs, store
 from stateward.storage.outputs import Output, Outputs
 from stateward.storage.sqlite import SqliteDatabase
 from stateward.storage.store import Store
@@ -152,7 +152,7 @@ def fields_are_not_disclosed(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_lanes_are_not_kept(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(store, "extend", lambda head, _: head)
+    patch.setattr(lanes, "extend", lambda head, _: head)
 
 
 def work_is_never_sent(patch: pytest.MonkeyPatch) -> None:
