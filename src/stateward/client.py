@@ -259,10 +259,18 @@ class Client:
         return self._get("/counts", schemas.Counts, params=_params(q=q)).items
 
     def search(
-        self, text: str, *, pipeline: str = "", filters: Sequence[str] = (), limit: int = 20
+        self,
+        text: str,
+        *,
+        pipeline: str = "",
+        filters: Sequence[str] = (),
+        is_hybrid: bool = False,
+        limit: int = 20,
     ) -> Iterator[schemas.SearchHit]:
         """Passages of documents that match, the best first; of a pipeline that ranks, documents."""
-        params = _params(q=text, pipeline=pipeline or None, filter=list(filters), limit=limit)
+        params = _params(
+            q=text, pipeline=pipeline or None, filter=list(filters), hybrid=is_hybrid or None, limit=limit
+        )  # fmt: skip
         return self._pages("/search", params, schemas.SearchPage, lambda page: page.items)
 
     def search_as(
@@ -272,12 +280,14 @@ class Client:
         *,
         pipeline: str = "",
         filters: Sequence[str] = (),
+        is_hybrid: bool = False,
         limit: int = 20,
     ) -> str:
         """The best documents of a pipeline that ranks, in a format that it offers, such as citations."""
         params = _params(
-            q=text, pipeline=pipeline or None, filter=list(filters), limit=limit, format=format_
-        )
+            q=text, pipeline=pipeline or None, filter=list(filters), hybrid=is_hybrid or None, limit=limit,
+            format=format_,
+        )  # fmt: skip
         answer = self._patiently(
             lambda: self._http.get("/search", params=params, headers={"Accept": "*/*"})
         )

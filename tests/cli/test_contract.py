@@ -96,6 +96,7 @@ CALLS: dict[str, str] = {
     "literature retry": "literature retry {bad} --dry-run",
     "literature cite": "literature cite {paper}",
     "literature ir": "literature ir {paper}",
+    "models install": "models install minilm --dry-run",
     "ledger init": "ledger init {new}",
     "ledger append": "ledger append {ledger} doc:9 pending",
     "ledger state": "ledger state {ledger}",

@@ -21,6 +21,7 @@ from stateward.storage.ranked import (
     RankedIndex,
     joinable,
 )
+from stateward.storage.vectors import Vectors
 from tests.engine.conftest import Opener
 from tests.engine.test_full_text import NOTES, Library
 
@@ -99,7 +100,12 @@ class RankedLibrary(Library):
         super().__init__(open_database, NOTES)
         outputs: Outputs = self.rig.outputs
         self.ranked = RankedIndex(self.rig.database)
-        ranked = RankedIndexer([DECLARED], index=self.ranked, outputs=outputs)
+        ranked = RankedIndexer(
+            [DECLARED],
+            index=self.ranked,
+            vectors=Vectors(self.rig.database),
+            outputs=outputs,
+        )
         self.indexer = Indexer(
             Searchable([NOTES], ranked=ranked.declared),
             index=self.index,

@@ -298,8 +298,10 @@ class App:
         """What documents say."""
         from stateward.app.ranked_search import RankedSearch
         from stateward.app.search import Search
+        from stateward.app.vectors import VectorSearch
         from stateward.storage.full_text import FullTextIndex
         from stateward.storage.ranked import RankedIndex
+        from stateward.storage.vectors import Vectors
 
         return Search(
             index=FullTextIndex(self.database),
@@ -311,6 +313,11 @@ class App:
                 index=RankedIndex(self.database),
                 outputs=self.outputs,
                 store=self.store,
+                vectors=VectorSearch(
+                    self.settings.data_path.absolute() / "search",
+                    Vectors(self.database),
+                    embed=self.plugins.embed_query,
+                ),
             ),
         )
 
@@ -321,10 +328,12 @@ class App:
         from stateward.engine.ranked_indexer import RankedIndexer
         from stateward.storage.full_text import FullTextIndex
         from stateward.storage.ranked import RankedIndex
+        from stateward.storage.vectors import Vectors
 
         ranked = RankedIndexer(
             (each for plugin in self.plugins for each in plugin.ranked),
             index=RankedIndex(self.database),
+            vectors=Vectors(self.database),
             outputs=self.outputs,
         )
         searchable = (each for plugin in self.plugins for each in plugin.searchable)

@@ -322,6 +322,18 @@ class Plugins:
             (each for each in able if each.configured is not None), able[0] if able else None
         )
 
+    # Search
+
+    def embed_query(self, machine: str, text: str) -> tuple[str, Sequence[float]] | None:
+        """The model of the ranked documents of a machine and the vector of a query; None if none is set."""
+        for plugin in self:
+            if any(each.machine == machine and each.vectors for each in plugin.ranked):
+                found: tuple[str, Sequence[float]] | None = self.configured(
+                    plugin.name
+                ).embed_query(text)
+                return found
+        return None
+
     # Display
 
     def record_view(self, machine: str) -> RecordView:

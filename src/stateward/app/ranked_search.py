@@ -11,6 +11,7 @@ from itertools import islice
 import msgspec
 
 from stateward import schemas
+from stateward.app.vectors import VectorSearch
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import Fields, Record, to_iso
 from stateward.core.ranking import RankedHit, RankedQuery, Ranking, packed_terms
@@ -28,6 +29,8 @@ NUMBERS_AT_ONCE = 500
 PASSAGES_MAX = 3
 TERMS_SHOWN = 6
 FILTERS_MAX = 20
+WORDS_SHARE = 0.5  # of a hybrid score; the rest is meaning
+MEANING = "(meaning)"  # the reason of a result that is alike; no term has brackets
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +41,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     filters: Sequence[str]
     condition: str
     params: Mapping[str, object]
+    is_hybrid: bool = False
 
 
 class _Output(msgspec.Struct, frozen=True):
@@ -56,8 +60,10 @@ class RankedSearch:
         index: RankedIndex,
         outputs: Outputs,
         store: Store,
+        vectors: VectorSearch | None = None,
     ) -> None:
         self._declared = {each.machine: each for each in declared}
+        self._vectors = vectors
         self._index = index
         self._outputs = outputs
         self._store = store
@@ -78,7 +84,16 @@ class RankedSearch:
         self, ranked: RankedText, asked: Asked, *, offset: int, limit: int
     ) -> tuple[list[schemas.SearchHit], bool]:
         """Some results, and whether there are more."""
-        search = _Search(ranked, asked, index=self._index, outputs=self._outputs, store=self._store)
+        if asked.is_hybrid and self._vectors is None:
+            raise InvalidRequest("this service searches without vectors")
+        search = _Search(
+            ranked,
+            asked,
+            index=self._index,
+            outputs=self._outputs,
+            store=self._store,
+            vectors=self._vectors,
+        )
         shown = list(islice(search.results(), offset, offset + limit + 1))
         return shown[:limit], len(shown) > limit
 
@@ -105,8 +120,10 @@ class _Search:
         index: RankedIndex,
         outputs: Outputs,
         store: Store,
+        vectors: VectorSearch | None,
     ) -> None:
         self._ranked = ranked
+        self._vectors = vectors if asked.is_hybrid else None
         self._asked = asked
         self._index = index
         self._outputs = outputs
@@ -133,10 +150,29 @@ class _Search:
         source = self._index.source(self._ranked.machine, self._terms_of)
         search = RankedQuery(source, self._ranking)
         candidates = self._wanted(search.first(self._terms))
-        for hit in search.reordered(self._terms, candidates):
+        hits = search.reordered(self._terms, candidates)
+        if self._vectors is not None:
+            hits = fused(hits, self._alike(self._vectors))
+        for hit in hits:
             result = self._result(hit)
             if result is not None:
                 yield result
+
+    def _alike(self, vectors: "VectorSearch") -> dict[int, float]:
+        """Documents whose text is alike in meaning, with how alike it is."""
+        found = vectors.find(self._ranked.machine, self._asked.words.text)
+        documents = self._index.of_records(
+            self._ranked.machine,
+            list(found),
+            condition=self._asked.condition,
+            params=self._asked.params,
+        )
+        alike: dict[int, float] = {}
+        for record_id, document in documents.items():
+            if all(test(document.facts) for test in self._tests):
+                alike[document.number] = found[record_id]
+                self._known[document.number] = document
+        return alike
 
     def _wanted(self, scores: Mapping[int, float]) -> dict[int, float]:
         """The best of those that are there, belong to the wanted records and pass the filters."""
@@ -252,6 +288,27 @@ class _Search:
                 for term, share in hit.terms[:TERMS_SHOWN]
             ],
         )
+
+
+def fused(hits: Sequence[RankedHit], alike: Mapping[int, float]) -> list[RankedHit]:
+    """Results by words and by meaning in one order: the weighted sum of both, each against its best."""
+    by_words = {hit.number: hit for hit in hits}
+    most_words = max((hit.score for hit in hits), default=0.0) or 1.0
+    most_alike = max(alike.values(), default=0.0) or 1.0
+    both: list[RankedHit] = []
+    for number in dict.fromkeys((*by_words, *alike)):
+        hit = by_words.get(number)
+        meaning = (1 - WORDS_SHARE) * max(alike.get(number, 0.0), 0.0) / most_alike
+        factor = WORDS_SHARE / most_words
+        terms = (
+            [] if hit is None else [(term, round(share * factor, 4)) for term, share in hit.terms]
+        )
+        if meaning:
+            terms.append((MEANING, round(meaning, 4)))
+        score = meaning + (0.0 if hit is None else hit.score * factor)
+        terms.sort(key=lambda pair: (-pair[1], pair[0]))
+        both.append(RankedHit(number=number, score=round(min(score, 1.0), 6), terms=tuple(terms)))
+    return sorted(both, key=lambda each: (-each.score, each.number))
 
 
 def _passage(number: int, item: Fields, text: str, asked: set[str]) -> schemas.SearchPassage:

@@ -75,6 +75,7 @@ class Search:
         machines: Sequence[str] = (),
         pipeline: str = "",
         filters: Sequence[str] = (),
+        is_hybrid: bool = False,
         after: SearchPlace | None = None,
         limit: int = 20,
     ) -> SearchResults:
@@ -92,13 +93,13 @@ class Search:
         ranked = None if self._ranked is None else self._ranked.of(named)
         if self._ranked is not None and ranked is not None:
             offset = 0 if after is None else after.offset
-            asked = self._asked(text, wanted, query, filters)
+            asked = replace(self._asked(text, wanted, query, filters), is_hybrid=is_hybrid)
             hits, has_more = self._ranked.find(ranked, asked, offset=offset, limit=limit)
             following = SearchPlace(below=0, offset=offset + limit, now=query.now)
             return SearchResults(hits=hits, next=following if has_more else None)
-        if filters:
+        if filters or is_hybrid:
             raise InvalidRequest(
-                "filters compare facts of ranked documents; name one pipeline that has them"
+                "only ranked documents are filtered and compared by meaning; name one pipeline that ranks"
             )
         return self._find_passages(wanted, query, after, limit)
 

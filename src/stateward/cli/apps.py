@@ -35,6 +35,7 @@ class SearchRequest(NamedTuple):
     text: str
     pipeline: str = ""
     filters: Sequence[str] = ()
+    is_hybrid: bool = False
 
 
 class AppProtocol(Protocol):

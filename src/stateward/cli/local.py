@@ -183,7 +183,11 @@ class LocalApp(AppProtocol):
     def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
         """The best ranked documents in a format that their pipeline offers."""
         found = self._app.search.find(
-            asked.text, pipeline=asked.pipeline, filters=asked.filters, limit=limit
+            asked.text,
+            pipeline=asked.pipeline,
+            filters=asked.filters,
+            is_hybrid=asked.is_hybrid,
+            limit=limit,
         )
         return self._app.search.formatted(format_, found.hits, pipeline=asked.pipeline)[0]
 
@@ -195,6 +199,7 @@ class LocalApp(AppProtocol):
                 asked.text,
                 pipeline=asked.pipeline,
                 filters=asked.filters,
+                is_hybrid=asked.is_hybrid,
                 after=place,
                 limit=PAGE,
             )

@@ -195,14 +195,22 @@ class RemoteApp(AppProtocol):
         """Passages or ranked documents that match."""
         with translated():
             yield from self._client.search(
-                asked.text, pipeline=asked.pipeline, filters=asked.filters
+                asked.text,
+                pipeline=asked.pipeline,
+                filters=asked.filters,
+                is_hybrid=asked.is_hybrid,
             )
 
     def search_as(self, asked: SearchRequest, format_: str, *, limit: int) -> str:
         """The best ranked documents in a format that their pipeline offers."""
         with translated():
             return self._client.search_as(
-                asked.text, format_, pipeline=asked.pipeline, filters=asked.filters, limit=limit
+                asked.text,
+                format_,
+                pipeline=asked.pipeline,
+                filters=asked.filters,
+                is_hybrid=asked.is_hybrid,
+                limit=limit,
             )
 
     def errors(self) -> list[schemas.ErrorGroup]:

@@ -75,6 +75,9 @@ was found. --filter compares what is known of a document, and --format writes th
     help="Of ranked documents, such as year>=2020 or journal=eLife.",
 )
 @click.option(
+    "--hybrid", is_flag=True, help="Of ranked documents: also by meaning, where they were embedded."
+)
+@click.option(
     "--format",
     "format_",
     metavar="NAME",
@@ -94,6 +97,7 @@ def search(
     limit: int,
     pipeline: str,
     filters: tuple[str, ...],
+    hybrid: bool,
     format_: str,
     rebuild: bool,
 ) -> None:
@@ -104,7 +108,7 @@ def search(
     elif not words:
         raise click.UsageError("name what to look for, or give --rebuild")
     with context.app() as app:
-        asked = SearchRequest(text=" ".join(words), pipeline=pipeline, filters=filters)
+        asked = SearchRequest(" ".join(words), pipeline, filters, is_hybrid=hybrid)
         if format_:
             write_lines([app.search_as(asked, format_, limit=limit)])
             return

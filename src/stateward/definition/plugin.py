@@ -166,6 +166,10 @@ class ConfiguredPlugin(Generic[O_co]):
         """Moves that records make by themselves under these settings, such as leaving out stages that are off."""
         return ()
 
+    def embed_query(self, text: str) -> tuple[str, Sequence[float]] | None:
+        """The model that ranked documents are embedded with, and the vector of a query; None without one."""
+        return None
+
     def check_correction(self, correction: Correction) -> Corrected:
         """A reviewer's values in canonical form, or what is wrong with them."""
         return Corrected(items=correction.items)

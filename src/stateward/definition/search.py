@@ -63,6 +63,8 @@ class RankedText(msgspec.Struct, frozen=True, kw_only=True):
     text: "Callable[[Fields], str] | str"
     ranking: "Ranking | str"
     version: int = 1
+    vectors: str = ""
+    """The stage whose items have a `vector` and the number of the `item` that it is of, and say their `model`."""
     filters: dict[str, FactType] = {}
     formats: tuple[ResultFormat, ...] = ()
 

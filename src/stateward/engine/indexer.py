@@ -161,6 +161,13 @@ class Indexer:
         whole: list[tuple[str, IndexCursor]] = []
         for each in fresh:
             cursor = replace(cursor, seq=each.seq)
+            if (
+                each.stage
+                and self._ranked is not None
+                and self._ranked.has_vectors(each.machine, each.stage)
+            ):
+                whole.append((each.machine, self._placed(each, cursor)))
+                continue
             if not each.stage or not self._searchable.of(each):
                 continue
             begun = self._begin(each, cursor)
@@ -180,6 +187,10 @@ class Indexer:
 
     def _begin(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
         self._index.remove(output.record_id, output.stage)
+        return self._placed(output, cursor)
+
+    def _placed(self, output: IndexedTransition, cursor: IndexCursor) -> IndexCursor:
+        """The cursor at the beginning of an output, in its newest edition."""
         version = self._outputs.newest_edition(
             output.record_id, stage=output.stage, made=output.version
         )

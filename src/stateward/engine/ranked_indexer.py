@@ -11,6 +11,7 @@ from stateward.definition.plugin import resolve
 from stateward.definition.search import RankedDocument, RankedText
 from stateward.storage.outputs import Outputs
 from stateward.storage.ranked import DocumentToIndex, RankedIndex
+from stateward.storage.vectors import ItemVector, Vectors
 
 _LOG = telemetry.log("indexer")
 
@@ -32,10 +33,19 @@ class RankedIndexer:
     """Makes documents of outputs as their pipelines declare, and adds them to the index."""
 
     def __init__(
-        self, declared: Iterable[RankedText], *, index: RankedIndex, outputs: Outputs
+        self,
+        declared: Iterable[RankedText],
+        *,
+        index: RankedIndex,
+        vectors: Vectors,
+        outputs: Outputs,
     ) -> None:
         self._declared = {(each.machine, each.stage): each for each in declared}
+        self._vector_stages = {
+            (each.machine, each.vectors) for each in self._declared.values() if each.vectors
+        }
         self._index = index
+        self._vectors = vectors
         self._outputs = outputs
 
     @property
@@ -43,10 +53,16 @@ class RankedIndexer:
         """What is indexed, as texts that change with it."""
         return [f"{each.machine} {each.stage} {each.version}".encode() for each in self._declared.values()]  # fmt: skip
 
+    def has_vectors(self, machine: str, stage: str) -> bool:
+        """Whether the items of a stage are vectors."""
+        return (machine, stage) in self._vector_stages
+
     def add(self, outputs: Sequence[tuple[str, OutputPlace]]) -> None:
         """Index (machine, output); what declares no ranking is left out."""
         found: dict[tuple[str, str], list[DocumentToIndex]] = {}
         for machine, output in outputs:
+            if self.has_vectors(machine, output.stage):
+                self._add_vectors(machine, output)
             ranked = self._declared.get((machine, output.stage))
             document = None if ranked is None else self._document(ranked, output)
             if document is not None:
@@ -75,9 +91,22 @@ class RankedIndexer:
             texts=made.texts,
         )
 
+    def _add_vectors(self, machine: str, output: OutputPlace) -> None:
+        model = str(self._outputs.about(output.record_id, output.version).get("model", ""))
+        found = [
+            ItemVector(
+                record_id=output.record_id,
+                item=int(str(item.get("item", 0))),
+                model=model,
+                vector=str(item.get("vector", "")),
+            )
+            for item in self._outputs.items(output.record_id, output.version)
+        ]
+        self._vectors.replace(machine, output.record_id, output.stage, found)
+
     def clear_some(self) -> int:
         """Delete some of the index; 0 when nothing is left."""
-        return self._index.clear_some()
+        return self._index.clear_some() or self._vectors.clear_some()
 
 
 def read_document(ranked: RankedText, outputs: Outputs, output: OutputPlace) -> RankedDocument:

@@ -58,6 +58,14 @@ SearchFilters = Annotated[
         required=False,
     ),
 ]
+SearchHybrid = Annotated[
+    bool,
+    QueryParameter(
+        name="hybrid",
+        description="Of ranked documents: also by meaning, where they were embedded.",
+        required=False,
+    ),
+]
 SearchFormat = Annotated[
     str,
     QueryParameter(
@@ -83,6 +91,7 @@ async def search(
     limit: HitLimit = HITS_DEFAULT,
     pipeline: SearchPipeline = "",
     filters: SearchFilters = None,
+    is_hybrid: SearchHybrid = False,
     format_: SearchFormat = "",
 ) -> Response[schemas.SearchPage]:
     """Passages of the text that pipelines declare searchable, the best first; never what the caller may not see.
@@ -91,7 +100,9 @@ async def search(
     their best passages and why they were found.
     """
     caller = caller_of(request)
-    asked = SearchRequest(text=q, pipeline=pipeline, filters=tuple(filters or ()))
+    asked = SearchRequest(
+        text=q, pipeline=pipeline, filters=tuple(filters or ()), is_hybrid=is_hybrid
+    )
 
     def look(app: App) -> Answer:
         if format_:
@@ -108,13 +119,16 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     pipeline: str = ""
     filters: tuple[str, ...] = ()
+    is_hybrid: bool = False
 
 
 def search_page(
     app: App, caller: Caller, asked: SearchRequest, *, cursor: str | None, limit: int
 ) -> schemas.SearchPage:
     """A page of results that a caller may see."""
-    of = list_name("search", asked.text, asked.pipeline, *asked.filters, caller.machines)
+    of = list_name(
+        "search", asked.text, asked.pipeline, *asked.filters, asked.is_hybrid, caller.machines
+    )
     at = read_cursor(cursor, of=of)
     after = None
     if at is not None and len(at.numbers) == 2:
@@ -124,6 +138,7 @@ def search_page(
         machines=caller.machines,
         pipeline=asked.pipeline,
         filters=asked.filters,
+        is_hybrid=asked.is_hybrid,
         after=after,
         limit=limit,
     )

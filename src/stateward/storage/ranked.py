@@ -280,6 +280,26 @@ class RankedIndex:
         )
         return {int(row[0] or 0): _document(row) for row in found}
 
+    def of_records(
+        self,
+        machine: str,
+        record_ids: Sequence[str],
+        *,
+        condition: str = "TRUE",
+        params: Mapping[str, object] | None = None,
+    ) -> dict[str, IndexedDocument]:
+        """The documents of these records; `condition` is over `records`, with its `params`."""
+        among, given = self._database.among("d.record_id", record_ids)
+        found = self._database.rows(
+            "SELECT d.number, d.record_id, d.stage, d.title, d.facts FROM search_documents d"
+            f" WHERE d.machine = :of_machine AND {among}"
+            f" AND EXISTS (SELECT 1 FROM records WHERE records.id = d.record_id AND ({condition}))",
+            of_machine=machine,
+            **given,
+            **(params or {}),
+        )
+        return {str(row[1]): _document(row) for row in found}
+
     def count(self) -> int:
         """How many documents there are."""
         ((count,),) = self._database.rows("SELECT count(*) FROM search_documents")

@@ -113,6 +113,7 @@ PLUGIN = Plugin(
             document="stateward.pipelines.literature.finding:paper_document",
             text="stateward.pipelines.literature.finding:block_text",
             ranking="stateward.pipelines.literature.finding:RANKING",
+            vectors="embed",
             filters={
                 "year": "number",
                 "type": "text",
@@ -132,6 +133,11 @@ PLUGIN = Plugin(
         ),
     ),
     commands=(
+        PluginCommand(
+            name="models",
+            doc="Install models that run on this machine.",
+            target="stateward.pipelines.literature.commands:models",
+        ),
         PluginCommand(
             name="literature",
             doc="Add papers, follow them and cite them.",

