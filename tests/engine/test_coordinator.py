@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from stateward.core.errors import UnknownName
 from stateward.core.model import Applied, Event, Ignored, Record
@@ -362,6 +363,19 @@ def test_a_record_alone_goes_on_at_the_worker_here_without_a_look_at_the_queue(
 
     assert rig.now(parsed_here).status == "normalizing"
     assert [work.stage for work in rig.work()] == ["normalize"]
+
+
+def test_work_says_who_submitted_its_record_by_whichever_way_it_is_sent(
+    rig: Rig, parsed_here: Record
+) -> None:
+    rig.coordinator._config = replace(rig.coordinator._config, tells_owners=True)
+    other = rig.coordinator.submit([Submission(machine="upload", actor="person:other")])[0].record
+
+    rig.coordinator.turn(has_waiting=False)
+    rig.coordinator.turn()
+
+    owners = {work.record_id: work.owner for work in rig.work()}
+    assert owners == {parsed_here.id: "person:test", other.id: "person:other"}
 
 
 def test_where_the_worker_here_is_full_another_one_is_given_the_record(

@@ -62,6 +62,7 @@ from stateward.transport import (
 # meeting, and end after 0.7 s because a caller waits. They are documented in docs/reference/errors.md.
 CONFLICT_WAITS_S = (0.1, 0.2, 0.4)
 WORKER_LOST = "WORKER_LOST"
+OWNERS_MAX = 10_000  # records whose submitter is remembered
 
 T = TypeVar("T")
 
@@ -152,6 +153,7 @@ class Coordinator:
         self.has_waiting = True
         """Whether records may wait for a stage although the last turn dispatched what it could."""
         self._waited_for: set[tuple[str, str]] = set()
+        self._owners: dict[str, str] = {}
         self.soonest_due: Micros | None = None
         """The earliest `due_at` that the last turn gave a record."""
         self.has_more = False
@@ -431,8 +433,8 @@ class Coordinator:
                 self._hand_on(batch)
             if is_handing_out and (has_waiting or batch.arrived()):
                 self._hand_out(batch)
-                self._tell_owners(batch)
                 self.has_waiting |= bool(batch.arrived())
+            self._tell_owners(batch)  # of all that is sent, by whichever way
             self._write(batch)
             # In the transaction that handled them: an event leaves the inbox if, and only if, its decision is durable.
             if reported:
@@ -503,8 +505,13 @@ class Coordinator:
         apart = [work.record_id for work in batch.sent if not work.is_inline]
         if not self._config.tells_owners or not apart:
             return
-        owners = self._store.submitters(apart)
-        batch.sent[:] = [replace(work, owner=owners.get(work.record_id, "")) for work in batch.sent]
+        if len(self._owners) > OWNERS_MAX:
+            self._owners.clear()
+        # Who submitted a record never changes, and mostly its stages follow each other here.
+        self._owners |= self._store.submitters([each for each in apart if each not in self._owners])
+        batch.sent[:] = [
+            replace(work, owner=self._owners.get(work.record_id, "")) for work in batch.sent
+        ]
 
     def _queues(self, capacity: "Capacity", batch: "Batch") -> list[Iterable[Record]]:
         """The waiting records of each stage that is not paused and has free slots.

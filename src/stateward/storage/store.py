@@ -669,6 +669,8 @@ class Store:
 
     def submitters(self, record_ids: Sequence[str]) -> dict[str, str]:
         """Who submitted each of these records."""
+        if not record_ids:
+            return {}
         condition, params = self._database.among("record_id", record_ids)
         found = self._database.rows(
             f"SELECT record_id, actor FROM transitions WHERE {condition} AND version = 0", **params

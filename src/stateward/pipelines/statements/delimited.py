@@ -1,7 +1,7 @@
 """CSV and TSV of any bank; `table` finds out what the cells mean."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
@@ -59,13 +59,22 @@ class _Records:
 
 def _score(rows: Rows) -> tuple[int, int]:
     """How many rows have a date and an amount, and how many headings of one row are known."""
-    good = sum(
-        any(dates.is_date(cell) for cell in row)
-        and any(money.is_amount(cell) and not dates.is_date(cell) for cell in row)
-        for row in rows
-    )
-    named = max((sum(headings.role_of(cell) != "" for cell in row) for row in rows), default=0)
+    good = named = 0
+    for row in rows:
+        if _is_booking(
+            row
+        ):  # no row of headings: its texts need not be compared with all that we know
+            good += 1
+        else:
+            named = max(named, sum(headings.role_of(cell) != "" for cell in row))
     return good, named
+
+
+def _is_booking(row: Sequence[str]) -> bool:
+    """Whether a row has a date, and an amount that is no date."""
+    return any(map(dates.is_date, row)) and any(
+        money.is_amount(cell) and not dates.is_date(cell) for cell in row
+    )
 
 
 def _looks_like_record(line: str) -> bool:

@@ -77,7 +77,9 @@ def machine_name(isolation: str) -> str:
 
 PROCESS = _machine("process")
 INLINE = _machine("inline")
-PLUGIN = Plugin(name="bench", machines=(PROCESS, INLINE), runners=(nothing.__name__,))
+PLUGIN = Plugin(
+    name="bench", package=__package__, machines=(PROCESS, INLINE), runners=(nothing.__name__,)
+)
 
 
 def open_app(job: Job) -> App:
