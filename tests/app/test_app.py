@@ -281,7 +281,8 @@ def test_an_export_is_complete_and_checks_out_by_hand(app: App, tmp_path: Path) 
     assert counts["transitions.jsonl"] == 5
     assert counts["records.jsonl"] == 1
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
-        "transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl", "checkpoints.jsonl",
+        "transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl", "audit.jsonl",
+        "checkpoints.jsonl",
         "anchor.json",
     }  # fmt: skip
     with pytest.raises(InvalidRequest, match="not an empty folder"):

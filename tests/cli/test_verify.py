@@ -80,7 +80,8 @@ def test_an_export_is_six_files_and_counts(demo: Shell, tmp_path: Path) -> None:
     answer = demo.json("export", "history", "--out", str(folder))
 
     names = {
-        "transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl", "checkpoints.jsonl",
+        "transitions.jsonl", "records.jsonl", "dispositions.jsonl", "dead_letters.jsonl", "audit.jsonl",
+        "checkpoints.jsonl",
     }  # fmt: skip
     assert {path.name for path in folder.iterdir()} == names | {"anchor.json"}
     assert answer["counts"]["transitions.jsonl"] == 13

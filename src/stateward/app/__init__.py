@@ -31,7 +31,7 @@ from stateward.app.plugins import Plugins
 from stateward.blobs import Folder
 from stateward.core.model import PRIORITY_NORMAL
 from stateward.engine.registry import MachineRegistry, register
-from stateward.engine.system import is_alive, steady_clock
+from stateward.engine.system import is_alive, make_private, steady_clock
 from stateward.settings import Settings
 from stateward.storage.audit import AuditLog
 from stateward.storage.database import TOPIC_CHANGES
@@ -118,6 +118,8 @@ class App:
         self.plugins = Plugins(settings, [*pipelines, *machines], clock=clock)
         self.plugins.load_runners()
         self._machines = tune(settings, list(self.plugins.machines.values()))
+        if settings.store_path is not None:
+            make_private(settings.data_path)
         self.database = database or open_database(settings, role=RUNNER_ROLE if is_runner else None)
         self.store = Store(self.database)
         self.outputs = Outputs(self.database)
@@ -353,6 +355,7 @@ class App:
         return Admin(
             store=self.store,
             keys=self.keys,
+            audit=self.audit,
             registry=self.registry,
             clock=self.clock,
             signing_key=self.settings.ledger.signing_key,

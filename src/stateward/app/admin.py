@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stateward.app.identity import new_key_id, new_token
 from stateward.core.errors import InvalidRequest
-from stateward.core.model import SECOND, Micros
+from stateward.core.model import SECOND, Fields, Micros
 from stateward.engine.history import Progress, Verdict, export, verify
 from stateward.engine.mirror import Comparison, compare
 from stateward.engine.registry import MachineRegistry
@@ -13,6 +13,7 @@ from stateward.engine.system import person
 from stateward.ledger import parse_signer
 from stateward.ledger.checkpoints import CheckpointSigner
 from stateward.ledger.history_checkpoint import HistoryCheckpoint
+from stateward.storage.audit import EXPORTED, KEY_CREATED, KEY_REVOKED, AuditEntry, AuditLog
 from stateward.storage.keys import ApiKey, Keys, check_name, check_role, key_text
 from stateward.storage.store import Store
 
@@ -25,6 +26,7 @@ class Admin:
         *,
         store: Store,
         keys: Keys,
+        audit: AuditLog,
         registry: MachineRegistry,
         clock: Callable[[], Micros],
         signing_key: str | None = None,
@@ -32,6 +34,7 @@ class Admin:
         self._signing_key = signing_key
         self._store = store
         self._keys = keys
+        self._audit = audit
         self._registry = registry
         self._clock = clock
 
@@ -61,7 +64,17 @@ class Admin:
         )
         secret = new_token()
         self._keys.add(key, secret=secret)
+        self._note(
+            KEY_CREATED, key.created_by, {"key_id": key.id, "name": key.name, "role": key.role}
+        )
         return key, key_text(key.id, secret)
+
+    def revoke_key(self, key_id: str, *, actor: str | None = None) -> bool:
+        """Revoke a key from the next request on; whether it was not revoked before."""
+        was_open = self._keys.revoke(key_id, now=self._clock())
+        if was_open:
+            self._note(KEY_REVOKED, actor or person(), {"key_id": key_id})
+        return was_open
 
     def verify(
         self, *, kept: HistoryCheckpoint | None = None, progress: Progress = lambda *_: None
@@ -85,4 +98,10 @@ class Admin:
         """Write the whole history as files."""
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InvalidRequest(f"{folder} is not an empty folder; name a new one")
-        return export(self._store, folder, signer=self._signer(), progress=progress)
+        self._note(EXPORTED, person(), {"what": "history"})
+        return export(
+            self._store, folder, audit=self._audit, signer=self._signer(), progress=progress
+        )
+
+    def _note(self, verb: str, actor: str, detail: Fields) -> None:
+        self._audit.add([AuditEntry(at=self._clock(), actor=actor, verb=verb, detail=detail)])

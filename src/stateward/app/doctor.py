@@ -76,6 +76,7 @@ def checks(app: App) -> Iterator[Check]:
         )
         or "nothing is paused",
     )
+    yield _audit_check(app)
     yield _search_check(app)
     yield _notices_check(app)
     yield _dead_letter_check(app)
@@ -153,6 +154,18 @@ def _dead_letter_check(app: App) -> Check:
         is_well=not found,
         sentence=f"{count} could not be read ({newest})" if found else "everything could be read",
         advice="see them under Operations in the console, and what sent them" if found else "",
+    )
+
+
+def _audit_check(app: App) -> Check:
+    faults, head = app.audit.faults(), app.audit.head()
+    return Check(
+        name="audit log",
+        is_well=not faults,
+        sentence="; ".join(faults) or f"{head.count} entries, sound; its head is {head.hash[:16]}",
+        advice="somebody changed the database by hand: compare it with an export or a backup"
+        if faults
+        else "",
     )
 
 

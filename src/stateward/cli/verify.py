@@ -198,7 +198,8 @@ def export_history(context: CliContext, folder: Path) -> None:
     """Write the whole history as JSON lines into a new folder.
 
     transitions.jsonl, records.jsonl, dispositions.jsonl (events that changed nothing, and why), dead_letters.jsonl,
-    checkpoints.jsonl (if the settings name a key that signs) and anchor.json (how long each lane is, and its head).
+    audit.jsonl (sign-ins, keys, exports and what else people did), checkpoints.jsonl (if the settings name a key that
+    signs) and anchor.json (how long each lane is, and its head).
     """
     with context.local_app() as app:
         counts = app.admin.export(

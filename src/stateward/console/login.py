@@ -18,6 +18,7 @@ from stateward.core.model import SECOND
 from stateward.server.auth import (
     ANYBODY,
     Asked,
+    Caller,
     authenticated,
     caller_of,
     check_host,
@@ -28,6 +29,7 @@ from stateward.server.auth import (
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
 from stateward.server.throttle import address_of
+from stateward.storage.audit import SIGNED_IN, AuditEntry
 from stateward.storage.keys import ApiKey
 
 SESSION_S = 12 * 3600
@@ -59,7 +61,7 @@ async def sign_in(request: Asked) -> Response[Any]:
     if key is None:
         said = "This key is unknown, expired or revoked."
         return html("login.html", {"after": after, "said": said}, status=401)
-    return await _signed_in(service, key, after)
+    return await _signed_in(request, service, key, after)
 
 
 @get("/enter/{token:str}", opt={"right": ANYBODY})
@@ -82,7 +84,7 @@ async def enter(request: Asked, token: FromPath[str]) -> Response[Any]:
     if key is None:
         said = "This link was used already, or its time is up. Ask for a new one."
         return html("login.html", {"after": "", "said": said}, status=401)
-    return await _signed_in(service, key, "")
+    return await _signed_in(request, service, key, "")
 
 
 @post("/logout", opt={"right": "read"}, status_code=200)
@@ -115,10 +117,16 @@ def _check_sender(request: Asked, service: Service) -> None:
         )
 
 
-async def _signed_in(service: Service, key: ApiKey, after: str) -> Response[Any]:
+async def _signed_in(request: Asked, service: Service, key: ApiKey, after: str) -> Response[Any]:
+    address = address_of(request, service.settings.api)
+
     def begin(app: App) -> str:
         token, now = new_token(), app.clock()
         app.sessions.begin(token, key_id=key.id, now=now, until=now + SESSION_S * SECOND)
+        actor = Caller(key=key).actor
+        app.audit.add(
+            [AuditEntry(at=now, actor=actor, verb=SIGNED_IN, detail={"address": address})]
+        )
         return token
 
     token = await service.writer.ask(begin)

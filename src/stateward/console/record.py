@@ -278,7 +278,7 @@ async def act(request: Asked, record_id: FromPath[str], verb: FromPath[str]) -> 
         if not number.isdecimal() or not 1 <= int(number) <= 10:
             raise InvalidRequest("a priority is a number from 1 to 10")
         wanted = schemas.PriorityRequest(priority=int(number), reason=reason)
-        answer = await operations.set_priority(request, record_id, wanted, key=None)
+        answer = await operations.set_priority(request, record_id, wanted, key=None, if_match="*")
     elif verb in ("retry", "cancel"):
         answer = await _moved(request, "retry" if verb == "retry" else "cancel", record_id, reason)
     else:

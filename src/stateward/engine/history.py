@@ -31,6 +31,7 @@ from stateward.ledger.history_checkpoint import (
     lanes_root,
     make_checkpoint,
 )
+from stateward.storage.audit import AuditEntry, AuditLog
 from stateward.storage.store import Store
 
 CHUNK = 2000  # rows of one query: bounds memory, and how long a read is open beside the writers
@@ -112,6 +113,7 @@ def export(
     store: Store,
     folder: Path,
     *,
+    audit: AuditLog | None = None,
     signer: CheckpointSigner | None = None,
     progress: Progress = lambda *_: None,
 ) -> dict[str, int]:
@@ -131,11 +133,18 @@ def export(
             {"kind": each.kind, "body": each.body, "reason": each.reason, "at": to_iso(each.at)}
             for each in store.dead_letters()
         ),
+        "audit.jsonl": iter(()) if audit is None else map(audit_line, audit.walk()),
         "checkpoints.jsonl": iter([{"checkpoint": checkpoint}] if signer else []),
     }
     counts = {name: _write(folder / name, lines, progress) for name, lines in files.items()}
     (folder / "anchor.json").write_bytes(_encode(anchor_line(lanes)) + b"\n")
     return counts
+
+
+def audit_line(entry: AuditEntry) -> Fields:
+    """An entry of the audit log in the form of the export; its hash can be computed from the lines."""
+    told: Fields = {**msgspec.to_builtins(entry), "at": to_iso(entry.at)}
+    return told
 
 
 def anchor_line(lanes: Sequence[Lane]) -> Fields:

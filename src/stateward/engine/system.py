@@ -8,6 +8,7 @@ import getpass
 import os
 import resource
 import socket
+import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +20,8 @@ from stateward.transport import WorkerInfo
 
 # More than a service needs; where the hard limit is higher, as in a container, some programs look at every number.
 OPEN_FILES_WANTED = 65_536
+# What a data folder has in it.
+OWN_NAMES = ("artifacts", "scratch", "stateward.db")
 
 # One part in a thousand: over a stage of up to 80 minutes that is less than the 5 s by which the scheduler waits for
 # the worker's own report of a timeout (docs/decisions/0011).
@@ -140,3 +143,21 @@ def raise_open_files() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
         return most
     return soft
+
+
+def make_private(folder: Path) -> None:
+    """Create the data folder, or close one of ours that others can look into: it holds documents and secrets.
+
+    A folder that does not look like ours is left alone: who names /tmp as data folder must not close it to everyone.
+    """
+    if not folder.exists():
+        folder.mkdir(parents=True, mode=0o700)
+    found = folder.stat()
+    is_ours = any((folder / name).exists() for name in OWN_NAMES)
+    is_shared = bool(found.st_mode & stat.S_ISVTX) or folder.resolve() == Path.home()
+    if is_ours and not is_shared and os.geteuid() in (0, found.st_uid):
+        if found.st_mode & 0o077:
+            folder.chmod(0o700)
+        for path in folder.glob("*.db*"):
+            if path.is_file() and path.stat().st_mode & 0o077:
+                path.chmod(0o600)

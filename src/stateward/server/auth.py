@@ -10,6 +10,7 @@ import binascii
 import ipaddress
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Any, TypeVar, get_args
@@ -22,13 +23,14 @@ from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler
 
 from stateward.app import App
-from stateward.core.errors import UnknownName
-from stateward.core.model import PERSON, Record, clean_text
+from stateward.core.errors import StatewardError, UnknownName
+from stateward.core.model import PERSON, Fields, Record, clean_text
 from stateward.server.problems import Refusal
 from stateward.server.service import Service
 from stateward.server.strict import check_query
 from stateward.server.throttle import account_of, address_of
 from stateward.settings.server import ApiSettings
+from stateward.storage.audit import KEY_REFUSED, AuditEntry
 from stateward.storage.idempotency import Answer, IdempotentRequest
 from stateward.storage.keys import ApiKey, Right
 
@@ -218,9 +220,14 @@ async def authenticated(
         return key
     is_first, wait_s = service.failures.add(address, shown)
     if is_first or wait_s:
-        service.log.warning(
-            "a key was refused", address=address, key_id=account_of(shown), is_held_up=wait_s > 0
-        )
+        told: Fields = {"address": address, "key_id": account_of(shown), "is_held_up": wait_s > 0}
+        service.log.warning("a key was refused", **told)
+        with suppress(StatewardError):  # a database that is away must not change the answer
+            await service.writer.ask(
+                lambda app: app.audit.add(
+                    [AuditEntry(at=app.clock(), actor="anonymous", verb=KEY_REFUSED, detail=told)]
+                )
+            )
     if wait_s:
         raise too_often(wait_s)
     return None

@@ -1,15 +1,18 @@
 """The audit log: what people did that made no transition, and which causes of errors they acknowledged.
 
-Transitions have their own, hash-chained history. This log holds the rest of what an auditor asks for, such as a
-changed priority or an acknowledged error. It is append-only; nothing here changes a record.
+Transitions have their own, hash-chained history. This log holds the rest of what an auditor asks for: who signed in or
+failed to, keys that were created, revoked or refused, exports, a changed priority, an acknowledged error. It is
+append-only, and a chain as well: the hash of each entry covers the one before it, and one row holds the count and the
+last hash, which `head` gives to who keeps it elsewhere. Nothing here changes a record or holds text of a document.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
 
 import msgspec
 
 from stateward.core.model import Fields, Micros
-from stateward.storage.database import Database, Table
+from stateward.storage.database import Database, Row, Table
 
 ENTRIES_MAX = 1000
 
@@ -27,10 +30,25 @@ AUDIT_LOG = Table(
         "record_id": "text",
         "detail": "text",
         "reason": "text",
+        "seq": "bigint",
+        "hash": "text",
     },
     key=(),
 )
+# Verbs of what concerns no record.
+SIGNED_IN, SIGN_IN_FAILED, SIGNED_OUT = "sign_in", "sign_in_failed", "sign_out"
+KEY_CREATED, KEY_REVOKED, KEY_REFUSED = "key_created", "key_revoked", "key_refused"
+EXPORTED = "exported"
+_COLUMNS = "at, actor, verb, record_id, detail, reason, seq, hash"
 _decode_fields = msgspec.json.Decoder(Fields).decode
+
+
+GENESIS = "0" * 64
+
+
+def entry_hash(before: str, seq: int, said: Sequence[object]) -> str:
+    """SHA-256 of the hash before, the place, and what the entry says, as one JSON array."""
+    return sha256(msgspec.json.encode([before, seq, *said])).hexdigest()
 
 
 class Acknowledgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +70,16 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     record_id: str = ""
     detail: Fields = {}
     reason: str | None = None
+    seq: int | None = None
+    """Its place in the chain; None: not stored yet, or by a former version."""
+    hash: str | None = None
+
+
+class AuditHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of the chain: kept elsewhere, it shows that nothing before it was changed or cut off."""
+
+    count: int
+    hash: str
 
 
 class AuditLog:
@@ -61,42 +89,83 @@ class AuditLog:
         self._database = database
 
     def add(self, entries: Sequence[AuditEntry]) -> None:
-        """Append entries."""
-        rows = [
-            (
-                each.at,
-                each.actor,
-                each.verb,
-                each.record_id,
-                msgspec.json.encode(each.detail).decode(),
-                each.reason,
+        """Append entries to the chain."""
+        if not entries:
+            return
+        with self._database.transaction():
+            # A change of the row is what others wait for: they read the hash when this one is durable.
+            self._database.run(
+                "UPDATE audit_head SET count = count + :more WHERE id = 1", more=len(entries)
             )
-            for each in entries
-        ]
-        if rows:
+            head = self.head()
+            last, rows = head.hash, []
+            for seq, each in enumerate(entries, start=head.count - len(entries) + 1):
+                detail = msgspec.json.encode(each.detail).decode()
+                said = (each.at, each.actor, each.verb, each.record_id, detail, each.reason)
+                last = entry_hash(last, seq, said)
+                rows.append((*said, seq, last))
             self._database.insert(AUDIT_LOG, rows)
+            self._database.run("UPDATE audit_head SET hash = :hash WHERE id = 1", hash=last)
 
-    def entries(self, *, record_id: str | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Entries about one record, or about anything; newest first."""
-        condition = "" if record_id is None else " WHERE record_id = :record_id"
-        params: Mapping[str, object] = {} if record_id is None else {"record_id": record_id}
+    def head(self) -> AuditHead:
+        """The end of the chain, to be kept elsewhere."""
+        ((count, last),) = self._database.rows("SELECT count, hash FROM audit_head WHERE id = 1")
+        return AuditHead(count=int(count or 0), hash=str(last))
+
+    def entries(
+        self,
+        *,
+        record_id: str | None = None,
+        verb: str | None = None,
+        actor: str | None = None,
+        limit: int = 100,
+    ) -> list[AuditEntry]:
+        """Entries about one record, of one verb or actor, or about anything; newest first."""
+        wanted = {"record_id": record_id, "verb": verb, "actor": actor}
+        params = {name: value for name, value in wanted.items() if value is not None}
+        condition = " AND ".join(f"{name} = :{name}" for name in params)
         found = self._database.rows(
-            f"SELECT at, actor, verb, record_id, detail, reason FROM audit_log{condition}"
+            f"SELECT {_COLUMNS} FROM audit_log{' WHERE ' * bool(params)}{condition}"
             " ORDER BY id DESC LIMIT :limit",
             limit=min(limit, ENTRIES_MAX),
             **params,
         )
-        return [
-            AuditEntry(
-                at=int(at or 0),
-                actor=str(actor),
-                verb=str(verb),
-                record_id=str(of),
-                detail=_decode_fields(str(detail)),
-                reason=None if reason is None else str(reason),
-            )
-            for at, actor, verb, of, detail, reason in found
-        ]
+        return [_entry(row) for row in found]
+
+    def walk(self) -> Iterator[AuditEntry]:
+        """Every entry of the chain, the oldest first."""
+        seq = 0
+        while found := self._database.rows(
+            f"SELECT {_COLUMNS} FROM audit_log WHERE seq > :seq ORDER BY seq LIMIT {ENTRIES_MAX}",
+            seq=seq,
+        ):
+            for row in found:
+                entry = _entry(row)
+                seq = entry.seq or 0
+                yield entry
+
+    def faults(self, *, kept: AuditHead | None = None) -> list[str]:
+        """What is wrong with the chain; `kept` is a head that was kept elsewhere, which it must have grown from."""
+        head, last, count = self.head(), GENESIS, 0
+        found: list[str] = []
+        for each in self.walk():
+            detail = msgspec.json.encode(each.detail).decode()
+            said = (each.at, each.actor, each.verb, each.record_id, detail, each.reason)
+            count += 1
+            if each.seq != count:
+                return [*found, f"entry {count} is missing: the next one is {each.seq}"]
+            last = entry_hash(last, count, said)
+            if each.hash != last:
+                return [*found, f"entry {count} was changed"]
+            if kept is not None and kept.count == count and kept.hash != last:
+                found.append(f"entry {count} is not the one that was kept elsewhere")
+            if count == head.count:
+                break  # what was added meanwhile is behind this head
+        if (count, last) != (head.count, head.hash):
+            found.append(f"it ends after {count} entries, and should have {head.count}")
+        if kept is not None and kept.count > count:
+            found.append(f"it has {count} entries, and had {kept.count} when its head was kept")
+        return found
 
     def acknowledge(self, given: Acknowledgement) -> None:
         """Acknowledge a cause of errors; a newer acknowledgement replaces the older one."""
@@ -117,3 +186,17 @@ class AuditLog:
             for row in found
         ]
         return {(each.machine, each.cause): each for each in given}
+
+
+def _entry(row: Row) -> AuditEntry:
+    at, actor, verb, of, detail, reason, seq, own = row
+    return AuditEntry(
+        at=int(at or 0),
+        actor=str(actor),
+        verb=str(verb),
+        record_id=str(of),
+        detail=_decode_fields(str(detail)),
+        reason=None if reason is None else str(reason),
+        seq=None if seq is None else int(seq),
+        hash=None if own is None else str(own),
+    )

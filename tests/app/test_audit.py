@@ -1,0 +1,90 @@
+"""The audit log is a chain: what was changed, left out or cut off is seen. The data folder is for its owner alone."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from stateward.app import App
+from stateward.engine.system import make_private
+from stateward.storage.audit import AuditEntry, AuditHead
+from tests.app.conftest import Maker
+
+
+@pytest.fixture
+def audited(make_app: Maker) -> App:
+    app = make_app("")
+    for number in range(3):
+        entry = AuditEntry(at=number, actor="person:ann", verb="sign_in", detail={"n": number})
+        app.audit.add([entry, replace(entry, verb="exported", record_id=f"UL_{number}")])
+    return app
+
+
+def test_entries_are_found_by_record_verb_and_actor(audited: App) -> None:
+    log = audited.audit
+
+    assert [each.seq for each in log.entries()] == [6, 5, 4, 3, 2, 1]
+    assert [each.detail["n"] for each in log.entries(verb="sign_in")] == [2, 1, 0]
+    assert [each.seq for each in log.entries(record_id="UL_1")] == [4]
+    assert log.entries(actor="person:bob") == []
+    assert log.faults(kept=log.head()) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE audit_log SET actor = 'person:bob' WHERE seq = 3", "entry 3 was changed"),
+        ("UPDATE audit_log SET at = 99 WHERE seq = 1", "entry 1 was changed"),
+        ("DELETE FROM audit_log WHERE seq = 2", "entry 2 is missing"),
+        ("DELETE FROM audit_log WHERE seq = 6", "ends after 5 entries, and should have 6"),
+    ],
+)
+def test_what_was_changed_is_seen(audited: App, damage: str, said: str) -> None:
+    audited.database.run(damage)
+
+    (fault,) = audited.audit.faults()
+    assert said in fault
+
+
+def test_a_head_that_was_kept_elsewhere_sees_an_end_that_was_cut_off_with_care(
+    audited: App,
+) -> None:
+    kept = audited.audit.head()
+    fifth = audited.audit.entries()[1]
+    audited.database.run("DELETE FROM audit_log WHERE seq = 6")
+    audited.database.run(
+        "UPDATE audit_head SET count = 5, hash = :hash WHERE id = 1", hash=fifth.hash
+    )
+
+    assert audited.audit.faults() == []
+    assert audited.audit.faults(kept=kept) == ["it has 5 entries, and had 6 when its head was kept"]
+    forged = AuditHead(count=5, hash="f" * 64)
+    assert audited.audit.faults(kept=forged) == ["entry 5 is not the one that was kept elsewhere"]
+
+
+def test_keys_and_exports_are_in_the_log(make_app: Maker, tmp_path: Path) -> None:
+    app = make_app("")
+    key, _ = app.admin.new_key("anna", role="viewer")
+    app.admin.revoke_key(key.id)
+    app.admin.export(tmp_path / "history")
+
+    verbs = [each.verb for each in app.audit.entries()]
+    assert verbs == ["exported", "key_revoked", "key_created"]
+    assert (tmp_path / "history" / "audit.jsonl").read_text().count("\n") == 3
+
+
+def test_the_data_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+    folder, shared = tmp_path / "data", tmp_path / "shared"
+    folder.mkdir(mode=0o755)
+    (folder / "stateward.db").touch(mode=0o644)
+    shared.mkdir(mode=0o755)
+    (shared / "other.txt").touch()
+
+    make_private(folder)
+    make_private(shared)
+    make_private(tmp_path / "new")
+
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, shared, tmp_path / "new")]
+    assert modes == [0o700, 0o755, 0o700]
+    assert stat.S_IMODE((folder / "stateward.db").stat().st_mode) == 0o600
