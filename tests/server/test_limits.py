@@ -36,7 +36,7 @@ def connection(api: ApiClient) -> socket.socket:
     return made
 
 
-def test_silent_connections_keep_nobody_out(limited: ApiClient) -> None:
+def test_silent_connections_keep_no_client_out(limited: ApiClient) -> None:
     silent = [connection(limited) for _ in range(100)]
     half_said = [connection(limited) for _ in range(20)]
     for each in half_said:

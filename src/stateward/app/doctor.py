@@ -163,7 +163,7 @@ def _audit_check(app: App) -> Check:
         name="audit log",
         is_well=not faults,
         sentence="; ".join(faults) or f"{head.count} entries, sound; its head is {head.hash[:16]}",
-        advice="somebody changed the database by hand: compare it with an export or a backup"
+        advice="the database was changed by hand: compare it with an export or a backup"
         if faults
         else "",
     )

@@ -1,0 +1,148 @@
+"""Silent and slow clients beside honest ones: `python -m lab.connections`.
+
+It starts a service as `stateward up` does, holds many connections that say nothing and some that drip a byte a second,
+uploads small statements at a steady rate meanwhile, and says how many were taken, how long each took, and whether
+all have ended. Exit 1 if one was refused or lost, or if the service is gone.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+BOUNDARY = "stateward-connections"
+END_S = 120.0
+SENDERS = 12
+CONFIG = "data: {data}\napi: {{port: 0, rate_per_minute: 1000000, burst: 100000}}\n"
+PART = '--{boundary}\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n{value}\r\n'
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it once, and print what came of it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--idle", type=int, default=2000)
+    parser.add_argument("--slow", type=int, default=200)
+    parser.add_argument("--rate", type=float, default=50.0)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    asked = parser.parse_args(arguments)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with tempfile.TemporaryDirectory(prefix="stateward-connections-") as folder:
+        process, address = start(Path(folder))
+        try:
+            told = measure(address, asked)
+            told["is_alive"] = process.poll() is None
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+    sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    return 0 if told["is_alive"] and told["ended"] == told["sent"] and not told["refused"] else 1
+
+
+def start(folder: Path) -> tuple[subprocess.Popen[bytes], tuple[str, int]]:
+    """A service with the soft limit of open files that a shell has, and where it listens."""
+    config = folder / "stateward.yaml"
+    config.write_text(CONFIG.format(data=folder / "data"))
+    log = (folder / "log").open("wb")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stateward", "up", "--config", str(config)],
+        stdout=log,
+        stderr=log,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    said = ""
+    for _ in range(600):
+        said = (folder / "log").read_text("utf-8", "replace")
+        if "http://" in said:
+            parts = urlsplit("http://" + said.partition("http://")[2].split()[0])
+            return process, (str(parts.hostname), int(parts.port or 80))
+        time.sleep(0.1)
+    raise SystemExit(f"the service did not start: {said}")
+
+
+def measure(address: tuple[str, int], asked: argparse.Namespace) -> dict[str, object]:
+    """Hold the connections, send the uploads, and wait for their end."""
+    held = [_held(address, b"") for _ in range(asked.idle)]
+    slow = [
+        _held(address, b"GET /records HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        for _ in range(asked.slow)
+    ]
+    begin = time.monotonic()
+
+    def send(number: int) -> tuple[int, float]:
+        time.sleep(max(0.0, begin + number / asked.rate - time.monotonic()))
+        if number % int(asked.rate) == 0:
+            for each in slow:
+                with contextlib.suppress(OSError):
+                    each.send(b"x")
+        before = time.monotonic()
+        return upload(address, number), 1000 * (time.monotonic() - before)
+
+    with ThreadPoolExecutor(SENDERS) as senders:
+        answers = list(senders.map(send, range(int(asked.rate * asked.seconds))))
+    sending_s = time.monotonic() - begin
+    times = [each for _, each in answers]
+    refused = sum(status != 201 for status, _ in answers)
+    sent = len(times) - refused
+    ended = _ended(address, sent)
+    for each in (*held, *slow):
+        each.close()
+    times.sort()
+    return {
+        "idle": asked.idle, "slow": asked.slow, "sent": sent, "refused": refused, "ended": ended,
+        "uploads_per_s": round(len(times) / sending_s, 1), "upload_ms_p50": round(times[len(times) // 2], 1),
+        "upload_ms_p99": round(times[int(len(times) * 0.99)], 1), "until_ended_s": round(time.monotonic() - begin, 1),
+    }  # fmt: skip
+
+
+def upload(address: tuple[str, int], number: int) -> int:
+    """Send a statement like no other; the status of the answer, 0 if there was none."""
+    text = f"date;amount;text\n2026-01-02;-12,50;Coffee {number}\n"
+    body = PART.format(boundary=BOUNDARY, name="source_type", more="", value="bank_csv")
+    file = f'; filename="{number}.csv"'
+    body += PART.format(boundary=BOUNDARY, name="file", more=file, value=text)
+    body += f"--{BOUNDARY}--\r\n"
+    headers = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+    connection = http.client.HTTPConnection(*address, timeout=30)
+    try:
+        connection.request("POST", "/uploads", body.encode(), headers)
+        return connection.getresponse().status
+    except OSError:
+        return 0
+    finally:
+        connection.close()
+
+
+def _held(address: tuple[str, int], said: bytes) -> socket.socket:
+    held = socket.create_connection(address, timeout=30)
+    held.sendall(said)
+    return held
+
+
+def _ended(address: tuple[str, int], wanted: int) -> int:
+    """How many have ended, once all have or the time is up."""
+    ended, until = 0, time.monotonic() + END_S
+    while ended < wanted and time.monotonic() < until:
+        time.sleep(0.5)
+        connection = http.client.HTTPConnection(*address, timeout=30)
+        connection.request("GET", "/counts")
+        told = json.loads(connection.getresponse().read())
+        connection.close()
+        ended = sum(each["count"] for each in told["items"] if each["status"] == "normalized")
+    return ended
+
+
+if __name__ == "__main__":
+    sys.exit(main())
