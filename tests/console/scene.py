@@ -3,12 +3,13 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from threading import Thread
 
 from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
 from lab.documents.contracts.blocks import (
     Block,
@@ -54,7 +55,15 @@ def chromium() -> Iterator[Browser]:
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
         )
         yield browser
-        browser.close()
+        with suppress(PlaywrightError):  # a test may have killed it
+            browser.close()
+
+
+def kill_browser(browser: Browser) -> None:
+    """End all processes of a browser at once, as a crash or a power cut does."""
+    session = browser.new_browser_cdp_session()
+    with suppress(PlaywrightError):
+        session.send("Browser.crash")
 
 
 class Scene:

@@ -47,8 +47,16 @@ def test_what_cannot_be_a_statement_is_refused_with_a_sentence(scene: Scene, pag
         {"name": "movie.mkv", "mimeType": "video/x-matroska", "buffer": bytes(range(256)) * 8}
     )
 
-    expect(page.locator("#sending li[data-state=refused] .said")).not_to_be_empty()
+    refused = page.locator("#sending li[data-state=refused]")
+    expect(refused.locator(".said")).not_to_be_empty()
     expect(page.locator(".toast.bad")).to_contain_text("movie.mkv")
+    expect(page.locator("#sent-summary")).to_have_text("1 of 1 file uploaded: 1 refused")
+    page.reload()
+    expect(refused).to_contain_text("movie.mkv")
+    page.get_by_role("button", name="Dismiss movie.mkv").click()
+    page.reload()
+    expect(page.locator("#sent-summary")).to_be_hidden()
+    expect(refused).to_have_count(0)
 
 
 def test_files_can_be_dropped_with_the_mouse(scene: Scene, page: Page) -> None:
@@ -115,6 +123,8 @@ def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
 
     expect(page.locator("#spark-upload-ended canvas")).to_be_visible()
     expect(page.locator("#spark-upload-p95 canvas")).to_be_visible()
+    page.locator("#spark-upload-ended .u-over").hover()
+    expect(page.locator("#spark-upload-ended .tip")).to_contain_text("finished,")
 
 
 def test_a_file_of_any_kind_is_recognised_and_sent_where_it_belongs(

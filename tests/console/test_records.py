@@ -55,8 +55,21 @@ def test_a_long_list_comes_in_pages(scene: Scene, page: Page) -> None:
     expect(page.locator("#total")).to_have_text("60")
     page.locator("#next-page").click()
     expect(page.locator("#records tbody tr")).to_have_count(10)
+    page.get_by_role("link", name="Previous page").click()
+    expect(page.locator("#records tbody tr")).to_have_count(50)
+    page.locator("#next-page").click()
     page.get_by_role("link", name="First page").click()
     expect(page.locator("#records tbody tr")).to_have_count(50)
+
+
+def test_a_list_that_stays_open_shows_what_comes(scene: Scene, page: Page) -> None:
+    page.goto(scene.page("/records?q=document:arrives"))
+    expect(page.locator("#record-rows")).to_contain_text("Nothing matches.")
+    expect(page.locator("#fresh")).to_contain_text("live")
+
+    record_id = scene.submit(statement(1200), name="arrives.csv")
+
+    expect(page.locator(f"#r-{record_id} .pill")).to_have_text("normalized")
 
 
 def test_all_that_match_are_retried_after_a_look_at_the_counts(scene: Scene, page: Page) -> None:

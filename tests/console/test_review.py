@@ -11,7 +11,7 @@ from stateward.core.model import Fields
 from stateward.definition.display import ItemView
 from stateward.engine.answers import DecisionRequest
 from tests.console.conftest import UNDO_S
-from tests.console.scene import Scene, contract_pdf, contract_text
+from tests.console.scene import Scene, chromium, contract_pdf, contract_text, kill_browser
 from tests.waiting import wait_until
 
 POOR = b"Stromliefervertrag\n\nAnbieter: Stadtwerke Musterhausen AG\nVertragsbeginn: 01.04.2026\nKunde: "
@@ -212,6 +212,53 @@ def test_j_and_k_lead_through_the_queue(service: Scene, page: Page) -> None:
     expect(name).to_have_text(order[1])
 
 
+def test_a_review_is_skipped_and_stays_in_the_queue(service: Scene, page: Page) -> None:
+    first, second = waiting(service, "skip-1.txt", "skip-2.txt")
+    page.goto(service.page(f"/review/{first}"))
+    expect(page.locator(f"#work[data-claimed='{first}']")).to_be_visible()
+
+    page.keyboard.press("s")
+
+    expect(page.locator("article")).to_have_attribute("data-record", second)
+    wait_until(lambda: service.app.reviews.task(first).claim is None)
+    page.locator("#skip").click()
+    expect(page.locator(".toast")).to_contain_text("All others were skipped or are claimed.")
+
+
+def test_the_keys_of_a_page_are_listed(service: Scene, page: Page) -> None:
+    waiting(service, "keys.txt")
+    page.goto(service.page("/review"))
+
+    page.keyboard.press("?")
+
+    expect(page.locator("#shortcuts")).to_contain_text("edit the least certain field")
+    expect(page.locator("#shortcuts")).to_contain_text("go to a page, a record or a search")
+    page.keyboard.press("Escape")
+    expect(page.locator("#dialog")).not_to_be_visible()
+
+
+@pytest.mark.long
+def test_no_decision_is_lost_with_twenty_browsers_that_are_killed(service: Scene) -> None:
+    ids = waiting(service, *(f"killed-{number}.txt" for number in range(20)))
+
+    for record_id in ids:
+        with chromium() as browser:
+            page = browser.new_page()
+            page.goto(service.page(f"/review/{record_id}"))
+            expect(page.locator(f"#work[data-claimed='{record_id}']")).to_be_visible()
+            page.keyboard.press("a")
+            expect(page.locator(f"[data-held='{record_id}']")).to_be_visible()
+            kill_browser(browser)
+
+    assert {each.record.id for each in service.app.reviews.pending() if each.pending} == set(ids)
+    assert {takes_effect(service, each) for each in ids} == {"completed"}
+    for each in ids:
+        decided = [
+            one for one in service.app.records.history(each) if one.trigger.endswith("approved")
+        ]
+        assert len(decided) <= 1
+
+
 def test_the_most_uncertain_come_first(service: Scene, page: Page) -> None:
     waiting(service, "nearly.txt")
     poor_one(service)
@@ -260,7 +307,7 @@ def test_a_correction_that_is_refused_stays_in_the_form(service: Scene, page: Pa
     page.locator(".field[data-field=contract_start-0] input").fill("2026-05-01")
     page.keyboard.press("Control+Enter")
 
-    expect(page.locator("#said")).to_contain_text("cannot be corrected")
+    expect(page.locator("#said")).to_contain_text("cannot be accepted like this")
     start = page.locator(".field[data-field=contract_start-0] input")
     expect(start).to_have_value("2026-05-01")
     assert service.app.reviews.task(poor).pending is None

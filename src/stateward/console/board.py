@@ -48,6 +48,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     queues: list[QueueLength]
     points: str
     ended: int
+    failed: int
     p95_s: float | None
     paused: list[str]
 
@@ -187,6 +188,7 @@ def _card(
         queues=queues,
         points=msgspec.json.encode(points).decode(),
         ended=sum(minute.ended for minute in minutes),
+        failed=sum(minute.failed for minute in minutes),
         p95_s=took[-1] if took else None,
         paused=paused,
     )

@@ -76,6 +76,7 @@ async def records(request: Asked, q: QueryText = "", cursor: CursorText = "") ->
     listed = await service.broad.ask(lambda app: look(app, caller, q, cursor))
     facts = {
         "q": q,
+        "cursor": cursor,
         "is_first": not cursor,
         "listed": listed,
         "counted_max": COUNTED_MAX,
@@ -83,6 +84,14 @@ async def records(request: Asked, q: QueryText = "", cursor: CursorText = "") ->
     }
     status = 400 if listed.said else 200
     return await page(request, "records.html", facts, here="records", status=status)
+
+
+@get("/records/rows", opt={"right": "read"})
+async def rows(request: Asked, q: QueryText = "", cursor: CursorText = "") -> Response[bytes]:
+    """The rows as they are now, for a list that stays open."""
+    caller = caller_of(request)
+    listed = await service_of(request).broad.ask(lambda app: look(app, caller, q, cursor))
+    return fragment(request, "records_rows.html", {"listed": listed})
 
 
 @get("/records/count", opt={"right": "read"})
@@ -258,6 +267,7 @@ def _converted(facts: Mapping[str, Any]) -> Wanted:
 
 HANDLERS: list[Any] = [
     records,
+    rows,
     count,
     bulk_form,
     bulk_check,

@@ -6,6 +6,20 @@ document.addEventListener("DOMContentLoaded", () => {
   // Charts
   const charts = new Map();
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const CHART_PX = 88;
+  const seconds = (value) => (value === null || value === undefined ? "–" : value < 1 ? `${Math.round(value * 1000)} ms` : value < 120 ? `${Math.round(value * 10) / 10} s` : `${Math.round(value / 60)} min`);
+  // What the chart says at the pointer, in words.
+  const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+  function hint(element, name, plot) {
+    let tip = element.querySelector(".tip");
+    if (!tip) { tip = document.createElement("span"); tip.className = "tip"; element.append(tip); }
+    const at = plot.cursor.idx;
+    const [times, first, second] = plot.data;
+    tip.hidden = at === null || at === undefined;
+    if (tip.hidden) return;
+    const said = name === "ended" ? `${first[at] - second[at]} finished, ${second[at]} failed` : first[at] === null ? "nothing finished" : `p95 ${seconds(first[at])}`;
+    tip.textContent = `${minute.format(new Date(times[at] * 1000))}: ${said}`;
+  }
   function draw(element) {
     const points = JSON.parse(element.dataset.points);
     const name = element.dataset.chart;
@@ -19,16 +33,20 @@ document.addEventListener("DOMContentLoaded", () => {
     const bars = uPlot.paths.bars({ size: [0.8, 12, 2] });
     const line = (label, hue, fill, paths) => ({ label, stroke: colour(hue), fill: fill && colour(fill), width: 1.5, points: { show: false }, paths, spanGaps: true });
     const series = name === "ended"
-      ? [{}, line("ended", "--accent", "--accent-soft", bars), line("failed", "--bad", "--bad", bars)]
-      : [{}, { ...line("p95", "--accent", "", undefined), points: { show: true, size: 4, fill: colour("--accent") } }];
+      ? [{ label: "minute" }, line("finished or failed", "--accent", "--accent-soft", bars), line("failed", "--bad", "--bad", bars)]
+      : [{ label: "minute" }, { ...line("p95", "--accent", "", undefined), value: (_, value) => seconds(value), points: { show: true, size: 4, fill: colour("--accent") } }];
     const plot = new uPlot({
       width: Math.max(80, element.clientWidth),
-      height: 44,
+      height: CHART_PX,
       series,
-      axes: [{ show: false }, { show: false }],
+      axes: [
+        { stroke: colour("--soft"), grid: { show: false }, ticks: { stroke: colour("--line") }, size: 26, space: 60 },
+        { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { show: false }, size: 52, space: 24, values: (_, ticks) => ticks.map((tick) => (name === "ended" ? (Number.isInteger(tick) ? tick : "") : seconds(tick))) },
+      ],
       legend: { show: false },
-      cursor: { show: false },
-      padding: [4, 6, 2, 4],
+      cursor: { show: true, y: false, points: { show: false } },
+      hooks: { setCursor: [(plot) => hint(element, name, plot)] },
+      padding: [6, 6, 0, 0],
       scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1e-3, max || 1) * 1.1] } },
     }, data, element);
     charts.set(element, { plot, theme: document.documentElement.dataset.theme });
@@ -44,7 +62,7 @@ document.addEventListener("DOMContentLoaded", () => {
   addEventListener("resize", () => {
     if (width === innerWidth) return;
     width = innerWidth;
-    charts.forEach(({ plot }, element) => plot.setSize({ width: Math.max(80, element.clientWidth), height: 44 }));
+    charts.forEach(({ plot }, element) => plot.setSize({ width: Math.max(80, element.clientWidth), height: CHART_PX }));
   });
 
   // Sending
@@ -53,6 +71,39 @@ document.addEventListener("DOMContentLoaded", () => {
   const waiting = [];
   let sending = 0;
 
+  // What became of the files, in one line; a refused one stays, also on the next page, until it is dismissed.
+  const REFUSED_KEY = "stateward.refused";
+  const REFUSED_MAX = 50;
+  const count = { total: 0, submitted: 0, duplicate: 0, refused: 0 };
+  const stored = () => { try { return JSON.parse(sessionStorage.getItem(REFUSED_KEY)) || []; } catch { return []; } };
+  const store = (lines) => { try { sessionStorage.setItem(REFUSED_KEY, JSON.stringify(lines.slice(-REFUSED_MAX))); } catch { /* this page only */ } };
+  const summary = document.getElementById("sent-summary");
+  function summarize() {
+    if (!summary) return;
+    const done = count.submitted + count.duplicate + count.refused;
+    const parts = [["submitted", count.submitted], ["duplicate", count.duplicate], ["refused", count.refused]].filter(([, n]) => n).map(([name, n]) => `${n} ${name}`);
+    summary.textContent = `${done} of ${count.total} file${count.total === 1 ? "" : "s"} uploaded${parts.length ? `: ${parts.join(", ")}` : ""}`;
+    summary.hidden = !count.total;
+  }
+  function dismissable(line, name, reason) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet";
+    button.textContent = "Dismiss";
+    button.setAttribute("aria-label", `Dismiss ${name}`);
+    button.addEventListener("click", () => { store(stored().filter((each) => each.name !== name || each.reason !== reason)); line.remove(); });
+    line.append(button);
+  }
+  stored().forEach(({ name, reason }) => {
+    const line = document.createElement("li");
+    line.dataset.state = "refused";
+    line.innerHTML = '<span class="name"></span><span class="said"></span>';
+    line.querySelector(".name").textContent = name;
+    line.querySelector(".said").textContent = reason;
+    dismissable(line, name, reason);
+    list?.append(line);
+  });
+
   // A file that is sent to a machine of a person's choice: `fields` are those of the form besides it.
   function add(fields, file) {
     const line = document.createElement("li");
@@ -60,6 +111,8 @@ document.addEventListener("DOMContentLoaded", () => {
     line.querySelector(".name").textContent = file.name;
     line.querySelector("progress").setAttribute("aria-label", `sending ${file.name}`);
     list.append(line);
+    count.total += 1;
+    summarize();
     waiting.push({ fields, file, line });
     next();
   }
@@ -95,7 +148,13 @@ document.addEventListener("DOMContentLoaded", () => {
         link.textContent = "open";
         line.append(link);
       }
-      if (request.status >= 400 && request.status !== 409) toast(`${file.name}: ${said.textContent}`, "bad");
+      count[{ sent: "submitted", known: "duplicate", refused: "refused" }[line.dataset.state]] += 1;
+      summarize();
+      if (line.dataset.state === "refused") {
+        store([...stored(), { name: file.name, reason: said.textContent }]);
+        dismissable(line, file.name, said.textContent);
+        toast(`${file.name}: ${said.textContent}`, "bad");
+      }
       else if (request.status === 201) setTimeout(() => line.remove(), 30000);
       document.dispatchEvent(new CustomEvent("stateward:refresh"));
       next();

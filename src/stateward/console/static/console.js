@@ -10,10 +10,21 @@
   });
 
   // Times: local, with UTC on hover.
-  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  const day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
-  const short = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  const ZONE_KEY = "stateward.zone";
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const stored = () => { try { return localStorage.getItem(ZONE_KEY); } catch { return null; } };
+  let isUtc = stored() === "utc";
+  let clock, day, short;
+  function setZone() {
+    const timeZone = isUtc ? "UTC" : zone;
+    clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone });
+    day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", timeZone: zone });
+    short = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZone });
+    const name = document.querySelector("[data-zone-name]");
+    if (name) name.textContent = isUtc ? "UTC" : "local time";
+  }
+  setZone();
+  const localClock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: zone });
 
   function ago(ms) {
     const s = Math.round(Math.abs(ms) / 1000);
@@ -27,12 +38,13 @@
     if (Number.isNaN(at.getTime())) return;
     if (!element.dataset.utc) {
       element.dataset.utc = element.title;
-      element.title = `${element.title} · ${day.format(at)} ${clock.format(at)} ${zone}`;
+      element.title = `${element.title} · ${day.format(at)} ${localClock.format(at)} ${zone}`;
     }
     const how = element.dataset.as;
     const since = Date.now() - at.getTime();
     const text = how === "clock" ? `${short.format(at).split(",")[0]}, ${clock.format(at)}`
       : how === "date" ? short.format(at)
+      : isUtc ? `${short.format(at)} UTC`
       : Math.abs(since) < 7 * 86400e3 ? ago(since) : short.format(at);
     if (element.textContent !== text) element.textContent = text;
   }
@@ -40,6 +52,13 @@
   tellAll();
   setInterval(() => { if (!document.hidden) tellAll(); }, 5000);
   document.addEventListener("htmx:afterSettle", (event) => tellAll(event.target instanceof Element ? event.target : document));
+
+  document.getElementById("zone")?.addEventListener("click", () => {
+    isUtc = !isUtc;
+    try { localStorage.setItem(ZONE_KEY, isUtc ? "utc" : "local"); } catch { /* this page only */ }
+    setZone();
+    tellAll();
+  });
 
   // Toasts
   function toast(text, kind = "", ms = 6000) {
@@ -134,6 +153,7 @@
         if (answer.status === 401) { location.assign(`${base}/login`); return; }
         if (!answer.ok) return;
         const text = await answer.text();
+        if (element.querySelector("[data-pick]:checked")) return; // what is picked stays where it is
         if (element.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) return;
         Idiomorph.morph(element, text, {
           morphStyle: "innerHTML",

@@ -50,6 +50,20 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   });
 
+  // Cursors lead on and never back: this window remembers the pages that it came from.
+  const TRAIL_KEY = "stateward.trail";
+  const TRAIL_MAX = 200;
+  const trail = () => { try { return JSON.parse(sessionStorage.getItem(TRAIL_KEY)) || []; } catch { return []; } };
+  const keepTrail = (pages) => { try { sessionStorage.setItem(TRAIL_KEY, JSON.stringify(pages.slice(-TRAIL_MAX))); } catch { /* no way back */ } };
+  const here = location.pathname + location.search;
+  const came = trail().find((step) => step.to === here);
+  const previous = document.getElementById("previous-page");
+  if (previous && came) { previous.href = came.from; previous.hidden = false; }
+  document.getElementById("next-page")?.addEventListener("click", (event) => {
+    const to = new URL(event.currentTarget.href);
+    keepTrail([...trail().filter((step) => step.to !== to.pathname + to.search), { from: here, to: to.pathname + to.search }]);
+  });
+
   const picks = () => [...document.querySelectorAll("[data-pick]")];
   function count() {
     const picked = picks().filter((each) => each.checked).map((each) => each.dataset.pick);
@@ -58,11 +72,12 @@ document.addEventListener("DOMContentLoaded", () => {
     ids.value = picked.join(",");
     document.getElementById("picked").textContent = picked.length ? `${picked.length} picked` : "";
   }
-  document.getElementById("pick-all")?.addEventListener("change", (event) => {
+  document.addEventListener("change", (event) => {
+    if (event.target.id !== "pick-all") return;
     picks().forEach((each) => { each.checked = event.target.checked; });
     count();
   });
-  picks().forEach((each) => each.addEventListener("change", count));
+  document.addEventListener("change", (event) => { if (event.target.matches("[data-pick]")) count(); });
   document.addEventListener("click", (event) => {
     if (event.target instanceof Element && event.target.closest("[data-reload]")) location.reload();
   });

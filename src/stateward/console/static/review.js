@@ -8,6 +8,7 @@ const RENEW_MS = 60_000;
 const work = document.getElementById("work");
 const isAllowed = work.dataset.may === "yes";
 const undone = new Map(); // decisions that were undone, so that nothing typed is lost
+const skipped = new Set(); // left to others or to later, as long as this page is open
 const held = new Map(); // decisions that can still be undone, by record
 let present = null; // what is looked at: { id, version }
 
@@ -83,6 +84,15 @@ function move(step) {
   else toast(step > 0 ? "This is the last one." : "This is the first one.");
 }
 
+// Not now: it is unclaimed, stays in the queue, and comes last on this page.
+function skip() {
+  if (!present) return;
+  skipped.add(present.id);
+  const rows = tasks().filter((row) => !held.has(row.dataset.task) && row.dataset.taken === "no" && !skipped.has(row.dataset.task));
+  if (rows.length) go(rows[0].dataset.task);
+  else { skipped.clear(); toast("All others were skipped or are claimed."); }
+}
+
 // The place of a field on the page
 function point(field) {
   work.querySelectorAll(".field.on, tr.on").forEach((each) => each.classList.remove("on"));
@@ -103,6 +113,7 @@ work.addEventListener("click", (event) => {
   if (mark) work.querySelector(`.field[data-field="${CSS.escape(mark.dataset.field)}"] input`)?.focus();
   const button = event.target.closest("[data-decide]");
   if (button) decide(button.dataset.decide);
+  if (event.target.closest("#skip")) skip();
 });
 
 // Correcting
@@ -134,7 +145,8 @@ async function call(method, path, body, headers = {}, isLast = false) {
       body: body ? JSON.stringify(body) : undefined,
     });
     const told = await answer.json().catch(() => ({}));
-    const said = [told.detail, ...(told.errors || []).map((each) => `${each.field}: ${each.sentence}`)].filter(Boolean).join(" ");
+    const further = (told.errors || []).filter((each) => !told.detail?.includes(each.sentence)).map((each) => `${each.field}: ${each.sentence}`);
+    const said = [told.detail, ...further].filter(Boolean).join(" ");
     return { ok: answer.ok, status: answer.status, told, said: said || "It was refused." };
   } catch {
     return { ok: false, status: 0, told: {}, said: "The service does not answer; try again." };
@@ -172,7 +184,7 @@ async function decide(action) {
   const row = others(1) || others(-1) || tasks().find((each) => !held.has(each.dataset.task) && each.dataset.taken === "no" && each.dataset.task !== id);
   if (row && !held.has(row.dataset.task) && row.dataset.task !== id) go(row.dataset.task);
   else if (present?.id === id) {
-    work.innerHTML = '<section class="panel"><p class="empty" id="nothing">Nothing else waits for a decision.</p></section>';
+    work.innerHTML = '<section class="panel"><p class="empty" id="nothing">No other review is pending.</p></section>';
     present = null;
     history.replaceState(null, "", `${base}/review`);
   }
@@ -251,7 +263,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.getElementById("dialog").open) return;
-  const act = { j: () => move(1), k: () => move(-1), a: () => decide("approve"), r: () => decide("reject"), u: () => undo(), e: edit }[event.key];
+  const act = { j: () => move(1), k: () => move(-1), a: () => decide("approve"), r: () => decide("reject"), u: () => undo(), e: edit, s: skip }[event.key];
   if (act) { event.preventDefault(); act(); }
 });
 function edit() {

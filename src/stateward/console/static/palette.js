@@ -1,0 +1,81 @@
+// Two dialogs of every page: `?` lists the keys that work here, Ctrl K leads anywhere without the mouse.
+"use strict";
+document.addEventListener("DOMContentLoaded", () => {
+  const { base } = window.stateward;
+  const dialog = document.getElementById("dialog");
+  const body = document.getElementById("dialog-body");
+  if (!dialog) return; // the login has neither
+  const EVERYWHERE = [["?", "this list"], ["Ctrl K", "go to a page, a record or a search"], ["/", "search documents"], ["Esc", "close a dialog"]];
+  const isTyping = (event) => event.target instanceof Element && event.target.matches("input, textarea, select");
+
+  const made = (name, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(name), properties);
+    element.append(...children);
+    return element;
+  };
+  function show(...children) {
+    body.replaceChildren(...children);
+    if (!dialog.open) dialog.showModal();
+  }
+  const close = () => made("button", { type: "button", textContent: "Close", onclick: () => dialog.close() });
+
+  // Shortcuts
+  function help() {
+    const own = [...document.querySelectorAll("[data-shortcut]")].map((each) => [each.dataset.shortcut, each.dataset.meaning]);
+    const rows = [...own, ...EVERYWHERE].map(([keys, meaning]) => made("tr", {},
+      made("td", {}, ...keys.split(" ").flatMap((key) => [made("kbd", { textContent: key }), " "])), made("td", { textContent: meaning })));
+    const table = made("table", { className: "rows", id: "shortcuts" }, made("tbody", {}, ...rows));
+    show(made("h2", { textContent: "Keyboard shortcuts" }), table, made("div", { className: "bar" }, close()));
+  }
+
+  // The palette
+  function choices(text) {
+    const pages = [...document.querySelectorAll("header.top nav a")].map((each) => [each.firstChild.textContent.trim(), each.getAttribute("href")]);
+    const views = [["Failed records", "is:failed"], ["Records in progress", "is:waiting,running"], ["Records waiting for review", "is:suspended"], ["Overdue records", "is:overdue"], ["Cancelled records", "is:cancelled"]]
+      .map(([name, q]) => [name, `${base}/records?q=${encodeURIComponent(q)}`]);
+    const words = text.trim();
+    const found = [...pages, ...views].filter(([name]) => name.toLowerCase().includes(words.toLowerCase()));
+    if (!words) return found;
+    const asked = [[`Find records: ${words}`, `${base}/records?q=${encodeURIComponent(words)}`], [`Search documents: ${words}`, `${base}/search?q=${encodeURIComponent(words)}`]];
+    const isId = /^[A-Z]{1,8}_[0-9a-z]{20,}$/.test(words);
+    return isId ? [[`Open record ${words}`, `${base}/records/${encodeURIComponent(words)}`], ...found, ...asked] : [...found, ...asked];
+  }
+  function palette() {
+    const input = made("input", { type: "text", id: "palette", autocomplete: "off", spellcheck: false, placeholder: "a page, an id, or words" });
+    input.setAttribute("role", "combobox");
+    input.setAttribute("aria-label", "Go to");
+    input.setAttribute("aria-controls", "palette-list");
+    input.setAttribute("aria-expanded", "true");
+    const list = made("ul", { id: "palette-list", className: "palette" });
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", "Where to");
+    let at = 0;
+    const tell = () => {
+      const options = choices(input.value).map(([name, href], number) => {
+        const option = made("li", { id: `palette-${number}`, textContent: name, onclick: () => location.assign(href) });
+        option.setAttribute("role", "option");
+        option.setAttribute("aria-selected", String(number === at));
+        return option;
+      });
+      list.replaceChildren(...options);
+      input.setAttribute("aria-activedescendant", `palette-${at}`);
+    };
+    input.addEventListener("input", () => { at = 0; tell(); });
+    input.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (step) { event.preventDefault(); at = (at + step + list.children.length) % list.children.length; tell(); }
+      if (event.key === "Enter") { event.preventDefault(); list.children[at]?.click(); }
+    });
+    tell();
+    show(made("h2", { textContent: "Go to", className: "hidden" }), input, list);
+    input.focus();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); palette(); return; }
+    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+    if (event.key === "?") { event.preventDefault(); help(); }
+    if (event.key === "/") { event.preventDefault(); document.querySelector("#q, .find input")?.focus(); }
+  });
+  document.getElementById("help")?.addEventListener("click", help);
+});
