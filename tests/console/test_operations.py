@@ -73,7 +73,7 @@ def test_a_stage_is_paused_and_resumed(scene: Scene, page: Page) -> None:
     expect(page.locator("#workers")).to_contain_text("alive")
 
     page.get_by_label("What to pause").select_option("upload.parse")
-    page.get_by_label("Why").fill("new rules")
+    page.get_by_label("Reason").fill("new rules")
     page.get_by_role("button", name="Pause").click()
 
     expect(page.locator("#pauses")).to_contain_text("upload.parse")
@@ -95,7 +95,7 @@ def test_a_delivery_is_looked_at_and_replayed(scene: Scene, page: Page) -> None:
     row = page.locator("#deliveries tbody tr").first
     expect(row).to_contain_text("upload.normalized")
 
-    row.get_by_role("button", name="Look").click()
+    row.get_by_role("button", name="Details").click()
     expect(page.locator("#dialog")).to_contain_text("upload.normalized")
     page.keyboard.press("Escape")
     scene.app.notifications.disable(webhook.id, reason="it is gone")
@@ -115,7 +115,7 @@ def test_dead_letters_and_settings_are_shown_without_secrets(scene: Scene, page:
 
     expect(page.locator("main")).to_contain_text("it is no event")
     expect(page.locator("#settings")).to_contain_text("profile: personal")
-    expect(page.locator("#health")).to_have_text("well")
+    expect(page.locator("#health")).to_have_text("problems found")  # the letter itself
 
 
 def test_who_may_not_administer_sees_no_keys_and_no_settings(locked: Scene) -> None:
