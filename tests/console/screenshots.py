@@ -104,7 +104,7 @@ def draw(browser: Browser, scene: Scene, ids: dict[str, str], folder: Path) -> N
 def settled(page: Page) -> None:
     """Wait until all that a page loads later is there, and show where a value stands."""
     page.wait_for_load_state("load")
-    for text in ("loading…", "counting…"):
+    for text in ("loading…", "counting…", "drawing…"):
         page.get_by_text(text).first.wait_for(state="detached")
     if page.locator(".review [data-pdf]").count():
         page.locator(".sheet[data-drawn=yes]").first.wait_for()
