@@ -124,6 +124,14 @@ def test_the_document_is_the_same_over_http(asked: ApiClient) -> None:
 
 def test_the_page_for_people_loads_nothing_from_elsewhere(asked: ApiClient) -> None:
     page = asked.get("/docs")
+    short = asked.get("/llms.txt")
+    assert short.headers["content-type"].startswith("text/plain")
+    for path, method, each in operations(described()):
+        assert f"- [{method} {path}](/docs#{each['operationId']})" in short.text
+        assert f'<a href="#{each["operationId"]}">' in page.text
+        assert f'<h2 id="{each["operationId"]}">' in page.text
+    assert "curl -X POST &quot;$STATEWARD_SERVER/batches&quot;" in page.text
+    assert '<h2 id="schema-Record">' in page.text
 
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "default-src 'none'" in page.headers["content-security-policy"]

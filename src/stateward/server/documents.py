@@ -30,4 +30,12 @@ async def docs(request: Asked) -> Response[Any]:
     return reply(Answer(status=200, headers=headers, body=body))
 
 
-HANDLERS: list[Any] = [openapi, docs]
+@get("/llms.txt", opt={"right": "observe"}, include_in_schema=False)
+async def llms(request: Asked) -> Response[Any]:
+    """The same in short, for language models."""
+    headers = {"Content-Type": "text/plain", "X-Content-Type-Options": "nosniff"}
+    body = pages.llms(request.app.state.described()).encode()
+    return reply(Answer(status=200, headers=headers, body=body))
+
+
+HANDLERS: list[Any] = [openapi, docs, llms]

@@ -173,13 +173,103 @@ def docs(document: Document) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Stateward: the HTTP API</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f"<h1>Stateward: the HTTP API</h1><p>{_text(document['info']['description'])}</p>"
-        '<p>The same as an OpenAPI 3.1 document: <a href="/openapi.json">/openapi.json</a></p>'
-        + "".join(_html_section(*each) for each in operations(document))
+        '<p>The same as an OpenAPI 3.1 document: <a href="/openapi.json">/openapi.json</a>; in short, for language '
+        'models: <a href="/llms.txt">/llms.txt</a></p>'
+        + _html_index(document)
+        + "".join(_html_section(*each, document) for each in operations(document))
+        + "<h1>Documents</h1>"
+        + "".join(_html_schema(name, each) for name, each in sorted(_schemas(document).items()))
         + "</body></html>"
     )
 
 
-def _html_section(path: str, method: str, operation: Document) -> str:
+def _schemas(document: Document) -> Document:
+    found: Document = document.get("components", {}).get("schemas", {})
+    return found
+
+
+def _html_index(document: Document) -> str:
+    """Every operation with a link, by what it is about."""
+    by_tag: dict[str, list[str]] = {}
+    for path, method, each in operations(document):
+        line = (
+            f'<li><a href="#{_text(each["operationId"])}"><code><span class="m">{method}</span> {_text(path)}</code>'
+            f"</a> {_text(each['summary'])}</li>"
+        )
+        by_tag.setdefault(str((each.get("tags") or ["service"])[0]), []).append(line)
+    parts = (f"<h3>{_text(tag)}</h3><ul>{''.join(by_tag[tag])}</ul>" for tag in sorted(by_tag))
+    return f"<nav>{''.join(parts)}</nav>"
+
+
+def _html_schema(name: str, schema: Document) -> str:
+    needed = schema.get("required", ())
+    rows = "".join(
+        f"<tr><td><code>{_text(field)}</code></td><td>{_text(_type(each).replace('`', ''))}</td>"
+        f"<td>{'always' if field in needed else ''}</td><td>{_text(each.get('description', ''))}</td></tr>"
+        for field, each in schema.get("properties", {}).items()
+    )
+    said = _text(" ".join(str(schema.get("description", "")).split()))
+    return f'<h2 id="schema-{_text(name)}"><code>{_text(name)}</code></h2><p>{said}</p><table>{rows}</table>'
+
+
+def curl(path: str, method: str, operation: Document, document: Document) -> str:
+    """The operation as a command that can be typed, with the values that are needed left to fill in."""
+    needed = [
+        each["name"]
+        for each in operation.get("parameters", ())
+        if each["in"] == "query" and each.get("required")
+    ]
+    query = "?" + "&".join(f"{name}=…" for name in needed) if needed else ""
+    lines = [f'curl -X {method} "$STATEWARD_SERVER{path}{query}"']
+    lines.append('-H "Authorization: Bearer $STATEWARD_KEY"')
+    content = operation.get("requestBody", {}).get("content", {})
+    for media_type, each in content.items():
+        if media_type == "multipart/form-data":
+            lines.append("-F file=@document.pdf")
+        elif media_type == "application/json":
+            lines.append(
+                f"-H 'Content-Type: application/json' -d '{_sample(each['schema'], document)}'"
+            )
+    return " \\\n  ".join(lines)
+
+
+def _sample(schema: Document, document: Document) -> str:
+    """The fields that a body must have, each with its type in place of a value."""
+    for key in ("oneOf", "anyOf"):
+        schema = next((each for each in schema.get(key, ()) if each.get("type") != "null"), schema)
+    if "$ref" in schema:
+        schema = _schemas(document).get(schema["$ref"].rpartition("/")[2], {})
+    known = schema.get("properties", {})
+    named = (f'"{name}": "{_type(known.get(name, {}))}"' for name in schema.get("required", ()))
+    return "{" + ", ".join(named).replace("`", "") + "}"
+
+
+def llms(document: Document) -> str:
+    """`/llms.txt`: what the service is and what can be asked of it, for language models."""
+    lines = [
+        "# Stateward",
+        "",
+        "> Durable state machines for document pipelines: submit a document, and it moves through the stages of its "
+        "pipeline with retries, human review and a tamper-evident history.",
+        "",
+        " ".join(document["info"]["description"].split()),
+        "",
+        "## API",
+        "",
+        "- [OpenAPI 3.1 document](/openapi.json): every operation with its parameters, answers and problems",
+        "- [The same as a page](/docs)",
+        "",
+        "## Operations",
+        "",
+        *(
+            f"- [{method} {path}](/docs#{each['operationId']}): {each['summary']} (right: {each['x-right']})"
+            for path, method, each in operations(document)
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _html_section(path: str, method: str, operation: Document, document: Document) -> str:
     parameters = "".join(
         f"<tr><td><code>{_text(each['name'])}</code></td><td>{_text(each['in'])}</td>"
         f"<td>{_text(each.get('description', ''))}</td></tr>"
@@ -194,7 +284,7 @@ def _html_section(path: str, method: str, operation: Document) -> str:
         f"<p>{_text(operation['summary'])}. {_text(operation.get('description', ''))}</p>"
         f"<p>Right: {_text(operation['x-right'])}</p>"
         + (f"<table>{parameters}</table>" if parameters else "")
-        + f"<table>{answers}</table>"
+        + f"<table>{answers}</table><pre>{_text(curl(path, method, operation, document))}</pre>"
     )
 
 
