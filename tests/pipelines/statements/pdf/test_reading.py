@@ -6,7 +6,9 @@ import pytest
 
 from lab.documents.statements import Paper, draw
 from lab.documents.statements.words import TONGUES
+from stateward.pipelines.kit.pdf.pages import PdfWord
 from stateward.pipelines.statements.pdf import read_pdf
+from stateward.pipelines.statements.pdf.tokens import money_in
 from tests.pipelines.statements.pdf.judging import BANKS, bank, drawn, judged, known, sheet
 from tests.pipelines.statements.reading import read_file
 
@@ -295,3 +297,22 @@ def test_an_offer_of_a_card_does_not_turn_the_signs_of_an_account(tmp_path: Path
     path.write_bytes(paper.pdf())
 
     assert read_file(path).amounts == ["50.00", "5.00", "-10.00"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (["VIR", "2", "150,00"], ["2 150,00"]),
+        (["NOTAIRE", "10", "000,00"], ["10 000,00"]),
+        (["12", "4411", "27,00"], ["12", "4411", "27,00"]),
+    ],
+)
+def test_thousands_are_grouped_by_blanks_in_monospaced_type(
+    texts: list[str], found: list[str]
+) -> None:
+    words, x = [], 0.0
+    for text in texts:
+        words.append(PdfWord(text, x, 0.0, x + 5.4 * len(text), 9.0, 8.0, 0))
+        x += 5.4 * (len(text) + 1)
+
+    assert [span.text for span in money_in(words)] == found

@@ -37,7 +37,12 @@ from stateward.pipelines.statements.model import (
 )
 from stateward.pipelines.statements.pdf import facts as printed
 from stateward.pipelines.statements.pdf import vocabulary as vocab
-from stateward.pipelines.statements.pdf.choose import TriedReading, choose_reading, totals_of
+from stateward.pipelines.statements.pdf.choose import (
+    TriedReading,
+    choose_reading,
+    totals_of,
+    whole_totals,
+)
 from stateward.pipelines.statements.pdf.rows import (
     RowBuilder,
     direction_of,
@@ -374,7 +379,7 @@ class _Assembler:
             closing_date=tried.closing.date if tried.closing else "",
             period_from=draft.period.start,
             period_to=draft.period.end,
-            totals=totals_of(draft.facts),
+            totals=whole_totals(tried, totals_of(draft.facts)),
             terms=self._terms(tried.terms),
             rows=tried.rows,
         )

@@ -29,6 +29,7 @@ from stateward.pipelines.statements.pdf.sign_readings import (
 )
 from stateward.pipelines.statements.reconcile import RowAmounts, reconcile
 
+PROVEN_SUM = 2  # the score of a reading whose sum leads from the opening to the closing balance
 DOUBTS_MAX = 6  # rows of which every combination is tried: 2 ** 6 readings
 VOTERS_MAX = 2000  # rows that are enough to find the decimal sign
 SEQUENCE_MIN = 4  # different days whose sequence shows the date order; fewer are in order by chance
@@ -190,6 +191,25 @@ def totals_of(facts: Sequence[PrintedFact]) -> dict[str, str]:
         if fact.kind in vocab.TOTAL_LABELS:
             totals.setdefault(fact.kind, set()).add(fact.value)
     return {kind: values.pop() for kind, values in totals.items() if len(values) == 1}
+
+
+def whole_totals(tried: TriedReading, totals: dict[str, str]) -> dict[str, str]:
+    """The totals without those of one part: banks print a total below each title, and a sum proves the whole."""
+    if tried.score < PROVEN_SUM:
+        return totals
+    lines, _ = _values(tried.rows, tried.terms)
+    parts: dict[int, Decimal] = {}
+    if len(lines) != len(tried.drafts):
+        return totals
+    for line, entry in zip(lines, tried.drafts, strict=True):
+        parts[entry.group] = parts.get(entry.group, Decimal(0)) + line.amount
+    known = {abs(value) for value in parts.values()} if len(parts) > 1 else set()
+    return {
+        kind: text
+        for kind, text in totals.items()
+        if kind not in (vocab.DEBIT + "s", vocab.CREDIT + "s")
+        or abs(money.amount(text, tried.terms.decimal) or Decimal(0)) not in known
+    }
 
 
 def _printed_totals(facts: Sequence[PrintedFact], terms: ReadingTerms) -> dict[str, Decimal]:

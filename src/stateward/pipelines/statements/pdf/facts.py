@@ -219,12 +219,19 @@ def _statement_date(lines: Sequence[StatementLine]) -> str:
     alone = ""
     for line in lines:
         full = [token for token in dates_in(line.words) if _is_full(token.text)]
-        if not full or len(line.words) > LABEL_WORDS_MAX:
+        if not full or len(line.words) > LABEL_WORDS_MAX or _is_balance(line):
             continue
         if vocab.STATEMENT_DATES.find(vocab.simplify(line.text)):
             return full[0].text
         alone = alone or full[0].text
     return alone
+
+
+def _is_balance(line: StatementLine) -> bool:
+    """Whether the dates of a line are those of a balance, which may be the one before the period."""
+    return any(
+        _label(cell, line)[0] in (vocab.OPENING, vocab.CLOSING, DATED) for cell in cells_of(line)
+    )
 
 
 def _is_full(text: str) -> bool:

@@ -63,6 +63,7 @@ class DraftRow(msgspec.Struct, gc=False):
     mark: str = ""
     currency: str = ""
     direction: str = ""  # DEBIT or CREDIT by the title of the table
+    group: int = 0  # rows below the same title, whose total may be printed
     is_dated: bool = True  # False: the date is that of the row above
     is_leading: bool = False  # only text so far: its date and amount follow below
     doubt: str = ""  # why it may not be a row
@@ -89,6 +90,7 @@ class RowBuilder:
         self._last: DraftRow | None = None
         self._lead = 0.0
         self._is_running = False  # only rows since the heading
+        self._group = 0
 
     def begin_section(self) -> None:
         """Start the rows of another account or another statement."""
@@ -100,6 +102,7 @@ class RowBuilder:
         """Start a table; `direction` is what its title says about its amounts."""
         self.context = []
         self._direction = direction
+        self._group += 1
         self._is_running = True
 
     def add(
@@ -173,6 +176,7 @@ class RowBuilder:
         if title := self._title(heading, one, after):
             self._close()
             self._direction = title
+            self._group += 1
             self.context.append(one.line)
             return
         if not starts_right or vocab.NOT_BOOKED.matches(title_text(one.line.text)):
@@ -237,6 +241,7 @@ class RowBuilder:
             one.value_date,
             is_dated=is_dated,
             direction=self._direction,
+            group=self._group,
             last_base=line.base,
             last_page=line.page,
         )
@@ -317,7 +322,7 @@ class RowBuilder:
         if not value and self._open is not None and not one.date:
             return False
         if value:
-            self._add_fact(kind, as_debt(value, text), phrase, one)
+            self._add_fact(kind, as_debt(value, text), phrase, one, _full_date(one))
         if one.has_amount and (one.date or (self._date and self._is_running)):
             self._add_doubtful(one)
         if one.date:
@@ -354,10 +359,10 @@ class RowBuilder:
         phrase = "" if one.date else vocab.DATED_BALANCES.prefix(text)
         if not phrase or not any_money(one):
             return False
-        days = [token.text for token in dates_in(one.line.words) if dates.has_year(token.text)]
-        if not days:
+        day = _full_date(one)
+        if not day:
             return False
-        self._add_fact(DATED, as_debt(any_money(one), text), phrase, one, days[0])
+        self._add_fact(DATED, as_debt(any_money(one), text), phrase, one, day)
         return True
 
     def _is_total(self, one: ParsedLine) -> bool:
@@ -440,6 +445,12 @@ def _belongs_to_next(
     if opened is None or opened.last_page != one.line.page:
         return True
     return below < CLOSER * (one.line.base - opened.last_base)
+
+
+def _full_date(one: ParsedLine) -> str:
+    """The first date with a year in a line, or ""."""
+    found = (token.text for token in dates_in(one.line.words) if dates.has_year(token.text))
+    return next(found, "")
 
 
 def _is_label(text: str, phrase: str) -> bool:

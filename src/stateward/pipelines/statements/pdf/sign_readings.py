@@ -106,7 +106,7 @@ def _amount_readings(draft: SectionDraft, terms: ReadingTerms) -> Iterator[SignR
             yield SignReading(why, "marks", "printed", as_printed)
     is_card = draft.card == 2 or (draft.card == 1 and is_mostly_positive and not draft.is_bank)
     if is_titled and not is_marked:
-        yield from (owed_titles, titled) if is_card else (titled,)
+        yield from (owed_titles, titled) if is_card else (titled, owed_titles)
     if is_card:
         yield from (card, negative, printed, chain)
         return

@@ -22,6 +22,7 @@ CHARS_MAX = 32
 FOOTNOTES = "*†‡"  # behind an amount: marks of a footnote
 
 _DIGIT = re.compile(r"[0-9]")
+_GROUP = re.compile(r"[0-9]{3}(?:[^0-9]|$)")
 _DECIMALS = re.compile(r"[.,][0-9]{2,3}[^0-9]*$")
 _CENTS = re.compile(r"[.,][0-9]{2}[^0-9]*$")
 _EDGES = money.MINUS + "+()"
@@ -187,7 +188,9 @@ def _is_close(last: PdfWord, word: PdfWord) -> bool:
     gap = word.x0 - last.x1
     height = last.bottom - last.top
     if _DIGIT.search(last.text) and _DIGIT.search(word.text):
-        return gap <= 0.5 * height
+        # In monospaced type a blank is as wide as a digit; only a whole group may stand that far away.
+        digit = (word.x1 - word.x0) / len(word.text)
+        return gap <= 0.5 * height or (gap <= 1.1 * digit and _GROUP.match(word.text) is not None)
     return gap <= SIGN_GAP * height
 
 
