@@ -394,6 +394,19 @@ class Client:
         path = f"/records/{_part(record_id)}/advance"
         return self._post(path, {"reason": reason}, schemas.Record, key=idempotency_key)
 
+    def decide_flags(
+        self,
+        record_id: str,
+        action: Literal["confirm", "correct", "reject"],
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> schemas.Record:
+        """Decide about a result that is flagged as wrong or incomplete."""
+        asked = schemas.FlagRequest(action=action, reason=reason)
+        path = f"/records/{_part(record_id)}/flags"
+        return self._post(path, asked, schemas.Record, key=idempotency_key)
+
     def _act(
         self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
     ) -> schemas.Record:

@@ -95,6 +95,24 @@ class RecordFiles(Document, frozen=True, kw_only=True):
     items: list[RecordFile]
 
 
+class FlagDecision(Document, frozen=True, kw_only=True):
+    """What a person decided about a flagged result."""
+
+    action: str
+    by: str
+    reason: str | None
+    at: Time
+
+
+class FlagRequest(Document, frozen=True, kw_only=True):
+    """A decision about a flagged result: it is right as it is, was corrected, or must not be used."""
+
+    action: Literal["confirm", "correct", "reject"]
+    reason: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None, Meta(description="Needed to reject.")
+    ] = None
+
+
 class Record(Document, frozen=True, kw_only=True):
     """A document's place in a machine. `exposed` holds the fields that the machine shows at its status."""
 
@@ -119,6 +137,14 @@ class Record(Document, frozen=True, kw_only=True):
         bool, Meta(description="Whether nothing happens to it until a person acts.")
     ]
     notes: Json
+    flags: Annotated[
+        list[str],
+        Meta(description="Codes by which a stage says that its result is wrong or incomplete."),
+    ] = []
+    flag_decision: Annotated[
+        FlagDecision | None,
+        Meta(description="What a person decided about the flags; null until then."),
+    ] = None
     labels: Fields
     replaces: str | None
     created_at: Time

@@ -30,6 +30,8 @@ def test_a_new_upload_shows_no_more_than_is_known() -> None:
         "rest": None,
         "is_at_rest": False,
         "notes": None,
+        "flags": [],
+        "flag_decision": None,
         "labels": {"bank": "x"},
         "replaces": None,
         "created_at": to_iso(NOW),

@@ -53,6 +53,8 @@ CALLS: dict[str, str] = {
     "review approve": "review approve {review}",
     "review reject": "review reject {review} --reason no",
     "review correct": "review correct {review} --values {values}",
+    "flag confirm": "flag confirm {flagged}",
+    "flag reject": "flag reject {flagged} --reason incomplete",
     "reprocess": "reprocess {ok}",
     "review export": "review export --gold {new}",
     "pause": "pause upload --stage parse",
@@ -214,6 +216,15 @@ def a_paper_in(shell: Shell) -> str:
     return record.id
 
 
+def a_flagged_record_in(shell: Shell) -> str:
+    """A statement that does not add up."""
+    text = b"Date,Text,Amount,Balance\n2026-01-05,a,-1.00,9.00\n2026-01-06,b,-1.00,1.00\n"
+    with App(Settings.load(environ={"STATEWARD_DATA": str(shell.data)})) as app:
+        record = app.submit(text).record
+        app.run_until_idle()
+    return record.id
+
+
 @pytest.fixture
 def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
     """A call with everything in braces filled in."""
@@ -250,6 +261,8 @@ def filled(demo: Shell, tmp_path: Path) -> Callable[[str], list[str]]:
             names["webhook"] = made["id"]
         if "{review}" in CALLS[path] or "{held}" in CALLS[path]:
             names.update(contracts_in(demo))
+        if "{flagged}" in CALLS[path]:
+            names["flagged"] = a_flagged_record_in(demo)
         if path == "file":
             with App(Settings.load(environ={"STATEWARD_DATA": str(demo.data)})) as app:
                 derive(app, names["ok"])

@@ -6,6 +6,7 @@ Command line, HTTP API and console call an `App` and nothing below it. What it c
     records       queries: records, histories, items, logs, explanations, counts
     actions       retry, cancel, priority, bulk actions, pauses
     reviews       what waits for a person, claims, decisions
+    flags         results that are flagged as wrong or incomplete, and what people decided about them
     admin         keys, verification, export
     search        what documents say
     editions      items made again by today's rules
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from stateward.core.model import Fields, Micros, Record
     from stateward.engine.coordinator import Coordinator, Submitted
     from stateward.engine.external_driver import ExternalDriver
+    from stateward.engine.flags import Flags
     from stateward.engine.indexer import Indexer
     from stateward.engine.node import Node
     from stateward.engine.reviews import Reviews
@@ -226,6 +228,7 @@ class App:
             bus=self.bus,
             registry=self.registry,
             new_wakeup=lambda: self.database.wakeup(TOPIC_CHANGES),
+            flag_decisions=self.flags.decisions,
             clock=self.clock,
         )
 
@@ -277,6 +280,13 @@ class App:
             registry=self.registry,
             clock=self.clock,
         )
+
+    @cached_property
+    def flags(self) -> Flags:
+        """Results that are flagged as wrong or incomplete, and the decisions about them."""
+        from stateward.engine.flags import Flags
+
+        return Flags(database=self.database, store=self.store, audit=self.audit, clock=self.clock)
 
     @cached_property
     def editions(self) -> Editions:

@@ -1,8 +1,11 @@
 """Queries: records, their histories, items and logs, why they wait, how many there are. Writes nothing."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from stateward import schemas
 from stateward.app.views import record_view, transition_view
@@ -11,7 +14,7 @@ from stateward.core.files import SavedFile
 from stateward.core.machine import Stage
 from stateward.core.model import SECOND, Fields, Micros, Record, Transition, clean_text
 from stateward.core.query import Query, check_names, parse_query
-from stateward.core.view import Explanation, WaitContext, explain, is_at_rest
+from stateward.core.view import Explanation, WaitContext, explain, flag_codes, is_at_rest
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import is_alive
 from stateward.storage.database import Wakeup
@@ -20,6 +23,10 @@ from stateward.storage.store import ErrorGroup, Store
 from stateward.transport import Bus
 from stateward.workers.sdk import registered
 
+if TYPE_CHECKING:
+    from stateward.engine.flags import FlagDecision
+
+FLAG_ADVICE = "look at it and decide: stateward flag confirm {id}, or reject it with a reason"
 WAIT_STEP_S = 5.0  # a lost wake-up delays a waiting caller by no more than this
 ID_CHARS_SHOWN = 80
 
@@ -35,6 +42,7 @@ class Records:
         bus: Bus,
         registry: MachineRegistry,
         new_wakeup: Callable[[], Wakeup],
+        flag_decisions: "Callable[[Iterable[Record]], Mapping[str, FlagDecision]]",
         clock: Callable[[], Micros],
     ) -> None:
         self._store = store
@@ -42,6 +50,7 @@ class Records:
         self._bus = bus
         self._registry = registry
         self._new_wakeup = new_wakeup
+        self._flag_decisions = flag_decisions
         self._clock = clock
         self._wakeups: list[Wakeup] = []
 
@@ -57,7 +66,14 @@ class Records:
     def view(self, record: Record, *, files: Sequence[SavedFile] | None = None) -> schemas.Record:
         """A record as outsiders see it; `files` are its derived files, if they are known already."""
         saved = self.files(record) if files is None else files
-        return record_view(self._registry.of(record), record, saved)
+        decision = self._decision(record)
+        return record_view(self._registry.of(record), record, saved, decision)
+
+    def _decision(self, record: Record) -> "FlagDecision | None":
+        """What was decided about a flagged record; for the others, which are most, nothing is looked up."""
+        if not flag_codes(record):
+            return None
+        return self._flag_decisions([record]).get(record.id)
 
     def views(self, records: Sequence[Record]) -> list[schemas.Record]:
         """Several records as outsiders see them; their files are looked up together."""
@@ -204,7 +220,18 @@ class Records:
             around = WaitContext(now=self._clock(), is_worker_lost=is_lost)
         else:
             around = self._queue(record, machine.stage[record.waiting])
-        return explain(machine, record, around)
+        return self._with_flags(record, explain(machine, record, around))
+
+    def _with_flags(self, record: Record, why: Explanation) -> Explanation:
+        """An explanation that says, too, that the result is flagged and who decided about it."""
+        codes = flag_codes(record)
+        if not codes:
+            return why
+        decision = self._decision(record)
+        said = f"{why.sentence}; its result is flagged as wrong or incomplete: {', '.join(codes)}"
+        if decision is not None:
+            return replace(why, sentence=f"{said} ({decision.action} by {decision.actor})")
+        return replace(why, sentence=said, advice=why.advice or FLAG_ADVICE.format(id=record.id))
 
     def _queue(self, record: Record, stage: Stage) -> WaitContext:
         """What a record that waits for a stage waits behind: pauses, workers and other records."""

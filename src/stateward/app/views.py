@@ -23,12 +23,13 @@ from stateward.core.model import (
     rest_reason,
     to_iso,
 )
-from stateward.core.view import Explanation, is_at_rest, running_times, sentence
+from stateward.core.view import Explanation, flag_codes, is_at_rest, running_times, sentence
 from stateward.storage.outputs import AttemptResult
 from stateward.storage.store import ErrorGroup, Store
 
 if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait for
     from stateward.app.doctor import Check
+    from stateward.engine.flags import FlagDecision
     from stateward.engine.history import Verdict
     from stateward.engine.pending_decisions import PendingDecision
     from stateward.engine.reviews import Reviews, Task
@@ -37,9 +38,12 @@ LOG_LINES_MAX = 100_000
 
 
 def record_view(
-    machine: Machine, record: Record, files: Iterable[SavedFile] = ()
+    machine: Machine,
+    record: Record,
+    files: Iterable[SavedFile] = (),
+    decision: "FlagDecision | None" = None,
 ) -> schemas.Record:
-    """A record; `machine` is the one that moves it on."""
+    """A record; `machine` is the one that moves it on, `decision` what was decided about its flags."""
     exposed = machine.exposed(record) | running_times(machine, record)
     return schemas.Record(
         id=record.id,
@@ -58,6 +62,8 @@ def record_view(
         rest=rest_reason(record),
         is_at_rest=is_at_rest(machine, record),
         notes=record.fields.get(NOTES) or None,
+        flags=flag_codes(record),
+        flag_decision=None if decision is None else flag_decision_view(decision),
         labels=record.labels,
         replaces=record.replaces,
         created_at=to_iso(record.created_at),
@@ -68,6 +74,16 @@ def record_view(
             retry_count=record.retry_count,
         ),
         files=[file_view(record.id, each) for each in files],
+    )
+
+
+def flag_decision_view(decision: "FlagDecision") -> schemas.FlagDecision:
+    """A decision about the flags of a record."""
+    return schemas.FlagDecision(
+        action=decision.action,
+        by=decision.actor,
+        reason=decision.reason,
+        at=to_iso(decision.at),
     )
 
 

@@ -47,6 +47,7 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "reprocess": "review:reprocess",
             "advance": "review:advance",
             "review": "review:review",
+            "flag": "flags:flag",
             "pause": "actions:pause",
             "resume": "actions:resume",
             "rebuild": "rebuild:rebuild",

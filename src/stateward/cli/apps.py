@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from stateward import schemas
     from stateward.app.actions import Bulk, BulkAction, Verb
     from stateward.core.model import Fields
+    from stateward.engine.flags import FlagAction
 
 ID_CHARS = 36  # of the ids that are made today, after the prefix
 SHORT_IDS_SHOWN = 4
@@ -184,7 +185,13 @@ class AppProtocol(Protocol):
         """Dispatch a stage again; whether it was paused."""
         ...
 
-    # Reviews
+    # Flagged results and reviews
+
+    def decide_flags(
+        self, record_id: str, action: "FlagAction", *, reason: str | None
+    ) -> "schemas.Record":
+        """Decide about a result that is flagged as wrong or incomplete; the record as it then is."""
+        ...
 
     def pending_reviews(self, *, limit: int) -> "list[schemas.ReviewTask]":
         """What waits for a decision, the nearest deadline first."""

@@ -86,7 +86,9 @@ def evaluate(
         context.emit(report.document)
     else:
         _show(report)
-    return Exit.OK if report.is_well else Exit.FOUND_PROBLEMS
+    if not report.is_well:
+        return Exit.FOUND_PROBLEMS
+    return Exit.FLAGGED if report.flagged else Exit.OK
 
 
 def _report(

@@ -35,6 +35,7 @@ class Exit(IntEnum):
     STORE = 6, "the database cannot be reached, or is not a Stateward database"
     DISK_FULL = 7, "the disk is full or failing; nothing was half-written"
     TIMED_OUT = 8, "timed out"
+    FLAGGED = 9, "it finished, but a result is flagged as wrong or incomplete: submit --wait, eval"
     INTERNAL = 70, "a bug in Stateward; the sentence says where the traceback is"
     INTERRUPTED = 130, "interrupted"
     BROKEN_PIPE = 141, "the reader of the output closed it"

@@ -31,6 +31,7 @@ from stateward.cli.apps import (
 from stateward.core.errors import StatewardError, UnknownName
 from stateward.definition.plugin import AUTO
 from stateward.engine.answers import DecisionRequest
+from stateward.engine.flags import FlagAction
 from stateward.engine.system import person
 
 PAGE = 200
@@ -289,6 +290,13 @@ class LocalApp(AppProtocol):
         return self._app.actions.resume(machine, stage)
 
     # Reviews
+
+    def decide_flags(
+        self, record_id: str, action: FlagAction, *, reason: str | None
+    ) -> schemas.Record:
+        """Decide about a flagged result."""
+        record = self._app.flags.decide(record_id, action, actor=self._actor, reason=reason)
+        return self._app.records.view(record)
 
     def pending_reviews(self, *, limit: int) -> list[schemas.ReviewTask]:
         """What waits for a decision."""

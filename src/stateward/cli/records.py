@@ -37,6 +37,7 @@ QUERY_HELP = """A query is words side by side, and all must hold. Quote it: the 
   machine:invoices         of this machine
   stage:parse              waiting for or in this stage
   is:waiting               or running, suspended, failed, cancelled, ended, skipped, overdue (stuck)
+  is:flagged  flag:SIGN_*  with a result that a stage calls wrong or incomplete, and no person decided
   error:PDF_*              with this error code; * stands for any end
   document:report          with this in the file name
   message:"no table"       with this in the error message
@@ -223,9 +224,16 @@ def _write_csv(records: Sequence["Record"]) -> None:
 
 def _write_records(records: Sequence["Record"]) -> None:
     columns: tuple[str, ...] = ("id", "status", "since", "document", "error")
+    if any(record.flags for record in records):
+        columns = (*columns, "flags")
     if len({record.machine for record in records}) > 1:
         columns = ("id", "machine", *columns[1:])
     write_table(columns, [_record_row(record, columns) for record in records])
+
+
+def _flags_text(record: "Record") -> str:
+    decision = f" ({record.flag_decision.action})" if record.flag_decision else ""
+    return ", ".join(record.flags) + decision if record.flags else ""
 
 
 def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
@@ -239,6 +247,7 @@ def _record_row(record: "Record", columns: Sequence[str]) -> list[str]:
         "since": moment(record.updated_at),
         "document": cut(str(record.labels.get("filename", ""))),
         "error": cut(error),
+        "flags": cut(_flags_text(record)),
     }
     return [cells[column] for column in columns]
 

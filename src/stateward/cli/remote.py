@@ -39,6 +39,7 @@ from stateward.core.errors import (
 )
 from stateward.core.model import Fields
 from stateward.definition.plugin import AUTO
+from stateward.engine.flags import FlagAction
 
 POLL_S = 0.2
 
@@ -307,6 +308,13 @@ class RemoteApp(AppProtocol):
             return self._client.resume(machine, stage=stage or None).was_paused
 
     # Reviews
+
+    def decide_flags(
+        self, record_id: str, action: FlagAction, *, reason: str | None
+    ) -> schemas.Record:
+        """Decide about a flagged result."""
+        with translated(record_id, verb=action):
+            return self._client.decide_flags(record_id, action, reason=reason)
 
     def pending_reviews(self, *, limit: int) -> list[schemas.ReviewTask]:
         """What waits for a decision."""

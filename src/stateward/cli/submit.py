@@ -22,6 +22,8 @@ WAIT_MAX_S = 30 * 86_400.0
 FILES_SAID_MIN = 20
 WATCH_STEP_S = 1.0
 BAR_CHARS = 30
+# Of several records, the worst decides how the command ends.
+SEVERITY = (Exit.OK, Exit.FLAGGED, Exit.FOUND_PROBLEMS, Exit.TIMED_OUT)
 
 
 def _pair(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -235,7 +237,7 @@ class _Sending:
         waiting = _Waiting(self._context, self._app, [record.id for record in self._records])
         waiting.wait(deadline=time.monotonic() + timeout_s)
         for record in self._records:
-            code = max(code, self._judge(self._app.record(record.id)))
+            code = max(code, self._judge(self._app.record(record.id)), key=SEVERITY.index)
         if not self._context.is_for_programs and self._records:
             write_table(("file", "status", "result", "notes"), [_told(row) for row in self._rows])
         return code
@@ -258,6 +260,10 @@ class _Sending:
             if is_finished
             else f"{record.id} is in {record.status}: {why.sentence}"
         )
+        if record.flags and record.flag_decision is None:
+            codes = ", ".join(record.flags)
+            self._context.say(f"{record.id} is flagged as wrong or incomplete: {codes}")
+            return Exit.FLAGGED
         return Exit.OK
 
     def _result(self, record: "Record") -> dict[str, object]:
@@ -269,6 +275,7 @@ class _Sending:
             **counts,
             "facts": facts,
             "notes": record.notes or [],
+            "flags": record.flags,
             "error": error if record.error_code else None,
         }
 

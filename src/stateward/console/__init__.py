@@ -12,6 +12,7 @@ from stateward.console import (
     assets,
     board,
     errors,
+    flags,
     ledger,
     login,
     operations,
@@ -23,7 +24,7 @@ from stateward.console import (
 from stateward.console.layout import badges_now, check_page, refused, unknown_page
 from stateward.console.static_files import BASE
 
-PAGES = (board, records, record, errors, review, ledger, operations, search)
+PAGES = (board, records, record, errors, review, flags, ledger, operations, search)
 
 
 def console() -> list[ControllerRouterHandler]:

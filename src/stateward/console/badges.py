@@ -1,4 +1,4 @@
-"""What waits for a person: causes of errors that are not acknowledged, and reviews. The menu counts them."""
+"""What waits for a person: causes of errors, reviews and flagged results. The menu counts them."""
 
 import msgspec
 
@@ -9,15 +9,20 @@ from stateward.storage.audit import Acknowledgement
 
 
 class Badges(msgspec.Struct, frozen=True, kw_only=True):
-    """How many causes of errors are not acknowledged, and how many reviews are open."""
+    """How many causes of errors are not acknowledged, how many reviews are open, and how many results are flagged."""
 
     errors: int
     reviews: int
+    flags: int
 
 
 def badges(app: App, caller: Caller) -> Badges:
     """What waits now."""
-    return Badges(errors=len(open_causes(app, caller)), reviews=open_reviews(app, caller))
+    return Badges(
+        errors=len(open_causes(app, caller)),
+        reviews=open_reviews(app, caller),
+        flags=open_flags(app, caller),
+    )
 
 
 def key_of(cause: ErrorCause) -> str:
@@ -48,3 +53,8 @@ def open_reviews(app: App, caller: Caller) -> int:
         for (machine, status), count in app.dashboard.counts().items()
         if caller.covers(machine) and machine in machines and status in machines[machine].review_in
     )
+
+
+def open_flags(app: App, caller: Caller) -> int:
+    """How many results are flagged as wrong or incomplete, and not decided."""
+    return sum(count for machine, count in app.flags.counts().items() if caller.covers(machine))

@@ -45,6 +45,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     chips: list[Chip]
     total: int
     live: int
+    flagged: int
     queues: list[QueueLength]
     points: str
     ended: int
@@ -111,6 +112,7 @@ def look(app: App, caller: Caller) -> Board:
     minutes, since = app.dashboard.activity()
     queues = app.dashboard.queues()
     cancelled = _cancelled(app)
+    flagged = app.flags.counts()
     paused = [(each.machine, each.stage) for each in app.store.pauses()]
     machines = [each for each in app.registry.newest.values() if caller.covers(each.name)]
     cards = [
@@ -122,6 +124,7 @@ def look(app: App, caller: Caller) -> Board:
             minutes=minutes.get(machine.name, []),
             queues=[each for each in queues if each.machine == machine.name],
             paused=[stage for name, stage in paused if name == machine.name],
+            flagged=flagged.get(machine.name, 0),
         )
         for machine in machines
     ]
@@ -153,6 +156,7 @@ def _card(
     minutes: list[MinuteActivity],
     queues: list[QueueLength],
     paused: list[str],
+    flagged: int,
 ) -> Card:
     chips = [
         Chip(
@@ -185,6 +189,7 @@ def _card(
         chips=chips,
         total=sum(chip.count for chip in chips),
         live=sum(chip.count for chip in chips if chip.kind in ("ready", "running")),
+        flagged=flagged,
         queues=queues,
         points=msgspec.json.encode(points).decode(),
         ended=sum(minute.ended for minute in minutes),

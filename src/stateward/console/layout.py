@@ -69,6 +69,7 @@ NAVIGATION = (
     ("records", "Records", "/records"),
     ("errors", "Errors", "/errors"),
     ("review", "Review", "/review"),
+    ("flags", "Flagged", "/flags"),
     ("ledger", "Ledger", "/ledger"),
     ("operations", "Operations", "/operations"),
 )
@@ -190,7 +191,11 @@ async def page(
     frame = {
         "here": here,
         "navigation": NAVIGATION,
-        "badges": {"errors": waiting.errors, "review": waiting.reviews},
+        "badges": {
+            "errors": waiting.errors,
+            "review": waiting.reviews,
+            "flags": waiting.flags,
+        },
         "caller": caller,
         "csrf": token_for(request, caller),
         "profile": service.settings.profile,

@@ -27,6 +27,7 @@ from stateward.core.model import (
     CLOCK,
     COORDINATOR,
     FATAL,
+    FLAGS,
     HELD,
     NOTES,
     PERSON,
@@ -354,6 +355,9 @@ def _complete(
         fields[f"{stage.produces}_count"] = count
     if NOTES in event.facts:
         fields[NOTES] = event.facts[NOTES]
+    if FLAGS in event.facts:
+        fields.pop(FLAGS, None)  # what the stage before said is no longer so
+        fields |= {FLAGS: event.facts[FLAGS]} if event.facts[FLAGS] else {}
     fields |= {name: event.facts[name] for name in machine.exposed_facts if name in event.facts}
     is_empty = stage.produces is not None and count == 0
     moved = replace(

@@ -37,6 +37,10 @@ NOTES = (
     "notes"  # the fact by which a stage says what a person should look at; the record exposes it
 )
 
+# The fact by which a stage says that its result is wrong or incomplete: codes. Until a person has decided about it, the
+# record is flagged.
+FLAGS = "flags"
+
 # Actors. Those with a colon are prefixes: a person, a worker or an external driver has a name after it.
 COORDINATOR = "coordinator"
 CLOCK = "clock"

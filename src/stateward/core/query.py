@@ -41,7 +41,7 @@ META = "meta."
 SOURCE_LABEL = "meta.source_type"
 PRIORITY_CLASSES = {"vip_customer": 10, "regulatory_filing": 7, "normal": 5, "batch_import": 1}
 CLAIMS = (
-    "waiting", "running", "suspended", "failed", "cancelled", "ended", "skipped", "held", "overdue",
+    "waiting", "running", "suspended", "failed", "cancelled", "ended", "skipped", "held", "overdue", "flagged",
 )  # fmt: skip
 CLAIM_NAMES = {"stuck": "overdue"}  # the word of alerts and metrics for the same
 UNITS: dict[str, Micros] = {
@@ -395,6 +395,7 @@ _READERS: dict[str, Callable[[_Raw, str], Term]] = {
     "id": _read_ids,
     "document": _texts,
     "error": _texts,
+    "flag": _texts,
     "message": _texts,
     "priority": _read_priority,
     "retries": _read_count,

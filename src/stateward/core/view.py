@@ -8,6 +8,7 @@ from stateward.core.machine import Machine, Stage
 from stateward.core.model import (
     CANCELLED,
     FATAL,
+    FLAGS,
     HELD,
     NOTES,
     SECOND,
@@ -87,6 +88,12 @@ def sentence(machine: Machine, transition: Transition) -> str:
         facts.append(f"reason: {metadata['reason']}")
     source = transition.source or "new"
     return f"{transition.record_id}: {source} → {transition.target} ({', '.join(facts)})"
+
+
+def flag_codes(record: Record) -> list[str]:
+    """The codes by which a stage flagged the result of a record as wrong or incomplete, decided or not."""
+    found = record.fields.get(FLAGS)
+    return [str(code) for code in found] if isinstance(found, list) else []
 
 
 def note_codes(notes: object) -> str:

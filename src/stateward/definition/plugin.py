@@ -245,6 +245,8 @@ class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
     document: Mapping[str, object]
     tables: tuple[Table, ...] = ()
     sentences: tuple[str, ...] = ()
+    flagged: int = 0
+    """How many documents are flagged as wrong or incomplete."""
     is_well: bool = True
     """Whether the command ends with 0: nothing is wrong that would go unnoticed."""
 

@@ -26,6 +26,7 @@ from stateward.storage.counters import (
 )
 from stateward.storage.database import Database, log_end
 from stateward.storage.last_backup import last_backup
+from stateward.storage.search import FLAGGED
 from stateward.telemetry import metrics
 from stateward.telemetry.metrics import Family, Histogram, Metric
 
@@ -154,6 +155,13 @@ class Monitor:
             if machine in names:
                 stuck[(str(machine),)] = int(count or 0)
         yield Family(metric=metrics.STUCK, samples=stuck)
+        flagged: Samples = {(name,): 0 for name in names}
+        for machine, count in self._database.rows(
+            f"SELECT machine, count(*) FROM records WHERE {FLAGGED} GROUP BY machine"
+        ):
+            if machine in names:
+                flagged[(str(machine),)] = int(count or 0)
+        yield Family(metric=metrics.FLAGGED, samples=flagged)
 
     def _of_service(self) -> Iterator[Family]:
         for metric, table in (

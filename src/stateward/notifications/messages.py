@@ -17,9 +17,10 @@ CONTENT_TYPES: dict[Content, str] = {
     "cloudevents": "application/cloudevents+json",
 }
 PING = "ping"
+FLAGGED = "flagged"  # an event of every machine: a stage flagged its result
 # What receivers get of a transition's metadata; the rest, such as reasons that people gave, is for auditors.
 _EXPOSED = (
-    "count", "outcome", "error_code", "error_message", "failed_at_step", "retry_count", "rest",
+    "count", "outcome", "error_code", "error_message", "failed_at_step", "retry_count", "rest", "flags",
 )  # fmt: skip
 
 
@@ -47,18 +48,20 @@ class StatusChange(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Fields
     review: str | None = None
     deadline: Micros | None = None
+    topic: str = ""  # what happened beside the change of status: "flagged"
     own: Fields = {}
     """The record under the names of its own path: its id, its status and its counts so far."""
 
     @property
     def type(self) -> str:
-        """What receivers subscribe to: `invoices.completed`."""
-        return f"{self.machine}.{self.target}"
+        """What receivers subscribe to: `invoices.completed`, `invoices.flagged`."""
+        return f"{self.machine}.{self.topic or self.target}"
 
     @property
     def message_id(self) -> str:
         """The same whenever this transition is sent."""
-        return f"msg_{self.record_id}_{self.version}"
+        suffix = f"_{self.topic}" if self.topic else ""
+        return f"msg_{self.record_id}_{self.version}{suffix}"
 
     @property
     def trace(self) -> str | None:

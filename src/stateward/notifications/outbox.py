@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from stateward.core.errors import InvalidRequest, UnknownName
-from stateward.core.model import SECOND, Fields, Micros
+from stateward.core.model import FLAGS, SECOND, Fields, Micros
 from stateward.core.retry import spread
 from stateward.notifications.deliveries import (
     ATTEMPT_COLUMNS,
@@ -30,6 +30,7 @@ from stateward.notifications.deliveries import (
 )
 from stateward.notifications.endpoints import FOLLOWER, Webhook
 from stateward.notifications.messages import (
+    FLAGGED,
     MessageNames,
     StatusChange,
     is_subscribed,
@@ -50,6 +51,7 @@ JITTER = 0.2  # of each wait, so that what failed together does not come back to
 _COLUMNS = ", ".join(DELIVERIES.columns)
 _CHANGE = "seq, record_id, version, machine, source, target, at, trigger, metadata"
 
+_FLAGS_KEY = f'"{FLAGS}"'  # most transitions flag nothing, and are not decoded for it
 _decode_fields = msgspec.json.Decoder(Fields).decode
 
 
@@ -395,9 +397,23 @@ def _matches(
                 each for each in webhooks if is_subscribed(each.events, machine, target)
             ]
         receivers = [each for each in subscribers[machine, target] if each.since < seq]
-        if receivers:
-            change = change_of(row)
+        change = change_of(row) if receivers else None
+        if change is not None:
             yield from ((change, each) for each in receivers)
+        if _FLAGS_KEY in str(row[8]):
+            yield from _flagged(change or change_of(row), webhooks)
+
+
+def _flagged(
+    change: StatusChange, webhooks: Sequence[Webhook]
+) -> Iterator[tuple[StatusChange, Webhook]]:
+    """The news that a stage flagged its result, beside that of the change of status."""
+    if not change.metadata.get(FLAGS):
+        return
+    news = msgspec.structs.replace(change, topic=FLAGGED)
+    for each in webhooks:
+        if each.since < change.seq and is_subscribed(each.events, change.machine, FLAGGED):
+            yield news, each
 
 
 def _with_review(change: StatusChange, reviews: dict[tuple[str, int], Fields]) -> StatusChange:

@@ -16,6 +16,7 @@ from stateward.notifications.endpoints import (
 )
 from stateward.notifications.messages import (
     CONTENTS,
+    FLAGGED,
     PING,
     Content,
     MessageNames,
@@ -100,7 +101,9 @@ class NotificationService:
         if text == "*" or (dot and machine in self._statuses and status == "*"):
             return text
         if dot:
-            if status in self._statuses.get(machine, ()):
+            if status in self._statuses.get(machine, ()) or (
+                status == FLAGGED and machine in self._statuses
+            ):
                 return text
             machines = [machine] if machine in self._statuses else self._statuses
             known = [f"{name}.{each}" for name in machines for each in self._statuses[name]]

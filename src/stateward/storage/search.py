@@ -33,6 +33,13 @@ _COLUMNS = {
     "worker": "worker",
     "replaces": "replaces",
 }
+# Codes as JSON. The text is that of a partial index, so that flagged records are found without reading the others.
+_FLAGS = "(fields ->> 'flags')"
+# Flagged, and no person has decided about this version.
+FLAGGED = (
+    f"{_FLAGS} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM flag_decisions d"
+    " WHERE d.record_id = records.id AND d.version = records.version)"
+)
 _CLAIM_KINDS = {
     "waiting": "ready",
     "running": "running",
@@ -105,10 +112,8 @@ class _Condition:
             case "error":
                 codes = _any(self._codes(term.texts))
                 return self._of_machine(f"error_code IS NOT NULL AND ({codes})")
-            case "document":
-                return _any(self._filename(text) for text in term.texts)
-            case "message":
-                return _any(self._like("error_message", _containing(text)) for text in term.texts)
+            case "flag" | "document" | "message":
+                return _any(self._text(term.key, text) for text in term.texts)
             case "artifact":
                 # 'g' comes after every hexadecimal digit, in any collation.
                 return _any(self._range("artifact", text, text + "g") for text in term.texts)
@@ -118,6 +123,13 @@ class _Condition:
 
     def _word(self, word: str) -> str:
         return f"{self._range('id', word, _next_text(word))} OR {self._filename(word)}"
+
+    def _text(self, key: str, text: str) -> str:
+        if key == "flag":
+            return f"{_FLAGS} IS NOT NULL AND {self._like(_FLAGS, _quoted(text))}"
+        if key == "message":
+            return self._like("error_message", _containing(text))
+        return self._filename(text)
 
     def _filename(self, text: str) -> str:
         return self._like(f"labels ->> {self._key('filename')}", _containing(text))
@@ -169,6 +181,8 @@ class _Condition:
             return f"rest = {self._bind('skipped')}"
         if claim == "held":
             return f"rest = {self._bind('held')} AND waiting IS NULL AND due_at IS NULL"
+        if claim == "flagged":
+            return FLAGGED
         if claim == "overdue":
             return f"due_at < {self._bind(self._now)}"
         if claim == "cancelled":
@@ -229,6 +243,11 @@ def _any(conditions: Iterable[str]) -> str:
 
 def _globbed(text: str) -> str:
     return _LIKE_SIGNS.sub(r"!\1", text).replace("*", "%")
+
+
+def _quoted(text: str) -> str:
+    """A code within a list of codes, whole or with a star for any end."""
+    return f'%"{_globbed(text)}"%'
 
 
 def _containing(text: str) -> str:

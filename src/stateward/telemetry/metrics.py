@@ -96,6 +96,12 @@ STUCK = Metric(
     help="Records that are overdue by two leases and that no coordinator has moved.",
     labels=("machine",),
 )
+FLAGGED = Metric(
+    name="stateward_flagged_records",
+    kind="gauge",
+    help="Records whose result is flagged as wrong or incomplete, and that no person has decided about.",
+    labels=("machine",),
+)
 WORKERS = Metric(name="stateward_workers", kind="gauge", help="Registered workers.")
 WORK_RUNNING = Metric(
     name="stateward_work_under_way", kind="gauge", help="Attempts that workers are running."
@@ -162,7 +168,7 @@ BUILD = Metric(
 )
 
 METRICS: tuple[Metric, ...] = (
-    PROCESSING, WHOLE, RETRIES, TIMEOUTS, TRANSITIONS, ERRORS, LATENCY, RECORDS, QUEUE_DEPTH, QUEUE_AGE, STUCK,
+    PROCESSING, WHOLE, RETRIES, TIMEOUTS, TRANSITIONS, ERRORS, LATENCY, RECORDS, QUEUE_DEPTH, QUEUE_AGE, STUCK, FLAGGED,
     WORKERS, WORK_RUNNING, EVENTS, LAG, WEBHOOKS, DELIVERIES_PENDING, DELIVERIES_AGE, DELIVERIES_DEAD, ATTEMPTS,
     ATTEMPT_TIME, MAILS, ALERTS_PENDING, BACKUP, BUILD,
 )  # fmt: skip

@@ -74,7 +74,7 @@ def test_a_statement_that_fails_is_not_silent(tmp_path: Path) -> None:
     result = run(str(tmp_path), "--json")
 
     document = json.loads(result.stdout)
-    assert result.exit_code == 0
+    assert result.exit_code == 9
     assert document["total"]["flagged"] == 1
     assert document["statements"][0]["code"] == "PDF_CORRUPT"
 

@@ -102,8 +102,10 @@ def test_marks_that_contradict_signs_or_balances_are_said(tmp_path: Path, text: 
 
 
 def test_a_word_that_goes_both_ways_flips_nothing(tmp_path: Path) -> None:
-    text = "1;Gutschrift Dauerauftrag;15.01.2026;22,00;EUR\n"
-    "1;Telekom;16.01.2026;-9,05;EUR\n1;Strom;17.01.2026;-1,05;EUR\n"
+    text = (
+        "1;Gutschrift Dauerauftrag;15.01.2026;22,00;EUR\n"
+        "1;Telekom;16.01.2026;-9,05;EUR\n1;Strom;17.01.2026;-1,05;EUR\n"
+    )
 
     read = read_bytes(tmp_path, text)
 
@@ -185,8 +187,10 @@ def test_a_fee_that_is_contained_is_not_taken_twice_and_one_in_doubt_is_said(
 
 
 def test_what_failed_is_known_under_any_heading(tmp_path: Path) -> None:
-    text = "Дата операции;Статус;Сумма операции;Описание\n"
-    "31.01.2026;OK;-450,00;Кафе\n30.01.2026;FAILED;-999,00;Связь\n"
+    text = (
+        "Дата операции;Статус;Сумма операции;Описание\n"
+        "31.01.2026;OK;-450,00;Кафе\n30.01.2026;FAILED;-999,00;Связь\n"
+    )
 
     read = read_bytes(tmp_path, text.encode("cp1251"))
 

@@ -125,8 +125,9 @@ def judge(path: Path, name: str, truth: Truth, *, now: Callable[[], Micros]) -> 
         return _failed(path, name, truth, run.failure.code, run.failure.message, told)
     parsed, normal = run.completed["parse"], run.completed["normalize"]
     notes = [*_notes(parsed.facts), *_notes(normal.facts)]
+    flags = normal.facts.get("flags")
     found = [_found(item) for item in run.items("normalize")]
-    score = compare(found, truth, is_flagged=bool(notes or normal.facts.get("rejected")))
+    score = compare(found, truth, is_flagged=bool(flags or normal.facts.get("rejected")))
     return Judged(
         file=name,
         format=told or path.suffix.strip("."),

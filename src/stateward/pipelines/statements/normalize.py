@@ -31,6 +31,7 @@ from stateward.pipelines.statements.model import (
     StatementProblem,
     StatementRow,
 )
+from stateward.pipelines.statements.notes import flags_of
 from stateward.pipelines.statements.options import Options
 from stateward.pipelines.statements.parse import ParseSummary, SectionSummary, notes_of
 from stateward.pipelines.statements.reconcile import (
@@ -99,7 +100,7 @@ def normalize(job: Job) -> Iterator[Batch]:
     about = msgspec.convert(job.about("parse"), ParseSummary)
     options = Options.of(job)
     about = _with_date_order(job, about, options.hints(job.labels)[0].date_order)
-    normalizer = Normalizer(about, rules_of(options.rules))
+    normalizer = Normalizer(about, rules_of(options.rules), is_proof_required=options.require_proof)
     batch: list[Canonical] = []
     count = 0
     for row in job.items(StatementRow, "parse"):
@@ -141,8 +142,11 @@ def _with_date_order(job: Job, about: ParseSummary, order: str) -> ParseSummary:
 class Normalizer:
     """Converts the rows of one file, and adds them up."""
 
-    def __init__(self, about: ParseSummary, rules: CleaningRules) -> None:
+    def __init__(
+        self, about: ParseSummary, rules: CleaningRules, *, is_proof_required: bool = False
+    ) -> None:
         self._about = about
+        self._is_proof_required = is_proof_required
         self._rules = rules
         self._sections = [
             _SectionReader(number, each, about.format) for number, each in enumerate(about.sections)
@@ -237,7 +241,10 @@ class Normalizer:
     def outcome(self, job: Job, count: int) -> Outcome:
         """Checks, notes and log of the whole file."""
         checks = list(self._checks())
-        problems = [*self._about.problems, *self.rejected, *self._flags(checks)]
+        parsed = self._about.problems
+        if all(check.status == RECONCILED for check in checks):  # then the balances are right
+            parsed = [each for each in parsed if each.code != "BALANCE_UNPROVEN"]
+        problems = [*parsed, *self.rejected, *self._flags(checks)]
         _log(job, checks, self.rejected, self.rejected_count)
         job.log(
             f"{count} transactions by rules {self._rules.version}", rejected=self.rejected_count
@@ -249,6 +256,8 @@ class Normalizer:
         }
         notes = notes_of(problems)
         facts["notes"] = list(notes[:NOTES_MAX])
+        codes = [each.code for each in problems]
+        facts["flags"] = list(flags_of(codes, is_proof_required=self._is_proof_required))
         about = {
             "normalizer": NORMALIZER_VERSION,
             "rules": self._rules.version,
@@ -281,7 +290,9 @@ class Normalizer:
             if check.status == DIFFERS:
                 yield StatementProblem(code="NOT_RECONCILED", message=f"{where}: {check.sentence}")
             elif check.status != RECONCILED and check.rows:
-                yield StatementProblem(code="NOT_CHECKED", message=f"{where}: {check.sentence}")
+                # Rows of a PDF are found by where they stand: one that was missed leaves no trace but in a sum.
+                code = "ROWS_UNPROVEN" if self._about.format == "pdf" else "NOT_CHECKED"
+                yield StatementProblem(code=code, message=f"{where}: {check.sentence}")
         if self._duplicates:
             message = f"{self._duplicates} rows are in the file twice, with the same bank reference"
             yield StatementProblem(code="DUPLICATE_ROWS", message=message)

@@ -31,6 +31,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     ambiguous_dates: Literal["flag", "fail"] = "flag"
     date_order: str = ""
+    require_proof: bool = False
     inflated_bytes_max: int = Bounds().inflated_bytes_max
     pages_max: int = Bounds().pages_max
     source_types: dict[str, dict[str, Json]] = {}

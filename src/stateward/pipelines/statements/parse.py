@@ -18,6 +18,7 @@ from stateward.pipelines.statements.model import (
     StatementRow,
     StatementSection,
 )
+from stateward.pipelines.statements.notes import flags_of
 from stateward.pipelines.statements.options import Options
 from stateward.pipelines.statements.readers import read_statement
 from stateward.pipelines.statements.source import Source
@@ -162,6 +163,8 @@ def _facts(about: ParseSummary) -> Fields:
     notes = notes_of(about.problems)
     if notes:
         facts["notes"] = list(notes)
+    if flags := flags_of([each.code for each in about.problems]):
+        facts["flags"] = list(flags)
     return facts
 
 

@@ -33,6 +33,7 @@ def evaluation(request: EvaluationRequest) -> EvaluationReport:
         },
         tables=(Table(columns=COLUMNS, rows=tuple(_row(name, score) for name, score in rows)),),
         sentences=tuple(sentences),
+        flagged=total.flagged,
         is_well=not total.wrong_in_silence,
     )
 

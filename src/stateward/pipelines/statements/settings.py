@@ -54,6 +54,13 @@ class StatementSettings(Section, frozen=True, kw_only=True):
         Literal["dmy", "mdy"] | None,
         Meta(description="The order of day and month where nothing in a file decides it."),
     ] = None
+    require_proof: Annotated[
+        bool,
+        Meta(
+            description="Whether a statement that nothing proves (no balances, no totals) is flagged, so that it waits "
+            "for a person."
+        ),
+    ] = False
     rules: Annotated[
         FilePath | None,
         Meta(
@@ -94,6 +101,7 @@ class ConfiguredStatements(ConfiguredPlugin[StatementSettings]):
         self._job_options: Fields = {
             "ambiguous_dates": options.ambiguous_dates,
             "date_order": options.date_order or "",
+            "require_proof": options.require_proof,
             "inflated_bytes_max": options.inflated_bytes_max,
             "pages_max": options.pages_max,
             "source_types": types,

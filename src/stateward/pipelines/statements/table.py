@@ -166,6 +166,7 @@ class StatementTable:
         texts = [text for text in printed if text and money.is_amount(text)]
         if "opening" in labels and texts:
             self._log_row(f"line {line} is the opening balance {texts[0]}: {_raw(cells)}")
+            self._doubt_balance(layout, line, cells)
             return body[1:], {"opening": texts[0]}
         return body, {}
 
@@ -288,7 +289,14 @@ class StatementTable:
         if name not in ("opening", "closing"):
             return False
         self._add_late_facts(line, cells, {name: ""}, layout)
+        self._doubt_balance(layout, line, cells)
         return True
+
+    def _doubt_balance(self, layout: ColumnLayout, line: int, cells: Sequence[str]) -> None:
+        """Say that a dated amount was taken for a balance; if the statement adds up with it, that is forgotten."""
+        if layout.balance < 0 and dates.is_date(cells[layout.date]):
+            message = "the amount of the row was taken for a balance, by its text"
+            self._problem("BALANCE_UNPROVEN", message, line, cells)
 
     def _ragged(self, layout: ColumnLayout, line: int, cells: list[str]) -> StatementRow | None:
         if found := labelled_facts(cells):

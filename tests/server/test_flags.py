@@ -1,0 +1,144 @@
+"""A result that a stage calls wrong or incomplete waits for a person: found, counted, told of, and decided once."""
+
+from pathlib import Path
+
+import pytest
+
+from stateward.app import App
+from stateward.client import Client
+from stateward.console import console
+from stateward.notifications.outbox import Outbox
+from stateward.server.http_server import Server
+from tests.cli.shell import Shell
+from tests.server.api_client import ApiClient, settings_at
+
+GOOD = b"Date,Description,Amount,Balance\n2026-01-05,Shop,-1.50,8.50\n2026-01-06,Pay,2.00,10.50\n"
+WRONG = GOOD.replace(b"10.50", b"99.00")
+
+
+@pytest.fixture
+def flagged(any_api: ApiClient) -> tuple[ApiClient, str]:
+    any_api.sent(GOOD, name="good.csv")
+    record_id = any_api.sent(WRONG, name="wrong.csv")
+    any_api.work()
+    return any_api, record_id
+
+
+def test_it_is_found_counted_and_decided(flagged: tuple[ApiClient, str]) -> None:
+    api, record_id = flagged
+
+    def found(query: str) -> list[str]:
+        return [each["id"] for each in api.get("/records", params={"q": query}).json()["items"]]
+
+    assert (
+        found("is:flagged") == found("flag:NOT_REC*") == found("flag:not_reconciled") == [record_id]
+    )
+    assert record_id not in found("-is:flagged")
+    assert api.app.flags.counts() == {"upload": 1}
+    assert "stateward_flagged_records" in api.app.monitor.text()
+    assert "NOT_RECONCILED" in api.get(f"/records/{record_id}/explain").json()["sentence"]
+
+    answer = api.post(f"/records/{record_id}/flags", json={"action": "confirm", "reason": "paper"})
+
+    assert answer.status_code == 200
+    assert answer.json()["flags"] == ["NOT_RECONCILED"]
+    assert answer.json()["flag_decision"]["action"] == "confirm"
+    assert found("is:flagged") == []
+    assert found("flag:NOT_RECONCILED") == [record_id]
+    (act,) = api.app.audit.entries(record_id=record_id)
+    assert (act.verb, act.reason) == ("flag.confirm", "paper")
+    assert api.app.admin.verify().is_sound
+
+
+def test_what_cannot_be_decided_is_refused(api: ApiClient) -> None:
+    good, wrong = api.sent(GOOD), api.sent(WRONG)
+    api.work()
+    path = f"/records/{wrong}/flags"
+
+    assert api.post(f"/records/{good}/flags", json={"action": "confirm"}).status_code == 400
+    assert api.post(path, json={"action": "reject"}).status_code == 400
+    assert api.post(path, json={"action": "forget"}).status_code == 400
+    stale = api.post(path, json={"action": "confirm"}, headers={"If-Match": '"1"'})
+    assert stale.status_code == 412
+    assert api.post("/records/UL_none/flags", json={"action": "confirm"}).status_code == 404
+    assert api.app.flags.counts() == {"upload": 1}
+
+
+def test_the_queue_of_the_console_shows_it_beside_its_document(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path / "data")
+    with (
+        Server(settings, open_app=lambda: App(settings), extra_routes=console()) as server,
+        App(settings) as app,
+    ):
+        record_id = app.submit(WRONG, name="wrong.csv").record.id
+        app.run_until_idle()
+        api = ApiClient(server.url, app)
+
+        shown = api.get("/console/flags").text
+
+        assert "NOT_RECONCILED" in shown
+        assert f"/console/records/{record_id}" in shown
+        assert "8.50" in shown
+        assert "1 flagged" in api.get("/console/board/live").text
+        api.post(f"/records/{record_id}/flags", json={"action": "reject", "reason": "no"})
+        assert "Nothing is flagged" in api.get("/console/flags").text
+        assert "decided it: reject" in api.get(f"/console/flags/{record_id}").text
+        api.close()
+
+
+def test_a_machine_may_be_subscribed_to_for_flags_alone(tmp_path: Path) -> None:
+    with App.embedded(tmp_path) as app:
+        hook = app.notifications.add(
+            "https://example.org/hook", events=["upload.flagged"], actor="person:anna"
+        )
+        app.submit(GOOD)
+        record_id = app.submit(WRONG).record.id
+        app.run_until_idle()
+        outbox = Outbox(app.database, backoff_s=(1.0,))
+
+        made = outbox.fan_out(outbox.transitions(after=0), [hook], now=0)
+
+        assert made == 1
+        (delivery,) = outbox.find(webhook_id=hook.id)
+        assert (delivery.type, delivery.record_id) == ("upload.flagged", record_id)
+        assert '"flags":["NOT_RECONCILED"]' in delivery.body
+
+
+def test_the_command_line_lists_and_decides(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("flags")
+    with App.embedded(folder) as app:
+        record_id = app.submit(WRONG, name="wrong.csv").record.id
+        app.run_until_idle()
+    shell = Shell(folder)
+
+    assert shell.ids("is:flagged") == [record_id]
+    assert "NOT_RECONCILED" in shell("list").stdout
+    assert "flagged as wrong or incomplete" in shell("explain", record_id).stdout
+    assert shell("flag", "reject", record_id).exit_code == 2
+    assert shell("flag", "confirm", record_id).exit_code == 0
+    assert shell.ids("is:flagged") == []
+    assert "NOT_RECONCILED (confirm)" in shell("list").stdout
+
+
+def test_a_submission_that_is_waited_for_ends_with_a_code_of_its_own(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("exit")
+    (folder / "wrong.csv").write_bytes(WRONG)
+    shell = Shell(folder / "data")
+
+    done = shell("submit", str(folder / "wrong.csv"), "--wait")
+
+    assert done.exit_code == 9
+    assert "flagged as wrong or incomplete: NOT_RECONCILED" in done.stderr
+
+
+def test_the_client_decides(api: ApiClient) -> None:
+    record_id = api.sent(WRONG)
+    api.work()
+
+    with Client(api.url) as client:
+        decided = client.decide_flags(record_id, "reject", reason="a page is missing")
+
+    assert decided.flag_decision is not None
+    assert decided.flag_decision.action == "reject"
