@@ -407,6 +407,19 @@ class Client:
         path = f"/records/{_part(record_id)}/flags"
         return self._post(path, asked, schemas.Record, key=idempotency_key)
 
+    def reparse(
+        self,
+        record_id: str,
+        hints: Mapping[str, str],
+        *,
+        is_preview: bool = False,
+        idempotency_key: str | None = None,
+    ) -> schemas.RereadAnswer:
+        """Read a document again with hints; what was read before stays as an earlier edition."""
+        asked = schemas.RereadRequest(hints=dict(hints), is_preview=is_preview)
+        path = f"/records/{_part(record_id)}/reparse"
+        return self._post(path, asked, schemas.RereadAnswer, key=idempotency_key)
+
     def _act(
         self, record_id: str, verb: str, reason: str | None, version: int | None, key: str | None
     ) -> schemas.Record:

@@ -113,6 +113,26 @@ class FlagRequest(Document, frozen=True, kw_only=True):
     ] = None
 
 
+class RereadRequest(Document, frozen=True, kw_only=True):
+    """What a person says about a document that is to be read again."""
+
+    hints: dict[str, str] = {}
+    is_preview: Annotated[bool, Meta(description="Whether to store nothing.")] = False
+
+
+class RereadAnswer(Document, frozen=True, kw_only=True):
+    """What changed in the items of the last stage of a document that was read again."""
+
+    record_id: str
+    stage: str
+    before: Count
+    after: Count
+    added: list[Fields]
+    removed: list[Fields]
+    flags: list[str]
+    is_stored: bool
+
+
 class Record(Document, frozen=True, kw_only=True):
     """A document's place in a machine. `exposed` holds the fields that the machine shows at its status."""
 

@@ -55,6 +55,7 @@ CALLS: dict[str, str] = {
     "review correct": "review correct {review} --values {values}",
     "flag confirm": "flag confirm {flagged}",
     "flag reject": "flag reject {flagged} --reason incomplete",
+    "reparse": "reparse {ok} --dry-run",
     "reprocess": "reprocess {ok}",
     "review export": "review export --gold {new}",
     "pause": "pause upload --stage parse",

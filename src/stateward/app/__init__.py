@@ -303,6 +303,7 @@ class App:
             limits=runner_limits(self.settings),
             clock=self.clock,
             index=self.indexer.replace,
+            flags=self.flags,
         )
 
     @cached_property

@@ -51,6 +51,7 @@ COMMANDS: tuple[tuple[str, dict[str, str]], ...] = (
             "pause": "actions:pause",
             "resume": "actions:resume",
             "rebuild": "rebuild:rebuild",
+            "reparse": "reparse:reparse",
         },
     ),
     (

@@ -321,6 +321,18 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[FlowInput, ...] = ()
 
 
+class Hint(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a person can say about a document when it is read again; it reaches runners as a label.
+
+    A secret one reaches them as an option, and is stored nowhere.
+    """
+
+    name: str
+    doc: str
+    choices: tuple[str, ...] = ()
+    is_secret: bool = False
+
+
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """A pipeline package.
 
@@ -355,6 +367,10 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     ranked: tuple[RankedText, ...] = ()
     """Documents that searches of their machine rank as a whole; their stages are `searchable` too."""
     exports: tuple[Export, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    """What `stateward reparse` can be told about documents of its machines."""
+    readers: dict[str, int] = {}
+    """The version of what reads documents, by runner: its attempts report it with the fact `reader`."""
 
     demo: Demonstration = Demonstration()
     evaluation: Evaluation | None = None

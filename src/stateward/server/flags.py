@@ -5,12 +5,16 @@ The queue itself is a list of records: `GET /records?q=is:flagged`.
 
 from typing import Any
 
+import msgspec
 from litestar import Response, post
 from litestar.params import FromPath, JSONBody
 
 from stateward import schemas
 from stateward.app import App
-from stateward.core.model import Record
+from stateward.app.editions import Reread
+from stateward.app.records import unknown_record
+from stateward.core.errors import UnknownName
+from stateward.core.model import Record, clean_text
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,
@@ -74,4 +78,43 @@ async def decide_flags(
     return await operations.write_once(request, once, Call(act), answer)
 
 
-HANDLERS: list[Any] = [decide]
+@post(
+    "/records/{record_id:str}/reparse",
+    opt={"right": "act"},
+    status_code=200,
+    operation_id="reparseRecord",
+    summary="Read a document again, with hints",
+    tags=["records"],
+)
+async def reparse(
+    request: Asked,
+    record_id: FromPath[str],
+    data: JSONBody[schemas.RereadRequest],
+    key: IdempotencyKey = None,
+) -> Response[schemas.RereadAnswer]:
+    """The record does not move: what comes out is a new edition of its items; what was read before stays."""
+    caller = caller_of(request)
+
+    def act(app: App) -> Reread:
+        if not caller.covers(app.records.get(record_id).machine):
+            raise unknown_record(record_id)
+        known = {hint.name for plugin in app.plugins for hint in plugin.hints if not hint.is_secret}
+        for name in data.hints:
+            if name not in known:
+                raise UnknownName("hint", clean_text(name, chars_max=40), known)
+        return app.editions.reread(
+            record_id,
+            hints=dict(data.hints),
+            secrets={},
+            actor=caller.actor,
+            is_preview=data.is_preview,
+        )
+
+    def answer(_app: App, found: Reread) -> Answer:
+        return views.json_answer(schemas.RereadAnswer(**msgspec.structs.asdict(found)))
+
+    once = once_of(caller, request, key, (await request.body(),))
+    return reply(await operations.write_once(request, once, Call(act), answer))
+
+
+HANDLERS: list[Any] = [decide, reparse]

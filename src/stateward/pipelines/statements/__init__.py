@@ -9,6 +9,7 @@ from stateward.definition.plugin import (
     Demonstration,
     Evaluation,
     Export,
+    Hint,
     Plugin,
     Sample,
     SourceType,
@@ -103,6 +104,18 @@ PLUGIN = Plugin(
             ("beancount", "beancount directives"),
         )
     ),
+    hints=(
+        Hint(name="source_type", doc="The source type: a name for hints."),
+        Hint(name="sign", doc="How signs are read.", choices=("printed", "flipped")),
+        Hint(name="date_order", doc="The order of day and month.", choices=("dmy", "mdy", "ymd")),
+        Hint(name="decimal", doc="The decimal sign.", choices=(".", ",")),
+        Hint(name="encoding", doc="The encoding of a text file, such as cp1252."),
+        Hint(name="map", doc="Columns by number, from 1: date=1,amount=4,description=2."),
+        Hint(name="account", doc="The account."),
+        Hint(name="currency", doc="The currency where none is printed."),
+        Hint(name="password", doc="A file with the password of the document.", is_secret=True),
+    ),
+    readers={"upload.parse": 2},
     demo=Demonstration(
         samples=(Sample(file="samples/*", machine=MACHINE, labels={"source_type": "sample"}),)
     ),

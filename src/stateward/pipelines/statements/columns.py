@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import pairwise, permutations
 from typing import Any, cast
 
+from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import booking, headings
 from stateward.pipelines.statements.layout import (
@@ -26,6 +27,52 @@ MONEY = ("amount", "debit", "credit", "balance")
 def find_layout(rows: Sequence[Cells]) -> ColumnLayout | None:
     """The layout of a table by its first rows; None if it has no dates beside amounts."""
     return _headed(rows) or _bare(rows)
+
+
+def mapped_layout(rows: Sequence[Cells], text: str) -> ColumnLayout:
+    """The layout that a person gives: `date=1,amount=4,description=2`, columns numbered from 1."""
+    roles = _mapping(text)
+    least = max(roles.values()) + 1
+    body_at = next(
+        (
+            at
+            for at, cells in enumerate(rows)
+            if len(cells) >= least and dates.is_date(cells[roles["date"]])
+        ),
+        None,
+    )
+    if body_at is None:
+        raise FatalFailure(
+            f"no row has a date in column {roles['date'] + 1} and {least} columns; correct the map",
+            code="BAD_HINT",
+        )
+    width = max(least, len(rows[body_at]))
+    above = rows[body_at - 1] if body_at else ()
+    is_headed = len(above) == width
+    names = tuple(above) if is_headed else tuple(f"column {i + 1}" for i in range(width))
+    return ColumnLayout(
+        width=width,
+        body_at=body_at,
+        headings=tuple(name.strip() for name in names),
+        is_headed=True,
+        decisions=(f"the columns are as a person says: {text}",),
+        **cast("dict[str, Any]", roles),
+    )
+
+
+def _mapping(text: str) -> dict[str, int]:
+    roles: dict[str, int] = {}
+    for part in text.split(","):
+        role, _, number = part.partition("=")
+        if role.strip() not in ROLES or not number.strip().isdecimal() or int(number) < 1:
+            raise FatalFailure(
+                f"the map {part.strip()!r} is none: write ROLE=NUMBER, with one of {', '.join(ROLES)}",
+                code="BAD_HINT",
+            )
+        roles[role.strip()] = int(number) - 1
+    if "date" not in roles or not roles.keys() & {"amount", "debit", "credit"}:
+        raise FatalFailure("a map needs a date, and an amount or a debit", code="BAD_HINT")
+    return roles
 
 
 def _headed(rows: Sequence[Cells]) -> ColumnLayout | None:

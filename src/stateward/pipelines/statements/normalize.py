@@ -44,7 +44,7 @@ from stateward.pipelines.statements.rules import CleaningRules, rules_of
 from stateward.workers.sdk import Batch, Job, Outcome
 
 NORMALIZER_VERSION = (
-    1  # to be increased by a change after which the same observations give other transactions
+    2  # to be increased by a change after which the same observations give other transactions
 )
 BATCH_ROWS = 500
 REJECTED_KEPT_MAX = 1000

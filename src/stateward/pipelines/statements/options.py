@@ -23,7 +23,7 @@ SOURCE_TYPES: dict[str, dict[str, Json]] = {
     "credit_card": {"is_card": True},
 }
 # Labels of a record that are hints too: `stateward submit --label date_order=dmy`.
-LABELS = ("date_order", "decimal", "currency", "account")
+LABELS = ("date_order", "decimal", "currency", "account", "sign", "encoding", "map")
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     pages_max: int = Bounds().pages_max
     source_types: dict[str, dict[str, Json]] = {}
     rules: dict[str, Json] = {}
+    column_profiles: dict[str, Json] = {}
     passwords: tuple[str, ...] = ()
+    password: str = ""  # for this document alone
 
     @classmethod
     def of(cls, job: Job) -> "Options":
@@ -56,7 +58,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         given: dict[str, Json] = {"date_order": self.date_order, **known.get(name, {})}
         given |= {key: str(labels[key]) for key in LABELS if labels.get(key)}
         try:
-            given |= {"source_type": name, "passwords": list(self.passwords)}
+            known_ones = [self.password, *self.passwords] if self.password else self.passwords
+            given |= {"source_type": name, "passwords": list(known_ones)}
             return msgspec.convert(given, Hints), said
         except msgspec.ValidationError as error:
             raise FatalFailure(

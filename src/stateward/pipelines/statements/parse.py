@@ -24,7 +24,7 @@ from stateward.pipelines.statements.readers import read_statement
 from stateward.pipelines.statements.source import Source
 from stateward.workers.sdk import Batch, Job, Outcome
 
-READER_VERSION = 1  # to be increased by a change after which the same bytes give other rows
+READER_VERSION = 2  # to be increased by a change after which the same bytes give other rows
 # Damage that another download, or a more lenient look at the file, may mend.
 CORRUPT_CODES = frozenset({"PDF_CORRUPT", "SHEET_CORRUPT", "XML_CORRUPT"})
 BATCH_ROWS = 500
@@ -83,7 +83,13 @@ def parse(job: Job) -> Iterator[Batch]:
     is_lenient = job.retry_count > 0
     if is_lenient:
         job.log("this is a retry: damaged parts are left out and reported", level="warning")
-    source = Source(job.path, hints, options.bounds, is_lenient=is_lenient)
+    source = Source(
+        job.path,
+        hints,
+        options.bounds,
+        is_lenient=is_lenient,
+        profiles=options.column_profiles,
+    )
     try:
         reading = read_statement(source)
     except FatalFailure as error:
@@ -159,7 +165,11 @@ def _summary(reading: StatementReading, sections: list[SectionSummary]) -> Parse
 
 def _facts(about: ParseSummary) -> Fields:
     """What the history records."""
-    facts: Fields = {"format": about.format, "sections": len(about.sections)}
+    facts: Fields = {
+        "format": about.format,
+        "sections": len(about.sections),
+        "reader": READER_VERSION,
+    }
     notes = notes_of(about.problems)
     if notes:
         facts["notes"] = list(notes)

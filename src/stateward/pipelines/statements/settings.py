@@ -68,6 +68,13 @@ class StatementSettings(Section, frozen=True, kw_only=True):
             "file; they apply before those that ship.",
         ),
     ] = None
+    column_profiles: Annotated[
+        FilePath | None,
+        Meta(
+            description="A YAML file of your own column profiles, relative to the settings file; they apply before "
+            "those that ship.",
+        ),
+    ] = None
     passwords: Annotated[
         FilePath | None,
         Meta(
@@ -106,6 +113,9 @@ class ConfiguredStatements(ConfiguredPlugin[StatementSettings]):
             "pages_max": options.pages_max,
             "source_types": types,
             "rules": {} if options.rules is None else _mapping(Path(options.rules)),
+            "column_profiles": {}
+            if options.column_profiles is None
+            else _mapping(Path(options.column_profiles)),
             "passwords": [] if options.passwords is None else _lines(Path(options.passwords)),
         }
 

@@ -23,6 +23,7 @@ from stateward.pipelines.statements.direction import (
 )
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
+from stateward.pipelines.statements.profiles import ColumnProfile
 from stateward.pipelines.statements.reconcile import RowAmounts, chain_breaks
 from stateward.pipelines.statements.source import Hints
 
@@ -58,15 +59,18 @@ def decide_sign(
     hints: Hints,
     *,
     title: int = 0,
+    profile: ColumnProfile | None = None,
 ) -> SignRule:
     """The rule for the signs of a table; `title` is the direction of a title above it."""
     if hints.sign:
         return SignRule(hints.sign, "the source type says so")
-    if headings.is_card(layout.headings):
+    if headings.is_card(layout.headings) or (profile is not None and profile.is_card):
         hints = msgspec.structs.replace(hints, is_card=True)
     body = booked_rows(layout, rows)
     if not body:
         return SignRule("columns" if layout.amount < 0 else "printed", "there is no row")
+    if profile is not None and (known := _by_profile(layout, body, terms, profile)):
+        return known
     if layout.amount < 0:
         return _columns(layout, body, terms)
     values = [read for row, _ in body if (read := money.read_amount(row.amount, terms.decimal))]
@@ -86,6 +90,22 @@ def decide_sign(
     if not has_minus and not marks and (sections := _section_rule(layout, rows, title)):
         return sections
     return _one_column(layout, body, terms, hints, is_signed=has_minus or bool(marks))
+
+
+def _by_profile(
+    layout: ColumnLayout, body: Sequence[SignedRow], terms: ReadingTerms, profile: ColumnProfile
+) -> SignRule | None:
+    """The sign that exports of a bank print; a problem where balances or words refute it."""
+    sign = profile.sign
+    if not sign or sign.startswith("columns") != (layout.amount < 0):
+        return None
+    why = f"exports of {profile.name} print it so"
+    opposite = OPPOSITE.get(sign) or _swapped(sign)
+    holds = _ChainProof(body, terms, (sign, opposite)).holds if layout.balance >= 0 else set()
+    if holds == {opposite} or (not holds and _votes(body, terms, sign).is_refuted):
+        problem = f"{why}, but balances or words of this file say the opposite"
+        return SignRule(sign, why, problem, code=CONTRADICTED)
+    return SignRule(sign, why)
 
 
 def booked_rows(layout: ColumnLayout, rows: Sequence[Cells]) -> list[SignedRow]:

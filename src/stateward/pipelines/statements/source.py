@@ -3,11 +3,13 @@
 What the user says is a hint: content decides what a file is, and a hint only what content leaves open.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
+from stateward.core.model import Json
 from stateward.pipelines.kit.archives import INFLATED_BYTES_MAX
 from stateward.pipelines.kit.encoding import HEAD_BYTES, find_encoding
 
@@ -23,6 +25,7 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     currency: str = ""
     account: str = ""
     encoding: str = ""
+    map: str = ""  # columns by number: "date=1,amount=4"
     is_card: bool = False
     passwords: tuple[str, ...] = ()
 
@@ -41,8 +44,15 @@ class Source:
     """
 
     def __init__(
-        self, path: Path, hints: Hints, bounds: Bounds, *, is_lenient: bool = False
+        self,
+        path: Path,
+        hints: Hints,
+        bounds: Bounds,
+        *,
+        is_lenient: bool = False,
+        profiles: Mapping[str, Json] | None = None,
     ) -> None:
+        self.profiles = profiles or {}  # one's own column profiles
         self.path = path
         self.is_lenient = is_lenient
         self.hints = hints

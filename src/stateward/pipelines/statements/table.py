@@ -14,7 +14,7 @@ from stateward.core.errors import FatalFailure
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.kit.delimited import Record
 from stateward.pipelines.statements import booking, headings
-from stateward.pipelines.statements.columns import find_layout
+from stateward.pipelines.statements.columns import find_layout, mapped_layout
 from stateward.pipelines.statements.fees import FeeRule, decide_fees, with_fees
 from stateward.pipelines.statements.layout import ColumnLayout
 from stateward.pipelines.statements.model import (
@@ -25,6 +25,7 @@ from stateward.pipelines.statements.model import (
     StatementRow,
     StatementSection,
 )
+from stateward.pipelines.statements.profiles import ColumnProfile, find_profile
 from stateward.pipelines.statements.signs import (
     SignRule,
     booked_rows,
@@ -52,13 +53,15 @@ class StatementTable:
         self._reading = reading
         self._logged_rows = 0
         self._is_by_titles = False
+        self._profile: ColumnProfile | None = None
         self._title = ""  # the mark of the title above the row at hand
 
     def section(self) -> StatementSection:
         """The section, with its rows as a stream."""
         stream = self._start()
         head = list(islice(stream, HEAD_ROWS))
-        layout = find_layout([cells for _, cells in head])
+        given, cells_of_head = self._source.hints.map, [cells for _, cells in head]
+        layout = mapped_layout(cells_of_head, given) if given else find_layout(cells_of_head)
         if layout is None:
             raise FatalFailure(
                 "the file is text, but no column of dates beside a column of amounts was found in it; "
@@ -70,6 +73,10 @@ class StatementTable:
         is_whole = len(head) < HEAD_ROWS
         title = next((d for _, cells in reversed(before) if (d := section_title(cells))), 0)
         self._title = {1: "+", -1: "-"}.get(title, "")
+        self._profile = find_profile(layout, [cells for _, cells in body], self._source.profiles)
+        if self._profile is not None:
+            said = f"the columns are those of {self._profile.name}"
+            self._reading.decisions.append(said)
         terms = self._terms(layout, body, is_whole=is_whole)
         facts = self._facts_above(layout, before)
         body, opening = self._opening(layout, body)
@@ -97,12 +104,13 @@ class StatementTable:
     ) -> ReadingTerms:
         hints = self._source.hints
         language = headings.day_first_language(layout.headings)
-        usual = hints.date_order or ("dmy" if language else "")
-        why_usual = (
-            "day first: the source type says so"
-            if hints.date_order
-            else f"day first: the language of the headings is {language}"
-        )
+        known = "" if self._profile is None else self._profile.date_order
+        usual = hints.date_order or known or ("dmy" if language else "")
+        why_usual = f"day first: the language of the headings is {language}"
+        if hints.date_order:
+            why_usual = f"{usual}: the source type says so"
+        elif self._profile is not None and known:
+            why_usual = f"{usual}: exports of {self._profile.name} print it so"
         order = dates.vote_order(_column(body, layout.dates), usual=usual, why_usual=why_usual)
         decimal = money.vote_decimal(_column(body, layout.amounts), usual=hints.decimal or ".")
         if not is_whole and not order.order:
@@ -119,7 +127,12 @@ class StatementTable:
         terms = ReadingTerms(date_order=order.order, decimal=decimal.decimal, era=order.era)
         title = money.mark_sign(self._title)
         sign: SignRule = decide_sign(
-            layout, [cells for _, cells in body], terms, hints, title=title
+            layout,
+            [cells for _, cells in body],
+            terms,
+            hints,
+            title=title,
+            profile=self._profile,
         )
         self._is_by_titles = sign.is_by_titles
         if sign.problem:

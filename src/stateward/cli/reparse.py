@@ -1,0 +1,179 @@
+"""`stateward reparse`: documents read again, with what a person says about them, or by newer readers.
+
+What can be said is declared by the pipelines; each hint is an option here.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stateward.cli.context import CliContext, Command, pass_context
+from stateward.cli.exit_codes import Exit, problem
+from stateward.cli.extensions import installed_plugins
+from stateward.cli.output import plural, write
+
+if TYPE_CHECKING:
+    from stateward.app import App
+    from stateward.app.editions import Reread
+    from stateward.core.model import Fields
+    from stateward.definition.plugin import Hint
+
+SHOWN_MAX = 20
+LINE_CHARS_MAX = 160
+CHANGED_MAX = 5
+HINT = "hint_"
+
+
+class ReparseCommand(Command):
+    """The command with an option for every hint of the installed pipelines."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options of the command, then those of the hints."""
+        return [*super().get_params(ctx), *map(_option, _hints())]
+
+
+def _hints() -> list["Hint"]:
+    found = {hint.name: hint for plugin in installed_plugins() for hint in plugin.hints}
+    return list(found.values())
+
+
+def _option(hint: "Hint") -> click.Option:
+    name = hint.name.replace("_", "-")
+    if hint.is_secret:
+        kind = click.Path(exists=True, dir_okay=False, path_type=Path)
+        return click.Option(
+            [f"--{name}-file", HINT + hint.name], metavar="FILE", type=kind, help=hint.doc
+        )
+    if hint.choices:
+        choice = click.Choice(hint.choices)
+        return click.Option([f"--{name}", HINT + hint.name], type=choice, help=hint.doc)
+    return click.Option([f"--{name}", HINT + hint.name], metavar="VALUE", help=hint.doc)
+
+
+@click.command(
+    "reparse",
+    cls=ReparseCommand,
+    is_listing=True,
+    examples=[
+        "stateward reparse UL_01h2k3 --date-order mdy --dry-run",
+        "stateward reparse UL_01h2k3 --map date=1,amount=4,description=2 --sign flipped",
+        "stateward reparse --outdated --query 'machine:invoices'",
+    ],
+)
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.option("--query", metavar="QUERY", help="All records that match, as `stateward list` says.")
+@click.option("--outdated", is_flag=True, help="Only what an older version of a reader has read.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and store nothing.")
+@pass_context
+def reparse(
+    context: CliContext,
+    /,
+    *,
+    ids: tuple[str, ...],
+    query: str | None,
+    outdated: bool,
+    dry_run: bool,
+    **given: str | Path | None,
+) -> Exit:
+    """Read documents again, with hints or by newer readers.
+
+    No record moves: what comes out is a new edition, and what was read before stays: stateward items ID --edition 0.
+    What changed is shown row by row. A flagged result that is no longer so leaves the queue.
+    """
+    from stateward.cli.local import LocalApp
+
+    if bool(ids) == bool(query or outdated):
+        raise click.UsageError("name records, or give a --query or --outdated; one of the two")
+    hints, secrets = _said(given)
+    rows: list[dict[str, object]] = []
+    worst = Exit.OK
+    with context.local_app() as app:
+        found = ids or tuple(each.id for each in LocalApp(app).find(query or ""))
+        for record_id in found:
+            if outdated and not app.editions.is_outdated(app.records.get(record_id)):
+                continue
+            row, code = _reparse(context, app, record_id, hints, secrets, is_preview=dry_run)
+            rows.append(row)
+            worst = max(worst, code)
+    if context.is_for_programs:
+        context.emit_rows(rows)
+    else:
+        context.say(f"{plural(len(rows), 'record')} read again")
+    return worst
+
+
+def _said(given: dict[str, str | Path | None]) -> tuple["Fields", "Fields"]:
+    """The hints that were given, and the secrets among them, which are read from files."""
+    known = {hint.name: hint for hint in _hints()}
+    hints: Fields = {}
+    secrets: Fields = {}
+    for key, value in given.items():
+        name = key.removeprefix(HINT)
+        if value is None:
+            continue
+        if known[name].is_secret:
+            secrets[name] = Path(value).read_text("utf-8").splitlines()[0]
+        else:
+            hints[name] = str(value)
+    return hints, secrets
+
+
+def _reparse(
+    context: CliContext,
+    app: "App",
+    record_id: str,
+    hints: "Fields",
+    secrets: "Fields",
+    *,
+    is_preview: bool,
+) -> tuple[dict[str, object], Exit]:
+    from stateward.core.errors import StatewardError, StoreError
+    from stateward.engine.system import person
+
+    try:
+        found = app.editions.reread(
+            record_id, hints=hints, secrets=secrets, actor=person(), is_preview=is_preview
+        )
+    except StoreError:
+        raise
+    except StatewardError as error:
+        context.say(f"refused {record_id}: {error}")
+        return {
+            "id": record_id,
+            "outcome": "refused",
+            "error": problem(error).plain(),
+        }, Exit.REFUSED
+    outcome = "unchanged" if not found.is_changed else "changed" if is_preview else "stored"
+    if not context.is_for_programs:
+        _show(context, found, outcome)
+    row: dict[str, object] = {
+        "id": record_id,
+        "outcome": outcome,
+        "before": found.before,
+        "after": found.after,
+        "added": list(found.added),
+        "removed": list(found.removed),
+        "flags": list(found.flags),
+        "error": None,
+    }
+    return row, Exit.FLAGGED if found.flags else Exit.OK
+
+
+def _show(context: CliContext, found: "Reread", outcome: str) -> None:
+    said = f"{outcome} {found.record_id}: {found.before} rows before, {found.after} now"
+    context.say(said + (f"; flagged: {', '.join(found.flags)}" if found.flags else ""))
+    for sign, rows in (("-", found.removed), ("+", found.added)):
+        for row in rows[:SHOWN_MAX]:
+            write(f"{sign} {_line(row)}")
+        if len(rows) > SHOWN_MAX:
+            write(f"{sign} and {len(rows) - SHOWN_MAX} more")
+
+
+def _line(row: "Fields") -> str:
+    texts = [
+        str(value)
+        for key, value in row.items()
+        if value and not isinstance(value, dict | list) and key != "id"
+    ]
+    return "  ".join(texts)[:LINE_CHARS_MAX]

@@ -1,0 +1,96 @@
+"""Column profiles: exports of banks that are known by their headings or their shape. They are data, and can be shared.
+
+A profile says what a file alone cannot show: the order of its dates, or that charges of a card are printed as positive.
+It never overrules what the file shows: a sign that balances or words refute is reported by `signs`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+import yaml
+
+from stateward.core.errors import FatalFailure
+from stateward.core.model import Json
+from stateward.pipelines.kit import dates, money
+from stateward.pipelines.statements.headings import simplify
+from stateward.pipelines.statements.layout import ColumnLayout
+
+EXTRA_MAX = 12  # columns that a bank may add without changing the others
+SHAPE_ROWS = 50
+Cells = Sequence[str]
+
+
+class ColumnProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of the exports of one bank."""
+
+    name: str
+    headings: list[str] = []
+    shape: str = ""
+    sign: str = ""
+    date_order: str = ""
+    is_card: bool = False
+
+
+class ProfileFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of a file of profiles."""
+
+    version: int | str
+    profiles: list[ColumnProfile] = []
+
+
+def find_profile(
+    layout: ColumnLayout, body: Sequence[Cells], own: Mapping[str, Json]
+) -> ColumnProfile | None:
+    """The profile of a table: one's own before those that ship; of several, the one with the most headings."""
+    for profiles in (_own(own), shipped_profiles()):
+        found = [each for each in profiles if _matches(each, layout, body)]
+        if found:
+            return max(found, key=lambda each: len(each.headings))
+    return None
+
+
+def _matches(profile: ColumnProfile, layout: ColumnLayout, body: Sequence[Cells]) -> bool:
+    if profile.headings:
+        there = [simplify(name) for name in layout.headings if name.strip()]
+        wanted = [simplify(name) for name in profile.headings]
+        is_near = len(there) - len(wanted) <= EXTRA_MAX
+        # Few headings are those of many banks: then nothing may be added to them.
+        return is_near and set(wanted) <= set(there) and (len(wanted) > 3 or there == wanted)
+    return (
+        not layout.is_headed
+        and bool(body)
+        and all(_fits(profile.shape, cells) for cells in body[:SHAPE_ROWS])
+    )
+
+
+def _fits(shape: str, cells: Cells) -> bool:
+    return len(cells) == len(shape) and all(
+        _KINDS[kind](cell.strip()) for kind, cell in zip(shape, cells, strict=True)
+    )
+
+
+_KINDS: dict[str, Callable[[str], bool]] = {
+    "d": dates.is_date,
+    "a": lambda text: money.is_amount(text) and ("." in text or "," in text),
+    "t": lambda text: any(c.isalpha() for c in text),
+    "*": lambda text: text == "*",
+    ".": lambda _: True,
+}
+
+
+@cache
+def shipped_profiles() -> tuple[ColumnProfile, ...]:
+    """Those that come with the package."""
+    text = (files(__package__) / "profiles.yaml").read_text("utf-8")
+    return tuple(msgspec.convert(yaml.safe_load(text), ProfileFile).profiles)
+
+
+def _own(data: Mapping[str, Json]) -> Iterable[ColumnProfile]:
+    if not data:
+        return ()
+    try:
+        return msgspec.convert(dict(data), ProfileFile).profiles
+    except msgspec.ValidationError as error:
+        raise FatalFailure(f"invalid file of profiles: {error}", code="BAD_PROFILES") from error
