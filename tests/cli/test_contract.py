@@ -109,7 +109,6 @@ CALLS: dict[str, str] = {
     "ledger stuck": "ledger stuck {ledger} --older-than 999d",
     "ledger query": "ledger query {ledger} SELECT*FROM(ledger)",
     "ledger watch": "ledger watch {ledger} --after 0 --until-idle",
-    "ledger verify": "ledger verify {ledger} --replay",
     "ledger repair": "ledger repair {ledger}",
     "ledger prove": "ledger prove {ledger} 1",
     "ledger checkpoint": "ledger checkpoint {ledger}",

@@ -252,6 +252,22 @@ def test_old_names_of_commands_and_flags_work_and_name_the_new_ones(
     assert "validate" not in help_text
 
 
+def test_one_command_verifies_a_store_or_a_ledger(
+    demo: Shell, shell: Shell, folder: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "checkpoint.txt"
+    shell("ledger", "checkpoint", str(folder), "--out", str(kept))
+
+    whole = demo.json("verify", str(folder), "--checkpoint", str(kept))
+    old = shell("ledger", "verify", str(folder))
+    nothing = shell("verify", str(tmp_path))
+
+    assert (whole["is_sound"], whole["is_valid"], whole["lines"]) == (True, True, 6)
+    assert (old.exit_code, "write `stateward verify" in old.stderr) == (Exit.OK, True)
+    assert (nothing.exit_code, "neither a ledger" in nothing.stderr) == (Exit.REFUSED, True)
+    assert shell("verify", str(folder), "--out", str(kept)).exit_code == Exit.USAGE
+
+
 def test_where_a_document_may_go_next_is_said(shell: Shell, folder: Path) -> None:
     assert shell.json("ledger", "next", str(folder), "doc:2") == {
         "doc_id": "doc:2", "state": "pending", "next": ["fetching", "skipped"],

@@ -278,7 +278,7 @@ def test_a_coordinator_mirrors_and_a_damaged_mirror_does_not_stop_it(tmp_path: P
     assert well.is_well
     assert "0 are not yet" in well.sentence
     assert not ill.is_well
-    assert "ledger verify" in ill.advice
+    assert "stateward verify" in ill.advice
     assert statuses == {"normalized"}
 
 

@@ -201,7 +201,7 @@ def _mirror_check(app: App, folder: Path) -> Check:
             name="ledger",
             is_well=False,
             sentence=f"the mirror cannot be used: {error}",
-            advice=f"work goes on without it; look with: stateward ledger verify {folder}",
+            advice=f"work goes on without it; look with: stateward verify {folder}",
         )
     is_late = state.since is not None and app.clock() - state.since > MIRROR_LATE_S * SECOND
     return Check(

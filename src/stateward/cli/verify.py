@@ -29,8 +29,11 @@ if TYPE_CHECKING:
         "stateward verify --out checkpoint.txt",
         "stateward verify --checkpoint /mnt/other/checkpoint.txt",
         "stateward verify --ledger ledger/",
+        "stateward verify ledger/ --checkpoint checkpoint.txt",
+        "stateward verify export.jsonl",
     ],
 )
+@click.argument("place", metavar="[STORE|LEDGER]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--ledger",
     "folder",
@@ -60,21 +63,39 @@ if TYPE_CHECKING:
 def verify(
     context: CliContext,
     *,
+    place: Path | None,
     folder: Path | None,
     kept: Path | None,
     signed_by: str | None,
     out: Path | None,
 ) -> Exit:
-    """Replay the whole history and check it against the records.
+    """Check everything there is to check: a store, or a ledger.
 
-    Checks the hash chain of every lane, versions, order, the graph of each machine and where each record stands; a
+    A STORE is a data folder; without one it is that of the settings. Replays the whole history against the records:
+    checks the hash chain of every lane, versions, order, the graph of each machine and where each record stands; a
     change of any single field is found. Prints each finding, and the checkpoint of a sound history: kept elsewhere, it
     shows whether anything that it covers was rewritten. Work may go on meanwhile.
+
+    A LEDGER is a ledger directory or a file: what `ledger export` wrote, a delta beside its manifest, or the
+    transitions.jsonl of `export history`. Reads every byte: the hash chain, each file against the manifest, each
+    snapshot against its checksum and the log, and of a directory each move against its machine. Ends with 1 on any
+    damage.
     """
     from msgspec import to_builtins
 
     if signed_by is not None and kept is None:
         raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
+    if place is not None and (place.is_file() or _is_ledger(place)):
+        if folder is not None or out is not None:
+            raise click.UsageError("--ledger and --out are about a store, not about a ledger")
+        from stateward.cli.ledger.verify import verify_ledger
+
+        is_replayed = place.is_dir()
+        return verify_ledger(
+            context, place, checkpoint=kept, signed_by=signed_by, replay=is_replayed
+        )
+    if place is not None:
+        _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
     verdict, mirrored = _verified(context, checkpoint, folder)
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
@@ -112,6 +133,23 @@ def _verified(
     with context.local_app() as own:
         verdict = verification_view(own.admin.verify(kept=kept, progress=progress))
         return verdict, None if folder is None else _mirrored(context, own, folder)
+
+
+def _is_ledger(place: Path) -> bool:
+    from stateward.ledger.manifest import is_ledger
+
+    return place.is_dir() and is_ledger(place)
+
+
+def _use_store(context: CliContext, place: Path) -> None:
+    from stateward.core.errors import InvalidRequest
+
+    if not place.is_dir():
+        raise InvalidRequest(f"{place} is neither a ledger nor the data folder of a store")
+    context.data = str(place)
+    path = context.settings().store_path
+    if path is not None and not path.exists():
+        raise InvalidRequest(f"{place} is neither a ledger nor the data folder of a store")
 
 
 def _read_kept(path: Path, signed_by: str | None) -> "HistoryCheckpoint":

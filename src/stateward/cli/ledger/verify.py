@@ -1,4 +1,4 @@
-"""Checking a ledger: `stateward ledger verify`, `repair`, `prove` and `export`."""
+"""Checking a ledger: what `stateward verify` does with one, `stateward ledger repair`, `prove` and `export`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,17 +23,7 @@ if TYPE_CHECKING:
 FINDINGS_SHOWN_MAX = 1000
 
 
-@click.command(
-    "verify",
-    cls=Command,
-    examples=[
-        "stateward ledger verify ledger/",
-        "stateward ledger verify ledger/ --replay",
-        "stateward ledger verify ledger/ --checkpoint checkpoint.txt",
-        "stateward ledger verify export.jsonl --json",
-        "stateward ledger verify history/transitions.jsonl",
-    ],
-)
+@click.command("verify", cls=Command, hidden=True, examples=[])
 @click.argument("ledger_path", metavar="DIR|FILE", type=click.Path(path_type=Path))
 @click.option(
     "--checkpoint",
@@ -60,13 +50,19 @@ def verify(
     signed_by: str | None,
     replay: bool,
 ) -> Exit:
-    """Read every byte and say what is wrong, and where.
+    """Verify a ledger, for one version; `stateward verify` does that too."""
+    if not context.is_for_programs:
+        new = f"stateward verify {ledger_path}"
+        context.say(f"warning: `stateward ledger verify` is deprecated, write `{new}`")
+    return verify_ledger(
+        context, ledger_path, checkpoint=checkpoint, signed_by=signed_by, replay=replay
+    )
 
-    Checks the hash chain, each file against the manifest, each snapshot against its checksum, and a checkpoint and its
-    signature if they are given. A FILE is what `ledger export` wrote, a delta beside its manifest, or the
-    transitions.jsonl of `stateward export history` with its anchor.json. Needs no lock; work may go on. Ends with 1 on
-    any damage. With --replay, memory grows with the number of documents.
-    """
+
+def verify_ledger(
+    context: CliContext, ledger_path: Path, *, checkpoint: Path | None, signed_by: str | None, replay: bool
+) -> Exit:  # fmt: skip
+    """Verify a ledger directory or one of its files, and print what was found."""
     from msgspec.structs import asdict
 
     if signed_by is not None and checkpoint is None:
@@ -230,7 +226,7 @@ def prove(context: CliContext, *, ledger_path: Path, seq: int, checkpoint: Path 
 def export(context: CliContext, *, ledger_path: Path, out: Path) -> None:
     """Write the whole log into one file that proves itself.
 
-    The lines as they are, and an anchor at the end: `ledger verify FILE` finds any change and any cut.
+    The lines as they are, and an anchor at the end: `stateward verify FILE` finds any change and any cut.
     """
     from msgspec.structs import asdict
 
