@@ -30,12 +30,14 @@ class Sqlite:
 
     def __init__(self, path: Path) -> None:
         self._db = apsw.Connection(str(path))
-        self._db.execute(
+        statements = (
             "pragma journal_mode=wal; pragma synchronous=full;"
             "create table log(seq integer primary key, doc_id text, old_state text, new_state text, at real,"
             " adapter text);"
             "create table state(k text primary key, state text, at real, adapter text) without rowid;"
         )
+        for _ in self._db.execute(statements):  # a statement that answers must be read to its end
+            pass
 
     def write(self, group: Sequence[Move]) -> None:
         """One commit."""

@@ -316,6 +316,33 @@ def test_progress_tells_bytes_rate_and_what_is_left(tmp_path: Path) -> None:
 
     moved(path, output=tmp_path / "new", progress=seen.append)
 
-    assert [each.what for each in seen][-1] == "checking"
-    assert seen[0].done == seen[0].all == path.stat().st_size
-    assert all(each.lines_per_s > 0 and each.left_s == 0 for each in seen)
+    assert [each.what for each in seen] == [
+        "reading",
+        "writing the snapshot",
+        "checking",
+        "checking",
+    ]
+    assert [each.done for each in seen] == sorted(each.done for each in seen)
+    assert seen[-1].done == seen[-1].all == path.stat().st_size
+    assert all(each.lines_per_s > 0 for each in seen)
+    assert seen[-1].left_s == 0
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path = an_old_ledger(tmp_path)
+    size = path.stat().st_size
+
+    with pytest.raises(LedgerError, match="needs about"):
+        moved(path, output=tmp_path / "new", free_bytes=lambda _: 3 * size)
+
+    assert [each.name for each in tmp_path.iterdir()] == ["ledger.jsonl"]
+    assert moved(path, output=tmp_path / "new", free_bytes=lambda _: 4 * size).documents == 3
+
+
+def test_a_dry_run_says_how_long_it_will_take(tmp_path: Path) -> None:
+    ticks = iter(range(100))
+
+    report = moved(an_old_ledger(tmp_path), dry_run=True, ticks=lambda: float(next(ticks)))
+
+    assert report.expected_s is not None
+    assert report.expected_s > 0

@@ -38,6 +38,12 @@ GROUP_LINES = 8192
 COPY_BYTES = 1 << 20
 LINE_BYTES_MAX = 64 << 20
 BACKUP_DAYS = 30
+SPACE = 2.5
+"""The new ledger while it is built, its snapshot and indexes, as a multiple of the old file."""
+READING_SHARE, CHECKING_FROM = 0.75, 0.9
+"""Of the time of a migration: reading and writing lines comes first, then the snapshot, then the check."""
+WHOLE_TO_READING = 3.0
+"""A dry run only reads and counts; the whole takes about three times as long."""
 SOURCE_PREFIX = "migration:"
 PUBLISHING = "PUBLISHING"
 """A file in the folder that was built: the ledger is complete, and its files are being moved."""
@@ -90,6 +96,7 @@ def migrate(
     progress: Callable[[MigrationProgress], None] = ignore_progress,
     clock: Callable[[], float] = wall_clock,
     ticks: Callable[[], float] = time.monotonic,
+    free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     disk: Disk | None = None,
 ) -> MigrationReport:
     """Make a ledger of an old file: in the new folder `output`, or in the folder of the file itself.
@@ -119,7 +126,10 @@ def migrate(
         raise InvalidRequest(
             f"{target} is a ledger already, and was not made of this file; name a new folder"
         )
-    return job.look() if dry_run else job.run()
+    if dry_run:
+        return job.look()
+    job.check_space(free_bytes)
+    return job.run()
 
 
 class _OldFile:
@@ -223,9 +233,25 @@ class _Migration:
     def look(self) -> MigrationReport:
         """Read everything and write nothing."""
         counts = MigrationCounts(self.mapping)
-        for _ in self._entries(self._old.path, counts):
+        for _ in self._entries(self._old.path, counts, share=1.0):
             pass
-        return self._report(counts, is_dry_run=True)
+        taken_s = self._ticks() - self._started_at
+        return replace(self._report(counts, is_dry_run=True), expected_s=taken_s * WHOLE_TO_READING)
+
+    def check_space(self, free_bytes: Callable[[Path], int]) -> None:
+        """Refuse what would fill the disk: it would be refused in the middle otherwise, after minutes."""
+        size = self._old.size
+        folders = [(self._folder.parent, SPACE * size)]
+        if self.known_backup() is None:
+            folders.append((self._old.path.parent, size))
+        wanted = sum(each for _, each in folders)
+        for folder, _ in folders:
+            there = next(each for each in (folder, *folder.parents) if each.is_dir())
+            if (free := free_bytes(there)) < wanted:
+                raise LedgerError(
+                    f"the migration needs about {wanted / 1e6:,.0f} MB for the new ledger and the backup, and {there} "
+                    f"has {free / 1e6:,.0f} MB left; nothing was written"
+                )
 
     def run(self) -> MigrationReport:
         self._check_target_is_free()
@@ -253,15 +279,15 @@ class _Migration:
             source=str(old.path), digest=old.sha256, size=old.size, target=target, is_dry_run=is_dry_run
         )  # fmt: skip
 
-    def _show(self, what: str, done: int, lines: int) -> None:
+    def _show(self, what: str, share: float, lines: int) -> None:
+        """`share` is that of the whole migration, so that the time that is left is right in every part of it."""
         passed = max(self._ticks() - self._started_at, 1e-9)
-        size = self._old.size
-        left_s = passed * (size - done) / done if done else 0.0
+        left_s = passed * (1 - share) / share if share else 0.0
         self._progress(
             MigrationProgress(
                 what=what,
-                done=done,
-                all=size,
+                done=round(share * self._old.size),
+                all=self._old.size,
                 lines=lines,
                 lines_per_s=lines / passed,
                 left_s=max(left_s, 0.0),
@@ -341,40 +367,48 @@ class _Migration:
                             importer.record_many(group, source=name, is_vetted=True)
                             group = []
                 importer.record_many(group, source=name, is_vetted=True)
-            ledger.compact(
-                compress=False
-            )  # reads every line again, and checks it against the chain
+            self._show("writing the snapshot", READING_SHARE, counts.lines)
+            # Reads every line again, and checks it against the chain.
+            ledger.compact(compress=False)
             self._is_read_back = True
         return done
 
-    def _entries(self, path: Path, counts: MigrationCounts) -> Iterator[LedgerEntry]:
-        """The usable lines of the old ledger, counted on the way."""
+    def _entries(
+        self, path: Path, counts: MigrationCounts, *, share: float = READING_SHARE
+    ) -> Iterator[LedgerEntry]:
+        """The usable lines of the old ledger, counted on the way; `share` is what reading is of the whole."""
+        per_byte = share / max(self._old.size, 1)
         reader = LegacyReader(self.mapping, first_at=self._old.changed_at)
         done = 0
         for number, text in enumerate(_lines(path), 1):
             done += len(text)
             if number % GROUP_LINES == 0:
-                self._show("reading", done, number)
+                self._show("reading", done * per_byte, number)
             entry = counts.add(reader, text, number)
             if entry is not None:
                 yield entry
-        self._show("reading", done, counts.lines)
+        self._show("reading", share, counts.lines)
 
     # Checking and publishing
 
     def _check(self, counts: MigrationCounts) -> None:
-        self._show("checking", self._old.size, counts.lines)
+        self._show("checking", CHECKING_FROM, counts.lines)
         findings = () if self._is_read_back else verify(self._folder).findings
         if findings:
             raise LedgerDamaged(findings)
         with Ledger.open(self._folder, read_only=True, clock=self._clock) as ledger:
-            for document in ledger.documents():
+            every = max(counts.documents, 1)
+            for number, document in enumerate(ledger.documents(), 1):
+                if number % GROUP_LINES == 0:
+                    done = CHECKING_FROM + (1 - CHECKING_FROM) * number / every
+                    self._show("checking", done, counts.lines)
                 expected = counts.state_of(document.doc_id)
                 if document.state != expected:
                     raise LedgerError(
                         f"the new ledger has {document.doc_id!r} in {document.state}, the old one in {expected}; "
                         "nothing was replaced. This is a bug in Stateward"
                     )
+            self._show("checking", 1.0, counts.lines)
             found = {str(state): count for state, count in ledger.counts().items()}
         if found != counts.state_counts():
             raise LedgerError(

@@ -38,6 +38,8 @@ class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
     is_done_already: bool = False
     backup: str | None = None
     resumed_after_line: int = 0
+    expected_s: float | None = None
+    """Of a dry run: how long the migration will take, about, on this machine."""
     lines: int
     blank: int
     broken: int
@@ -86,6 +88,11 @@ class MigrationCounts:
         self._broken_lines: list[ReportedLine] = []
         self._impossible_lines: list[ReportedLine] = []
         self._disagreeing_lines: list[ReportedLine] = []
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self._last_words)
 
     @property
     def is_usable(self) -> bool:

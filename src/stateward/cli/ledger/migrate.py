@@ -1,5 +1,7 @@
 """Old ledgers: `stateward ledger migrate` makes a ledger of one, undoes that, and clears its backups away."""
 
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from stateward.ledger.migration_report import MigrationReport
 
 BACKUP_DAYS = 30
+SAID_EVERY_S = 10.0
 
 
 @click.command(
@@ -118,12 +121,17 @@ def _mapping(path: Path | None) -> "LegacyMapping | None":
 
 
 def _meter(context: CliContext) -> "Callable[[MigrationProgress], None]":
+    said_at = time.monotonic()
+
     def show(now: "MigrationProgress") -> None:
         share = 100 * now.done / now.all if now.all else 100.0
         left = span(round(now.left_s * 1_000_000))
-        context.progress(
-            f"{now.what}: {share:.0f} %, {now.lines:,} lines, {now.lines_per_s:,.0f} a second, {left} left"
-        )
+        text = f"{now.what}: {share:.0f} %, {now.lines:,} lines, {now.lines_per_s:,.0f} a second, {left} left"
+        context.progress(text)
+        nonlocal said_at
+        if not sys.stderr.isatty() and time.monotonic() >= said_at + SAID_EVERY_S:
+            said_at = time.monotonic()
+            context.say(text)  # for a log file: a migration of minutes must not look as if it hung
 
     return show
 
@@ -140,13 +148,20 @@ def _tell(context: CliContext, done: "MigrationReport", *, is_long: bool) -> Non
         context.say(f"{done.target} was made of this file already; nothing was changed")
     elif done.is_dry_run:
         context.say(
-            f"a dry run: {plural(done.documents, 'document')} would be migrated; nothing was written, "
-            "add --yes to do it"
+            f"a dry run: {plural(done.documents, 'document')} would be migrated{_expected(done)}; nothing was "
+            "written, add --yes to do it"
         )
     else:
         context.say(
             f"{plural(done.documents, 'document')} in {done.target}; the old file is kept as {done.backup}"
         )
+
+
+def _expected(done: "MigrationReport") -> str:
+    """How long it will take, where that is worth saying."""
+    if done.expected_s is None or done.expected_s < 1:
+        return ""
+    return f" in about {span(round(done.expected_s * 1_000_000))}"
 
 
 def _undo(
