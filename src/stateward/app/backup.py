@@ -169,8 +169,9 @@ class Backup:
         mirror = self._settings.ledger.mirror
         if mirror is None or not Path(mirror).is_dir():
             return False
-        # A line that is half-written is a torn tail, which opening a ledger cuts off.
-        shutil.copytree(mirror, place / LEDGER_FOLDER, ignore=shutil.ignore_patterns("LOCK"))
+        from stateward.ledger import copy_ledger  # most commands need no ledger
+
+        copy_ledger(Path(mirror), place / LEDGER_FOLDER)
         return True
 
     def _refuse_own_data(self) -> None:

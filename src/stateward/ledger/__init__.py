@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         parse_verifier,
         verify_proof,
     )
+    from stateward.ledger.copying import copy_ledger
     from stateward.ledger.ledger import ImportWriter, Ledger
     from stateward.ledger.maintenance import MaintenanceOptions, MaintenanceThread
     from stateward.ledger.manifest import DeltaInfo, SnapshotInfo
@@ -53,6 +54,7 @@ _MODULES = {
         "CheckpointSigner", "CheckpointVerifier", "generate_key", "parse_checkpoint", "parse_signer",
         "parse_verifier", "verify_proof",
     ),
+    "stateward.ledger.copying": ("copy_ledger",),
     "stateward.ledger.ledger": ("ImportWriter", "Ledger"),
     "stateward.ledger.maintenance": ("MaintenanceOptions", "MaintenanceThread"),
     "stateward.ledger.manifest": ("DeltaInfo", "SnapshotInfo"),
@@ -71,8 +73,9 @@ __all__ = [
     "DeltaInfo", "Durations", "ImportWriter", "InclusionProof", "Ledger", "LedgerAuditRecord", "LedgerDamaged",
     "LedgerDocument", "LedgerEntry", "LedgerError", "LedgerLocked", "LedgerMismatch", "LedgerPoisoned", "LedgerState",
     "LedgerVerification", "MaintenanceOptions", "MaintenanceSchedule", "MaintenanceThread", "RepairStep",
-    "SnapshotInfo", "Summary", "generate_key", "is_retryable", "is_terminal", "last_occurrence", "next_occurrence",
-    "parse_checkpoint", "parse_signer", "parse_verifier", "repair", "valid_next_states", "verify", "verify_proof",
+    "SnapshotInfo", "Summary", "copy_ledger", "generate_key", "is_retryable", "is_terminal", "last_occurrence",
+    "next_occurrence", "parse_checkpoint", "parse_signer", "parse_verifier", "repair", "valid_next_states", "verify",
+    "verify_proof",
 ]  # fmt: skip
 
 
