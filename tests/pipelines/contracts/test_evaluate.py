@@ -253,12 +253,24 @@ def test_the_command_gives_programs_the_same_as_json(tmp_path: Path) -> None:
 
 
 def test_an_accepted_contract_that_is_wrong_ends_with_one(tmp_path: Path) -> None:
-    folder = a_folder(tmp_path, {**TRUTH, "term": ["9 years"]})
+    folder = a_folder(tmp_path, {**TRUTH, "effective_date": ["2004-08-09"]})
 
     result = run(str(folder))
 
     assert result.exit_code == 1
-    assert "nda.txt: accepted and wrong; term is 2 years, not 9 years" in result.output
+    assert "nda.txt: accepted and wrong; effective_date is 2004-08-03" in result.output
+    assert "1 of 1 contracts would be approved without a person; 0 of them" in result.output
+
+
+def test_an_optional_field_that_is_wrong_does_not_make_an_approval_wrong(tmp_path: Path) -> None:
+    folder = a_folder(tmp_path, {**TRUTH, "term": ["9 years"]})
+
+    result = run(str(folder), "--json")
+
+    document = json.loads(result.output)
+    assert result.exit_code == 0
+    assert document["approvals"]["all"] == {"contracts": 1, "approved": 1, "right": 1}
+    assert next(iter(document)) == "approvals", "the number that matters comes first"
 
 
 def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:

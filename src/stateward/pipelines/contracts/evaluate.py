@@ -2,8 +2,8 @@
 
 A value is right if it says the same as the truth, however that is spelled (`3 Monate` is `3 months`, `Inc.` is
 `Incorporated`). Precision, recall and F1 are counted for each field, and how often a value of a given confidence is
-right. A contract is wholly right if every field is, and the share of those among the accepted ones is what a user
-feels: an accepted contract is seen by no person.
+right. An accepted contract is seen by no person, so the first number is how many of them have every required field
+right. Contracts are split into two halves by the hash of their names, for fitting and for checking.
 """
 
 import re
@@ -14,6 +14,7 @@ import msgspec
 
 from stateward.core.errors import StageFailure
 from stateward.pipelines.contracts import values
+from stateward.pipelines.contracts.calibration import Half, ScoredValue, half_of
 from stateward.pipelines.contracts.caps import cap_extraction
 from stateward.pipelines.contracts.extraction import Extraction, FoundValue
 from stateward.pipelines.contracts.general import GeneralExtractor, law, names
@@ -51,6 +52,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     vertical: str
     is_accepted: bool
     is_right: bool
+    is_required_right: bool  # every required field is
+    half: Half
     final_confidence: int
     cpu_ms: float
     misses: list[Miss]
@@ -64,6 +67,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, dict[str, FieldScore]]  # by vertical
     no_truth: list[str]
     unknown_fields: list[str]
+    values: list[ScoredValue] = []
 
     def total(self) -> FieldScore:
         """Every field of every vertical."""
@@ -80,8 +84,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wrongly_accepted(self) -> list[Judged]:
-        """Those of them that are not wholly right."""
-        return [one for one in self.accepted if not one.is_right]
+        """Those of them in which a required field is wrong."""
+        return [one for one in self.accepted if not one.is_required_right]
 
 
 def evaluate(
@@ -108,7 +112,7 @@ def measure(
     tell: Callable[[str], object] = lambda _: None,
 ) -> Evaluation:
     """Judge contracts, each by its name, its file and its truth, if that is known."""
-    result = Evaluation(judged=[], fields={}, no_truth=[], unknown_fields=[])
+    result = Evaluation(judged=[], fields={}, no_truth=[], unknown_fields=[], values=[])
     for name, path, truth in cases:
         if truth is None:
             result.no_truth.append(name)
@@ -148,13 +152,17 @@ def _judge(
         code = error.code
     spent = cpu_s() - start
     vertical = rules.vertical(slug or GENERAL)
-    misses = _count(result, vertical, found, truth, rules)
+    half = half_of(name)
+    misses = _count(result, vertical, found, truth, rules, half=half)
+    required = {field.name for field in vertical.required}
     result.judged.append(
         Judged(
             file=name,
             vertical=vertical.slug,
             is_accepted=accepted,
             is_right=not misses and not code,
+            is_required_right=not code and not any(miss.field in required for miss in misses),
+            half=half,
             final_confidence=final,
             cpu_ms=round(1000 * spent, 1),
             misses=misses,
@@ -169,6 +177,8 @@ def _count(
     found: list[FoundValue],
     truth: Truth,
     rules: ContractRules,
+    *,
+    half: Half,
 ) -> list[Miss]:
     """Count the fields of one contract; gives those that are not right."""
     scores = result.fields.setdefault(vertical.slug, {})
@@ -180,6 +190,9 @@ def _count(
         mine = _of(field, found)
         right = matched(field, true, mine, rules)
         scores.setdefault(field.name, FieldScore()).count(len(true), mine, right)
+        result.values.extend(
+            ScoredValue(half, field.name, one.confidence, is_right=one in right) for one in mine
+        )
         if len(right) < max(len(true), len(mine)):
             misses.append(
                 Miss(

@@ -1,17 +1,23 @@
 """`stateward eval contracts`: an evaluation by ground truth, or by people's decisions, as tables and a document."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from stateward.core.errors import InvalidRequest
 from stateward.definition.plugin import EvaluationReport, EvaluationRequest, Table
+from stateward.pipelines.contracts.calibration import CurveStep, check, error_of, fit
 from stateward.pipelines.contracts.decisions import measure_decisions, read_decisions
 from stateward.pipelines.contracts.evaluate import Evaluation, Judged, evaluate
 from stateward.pipelines.contracts.rules import load
 from stateward.pipelines.kit.evaluation import FieldScore
 
 SHOWN_MAX = 40
+APPROVAL_COLUMNS = (
+    "contracts", "read", "approved", "share", "every required field right", "precision",
+)  # fmt: skip
+CURVE_COLUMNS = ("confidence", "fitted on", "right", "checked on", "right there")
 FIELD_COLUMNS = (
     "field", "true", "found", "right", "precision", "recall", "F1", "sure", "sure and right",
 )  # fmt: skip
@@ -66,11 +72,21 @@ def report(result: Evaluation, *, is_well: bool = True) -> EvaluationReport:
     return EvaluationReport(
         document=_document(result),
         tables=(
+            Table(
+                title="approved without a person:",
+                columns=APPROVAL_COLUMNS,
+                rows=tuple(_approval_rows(result)),
+            ),
             Table(columns=FIELD_COLUMNS, rows=tuple(_field_row(*row) for row in rows)),
             Table(
                 title="right of those found, by confidence:",
                 columns=("field", *ends),
                 rows=tuple(_band_row(*row) for row in rows),
+            ),
+            Table(
+                title="calibration, fitted on one half of the contracts and checked on the other:",
+                columns=CURVE_COLUMNS,
+                rows=tuple(_curve_rows(result)),
             ),
         ),
         sentences=tuple(_sentences(result)),
@@ -78,14 +94,68 @@ def report(result: Evaluation, *, is_well: bool = True) -> EvaluationReport:
     )
 
 
-def _document(result: Evaluation) -> dict[str, object]:
+def _groups(result: Evaluation) -> Iterator[tuple[str, list[Judged]]]:
+    """All contracts, those of each vertical, and those of each half."""
+    yield "all", result.judged
+    for vertical in sorted({one.vertical for one in result.judged}):
+        yield vertical, [one for one in result.judged if one.vertical == vertical]
+    for half, name in (("fit", "half for fitting"), ("check", "half for checking")):
+        yield name, [one for one in result.judged if one.half == half]
+
+
+def _approvals(result: Evaluation) -> dict[str, object]:
+    """How many contracts of each group are approved, and how many of those have every required field right."""
     return {
+        name: {
+            "contracts": len(judged),
+            "approved": sum(one.is_accepted for one in judged),
+            "right": sum(one.is_accepted and one.is_required_right for one in judged),
+        }
+        for name, judged in _groups(result)
+    }
+
+
+def _approval_rows(result: Evaluation) -> Iterator[tuple[object, ...]]:
+    for name, judged in _groups(result):
+        approved = [one for one in judged if one.is_accepted]
+        right = sum(one.is_required_right for one in approved)
+        share = f"{len(approved) / len(judged):.1%}" if judged else ""
+        precision = f"{right / len(approved):.1%}" if approved else ""
+        yield name, len(judged), len(approved), share, right, precision
+
+
+def _curves(result: Evaluation) -> tuple[list[CurveStep], list[CurveStep]]:
+    fitted = fit(each for each in result.values if each.half == "fit")
+    return fitted, check(fitted, (each for each in result.values if each.half == "check"))
+
+
+def _curve_rows(result: Evaluation) -> Iterator[tuple[object, ...]]:
+    for one, other in zip(*_curves(result), strict=True):
+        shares = (f"{step.share:.1%}" if step.found else "" for step in (one, other))
+        mine, theirs = shares
+        yield f"{one.low}-{one.high}", one.found, mine, other.found, theirs
+
+
+def _document(result: Evaluation) -> dict[str, object]:
+    fitted, checked = _curves(result)
+    return {
+        "approvals": _approvals(result),
         "total": _score_document(result.total()),
         "fields": {
             vertical: {name: _score_document(score) for name, score in fields.items()}
             for vertical, fields in sorted(result.fields.items())
         },
         "contracts": [msgspec.to_builtins(one) for one in result.judged],
+        "calibration": [
+            {
+                "from": one.low,
+                "to": one.high,
+                "fitted": {"found": one.found, "right": one.right},
+                "checked": {"found": other.found, "right": other.right},
+            }
+            for one, other in zip(fitted, checked, strict=True)
+        ],
+        "calibration_error": round(error_of(fitted, checked), 4),
         "accepted": len(result.accepted),
         "accepted_right": len(result.accepted) - len(result.wrongly_accepted),
         "cpu_ms": _mean([one.cpu_ms for one in result.judged]),
@@ -136,9 +206,9 @@ def _sentences(result: Evaluation) -> list[str]:
     whole = sum(one.is_right for one in result.judged)
     times = [one.cpu_ms for one in result.judged]
     sentences = [
+        _approval_sentence(accepted, accepted - missed, len(result.judged)),
         *map(_miss, wrong),
         f"{whole} of {len(result.judged)} contracts are wholly right",
-        f"{accepted} would be accepted without a person, {accepted - missed} of them wholly right",
         f"{_mean(times):.0f} ms of CPU a contract, at most {max(times, default=0):.0f}",
     ]
     if result.no_truth:
@@ -148,10 +218,24 @@ def _sentences(result: Evaluation) -> list[str]:
     return sentences
 
 
+def _approval_sentence(accepted: int, right: int, count: int) -> str:
+    share = f" ({right / accepted:.1%})" if accepted else ""
+    return (
+        f"{accepted} of {count} contracts would be approved without a person; "
+        f"{right} of them{share} have every required field right"
+    )
+
+
 def _miss(one: Judged) -> str:
     if one.code:
         return f"{one.file}: could not be read: {one.code}"
-    how = "accepted and wrong" if one.is_accepted else "not wholly right, goes to a person"
+    how = "not wholly right, goes to a person"
+    if one.is_accepted:
+        how = (
+            "accepted, an optional field is wrong"
+            if one.is_required_right
+            else "accepted and wrong"
+        )
     miss = one.misses[0]
     found, expected = ", ".join(miss.found) or "nothing", ", ".join(miss.expected) or "nothing"
     return f"{one.file}: {how}; {miss.field} is {found}, not {expected}"

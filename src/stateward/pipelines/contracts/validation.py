@@ -84,7 +84,8 @@ def _flagged(flags: Json) -> list[ValidationProblem]:
 def _doubts(
     found: list[FoundValue], best: Mapping[str, FoundValue], vertical: Vertical
 ) -> list[ValidationProblem]:
-    """A problem for each value that is not sure enough. It costs nothing more: its confidence counts already."""
+    """A problem for each required value that is not sure enough. It costs nothing: its confidence counts already."""
+    required = {rule.name for rule in vertical.required}
     return [
         ValidationProblem(
             field=each.field,
@@ -94,16 +95,18 @@ def _doubts(
             is_blocking=False,
         )
         for each in _counted(found, best, vertical)
-        if each.confidence < vertical.threshold
+        if each.field in required and each.confidence < vertical.threshold
     ]
 
 
 def _scores(
     found: list[FoundValue], best: Mapping[str, FoundValue], vertical: Vertical
 ) -> Iterator[int]:
-    """The confidence of each value that would be accepted."""
+    """The confidence of each value that decides: an optional field that is not sure keeps no contract from going on."""
+    required = {rule.name for rule in vertical.required}
     for each in _counted(found, best, vertical):
-        yield each.confidence
+        if each.field in required:
+            yield each.confidence
 
 
 def _counted(

@@ -18,6 +18,7 @@ HEAD_CHARS = 5000
 LETTER_ROWS = 40
 LETTER_CHARS = 1500
 LABELLED = 84
+OTHERS = 60
 LETTER, UNLINED = 72, 70  # confidence of the date of a letter, with lines and without
 SIGNED_FROM = 0.7  # of the text: dates on lines of their own are those of signatures
 
@@ -151,8 +152,13 @@ def _named(before: str, after: str) -> tuple[int, str] | None:
         return 95, "called the effective date"
     if _LABEL_BEFORE.search(near):
         return 94, "behind the label of the effective date"
-    if _OTHER_ONE.search(near) or _AMENDED.search(before) or _ANOTHER.search(before):
+    if _OTHER_ONE.search(near) or _AMENDED.search(before):
         return None
+    if _ANOTHER.search(before):
+        # The best guess only where no other date is: recitals name the date of an agreement, and it may be this one.
+        return (
+            (OTHERS, "the date of an agreement that may be another") if _MADE.search(near) else None
+        )
     if _EFFECTIVE.search(near):
         return (
             (93, "stated to be effective then")

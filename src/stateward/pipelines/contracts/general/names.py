@@ -53,6 +53,8 @@ _JOINED = frozenset(
 )  # kinds that `and` goes on from
 _OPENING = frozenset(words("opening"))
 _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv", "md", "phd", "esq", "cpa"})
+# Behind the name of a person: no part of it.
+_DEGREES = re.compile(r"(?:,?\s+(?:M\.\s?D\.?|Ph\.?\s?D\.?|Esq\.?|CPA|M\.?B\.?A\.?|J\.D\.?))+$")
 _HONORIFICS = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Messrs)\.?\s+", re.IGNORECASE)
 # What contracts call parties instead of their names, and words that alone are no name.
 OFFICES = frozenset(words("offices"))
@@ -122,7 +124,7 @@ def name_at(text: str, start: int) -> PartyName | None:
 
 def canonical_name(text: str) -> str:
     """A name with its legal form in canonical spelling, without commas and not in capitals."""
-    parts = text.replace(" & ", " and ").split()
+    parts = _DEGREES.sub("", text).replace(" & ", " and ").split()
     at = len(parts)
     while at > 1 and (form := FORMS.get(_letters(parts[at - 1]))):
         parts[at - 1] = form

@@ -32,6 +32,7 @@ from stateward.pipelines.contracts.general.unlined_text import (
 LETTER_CHARS = 1800  # at the start of a letter, where it defines short names
 SCORE_MIN, SCORE_MAX = 45, 96
 SCORE_FEW = 36  # enough in a letter that would otherwise have one party
+UNSIGNED_MAX = 74  # confidence of each where a company has signed that is none of them
 CROWD_MAX = 78  # confidence of each of three or more: often one of them is only mentioned
 TAIL = 0.5  # of the text: signatures are in the second half
 
@@ -42,6 +43,7 @@ class Party(msgspec.Struct, frozen=True, gc=False):
     name: PartyName
     confidence: int
     why: str
+    cap: int = 100
 
 
 def parties_of(prose: Prose) -> list[Party]:
@@ -57,7 +59,26 @@ def parties_of(prose: Prose) -> list[Party]:
         found = _unlined_letter(prose, unlined, preamble)
     else:
         found = _agreement(prose, preamble)
-    return _score_parties(_without_repeated(found), tail, is_letter=is_letter)
+    parties = _score_parties(_without_repeated(found), tail, is_letter=is_letter)
+    return _compare_signatures(parties, _signers(prose))
+
+
+def _compare_signatures(parties: list[Party], signed: list[PartyName]) -> list[Party]:
+    """None is certain where a company has signed that is not among the parties."""
+    strangers = [
+        name
+        for name in signed
+        # A signature may be glued to what stands before it: the name of a party within it is that party.
+        if name.is_company
+        and not any(one.name.key in name.key or name.key in one.name.key for one in parties)
+    ]
+    if not strangers or not parties:
+        return parties
+    said = f"{strangers[0].value} has signed and is not among the parties"
+    return [
+        Party(one.name, min(one.confidence, UNSIGNED_MAX), f"{one.why}; {said}", UNSIGNED_MAX)
+        for one in parties
+    ]
 
 
 def _agreement(prose: Prose, preamble: list[PartyMention]) -> list[PartyMention]:
@@ -113,7 +134,7 @@ def _score_parties(found: list[PartyMention], tail: str, *, is_letter: bool) -> 
     kept = [_party(groups[same], score) for same, score in scores.items() if score >= least]
     kept.sort(key=lambda party: party.name.start)
     if len(kept) > 2:
-        kept = [Party(one.name, min(one.confidence, CROWD_MAX), one.why) for one in kept]
+        kept = [Party(one.name, min(one.confidence, CROWD_MAX), one.why, CROWD_MAX) for one in kept]
     return kept[:PARTIES_MAX]
 
 
