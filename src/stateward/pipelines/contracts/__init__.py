@@ -34,7 +34,7 @@ PLUGIN = Plugin(
         RecordView(
             machine=MACHINE,
             title="Contracts",
-            accepts="PDF, DOCX or text",
+            accepts="PDF, DOCX, ODT or text",
             facts=("vertical", "provider"),
             confidence="final_confidence",
             pages="parse",

@@ -19,7 +19,7 @@ from stateward.pipelines.kit.ground_truth import (
     mapping,
 )
 
-SUFFIXES = (".pdf", ".docx", ".txt")
+SUFFIXES = (".pdf", ".docx", ".odt", ".txt")
 # A truth file of a contract may also have its name with `.json`.
 BESIDE_CONTRACTS = (*BESIDE, "{name}.json", "{stem}.json")
 GENERAL = "general"

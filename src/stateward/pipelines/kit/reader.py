@@ -1,4 +1,4 @@
-"""A file becomes a document: PDF, DOCX or plain text, recognised by content and never by name.
+"""A file becomes a document: PDF, DOCX, ODT or plain text, recognised by content and never by name.
 
 What cannot be read is refused with one of the codes of `failures` and a message that says what to do.
 """
@@ -18,6 +18,7 @@ from stateward.pipelines.kit.failures import (
     UNSUPPORTED_FORMAT,
 )
 from stateward.pipelines.kit.files import OLE, ZIP, foreign_file, is_binary, is_empty, is_pdf
+from stateward.pipelines.kit.odt import is_odt, read_odt
 from stateward.pipelines.kit.pdf.text import read_pdf
 
 PAGES_MAX = 1000
@@ -49,7 +50,7 @@ def read_document(
         pages = read_pdf(path, password=password, pages_max=pages_max, chars_max=chars_max)
         return TextDocument("pdf", pages)
     if head.startswith(ZIP):
-        kind, text = "docx", _docx_text(path, is_numbered=is_numbered)
+        kind, text = _office_text(path, is_numbered=is_numbered)
     else:
         kind, text = "text", _text(path, head)
     if len(text) > chars_max:
@@ -79,10 +80,13 @@ def _page(number: int, text: str) -> TextPage:
     return TextPage(number, 0.0, 0.0, text, split_lines(text))
 
 
-def _docx_text(path: Path, *, is_numbered: bool) -> str:
-    if not is_docx(path):
-        raise _unsupported("a zip archive; extract it and submit what is inside")
-    return read_docx(path, is_numbered=is_numbered)
+def _office_text(path: Path, *, is_numbered: bool) -> tuple[str, str]:
+    """The format and the text of a zip that is a document."""
+    if is_docx(path):
+        return "docx", read_docx(path, is_numbered=is_numbered)
+    if is_odt(path):
+        return "odt", read_odt(path)
+    raise _unsupported("a zip archive; extract it and submit what is inside")
 
 
 def _text(path: Path, head: bytes) -> str:
