@@ -412,7 +412,9 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
             write(f"{name.replace('_', ' ')}: {row[name]}")
     if task.decision is not None:
         write(f"decided: {row['decision']} by {row['decided_by']} at {row['decided_at']}")
-    said = {str(each.get("field")): each for each in task.problems}
+    said: dict[str, list[Fields]] = {}
+    for each in task.problems:
+        said.setdefault(str(each.get("field")), []).append(each)
     write_table(
         ("field", "value", "confidence", "what the checks say"),
         [
@@ -420,21 +422,22 @@ def _show(context: CliContext, task: "ReviewDetail") -> None:
                 each.get("field"),
                 cut(str(each.get("value") or "")),
                 each.get("confidence"),
-                cut(_said(said.get(str(each.get("field")), {}))),
+                cut(_all_said(said.get(str(each.get("field")), []))),
             )
             for each in task.fields
         ],
     )
-    missing = [
-        each
-        for name, each in said.items()
-        if name not in {str(f.get("field")) for f in task.fields}
-    ]
-    for each in missing:
-        if text := _said(each):
-            write(f"{each.get('field')}: {text}")
+    known = {str(each.get("field")) for each in task.fields}
+    for name, problems in said.items():
+        if name not in known and (text := _all_said(problems)):
+            write(f"{name or 'the document'}: {text}")
     if task.decision is None:
         context.say(f"decide it: stateward review approve, correct or reject {task.record_id}")
+
+
+def _all_said(problems: "Sequence[Fields]") -> str:
+    """What all checks say of one field, or of the whole document."""
+    return "; ".join(text for each in problems if (text := _said(each)))
 
 
 def _said(problem: "Fields") -> str:
