@@ -148,16 +148,19 @@ def raise_open_files() -> int:
 def make_private(folder: Path) -> None:
     """Create the data folder, or close one of ours that others can look into: it holds documents and secrets.
 
-    A folder that does not look like ours is left alone: who names /tmp as data folder must not close it to everyone.
+    A folder that does not look like ours is left alone: who names /tmp as data folder must not close it to others. What
+    cannot be done here, such as on a disk that is read-only, is told by the database when it is opened.
     """
-    if not folder.exists():
-        folder.mkdir(parents=True, mode=0o700)
-    found = folder.stat()
-    is_ours = any((folder / name).exists() for name in OWN_NAMES)
-    is_shared = bool(found.st_mode & stat.S_ISVTX) or folder.resolve() == Path.home()
-    if is_ours and not is_shared and os.geteuid() in (0, found.st_uid):
-        if found.st_mode & 0o077:
-            folder.chmod(0o700)
-        for path in folder.glob("*.db*"):
-            if path.is_file() and path.stat().st_mode & 0o077:
-                path.chmod(0o600)
+    with suppress(OSError):
+        # Several processes may be the first.
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.stat()
+        is_ours = any((folder / name).exists() for name in OWN_NAMES)
+        is_shared = bool(found.st_mode & stat.S_ISVTX) or folder.resolve() == Path.home()
+        if is_ours and not is_shared and os.geteuid() in (0, found.st_uid):
+            if found.st_mode & 0o077:
+                folder.chmod(0o700)
+            for path in folder.glob("*.db*"):
+                if path.is_file() and path.stat().st_mode & 0o077:
+                    path.chmod(0o600)
