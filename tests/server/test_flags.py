@@ -114,6 +114,8 @@ def test_the_command_line_lists_and_decides(tmp_path_factory: pytest.TempPathFac
     assert shell.ids("is:flagged") == [record_id]
     assert "NOT_RECONCILED" in shell("list").stdout
     assert "flagged as wrong or incomplete" in shell("explain", record_id).stdout
+    exported = shell("items", record_id, "--format", "beancount")
+    assert f"; {record_id} is flagged as wrong or incomplete: NOT_RECONCILED" in exported.stdout
     assert shell("flag", "reject", record_id).exit_code == 2
     assert shell("flag", "confirm", record_id).exit_code == 0
     assert shell.ids("is:flagged") == []

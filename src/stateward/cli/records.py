@@ -483,6 +483,9 @@ def items(
         for record_id, each in zip(ids, found, strict=True):
             if each.stage is None:
                 context.say(f"no stage of {record_id} has produced anything yet")
+        doubts = [doubt for each in ids if (doubt := _doubt(app.record(each)))]
+        for doubt in doubts:
+            context.say(doubt)
         rows: Iterator[Fields] = chain.from_iterable(each.rows for each in found)
         if unique:
             rows = _unique(context, rows)
@@ -495,11 +498,24 @@ def items(
         if form is not None and form in _exports():
             from stateward.definition.plugin import resolve
 
-            write_lines(resolve(_exports()[form].lines)(rows))
+            export = _exports()[form]
+            write_lines(resolve(export.lines)(rows))
+            if export.comment:
+                write_lines(export.comment.format(each) + "\n" for each in doubts)
             return
         context.json = context.json or form == "json"
         context.jsonl = not context.json
         context.emit_rows(rows)
+
+
+def _doubt(record: "Record") -> str:
+    """A sentence about a flagged result, for who uses its rows; "" if there is nothing to say."""
+    if not record.flags:
+        return ""
+    codes, decision = ", ".join(record.flags), record.flag_decision
+    if decision is None:
+        return f"{record.id} is flagged as wrong or incomplete: {codes}"
+    return f"{record.id} was flagged ({codes}); a person decided: {decision.action}"
 
 
 def _exports() -> dict[str, "Export"]:

@@ -271,6 +271,8 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     lines: Callable[[Iterable[Fields]], Iterator[str]] | Reference
     doc: str = ""
     media_type: str = "text/plain"
+    comment: str = ""
+    """How the format writes a comment, with {} for its text: a flagged result is named in one at the end."""
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):

@@ -117,3 +117,12 @@ def test_a_true_chain_holds_and_one_changed_amount_breaks_it(
     wrong = RowAmounts(ordered[place].amount + Decimal("0.01"), ordered[place].balance)
     changed = [*ordered[:place], wrong, *ordered[place + 1 :]]
     assert reconcile(changed, opening=start, closing=end).status == "differs"
+
+
+def test_printed_totals_of_both_directions_prove_the_rows() -> None:
+    lines = [RowAmounts(Decimal(-5)), RowAmounts(Decimal(7))]
+
+    both = reconcile(lines, totals={"debits": Decimal(5), "credits": Decimal(7)})
+    one = reconcile(lines, totals={"debits": Decimal(5)})
+
+    assert (both.status, one.status) == ("reconciled", "unchecked")

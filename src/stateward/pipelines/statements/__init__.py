@@ -98,10 +98,11 @@ PLUGIN = Plugin(
             stage="normalize",
             lines=f"stateward.pipelines.statements.export:{name}_lines",
             doc=doc,
+            comment=comment,
         )
-        for name, doc in (
-            ("ofx", "OFX 2.2, for finance programs"),
-            ("beancount", "beancount directives"),
+        for name, doc, comment in (
+            ("ofx", "OFX 2.2, for finance programs", "<!-- {} -->"),
+            ("beancount", "beancount directives", "; {}"),
         )
     ),
     hints=(

@@ -62,10 +62,10 @@ def _csv_line(cells: Iterable[str]) -> str:
 
 
 def ofx_lines(rows: Iterable[Fields]) -> Iterator[str]:
-    """OFX 2.2, one statement for each account and currency; rows without a date are left out."""
+    """OFX 2.2, one statement for each account and currency; rows without a date or not booked are left out."""
     accounts: dict[tuple[str, str], list[Fields]] = defaultdict(list)
     for row in rows:
-        if row.get("date"):
+        if row.get("date") and not row.get("is_pending"):
             accounts[_text(row, "account"), _text(row, "currency")].append(row)
     yield '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n'
     yield '<?OFX OFXHEADER="200" VERSION="220" SECURITY="NONE" OLDFILEUID="NONE" NEWFILEUID="NONE"?>\n'
@@ -106,10 +106,13 @@ def beancount_lines(rows: Iterable[Fields]) -> Iterator[str]:
         if not day:
             yield f"; without a date: {_quoted(_text(row, 'description'))} {amount}\n"
             continue
+        if row.get("is_pending"):  # it moves no balance, and may never do so
+            yield f"; {day} not booked: {_quoted(_text(row, 'description'))} {amount}\n"
+            continue
         currency = _text(row, "currency") or "XXX"
         account = _ACCOUNT.sub("-", _text(row, "account")).strip("-").upper() or "UNKNOWN"
         other = "Expenses:Unknown" if amount.startswith("-") else "Income:Unknown"
-        flag = "!" if row.get("is_pending") or row.get("duplicate_of") else "*"
+        flag = "!" if row.get("duplicate_of") else "*"
         yield (
             f"{day} {flag} {_quoted(_text(row, 'merchant'))} {_quoted(_text(row, 'description'))}\n"
             f"  id: {_quoted(_text(row, 'id'))}\n"

@@ -152,7 +152,7 @@ class Reconciler:
         checks = [check for check in every if not only or check.name in only]
         if any(not check.holds for check in checks):
             status = DIFFERS
-        elif any(check.name in DECISIVE for check in checks):
+        elif any(check.name in DECISIVE for check in checks) or self._is_totalled(checks):
             status = RECONCILED
         else:
             status = UNCHECKED
@@ -163,6 +163,13 @@ class Reconciler:
             closing=_text(self._closing),
             total=f"{self.total:f}",
         )
+
+    def _is_totalled(self, checks: Iterable[ReconcileCheck]) -> bool:
+        """Whether printed totals, which all hold, cover both what came and what went."""
+        names = {check.name for check in checks}
+        has_debits = "debits" in names or not self._debit_count
+        has_credits = "credits" in names or self._debit_count == self._count
+        return bool(names & {"debits", "credits"}) and has_debits and has_credits
 
     def _is_outside(self, day: date) -> bool:
         return self._period is not None and not is_near(day, *self._period, days=self._days_near)

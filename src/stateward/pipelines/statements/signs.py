@@ -29,6 +29,7 @@ from stateward.pipelines.statements.source import Hints
 
 Cells = Sequence[str]
 UNPROVEN, CONTRADICTED = "SIGN_UNPROVEN", "SIGN_CONTRADICTED"
+EVIDENCE_ROWS = 400  # that decide: more would only take longer
 MINORITY = 0.2  # of the words may be against a reading: a refund may be called a purchase
 BROKEN_LINKS = 0.05  # of a chain of balances that still proves how it runs
 OPPOSITE = {"printed": "flipped", "flipped": "printed"}
@@ -66,7 +67,7 @@ def decide_sign(
         return SignRule(hints.sign, "the source type says so")
     if headings.is_card(layout.headings) or (profile is not None and profile.is_card):
         hints = msgspec.structs.replace(hints, is_card=True)
-    body = booked_rows(layout, rows)
+    body = booked_rows(layout, rows[:EVIDENCE_ROWS])
     if not body:
         return SignRule("columns" if layout.amount < 0 else "printed", "there is no row")
     if profile is not None and (known := _by_profile(layout, body, terms, profile)):

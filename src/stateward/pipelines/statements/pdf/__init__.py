@@ -40,6 +40,7 @@ from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.choose import (
     TriedReading,
     choose_reading,
+    contradicting_words,
     totals_of,
     whole_totals,
 )
@@ -394,6 +395,9 @@ class _Assembler:
             self._problems.append(
                 StatementProblem(code="SIGN_UNPROVEN", message=tried.doubt, place=first)
             )
+        if doubt := contradicting_words(tried):
+            problem = StatementProblem(code="SIGN_CONTRADICTED", message=doubt)
+            self._problems.append(problem)
         for entry in missing_dates(tried.drafts):
             self._problems.append(
                 StatementProblem(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from stateward.pipelines.kit import dates, money
 from stateward.pipelines.statements import interpret
+from stateward.pipelines.statements.direction import count_votes, evidence_of
 from stateward.pipelines.statements.model import ReadingTerms, StatementRow
 from stateward.pipelines.statements.pdf import vocabulary as vocab
 from stateward.pipelines.statements.pdf.balance_pairs import (
@@ -182,6 +183,22 @@ def _try(draft: SectionDraft, reading: SignReading, terms: ReadingTerms) -> Trie
         draft.rows,
         doubt,
     )
+
+
+def contradicting_words(tried: TriedReading) -> str:
+    """A sentence if the words of many rows say the opposite of their signs: debts and deposits add up alike."""
+    lines, unread = _values(tried.rows, tried.terms)
+    if unread:
+        return ""
+    votes = count_votes(
+        [
+            (evidence_of([row.description]), line.amount > 0)
+            for row, line in zip(tried.rows, lines, strict=True)
+        ]
+    )
+    if not votes.is_doubted or votes.strong_agree:
+        return ""
+    return f"words of {votes.strong_against} rows contradict their signs, and those of none agree"
 
 
 def totals_of(facts: Sequence[PrintedFact]) -> dict[str, str]:
