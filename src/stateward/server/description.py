@@ -78,6 +78,7 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "advanceRecord": (*WRITING, "not-found", "stale"),
     "getProvenance": ("not-found",),
     "explainRecord": ("not-found",),
+    "searchText": ("not-found", "unknown-value"),
     "createBatch": ("not-found", "in-progress", "too-large", "key-reused", "storage-full"),
     "getBatch": ("not-found",),
     "abortBatch": ACTING,
