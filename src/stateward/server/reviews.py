@@ -47,7 +47,7 @@ PENDING_PARAMETERS = ("cursor", "limit")
 
 @get(
     "/pending",
-    opt={"right": "read"},
+    opt={"right": "read", "checks_query": True},
     operation_id="listPendingReviews",
     summary="What waits for a decision",
 )

@@ -111,7 +111,9 @@ def _flat(handlers: Iterable[object]) -> Iterable[object]:
 
 
 def check_query(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Refuse names that the route does not know."""
+    """Refuse names that the route does not know; one whose names depend on the pipelines checks them itself."""
+    if handler.opt.get("checks_query"):
+        return
     known: Mapping[object, frozenset[str]] = connection.app.state.queries
     names = known.get(handler.fn)
     if names is None or not connection.scope.get("query_string"):

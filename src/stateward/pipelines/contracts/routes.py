@@ -660,22 +660,9 @@ def _comparison(app: App, record: Record) -> Fields | None:
     return {**app.outputs.about(record.id, made), "offers": offers}
 
 
-def refuse_unknown_parameters(request: Asked) -> None:
-    """Refuse a query parameter that the route does not have: it would be dropped, and the caller would not know."""
-    known = set(KNOWN_PARAMETERS.get(request.route_handler.handler_name, ()))
-    for name in request.query_params:
-        if name not in known:
-            said = f"there is no parameter {name!r} here; there are: {', '.join(sorted(known)) or 'none'}"
-            raise Refusal("invalid-request", said, errors=[FieldFault(field=name, sentence=said)])
-
-
-# The parameters in the address of each route.
-KNOWN_PARAMETERS = {"ingest": (SEQUENCING,), "reprocess": (SEQUENCING,), "show": ("wait",)}
-
 router = Router(
     path="/workflows",
     route_handlers=[ingest, extract, compare, retry, review, reprocess, show],
-    before_request=refuse_unknown_parameters,
     tags=["workflows"],
 )
 HANDLERS: list[Any] = [router]
