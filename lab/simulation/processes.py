@@ -199,6 +199,10 @@ class Silent(Log):
 class HashedOnly:
     """Blob storage that keeps nothing: what a worker writes about bytes is simulated, the bytes are not."""
 
+    def verify(self, digest: str) -> bool:
+        """Yes."""
+        return True
+
     def path(self, digest: str) -> Path:
         return Path(digest)
 

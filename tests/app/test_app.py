@@ -329,3 +329,15 @@ def steps_of_opening(settings: Settings) -> int:
     finally:
         apsw.connection_hooks.remove(count)
     return steps
+
+
+def test_a_document_that_was_changed_is_an_error_and_never_a_result(app: App) -> None:
+    record = app.submit(STATEMENT).record
+    path = app.artifacts.path(record.artifact or "")
+    path.chmod(0o600)
+    path.write_bytes(b"date;amount\n2026-01-02;9999,00\n")
+
+    app.run_until_idle()
+
+    ended = app.record(record.id)
+    assert (ended.status, ended.error_code, ended.outputs) == ("error", "ARTIFACT_CHANGED", {})

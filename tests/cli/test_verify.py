@@ -62,6 +62,20 @@ def test_a_checkpoint_is_signed_with_the_key_of_the_settings(demo: Shell, tmp_pa
     assert answer["counts"]["checkpoints.jsonl"] == 1
 
 
+def test_documents_that_changed_or_are_gone_are_found(demo: Shell) -> None:
+    gone, changed, *_ = sorted((demo.data / "artifacts").glob("??/*"))
+    assert demo("verify", "--documents").exit_code == 0
+    gone.unlink()
+    changed.chmod(0o600)
+    changed.write_bytes(b"other")
+
+    done, alone = demo("verify", "--documents"), demo("verify")
+
+    assert (done.exit_code, alone.exit_code) == (Exit.FOUND_PROBLEMS, 0)
+    assert f"no artifact {gone.name}" in done.stdout
+    assert f"artifact {changed.name} was changed" in done.stdout
+
+
 def test_a_planted_change_is_found(demo: Shell) -> None:
     record_id = demo.ids("status:error")[0]
     with apsw.Connection(str(demo.data / "stateward.db")) as connection:

@@ -4,9 +4,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stateward.app.identity import new_key_id, new_token
+from stateward.blobs import Folder
 from stateward.core.errors import InvalidRequest
 from stateward.core.model import SECOND, Fields, Micros
-from stateward.engine.history import Progress, Verdict, export, verify
+from stateward.core.verify import Finding
+from stateward.engine.history import (
+    Progress,
+    Verdict,
+    check_documents,
+    export,
+    verify,
+)
 from stateward.engine.mirror import Comparison, compare
 from stateward.engine.registry import MachineRegistry
 from stateward.engine.system import person
@@ -84,6 +92,12 @@ class Admin:
             (machine.name, machine.version): machine for machine, _ in self._store.machines()
         }
         return verify(self._store, versions, kept=kept, signer=self._signer(), progress=progress)
+
+    def verify_documents(
+        self, artifacts: Folder, *, progress: Progress = lambda *_: None
+    ) -> list[Finding]:
+        """Read every document of a record and compare its bytes with the hash that the history has of it."""
+        return list(check_documents(self._store, artifacts, progress=progress))
 
     def _signer(self) -> CheckpointSigner | None:
         if self._signing_key is None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     examples=[
         "stateward verify",
         "stateward verify --json",
+        "stateward verify --documents",
         "stateward verify --out checkpoint.txt",
         "stateward verify --checkpoint /mnt/other/checkpoint.txt",
         "stateward verify --ledger ledger/",
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
     metavar="DIR",
     type=click.Path(path_type=Path),
     help="Also verify the ledger that mirrors the history, and compare the two.",
+)
+@click.option(
+    "--documents",
+    "with_documents",
+    is_flag=True,
+    help="Also read every document and compare its bytes with its SHA-256 in the history.",
 )
 @click.option(
     "--checkpoint",
@@ -65,6 +72,7 @@ def verify(
     *,
     place: Path | None,
     folder: Path | None,
+    with_documents: bool,
     kept: Path | None,
     signed_by: str | None,
     out: Path | None,
@@ -86,8 +94,9 @@ def verify(
     if signed_by is not None and kept is None:
         raise click.UsageError("--signed-by is about a checkpoint: name it with --checkpoint")
     if place is not None and (place.is_file() or _is_ledger(place)):
-        if folder is not None or out is not None:
-            raise click.UsageError("--ledger and --out are about a store, not about a ledger")
+        if folder is not None or out is not None or with_documents:
+            sentence = "--ledger, --documents and --out are about a store, not about a ledger"
+            raise click.UsageError(sentence)
         from stateward.cli.ledger.verify import verify_ledger
 
         is_replayed = place.is_dir()
@@ -97,7 +106,7 @@ def verify(
     if place is not None:
         _use_store(context, place)
     checkpoint = None if kept is None else _read_kept(kept, signed_by)
-    verdict, mirrored = _verified(context, checkpoint, folder)
+    verdict, mirrored = _verified(context, checkpoint, folder, with_documents=with_documents)
     is_sound = verdict.is_sound and (mirrored is None or mirrored["is_sound"] is True)
     if out is not None and is_sound:
         out.write_text(verdict.checkpoint, "utf-8")
@@ -118,20 +127,30 @@ def verify(
 
 
 def _verified(
-    context: CliContext, kept: "HistoryCheckpoint | None", folder: Path | None
+    context: CliContext,
+    kept: "HistoryCheckpoint | None",
+    folder: Path | None,
+    *,
+    with_documents: bool,
 ) -> "tuple[Verification, dict[str, object] | None]":
     """What was found. What is compared with a file of this machine is verified here; all else where the data is."""
 
     def progress(what: str, count: int) -> None:
         context.progress(f"{what}: {count:,}")
 
-    if kept is None and folder is None:
+    if kept is None and folder is None and not with_documents:
         with context.app() as app:
             return app.verify(progress=progress), None
+    from msgspec.structs import replace
+
     from stateward.app.views import verification_view
 
     with context.local_app() as own:
-        verdict = verification_view(own.admin.verify(kept=kept, progress=progress))
+        found = own.admin.verify(kept=kept, progress=progress)
+        if with_documents:
+            faults = own.admin.verify_documents(own.artifacts, progress=progress)
+            found = replace(found, findings=(*found.findings, *faults))
+        verdict = verification_view(found)
         return verdict, None if folder is None else _mirrored(context, own, folder)
 
 

@@ -185,6 +185,15 @@ class ArtifactError(StatewardError):
     """Bytes that cannot be stored, or are not where they should be."""
 
 
+class ArtifactChanged(ArtifactError):
+    """Bytes that are not those that were stored under their name."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(
+            f"artifact {digest} was changed since it was stored: its bytes have another SHA-256; restore it"
+        )
+
+
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
     """One thing wrong in a ledger: the file, the byte, the record it concerns, and what it means."""
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from stateward.blobs import Folder
 from stateward.core.chain import GENESIS
+from stateward.core.errors import ArtifactChanged, ArtifactError
 from stateward.core.lanes import FORMER, Lane, LaneRouter, extend
 from stateward.core.machine import Machine
 from stateward.core.model import (
@@ -107,6 +109,28 @@ def verify(
         checkpoint=make_checkpoint(lanes, signer=signer),
         findings=tuple(findings[:FINDINGS_MAX]),
     )
+
+
+def check_documents(
+    store: Store, artifacts: Folder, *, progress: Progress = lambda *_: None
+) -> Iterator[Finding]:
+    """What is wrong with the documents of all records: those that are missing, and those that were changed."""
+    seen: set[str] = set()
+    for record in store.walk(chunk=CHUNK):
+        if record.artifact is None or record.artifact in seen:
+            continue
+        seen.add(record.artifact)
+        sentence = _fault_of(artifacts, record.artifact)
+        if sentence is not None:
+            yield Finding(check="document", where=record.id, sentence=sentence)
+        progress("documents", len(seen))
+
+
+def _fault_of(artifacts: Folder, digest: str) -> str | None:
+    try:
+        return None if artifacts.verify(digest) else str(ArtifactChanged(digest))
+    except (ArtifactError, OSError) as error:
+        return str(error)
 
 
 def export(

@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from stateward.blobs import Artifact
-from stateward.core.errors import ArtifactError, StoreError
+from stateward.core.errors import ArtifactChanged, ArtifactError, StoreError
 from stateward.core.failpoints import Point, point
 from stateward.core.model import (
     Event,
@@ -184,6 +184,9 @@ class Artifacts(Protocol):
 
     def path(self, digest: str) -> Path:
         """The file of an artifact; raises ArtifactError if there is none."""
+
+    def verify(self, digest: str) -> bool:
+        """Whether the bytes still have the hash that is their name."""
 
     def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
         """Store bytes durably under their SHA-256."""
@@ -573,7 +576,7 @@ class Worker:
                 files=self._files(work),
             )
         except ArtifactError as error:
-            return Failed(code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log="")
+            return _unusable(error)
         return run_runner(
             runner, job, limits=self._config.limits, sleep=self._sleep, now=self._clock
         )
@@ -637,11 +640,8 @@ class Worker:
                     break
                 order = child.staged(order)
             except ArtifactError as error:
-                missing = Failed(
-                    code="ARTIFACT_MISSING", message=str(error), is_retryable=True, log=""
-                )
                 del self._queue[key]
-                self._finished[key] = Finished(work, missing)
+                self._finished[key] = Finished(work, _unusable(error))
                 continue
             del self._queue[key]
             child.owner = work.owner
@@ -766,7 +766,13 @@ class Worker:
         return options_of(self._config.options, runner)
 
     def _artifact(self, work: Work) -> Path | None:
-        return None if work.artifact is None else self._artifacts.path(work.artifact)
+        """The document of this work, whose bytes are those that the record was made of."""
+        if work.artifact is None:
+            return None
+        path = self._artifacts.path(work.artifact)
+        if not self._artifacts.verify(work.artifact):
+            raise ArtifactChanged(work.artifact)
+        return path
 
     def _output(self, finished: Finished) -> Output:
         work, result = finished.work, finished.result
@@ -827,6 +833,13 @@ def _key(work: Work) -> Key:
 
 def _facts(work: Work) -> dict[str, object]:
     return {"record_id": work.record_id, "stage": work.stage, "version": work.version}
+
+
+def _unusable(error: ArtifactError) -> Failed:
+    """The result of an attempt whose document is gone, which may be mended, or is another one, which is not retried."""
+    is_changed = isinstance(error, ArtifactChanged)
+    code = "ARTIFACT_CHANGED" if is_changed else "ARTIFACT_MISSING"
+    return Failed(code=code, message=str(error), is_retryable=not is_changed, log="")
 
 
 def _missing(work: Work) -> Failed:
