@@ -333,7 +333,7 @@ def test_a_card_whose_charges_are_positive_is_known_by_its_headings(tmp_path: Pa
     read = read_bytes(tmp_path, text)
 
     assert (read.amounts[0], read.amounts[-1]) == ("-13.00", "100.00")
-    assert "SIGN_UNPROVEN" in read.notes
+    assert read.notes == ["NOT_CHECKED"]
 
 
 def test_of_gross_and_net_the_one_that_the_balances_follow_is_the_amount(tmp_path: Path) -> None:

@@ -261,3 +261,15 @@ def test_letters_that_make_sense_in_two_encodings_are_said(tmp_path: Path) -> No
     text = "Date;Description;Amount\n05.01.2026;Ödeme şubesi ığ;-1,00\n06.01.2026;Salary;2,00\n"
 
     assert "ENCODING_UNPROVEN" in read_bytes(tmp_path, text.encode("cp1254")).notes
+
+
+def test_a_lone_letter_of_the_west_is_no_doubt(tmp_path: Path) -> None:
+    text = "Dato;Tekst;Beløb;Saldo\n03.01.2026;Netto København;-123,45;876,55\n31.01.2026;Løn;100,00;976,55\n"
+
+    assert loud(read_bytes(tmp_path, text.encode("cp1252"))) == []
+
+
+def test_unsigned_amounts_under_unknown_headings_are_said(tmp_path: Path) -> None:
+    text = "Posted On,Merchant,Billed\n2026-01-15,Bakery Lane,4.50\n2026-01-16,Rail Co,32.00\n"
+
+    assert loud(read_bytes(tmp_path, text)) == ["SIGN_UNPROVEN"]

@@ -39,6 +39,9 @@ ALPHABETS = tuple(
 WESTERN = frozenset(
     "àáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿß"
 )  # of several languages, as names of shops are mixed
+USUAL = frozenset(
+    "äöüßåøæéèàçñáíóúêâô"
+)  # letters so common in the West that a text with no others is Western
 WINDOWS = frozenset({"cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257"})
 # Encodings of two bytes a character, each with the lead bytes of its everyday characters; rarer ones follow them.
 WIDE_CODE_PAGES = {
@@ -149,6 +152,9 @@ def _code_page(sample: bytes) -> Encoding:
 def _is_doubtful(sample: bytes, name: str, rival: str, texts: dict[str, str]) -> bool:
     """Whether a rival is as likely as the first. Letters of Windows code pages lie above 0xBF, of older ones below."""
     if texts[name] == texts[rival]:
+        return False
+    present = {c for c in texts[name].lower() if c >= "\x80" and c.isalpha()}
+    if name == "cp1252" and present <= USUAL and rival in WINDOWS:
         return False
     if name in WINDOWS and rival not in WINDOWS:
         letters = [byte for byte in sample if byte >= 0x80]

@@ -11,6 +11,8 @@ PENDING = frozenset(
 ) | {
     "en attente",
     "in attesa",
+    "non contabilizzato",
+    "not booked",
     "on hold",
     "umsatz vorgemerkt",
     "in progress",

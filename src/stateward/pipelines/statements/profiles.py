@@ -59,7 +59,8 @@ def _matches(profile: ColumnProfile, layout: ColumnLayout, body: Sequence[Cells]
         # Few headings are those of many banks: then nothing may be added to them.
         return is_near and set(wanted) <= set(there) and (len(wanted) > 3 or there == wanted)
     return (
-        not layout.is_headed
+        layout.body_at == 0
+        and not layout.is_headed
         and bool(body)
         and all(_fits(profile.shape, cells) for cells in body[:SHAPE_ROWS])
     )
