@@ -433,7 +433,7 @@ def models() -> None:
 )
 @click.argument("name", type=click.Choice(["minilm"]))
 @click.option(
-    "--to", "folder", metavar="FOLDER", type=click.Path(path_type=Path, file_okay=False),
+    "--to", "folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
     help="Where models are kept; by default in the data folder of the user.",
 )  # fmt: skip
 @click.option(
