@@ -29,7 +29,8 @@ NUMBERS_AT_ONCE = 500
 PASSAGES_MAX = 3
 TERMS_SHOWN = 6
 FILTERS_MAX = 20
-WORDS_SHARE = 0.5  # of a hybrid score; the rest is meaning
+WORDS_SHARE = 0.4  # of a hybrid score; the rest is meaning
+FEEDBACK_DOCUMENTS = 3
 MEANING = "(meaning)"  # the reason of a result that is alike; no term has brackets
 
 
@@ -152,15 +153,29 @@ class _Search:
         candidates = self._wanted(search.first(self._terms))
         hits = search.reordered(self._terms, candidates)
         if self._vectors is not None:
-            hits = fused(hits, self._alike(self._vectors))
+            hits = self._hybrid(self._vectors, search, candidates, hits)
         for hit in hits:
             result = self._result(hit)
             if result is not None:
                 yield result
 
-    def _alike(self, vectors: "VectorSearch") -> dict[int, float]:
-        """Documents whose text is alike in meaning, with how alike it is."""
-        found = vectors.find(self._ranked.machine, self._asked.words.text)
+    def _hybrid(
+        self,
+        vectors: VectorSearch,
+        search: RankedQuery,
+        candidates: Mapping[int, float],
+        hits: Sequence[RankedHit],
+    ) -> list[RankedHit]:
+        """Results by words and by meaning. Both are asked again with what the best of a first answer have in common."""
+        meaning = vectors.query(self._ranked.machine, self._asked.words.text)
+        first = fused(hits, self._alike(meaning.find()))
+        scores = {hit.number: hit.score for hit in first}
+        nearest = [self._known[hit.number].record_id for hit in first[:FEEDBACK_DOCUMENTS]]
+        again = search.reordered(self._terms, {number: scores[number] for number in candidates})
+        return fused(again, self._alike(meaning.towards(nearest)))
+
+    def _alike(self, found: Mapping[str, float]) -> dict[int, float]:
+        """Of records that are alike in meaning those that are wanted, by number."""
         documents = self._index.of_records(
             self._ranked.machine,
             list(found),

@@ -8,7 +8,7 @@ Any process may bring it up to date; a lock lets one at a time. A row is written
 import fcntl
 import os
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 2000
 ROWS_FOUND = 1000
 RECORDS_FOUND = 200
+FEEDBACK_SHARE = 0.6
 ROWS_MAX = 200_000  # that are compared one by one; more need an index of their own
 
 
@@ -56,6 +57,18 @@ class VectorFile:
         top = np.argpartition(scores, -count)[-count:]
         top = top[np.argsort(-scores[top], kind="stable")]
         return [(int(each), float(scores[each])) for each in top]
+
+    def moved(
+        self, asked: Sequence[float], numbers: Sequence[int], *, share: float
+    ) -> Sequence[float]:
+        """A vector of length 1 between the one that is asked for and the mean of some rows (Rocchio)."""
+        import numpy as np
+
+        rows = self._mapped()
+        if rows is None or not numbers:
+            return asked
+        vector = np.asarray(asked, np.float32) + np.float32(share) * rows[list(numbers)].mean(0)
+        return [float(each) for each in vector / (np.linalg.norm(vector) or 1)]
 
     def _mapped(self) -> "npt.NDArray[np.float32] | None":
         import numpy as np
@@ -143,8 +156,8 @@ class VectorSearch:
         self._vectors = vectors
         self._embed = embed
 
-    def find(self, machine: str, text: str) -> dict[str, float]:
-        """The records of a machine that are most alike, with how alike their best piece is (-1 to 1)."""
+    def query(self, machine: str, text: str) -> "MeaningQuery":
+        """One search in the documents of a machine."""
         made = self._embed(machine, text)
         if made is None:
             raise InvalidRequest(
@@ -152,10 +165,40 @@ class VectorSearch:
                 " documentation of the pipeline"
             )
         model, asked = made
-        rows = VectorFile(self._folder, machine, self._vectors).best(asked, limit=ROWS_FOUND)
-        known = self._vectors.rows(machine, [row for row, _ in rows], model=model)
-        found: dict[str, float] = {}
-        for row, alike in rows:
-            if row in known and len(found) < RECORDS_FOUND:
-                found.setdefault(known[row].record_id, alike)
-        return found
+        file = VectorFile(self._folder, machine, self._vectors)
+        return MeaningQuery(
+            asked, file=file, rows=lambda ids: self._vectors.rows(machine, ids, model=model)
+        )
+
+
+class MeaningQuery:
+    """One search by meaning, which can be moved towards documents that it found."""
+
+    def __init__(
+        self,
+        asked: Sequence[float],
+        *,
+        file: VectorFile,
+        rows: Callable[[Sequence[int]], Mapping[int, StoredVector]],
+    ) -> None:
+        self._asked = asked
+        self._file = file
+        self._rows = rows
+        self._best: dict[str, int] = {}
+
+    def find(self) -> dict[str, float]:
+        """The records that are most alike, with how alike their best piece is (-1 to 1)."""
+        found = self._file.best(self._asked, limit=ROWS_FOUND)
+        known = self._rows([row for row, _ in found])
+        alike: dict[str, float] = {}
+        for row, score in found:
+            if row in known and len(alike) < RECORDS_FOUND:
+                alike.setdefault(known[row].record_id, score)
+                self._best.setdefault(known[row].record_id, row)
+        return alike
+
+    def towards(self, record_ids: Sequence[str]) -> dict[str, float]:
+        """The same for a query that is moved towards these records, of those that were found."""
+        rows = [self._best[each] for each in record_ids if each in self._best]
+        self._asked = self._file.moved(self._asked, rows, share=FEEDBACK_SHARE)
+        return self.find()

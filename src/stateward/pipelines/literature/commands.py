@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stateward.cli.plugin_api import App
     from stateward.pipelines.literature.intake import Added, SubmittedRecord
     from stateward.pipelines.literature.lists import ListedPaper, PaperFilters
+    from stateward.pipelines.literature.progress import Progress
 
 PAGE = 200
 HEAD_BYTES = 64 * 1024
@@ -191,28 +192,41 @@ def actor() -> str:
 )
 @pass_context
 def status(context: CliContext) -> Exit:
-    """Count papers by source and state."""
+    """Count papers by source and state, with their pace.
+
+    The pace is what ended within the last ten minutes; the time that is left follows from it. Sources whose papers
+    failed in that time are named with their most frequent error.
+    """
+    from stateward.pipelines.literature.progress import progress_of
+
     with context.local_app() as app:
-        machine = app.registry.named(MACHINE)
-        counts: Counter[tuple[str, str]] = Counter()
-        for record in _AppService(app).find(f"machine:{MACHINE}"):
-            counts[str(record.labels.get("source_type") or "file"), record.status] += 1
-    states = [name for name in machine.order if any(state == name for _, state in counts)]
-    adapters = sorted({adapter for adapter, _ in counts})
-    ended = sum(count for (_, state), count in counts.items() if machine.kind[state] == "terminal")
-    total = counts.total()
+        found = progress_of(
+            _AppService(app).find(f"machine:{MACHINE}"),
+            app.registry.named(MACHINE),
+            now=app.clock(),
+        )
     if context.json:
-        by_adapter = {
-            each: {state: counts[each, state] for state in states if counts[each, state]}
-            for each in adapters
-        }
-        context.emit({"total": total, "ended": ended, "adapters": by_adapter})
+        context.emit(msgspec.to_builtins(found))
         return Exit.OK
-    rows = [(each, *(counts[each, state] or "" for state in states)) for each in adapters]
+    states = list(dict.fromkeys(state for counts in found.adapters.values() for state in counts))
+    rows = [
+        (name, *(counts.get(state, "") for state in states))
+        for name, counts in found.adapters.items()
+    ]
     write_table(("source", *states), rows)
-    full = round(BAR * ended / total) if total else 0
-    write(f"[{'#' * full}{'.' * (BAR - full)}] {ended} of {plural(total, 'paper')} ended")
+    full = round(BAR * found.ended / found.total) if found.total else 0
+    bar = f"[{'#' * full}{'.' * (BAR - full)}]"
+    write(f"{bar} {found.ended} of {plural(found.total, 'paper')} ended{_pace(found)}")
+    for name, failing in found.failing.items():
+        write(f"{name}: {failing.count} failed lately, mostly {failing.error_code}")
     return Exit.OK
+
+
+def _pace(found: "Progress") -> str:
+    if not found.per_hour:
+        return ""
+    left = "" if found.left_seconds is None else f", {found.left_seconds // 60 + 1} minutes left"
+    return f", {found.per_hour} an hour{left}"
 
 
 # Finding
