@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from stateward.app import App
     from stateward.core.errors import (
+        ArtifactChanged,
         ArtifactError,
         ConcurrentModification,
         DeclarationError,
@@ -53,7 +54,7 @@ _MODULES = {
     "stateward.app": ("App",),
     "stateward.definition.declare": ("declare", "from_yaml"),
     "stateward.core.errors": (
-        "ArtifactError", "ConcurrentModification", "DeclarationError", "FatalFailure", "Fault",
+        "ArtifactChanged", "ArtifactError", "ConcurrentModification", "DeclarationError", "FatalFailure", "Fault",
         "InvalidCorrection", "InvalidRequest", "InvalidTransition", "LedgerDamaged", "LedgerError", "LedgerLocked",
         "LedgerMismatch", "LedgerPoisoned", "MissingExtra", "MissingLabels", "ReviewRefused", "ReviewTaken",
         "StageFailure",
@@ -71,6 +72,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 __all__ = [
     "App",
+    "ArtifactChanged",
     "ArtifactError",
     "ConcurrentModification",
     "DeclarationError",

@@ -31,6 +31,7 @@ EXPECTED: dict[type[Exception], Exit] = {
     errors.StoreBroken: Exit.DISK_FULL,
     errors.StoreMismatch: Exit.STORE,
     errors.ArtifactError: Exit.STORE,
+    errors.ArtifactChanged: Exit.STORE,
     errors.LedgerError: Exit.REFUSED,
     errors.LedgerLocked: Exit.REFUSED,
     errors.LedgerDamaged: Exit.REFUSED,

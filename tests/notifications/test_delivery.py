@@ -50,6 +50,7 @@ def test_a_transition_becomes_a_signed_post(app: App) -> None:
         "upload_id": record.id,
         "observations_count": 1,
         "canonicals_count": 1,
+        "flags": [],
     }
     beside = {key: said[key] for key in ("upload_id", "status", "canonicals_count")}
     assert beside == {"upload_id": record.id, "status": "normalized", "canonicals_count": 1}

@@ -312,7 +312,9 @@ contracts: {model: {key: sk-hidden}}
 
     settings = load_text(config, text)
 
-    assert settings.as_mapping()["store"] == {"url": "postgresql://u:***@h/db?sslpassword=***&x=1"}
+    store = settings.as_mapping()["store"]
+    assert isinstance(store, dict)
+    assert store["url"] == "postgresql://u:***@h/db?sslpassword=***&x=1"
     notifications = settings.as_mapping()["notifications"]
     assert isinstance(notifications, dict)
     assert notifications["admin_email"] == "a@b.c"

@@ -57,7 +57,9 @@ def test_the_shipped_upload_machine_can_be_written_in_python() -> None:
 
 
 def test_the_shipped_contract_machine_can_be_written_in_python() -> None:
-    contract = Pipeline("contract", prefix="CW", retry=Retry(backoff_s=(10, 60, 300)))
+    contract = Pipeline(
+        "contract", prefix="CW", retry=Retry(backoff_s=(10, 60, 300), fatal_after_s=86_400)
+    )
 
     @contract.stage(
         status=("pending", "parsing_pdf"),

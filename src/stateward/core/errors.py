@@ -17,6 +17,7 @@
     │   └── StoreMismatch        a newer Stateward made it, or another program did
     ├── MissingExtra             an optional dependency is not installed; names the command that installs it
     ├── ArtifactError            bytes that cannot be stored or found
+    │   └── ArtifactChanged      bytes that are not those that were stored under their name
     ├── LedgerError              the ledger cannot be used as it is
     │   ├── LedgerLocked         another process writes to it; holds its pid
     │   ├── LedgerDamaged        acknowledged bytes are gone or changed; holds every finding

@@ -74,7 +74,7 @@ def decision(resume: dict) -> dict:
     """The answer of the form, or what happened instead: the deadline passed, or "disapprove" was pressed."""
     error = resume.get("error") or {{}}
     if error.get("name") == "SuspendedTimedOut":
-        return {{"action": "timeout"}}
+        return {{"action": "timeout", "notes": "the form in Windmill was not answered in its time"}}
     if error:
         return {{"action": "reject", "notes": error.get("message") or "disapproved"}}
     said = {{name: resume.get(name) for name in ("action", "correctedData", "notes")}}

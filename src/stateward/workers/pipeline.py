@@ -397,6 +397,7 @@ class Pipeline:
                 "max_retries": self.retry.max_retries,
                 "backoff_s": [*self.retry.backoff_s],
                 "jitter_s": self.retry.jitter_s,
+                "fatal_after_s": self.retry.fatal_after_s,
             },
             "on_exhausted": None if exhausted is None else exhausted.status,
             "expose": {**expose},
