@@ -6,7 +6,7 @@ from xdist.scheduler import LoadFileScheduling
 # Files whose tests each stand alone and take long: each goes to whichever process is free.
 SPREAD = ("tests/docs/test_docs.py", "tests/cli/test_contract.py")
 # Files that share what takes long to make.
-TOGETHER = ("tests/packaging/", "tests/console/")
+TOGETHER = ("tests/packaging/",)
 # What takes longest begins first: nothing is worse than a file that begins when all others have ended.
 FIRST = ("tests/packaging/", "tests/console/", "tests/docs/", "tests/faults/", "tests/lab/")
 

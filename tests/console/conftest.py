@@ -1,6 +1,6 @@
-"""One browser for all these tests, one service for those of a file, a fresh window for each.
+"""One service and one browser for the tests of a file; a fresh window for each.
 
-The browser ends with this folder: while it runs, its process has an event loop that other tests would stumble over.
+Both end with the file: while they run, this process has an event loop and threads that other tests would stumble over.
 """
 
 import os
@@ -46,7 +46,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         yield found
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser; without one, tests are skipped and say why, and in CI they fail."""
     with ExitStack() as stack:

@@ -119,6 +119,7 @@ def test_chips_stand_in_the_order_of_the_machine_and_lead_to_the_records(
 
 
 def test_the_charts_are_drawn(scene: Scene, page: Page) -> None:
+    scene.rested(scene.submit(statement(777), name="charted.csv"))
     page.goto(scene.page())
 
     expect(page.locator("#spark-upload-ended canvas")).to_be_visible()

@@ -33,6 +33,14 @@ WORKED = [
     if list(blocks(page.read_text("utf-8")))
 ]
 SERVICE = "run-as-a-service"
+LONG_PAGES = {
+    "stuck-documents",
+    "review-contracts",
+    "webhooks",
+    "grow-a-machine",
+    "compare-contracts",
+    "read-statements",
+}
 
 # Packages whose codes a record can carry. A code is written as a whole text in capitals; so are these few others.
 PACKAGES_WITH_CODES = ("core", "workers", "pipelines", "engine/coordinator.py")
@@ -104,8 +112,9 @@ def test_the_example_of_the_readme_is_short() -> None:
 
 
 def worked(page: Path) -> ParameterSet:
-    """A page as a case; the runbooks of the ledger start a hundred processes and are left to `make test-long`."""
-    marks = pytest.mark.long if "ledger" in page.stem else ()
+    """A page as a case; those that start dozens of processes are left to `make test-long`."""
+    is_long = "ledger" in page.stem or page.stem in LONG_PAGES
+    marks = pytest.mark.long if is_long else ()
     return pytest.param(page, marks=marks, id=page.stem)
 
 
