@@ -4,6 +4,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,7 +23,7 @@ from tests.server.api_client import ApiClient, problem, serving, settings_at, st
 NUMBERS = count(1000)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiClient]:
     with serving(settings_at(tmp_path_factory.mktemp("limited"), connections_max=20)) as api:
         yield api
@@ -37,17 +38,17 @@ def connection(api: ApiClient) -> socket.socket:
 
 
 def test_silent_connections_keep_no_client_out(limited: ApiClient) -> None:
-    silent = [connection(limited) for _ in range(100)]
-    half_said = [connection(limited) for _ in range(20)]
-    for each in half_said:
-        each.sendall(b"GET /records HTTP/1.1\r\nHost: loc")
+    with ExitStack() as held:
+        for _ in range(100):
+            held.enter_context(connection(limited))
+        for _ in range(20):
+            half_said = held.enter_context(connection(limited))
+            half_said.sendall(b"GET /records HTTP/1.1\r\nHost: loc")
 
-    for number in range(5):
-        limited.sent(statement(number))
+        for number in range(5):
+            limited.sent(statement(number))
 
-    assert limited.get("/healthz").status_code == 200
-    for each in (*silent, *half_said):
-        each.close()
+        assert limited.get("/healthz").status_code == 200
 
 
 class Transport(SimpleNamespace):
