@@ -170,7 +170,8 @@ def test_a_fee_on_top_becomes_a_row_and_what_was_reverted_is_not_booked(tmp_path
         ("2026-01-06", "-200.00"),
         ("2026-01-06", "-4.00"),
     ]
-    assert read.canonicals[3]["note"].startswith("not booked") or read.canonicals[3]["is_pending"]
+    assert read.canonicals[3]["note"].startswith("not booked: REVERTED")
+    assert read.canonicals[3]["is_pending"]
     assert loud(read) == []
 
 
@@ -273,3 +274,12 @@ def test_unsigned_amounts_under_unknown_headings_are_said(tmp_path: Path) -> Non
     text = "Posted On,Merchant,Billed\n2026-01-15,Bakery Lane,4.50\n2026-01-16,Rail Co,32.00\n"
 
     assert loud(read_bytes(tmp_path, text)) == ["SIGN_UNPROVEN"]
+
+
+@pytest.mark.parametrize(("printed", "code"), [("人民币", "CNY"), ("RMB", "CNY"), ("chf", "CHF")])
+def test_a_currency_is_known_by_its_code_or_its_name(
+    tmp_path: Path, printed: str, code: str
+) -> None:
+    text = f"Date;Text;Amount;Currency\n2026-01-15;a;-1,00;{printed}\n2026-01-16;b;2,00;{printed}\n"
+
+    assert {row["currency"] for row in read_bytes(tmp_path, text).canonicals} == {code}

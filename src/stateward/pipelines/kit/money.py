@@ -40,6 +40,13 @@ SYMBOLS = {
     "kr.": "", "лв": "BGN", "лв.": "BGN", "руб": "RUB", "руб.": "RUB", "rub": "RUB", "dh": "AED", "eur": "EUR",
 }  # fmt: skip
 
+# Names of currencies as columns of exports print them.
+NAMES = {
+    "人民币": "CNY", "人民幣": "CNY", "rmb": "CNY", "日本円": "JPY", "円": "JPY", "港币": "HKD", "港幣": "HKD",
+    "美元": "USD", "欧元": "EUR", "新台幣": "TWD", "euro": "EUR", "euros": "EUR", "us dollar": "USD",
+    "pound sterling": "GBP", "schweizer franken": "CHF", "złoty": "PLN", "рубль": "RUB",
+}  # fmt: skip
+
 # Codes that are taken for a currency wherever they stand beside an amount.
 CURRENCY_CODES = frozenset(
     "AED ARS AUD BGN BHD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JOD JPY KES KRW KWD"
@@ -169,6 +176,13 @@ def vote_decimal(texts: Iterable[str], *, usual: str = ".") -> DecimalVote:
 def mark_sign(mark: str) -> int:
     """1 for money in, -1 for money out, 0 for no mark or an unknown one."""
     return MARKS.get(mark.strip().casefold().rstrip("."), 0)
+
+
+@lru_cache(maxsize=256)
+def currency_code(text: str) -> str:
+    """The code of a currency that is printed as a code, a sign or a name; what is unknown stays as it is printed."""
+    low = text.strip().lower()
+    return SYMBOLS.get(low) or NAMES.get(low) or low.upper()
 
 
 def format_amount(value: Decimal, currency: str) -> str:

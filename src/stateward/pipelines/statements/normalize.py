@@ -165,7 +165,7 @@ class Normalizer:
         """A row as a transaction; None if it was rejected."""
         part = self._sections[row.section]
         account = row.account.strip() or part.account
-        currency = row.currency.strip().upper() or part.currency
+        currency = money.currency_code(row.currency) or part.currency
         try:
             amount = signed(row, part.terms)
             day, shown = part.day(row.date)
@@ -176,7 +176,9 @@ class Normalizer:
             return None
         more = row.more
         status = booking_status(more["status"]) if more and "status" in more else ""
-        note = row.note if not status or row.note else f"not booked: {more['status'].strip()}"
+        note = row.note
+        if status and not note.startswith("not booked"):
+            note = f"not booked: {more['status'].strip()}; {note}".removesuffix("; ")
         is_pending = bool(status) or row.note.startswith("not booked")
         if not is_pending:
             self._sum(part, account, currency).add(amount, after, day)
@@ -310,7 +312,7 @@ class _SectionReader:
         self.number = number
         self.terms: ReadingTerms = about.terms
         self.account = about.account.strip()
-        self.currency = about.currency.strip().upper()
+        self.currency = money.currency_code(about.currency)
         self._about = about
         self._period = period_of(about.section())
         # The dates of SWIFT balances are those of the message; only a stated period limits its rows.
