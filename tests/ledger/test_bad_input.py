@@ -162,7 +162,7 @@ class ReadOnlyDisk(Disk):
     def _refuse(self, path: Path) -> int:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
-    create = open_append = open_slots = _refuse
+    create = open_append = open_log = open_slots = _refuse
 
 
 def test_a_read_only_disk_can_be_read_and_says_why_it_cannot_be_written(folder: Path) -> None:
@@ -177,11 +177,11 @@ class FullDisk(QuickDisk):
 
     is_full = False
 
-    def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
+    def write_at(self, fd: int, data: bytes, offset: int) -> None:
         if self.is_full:
-            super().write(fd, memoryview(data)[: len(data) // 2])
+            super().write_at(fd, data[: len(data) // 2], offset)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        super().write(fd, data)
+        super().write_at(fd, data, offset)
 
 
 def test_a_full_disk_stops_the_writer_and_costs_nothing_that_was_acknowledged(folder: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_command_on_a_full_disk_ends_with_seven(shell: Shell, folder: Path) ->
     def no_space(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with patch.object(Disk, "write", no_space):
+    with patch.object(Disk, "write", no_space), patch.object(Disk, "write_at", no_space):
         done = shell("ledger", "append", str(folder), "doc:2", "pending")
         compacted = shell("ledger", "compact", str(folder))
 

@@ -122,10 +122,10 @@ class FullDisk(QuickDisk):
     def __init__(self) -> None:
         self.is_full = False
 
-    def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
+    def write_at(self, fd: int, data: bytes, offset: int) -> None:
         if self.is_full:
             raise OSError(errno.ENOSPC, "No space left on device")
-        super().write(fd, data)
+        super().write_at(fd, data, offset)
 
 
 def test_a_full_disk_is_said_once_and_endured(app: App, tmp_path: Path) -> None:

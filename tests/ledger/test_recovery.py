@@ -214,7 +214,7 @@ def test_verify_names_a_rewritten_log_by_its_checkpoint(tmp_path: Path) -> None:
 
 def test_a_rotation_that_cannot_open_its_file_lets_go_of_the_lock(tmp_path: Path) -> None:
     """The old descriptor was closed twice then, and the lock was held until the process ended."""
-    disk = FailingDisk("open_append", 2, errno.EIO, is_persistent=False)
+    disk = FailingDisk("open_log", 2, errno.EIO, is_persistent=False)
     ledger = a_ledger(tmp_path / "l", disk=disk)
     ledger.record("doc:1", PENDING)
 

@@ -5,12 +5,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerPoisoned
+from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerLocked, LedgerPoisoned
 from stateward.ledger import Ledger, LedgerEntry, LedgerState
 from stateward.ledger.chain import SEAL_BYTES, head_of, seal
 from stateward.ledger.disk import Disk
@@ -127,8 +128,18 @@ def test_a_sealed_line_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
 
 def without_a_lock(folder: Path) -> Ledger:
     """A second writer, as on a file system that has no locks."""
-    (folder / LOCK).unlink()
-    return Ledger.open(folder)
+    with patch("stateward.ledger.writer.try_lock", lambda _fd: True):
+        return Ledger.open(folder)
+
+
+def test_a_second_writer_is_kept_out_even_where_the_lock_file_was_deleted(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "l") as first:
+        first.record("doc:1", PENDING)
+        (tmp_path / "l" / LOCK).unlink()
+
+        with pytest.raises(LedgerLocked):
+            Ledger.open(tmp_path / "l")
+        first.record("doc:2", PENDING)
 
 
 def test_a_writer_notices_another_one_before_it_writes(tmp_path: Path) -> None:
@@ -202,11 +213,11 @@ def test_ctrl_c_in_the_middle_of_a_write_stops_the_writer(tmp_path: Path) -> Non
     class Interrupted(Disk):
         is_on = False
 
-        def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
+        def write_at(self, fd: int, data: bytes, offset: int) -> None:
             if self.is_on:
-                super().write(fd, data[:10])
+                super().write_at(fd, data[:10], offset)
                 raise KeyboardInterrupt
-            super().write(fd, data)
+            super().write_at(fd, data, offset)
 
     disk = Interrupted()
     with Ledger.open(tmp_path / "l", disk=disk) as ledger:

@@ -100,7 +100,7 @@ def consistent_lines_after(tail: bytes, *, first_bad: int) -> Iterator[tuple[int
             return
         previous = tail[at - PREVIOUS_BYTES : at - len(SEAL_END)] if at >= PREVIOUS_BYTES else b""
         line = tail[at:end]
-        if check(line, previous) is not None:
+        if len(line) > 1 and check(line, previous) is not None:
             position = position_of(line)
             if position is not None and position[0] >= first_bad:
                 yield position

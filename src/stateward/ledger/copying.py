@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stateward.core.errors import LedgerError
+from stateward.ledger.delta import before_padding, read_chunks
 from stateward.ledger.delta_index import INDEX_SUFFIX
 from stateward.ledger.manifest import (
     ARCHIVE,
@@ -55,13 +56,33 @@ def _copy_once(source: Path, target: Path) -> bool:
         return True
     listed = (source / MANIFEST).read_bytes()
     for name in _names(source, manifest):
-        shutil.copyfile(source / name, target / name)
+        if name == manifest.active.file:
+            _copy_active(source / name, target / name)
+        else:
+            shutil.copyfile(source / name, target / name)
     if read_manifest(source) != manifest or (source / MANIFEST).read_bytes() != listed:
         return False
     (target / MANIFEST).write_bytes(listed)
     if head is not None:
         (target / HEAD).write_bytes(head)
     return True
+
+
+def _copy_active(source: Path, target: Path) -> None:
+    """Copy up to the padding.
+
+    Behind the place that was read last the writer may have filled in lines meanwhile, and the copy of those alone would
+    look like damage.
+    """
+    last = b"\n"
+    with target.open("wb") as file:
+        for data in read_chunks(source):
+            lines = before_padding(data if last == b"\n" else b"_" + data)
+            lines = lines if last == b"\n" else lines[1:]
+            file.write(lines)
+            if len(lines) < len(data):
+                return
+            last = data[-1:]
 
 
 def _names(source: Path, manifest: Manifest) -> Iterator[str]:

@@ -5,12 +5,17 @@ by line, each checked against the chain. So opening costs at most the tail. A li
 as well, against the 32 digits before it, before anything in it is believed, even its id: a flipped bit in an id would
 otherwise hide the line and bring back an older state.
 
-Recovery. Bytes after the last good line are a *torn tail*, and may be cut off, only if nothing says that they had ever
-been durable, nor that another process wrote them. Three witnesses can say that they were durable: a later line that
-matches its predecessor and whose group began after the bad one (`seq - n` >= the bad seq), `HEAD`, and the index, which
-is written from durable lines alone. A whole line that is sealed as the successor of a line further up was written by
-another process than the line that stands there. Then the ledger refuses to open and says where: what to give up is
-for a person to decide, with `repair`, never for this code.
+Padding. The active delta may end in empty lines, up to `PADDING`: the writer fills the file ahead and then writes its
+lines over them. A sync that changes neither the size of a file nor where its bytes lie takes a third less time, as the
+file system need not write its own journal. Readers of JSON lines skip empty ones. A sealed delta has none, nor has the
+one of a ledger that was closed.
+
+Recovery. Bytes after the last good line, other than padding, are a *torn tail*, and may be cut off, only if nothing
+says that they had ever been durable, nor that another process wrote them. Three witnesses can say that they were
+durable: a later line that matches its predecessor and whose group began after the bad one (`seq - n` >= the bad seq),
+`HEAD`, and the index, which is written from durable lines alone. A whole line that is sealed as the successor of a line
+further up was written by another process than the line that stands there. Then the ledger refuses to open and says
+where: what to give up is for a person to decide, with `repair`, never for this code.
 """
 
 import gzip
@@ -44,6 +49,8 @@ READ_BYTES = 1 << 20
 LINE_BYTES_FIRST = 4096
 """Most lines are shorter: one pread gets a line and the digits before it."""
 LINE_BYTES_MAX = 1 << 30
+PADDING = b"\n" * 65_536
+"""Two hundred lines or so: extending the file more rarely saves nothing more, and this is written in no time."""
 
 
 class Delta:
@@ -124,7 +131,7 @@ class Delta:
         """What stands behind the last good line. Raises `LedgerDamaged` if it had ever been durable."""
         while True:
             size = os.fstat(self.fd).st_size
-            tail = os.pread(self.fd, max(0, size - self.end), self.end)
+            tail = without_padding(os.pread(self.fd, max(0, size - self.end), self.end))
             proof = durability_proof(tail, first_bad=self.seq + 1, durable_seq=durable_seq)
             proof = proof or self._proof_of_another_writer(tail)
             if not proof:
@@ -141,6 +148,11 @@ class Delta:
         return proof_of_another_writer(tail, os.pread(self.fd, self.end, 0), self.info.chain)
 
     # Reading on
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something other than padding follows where this delta is known to reach."""
+        return os.pread(self.fd, 1, self.end) not in (b"", b"\n")
 
     def refresh(self) -> list[LedgerLine]:
         """Read the complete, valid lines that were appended; returns the control lines among them."""
@@ -181,7 +193,7 @@ class Delta:
         while True:
             data = os.pread(self.fd, size, self.end)
             if len(data) < size or b"\n" in data or size >= LINE_BYTES_MAX:
-                return data
+                return before_padding(data)
             size *= 8
 
     def add_lines(
@@ -422,6 +434,20 @@ def proof_of_another_writer(tail: bytes, good: bytes, before: str) -> str | None
                 "both may have been acknowledged"
             )
     return None
+
+
+def without_padding(tail: bytes) -> bytes:
+    """What follows the last good line, without the empty lines at its end; the newline of a last line stays."""
+    size = len(tail.rstrip(b"\n"))
+    return tail[: size + 1] if size else b""
+
+
+def before_padding(data: bytes) -> bytes:
+    """The lines up to the first empty one. `data` starts where a line starts."""
+    if data.startswith(b"\n"):
+        return b""
+    found = data.find(b"\n\n")
+    return data if found < 0 else data[: found + 1]
 
 
 def read_chunks(path: Path) -> Iterator[bytes]:

@@ -50,6 +50,10 @@ class Disk:
         """
         return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, MODE)
 
+    def open_log(self, path: Path) -> int:
+        """Open an existing delta, whose lines are written over its padding (see `delta`)."""
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+
     def open_append(self, path: Path) -> int:
         """Open an existing file for appending; the kernel moves every write to its end."""
         return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
@@ -63,6 +67,13 @@ class Disk:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(fd, rest[:WRITE_BYTES_MAX]) :]
+
+    def write_at(self, fd: int, data: bytes, offset: int) -> None:
+        """Write all of `data` from that byte on; a short write is continued, not reported."""
+        rest = memoryview(data)
+        while rest:
+            size = os.pwrite(fd, rest[:WRITE_BYTES_MAX], offset)
+            rest, offset = rest[size:], offset + size
 
     def pwrite(self, fd: int, data: bytes, offset: int) -> None:
         """Overwrite in place. `data` is a slot of a few bytes: half of it would be worse than an error."""

@@ -138,9 +138,10 @@ def _deltas(folder: Path) -> tuple[list[_DeltaOnDisk], str | None]:
         size = 0
         for data in read_chunks(path):
             *lines, rest = (rest + data).split(b"\n")
-            size += len(data)
-            if lines:
-                first_text, last_text = first_text or lines[0], lines[-1] + b"\n"
+            written = [text for text in lines if text]
+            size += len(data) - (len(lines) - len(written))  # without padding
+            if written:
+                first_text, last_text = first_text or written[0], written[-1] + b"\n"
         first = _decode_or_none(first_text)
         if first is not None:
             head = chain.head_of(last_text).decode("ascii", "replace")

@@ -232,7 +232,7 @@ class _Repair:
         try:
             for data in read_chunks(self._folder / info.file):
                 *lines, rest = (rest + data).split(b"\n")
-                for text in lines:
+                for text in filter(None, lines):
                     found = chain.position_of(text + b"\n")
                     if found is not None and found[0] - info.first_seq <= SEGMENT_LINES_MAX:
                         last = max(last, found[0])

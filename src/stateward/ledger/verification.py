@@ -22,6 +22,7 @@ from stateward.ledger.delta import (
     proof_of_another_writer,
     read_chunks,
     unreadable,
+    without_padding,
 )
 from stateward.ledger.disk import Disk, write_atomically
 from stateward.ledger.manifest import (
@@ -206,6 +207,7 @@ class LedgerVerifier:
             return info.head or "", info.end_seq
         head, seq, size, tail = self._check_lines(info, path)
         if info.last_seq is None:
+            tail = without_padding(tail)
             why = durability_proof(tail, first_bad=seq + 1, durable_seq=self._head_seq)
             if why is None and tail:
                 why = proof_of_another_writer(tail, path.read_bytes()[:size], info.chain)
@@ -236,6 +238,7 @@ class LedgerVerifier:
                     after = chain.check(line, head)
                     if after is None or (chain.position_of(line) or (-1,))[0] != seq + 1:
                         self._add_leaves(leaves, seq)
+                        self._check_readable(info, lines[:at], byte=size, seq=seq)
                         behind = b"\n".join([*lines[at:], rest]) + b"".join(chunks)
                         return head.decode(), seq, size, behind
                     leaves.append(leaf_hash(text))

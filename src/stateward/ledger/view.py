@@ -18,7 +18,6 @@ the cost of a commit. So `HEAD` may lag behind, but a slot with a valid CRC neve
 while one slot is being written the other one is whole.
 """
 
-import os
 import struct
 import tempfile
 import zlib
@@ -268,10 +267,10 @@ class LedgerView:
             self.load()
             return True
         active = self.active
-        if os.fstat(active.fd).st_size <= active.end:
+        if not active.has_more:
             return False
         has_rollback = any(line.is_rollback for line in active.refresh())
-        if not has_rollback and os.fstat(active.fd).st_size > active.end:
+        if not has_rollback and active.has_more:
             head_seq = read_head(self.folder)  # before the next look: then it is about this delta
             active.torn_bytes(head_seq if self._manifest_stamp() == self._stamp else 0)
             last = active.last

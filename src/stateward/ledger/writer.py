@@ -7,8 +7,9 @@ new leader lets those that are about to add a line do so first. So many threads 
 for a timer. Lines that are not durable yet are known to the check of the next ones, and to nothing else.
 
 Before each write the file must end where this writer left it, and this must be the process that opened the ledger:
-after a `fork`, on a file system without locks or when `LOCK` was deleted there may be a second writer, and neither may
-spoil what the other acknowledged.
+after a `fork` or on a file system without locks there may be a second writer, and neither may spoil what the other
+acknowledged. The delta itself is locked too, because `LOCK` can be deleted and lines are written in place (see `delta`
+on padding): a writer that did not look would write over those of another.
 
 Three locks, always taken in this order:
 
@@ -39,7 +40,7 @@ from msgspec.structs import replace
 from stateward.core.errors import InvalidRequest, LedgerDamaged, LedgerLocked, LedgerPoisoned
 from stateward.ledger import chain
 from stateward.ledger.builder import Change, CommitGroup, LineBuilder
-from stateward.ledger.delta import INDEX_EVERY_LINES, Delta
+from stateward.ledger.delta import INDEX_EVERY_LINES, PADDING, Delta
 from stateward.ledger.disk import TEMPORARY_SUFFIX, Disk, create_empty, lock_owner, try_lock
 from stateward.ledger.manifest import (
     GZIP_SUFFIX,
@@ -74,6 +75,8 @@ GATHERED_MAX = 1024
 """Lines that a leader waits for; more do not make a sync any cheaper."""
 GROUP_LINES_MAX = 100_000
 """A group is in memory several times while it is built, and other threads wait for its write and its sync."""
+PADDED_BYTES_MAX = len(PADDING) // 4
+"""A larger group does not pad the file."""
 ANY_MACHINE = "*"
 """The machine of a ledger that mirrors another log: its moves are not checked."""
 
@@ -113,6 +116,8 @@ class LedgerWriter:
         self._waiting = 0
         """Threads that are between adding a line and knowing that it is durable."""
         self._fd = self._head_fd = -1
+        self._size = 0
+        """The size of the active delta with its padding, as this writer left it."""
         self._next_slot = 0
         self._head_text = b""
         """What `HEAD` holds, as this writer left it."""
@@ -134,7 +139,7 @@ class LedgerWriter:
         active = view.active
         torn = active.torn_bytes(head_seq)
         self._head_fd = self.disk.open_slots(self.folder / HEAD)
-        self._fd = self.disk.open_append(active.path)
+        self._fd, self._size = self._open_log(active.path)
         if torn:
             path = active.path.with_name(f"{active.path.name}.torn-{active.end}")
             if not path.exists():
@@ -142,7 +147,7 @@ class LedgerWriter:
                 self.disk.write(fd, torn)
                 self.disk.fsync(fd)
                 self.disk.close(fd)
-            self.disk.truncate(self._fd, active.end)
+            self._cut_at(active.end)
             view.notes.append(
                 f"{active.path.name}: {len(torn)} bytes of a line that was never acknowledged were cut off at "
                 f"byte {active.end}"
@@ -158,6 +163,18 @@ class LedgerWriter:
             self.quarantine_snapshots()
         self._sweep()
         self._write_head()
+
+    def _open_log(self, path: Path) -> tuple[int, int]:
+        """The descriptor of a delta, which is locked, and its size. Raises `LedgerLocked`."""
+        fd = self.disk.open_log(path)
+        if not try_lock(fd):
+            os.close(fd)
+            raise LedgerLocked(str(self.folder), pid=None, host="")
+        return fd, os.fstat(fd).st_size
+
+    def _cut_at(self, end: int) -> None:
+        self.disk.truncate(self._fd, end)
+        self._size = end
 
     def restart_after(self, active: Delta) -> None:
         """Continue after the last line of `active`, with nothing gathered and nothing remembered."""
@@ -197,10 +214,22 @@ class LedgerWriter:
         with self.commit_lock, self.state_lock:
             if self._lock_fd < 0:
                 return
-            if self._poison is None and self._pending.ids:
-                self.commit(self._seq)
-            self._close_files()
-            self.view.close()
+            try:
+                if self._poison is None:
+                    self.commit(self._seq)
+                    self._cut_padding()
+            finally:
+                self._close_files()
+                self.view.close()
+
+    def _cut_padding(self) -> None:
+        """Leave a file of nothing but lines. What cannot be cut may stay: it does no harm."""
+        try:
+            if self._size > self.view.active.end:
+                self._check_alone()
+                self._cut_at(self.view.active.end)
+        except (LedgerPoisoned, OSError):
+            pass
 
     def _close_files(self) -> None:
         held = (self._fd, self._head_fd, self._lock_fd)
@@ -318,7 +347,7 @@ class LedgerWriter:
             self._was_shared = self._waiting > 0 or len(group.ids) > 1
             with self.poison_on_error():
                 self._check_alone()
-                self.disk.write(self._fd, "".join(group.texts).encode())
+                self._write("".join(group.texts).encode())
                 if self._is_synced:
                     self.disk.fdatasync(self._fd)
                 with self.state_lock:
@@ -327,17 +356,27 @@ class LedgerWriter:
                 if len(self.view.active.pending) >= INDEX_EVERY_LINES:
                     self.index_tail()
 
+    def _write(self, data: bytes) -> None:
+        """Write lines over the padding. Where it does not suffice the file grows, and a small group pads it anew.
+
+        Padding is for syncs: without them, or for a group that is as large itself, it would only be written twice.
+        """
+        at = self.view.active.end
+        if at + len(data) > self._size and self._is_synced and len(data) <= PADDED_BYTES_MAX:
+            data += PADDING
+        self.disk.write_at(self._fd, data, at)
+        self._size = max(self._size, at + len(data))
+
     def _check_alone(self) -> None:
         """Raises `LedgerPoisoned` if another process has written to the log since this writer did."""
         active = self.view.active
+        last = active.chain + chain.SEAL_END if active.end else b""
         what = ""
         if os.getpid() != self._pid:
             what = f"process {self._pid} opened it, and this one was forked from that; open it anew after a fork"
-        elif os.fstat(self._fd).st_size != active.end:
+        elif os.fstat(self._fd).st_size != self._size:
             what = f"{active.path.name} no longer ends where this writer left it"
-        elif active.end and not os.pread(
-            self._fd, chain.PREVIOUS_BYTES, active.end - chain.PREVIOUS_BYTES
-        ).startswith(active.chain):
+        elif os.pread(self._fd, len(last) + 1, active.end - len(last)) not in (last, last + b"\n"):
             what = f"the last line of {active.path.name} is not the one that this writer wrote"
         elif (text := os.pread(self._head_fd, HEAD_BYTES_MAX, 0)) != self._head_text:
             seq, generation = newest_slot(text)
@@ -402,6 +441,10 @@ class LedgerWriter:
         between leaves an empty file that `_sweep` deletes.
         """
         old, folder = self.view.active, self.folder
+        if self._size > old.end:
+            self._check_alone()
+            self._cut_at(old.end)
+            self.disk.fdatasync(self._fd)
         sealed = replace(manifest.active, last_seq=old.seq, head=old.chain.decode(), bytes=old.end)
         taken = {info.file for info in manifest.deltas}
         name = unused_name(folder, "delta", ".jsonl", self.clock(), taken=taken)
@@ -413,7 +456,8 @@ class LedgerWriter:
         with self.state_lock:
             delta = Delta(folder, new, salt=manifest.salt)
             # Open before closing: if this fails, the old descriptor must still be ours to close, once.
-            old_fd, self._fd = self._fd, self.disk.open_append(delta.path)
+            old_fd = self._fd
+            self._fd, self._size = self._open_log(delta.path)
             self.disk.close(old_fd)
             self.view.active = delta
             self.view.deltas = [*self.view.deltas, delta]

@@ -16,6 +16,8 @@ from tests.ledger.proof.recorded import Platter, RecordingDisk
 
 DOCUMENTS = 24
 INDEX_EVERY_LINES = 12
+PADDING = b"\n" * 1500
+"""A few lines: files grow, and are written in place, by turns."""
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -110,7 +112,10 @@ def explore(
     failures_max: int = 20,
 ) -> Report:
     """Cut the power after every call (or every n-th) and see what opening makes of it."""
-    with patch("stateward.ledger.writer.INDEX_EVERY_LINES", INDEX_EVERY_LINES):
+    with (
+        patch("stateward.ledger.writer.INDEX_EVERY_LINES", INDEX_EVERY_LINES),
+        patch("stateward.ledger.writer.PADDING", PADDING),
+    ):
         work = Workload(scratch / "work", seed=seed, days=days, without=without)
         report = Report()
         platter = Platter()

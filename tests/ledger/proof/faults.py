@@ -15,6 +15,7 @@ from tests.ledger.builders import Clock, QuickDisk
 KINDS = (
     "create",
     "write",
+    "write_at",
     "pwrite",
     "fdatasync",
     "fsync",
@@ -23,6 +24,7 @@ KINDS = (
     "unlink",
     "truncate",
     "open_append",
+    "open_log",
 )
 
 
@@ -51,6 +53,12 @@ class FailingDisk(QuickDisk):
             raise OSError(self.code, os.strerror(self.code))
         super().write(fd, data)
 
+    def write_at(self, fd: int, data: bytes, offset: int) -> None:
+        if self.fails("write_at"):
+            super().write_at(fd, data[: len(data) // 2], offset)
+            raise OSError(self.code, os.strerror(self.code))
+        super().write_at(fd, data, offset)
+
 
 def _method(kind: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
     def method(self, *args):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
@@ -62,7 +70,7 @@ def _method(kind: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
 
 
 for _kind in KINDS:
-    if _kind != "write":
+    if _kind not in ("write", "write_at"):
         setattr(FailingDisk, _kind, _method(_kind))
 
 

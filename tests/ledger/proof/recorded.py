@@ -50,6 +50,11 @@ class RecordingDisk(Disk):
         self._by_fd[fd] = self._by_name[path.name]
         return fd
 
+    def open_log(self, path: Path) -> int:
+        fd = super().open_log(path)
+        self._by_fd[fd] = self._by_name[path.name]
+        return fd
+
     def open_slots(self, path: Path) -> int:
         fd = super().open_slots(path)
         if path.name in self._by_name:
@@ -61,6 +66,10 @@ class RecordingDisk(Disk):
     def write(self, fd: int, data: bytes | bytearray | memoryview) -> None:
         super().write(fd, data)
         self._log("write", file=self._by_fd[fd], data=bytes(data))
+
+    def write_at(self, fd: int, data: bytes, offset: int) -> None:
+        super().write_at(fd, data, offset)
+        self._log("pwrite", file=self._by_fd[fd], data=data, number=offset)
 
     def pwrite(self, fd: int, data: bytes, offset: int) -> None:
         super().pwrite(fd, data, offset)
@@ -146,21 +155,29 @@ class Platter:
             return [seen]
         forms = [seen, sure]
         more = len(seen) - len(sure)
-        if more > 0 and seen.startswith(sure):
+        if more > 0:
             cuts = {1, more - 1, more // 2, rng.randrange(more), rng.randrange(more)}
             forms += [seen[: len(sure) + cut] for cut in sorted(cuts) if 0 < cut < more]
-            forms.append(sure + b"\0" * more)
-            forms += [_some_sectors(sure, seen, rng) for _ in range(2)]
+        if more >= 0:
+            old = sure + b"\0" * more
+            forms.append(old)
+            forms += _overwritten(old, seen, rng)
         return forms
 
 
-def _some_sectors(sure: bytes, seen: bytes, rng: random.Random) -> bytes:
-    mixed = bytearray(sure + b"\0" * (len(seen) - len(sure)))
-    for sector in range(len(sure) // SECTOR, len(seen) // SECTOR + 1):
-        low, high = max(len(sure), sector * SECTOR), min(len(seen), (sector + 1) * SECTOR)
-        if rng.random() < 0.5 and low < high:
-            mixed[low:high] = seen[low:high]
-    return bytes(mixed)
+def _overwritten(old: bytes, seen: bytes, rng: random.Random) -> list[bytes]:
+    """What was written in place is there up to some byte, or in some sectors only."""
+    changed = [at for at in range(len(seen)) if old[at] != seen[at]]
+    first, last = changed[0], changed[-1]
+    cuts = {first + 1, last, (first + last) // 2, rng.randint(first, last)}
+    forms = [seen[:cut] + old[cut:] for cut in sorted(cuts)]
+    for _ in range(2):
+        mixed = bytearray(old)
+        for low in range(first - first % SECTOR, last + 1, SECTOR):
+            if rng.random() < 0.5:
+                mixed[low : low + SECTOR] = seen[low : low + SECTOR]
+        forms.append(bytes(mixed))
+    return forms
 
 
 def _rename(names: dict[str, int], op: Op) -> None:

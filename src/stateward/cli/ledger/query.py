@@ -42,12 +42,18 @@ def ask(ledger: "Ledger", sql: str) -> tuple[list[str], list[tuple[Any, ...]], l
 
 def _files(ledger: "Ledger", scratch: Path) -> tuple[list[Path], list[str]]:
     """The files of the log; of the one that is written to, a copy of its whole lines if there is more in it."""
+    from stateward.ledger.delta import without_padding
+
     files, notes = [], []
     for path, end in ledger.files():
-        if end is not None and path.stat().st_size > end:
-            notes.append(
-                f"{path.name}: {path.stat().st_size - end} bytes after the last whole line were left out"
-            )
+        if end is None:
+            files.append(path)
+            continue
+        with path.open("rb") as file:
+            file.seek(end)
+            torn = without_padding(file.read())
+        if torn:
+            notes.append(f"{path.name}: {len(torn)} bytes after the last whole line were left out")
             whole = scratch / path.name
             with path.open("rb") as file:
                 whole.write_bytes(file.read(end))
