@@ -349,7 +349,9 @@ def test_the_profiles_are_those_of_the_settings() -> None:
     assert PROFILES == PROFILES_OF_SETTINGS
 
 
-@pytest.mark.parametrize("name", ["cli.md", "metrics.md", "settings.md"])
+@pytest.mark.parametrize(
+    "name", ["cli.md", "metrics.md", "settings.md", "transport-messages.schema.json"]
+)
 def test_the_reference_is_what_the_code_says(name: str) -> None:
     text = (REFERENCE / name).read_text("utf-8")
 

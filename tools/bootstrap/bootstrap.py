@@ -8,8 +8,8 @@
 Debian and Ubuntu ship Python without pip, so a pip wheel lies beside this file, with its SHA-256 in
 `pip.sha256`. It installs uv, and uv exactly what the lock files in `requirements/` name, checked against their
 hashes, from whatever index the user's own pip settings point to: uv takes a quarter of pip's time. Where uv cannot
-be had or fails, pip installs the same. For `dev`, root on Debian also gets Debian's chromium if there is none, and
-promtool.
+be had or fails, pip installs the same. For `dev`, root on Debian also gets Debian's chromium if there is none,
+promtool and redis-server; no service is installed or started.
 
 It uses the standard library only, names no index, and must never install into any Python but those
 in `.venv`, `.venv-docs` and `.venv-bench`, nor leave a stamp behind for work that was not finished.
@@ -42,6 +42,10 @@ PLACES = {"run": ".venv", "dev": ".venv", "docs": ".venv-docs", "bench": ".venv-
 SECTIONS = (":env:", "install", "global")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PROMTOOL = "promtool"
+REDIS = "redis-server"
+# Debian's package of the server starts a service. That of its tools holds the same program under another name, by which
+# it knows what to be.
+REDIS_PACKAGE, REDIS_PROGRAM = "redis-tools", Path("/usr/bin/redis-check-rdb")
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 PURPOSES = {
     "run": "to run Stateward",
@@ -103,6 +107,7 @@ def provide_tools(venv: Path) -> None:
     """Programs that tests use and no Python package brings; one after the other, for apt has one lock."""
     provide_browser()
     provide_promtool(venv)
+    provide_redis(venv)
 
 
 def is_at_home(venv: Path) -> bool:
@@ -261,6 +266,31 @@ def provide_promtool(venv: Path) -> None:
             print(f"setup: promtool could not be fetched: {said or 'no such package'}", flush=True)
             return
         shutil.copy(found, venv / "bin" / PROMTOOL)
+
+
+def provide_redis(venv: Path) -> None:
+    """The server with which transports are tested; its tests say that they were skipped where it is missing."""
+    own = venv / "bin" / REDIS
+    if shutil.which(REDIS) is not None or own.exists():
+        return
+    apt = shutil.which("apt-get")
+    if os.geteuid() != 0 or apt is None:
+        print(
+            "setup: without redis-server the tests of Redis as a transport are skipped", flush=True
+        )
+        return
+    print("setup: installing redis-server, with which transports are tested", flush=True)
+    quietly = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = [apt, "install", "--yes", "--no-install-recommends", REDIS_PACKAGE]
+    said = run_quietly(install, quietly)
+    if said:
+        said = run_quietly([apt, "update"], quietly) or run_quietly(install, quietly)
+    if said or not REDIS_PROGRAM.exists():
+        print(
+            f"setup: redis-server could not be installed: {said or 'no such program'}", flush=True
+        )
+        return
+    own.symlink_to(REDIS_PROGRAM)
 
 
 def run_quietly(command: list[str], environment: dict[str, str], folder: Path = ROOT) -> str:

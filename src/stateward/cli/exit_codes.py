@@ -99,6 +99,7 @@ def _foreseen(error: Exception) -> Problem:
         errors.ReviewTaken: Exit.CONFLICT,
         errors.StoreFull: Exit.DISK_FULL,
         errors.StoreError: Exit.STORE,
+        errors.TransportError: Exit.STORE,
         errors.ArtifactError: Exit.STORE,
         errors.LedgerPoisoned: Exit.DISK_FULL,
         errors.StatewardError: Exit.REFUSED,

@@ -2,7 +2,8 @@
 
     python -m stateward.cli.reference docs/reference
 
-writes `cli.md` and `settings.md` there; a test compares what is there with what would be written.
+writes `cli.md`, `metrics.md`, `settings.md` and the JSON Schema of transport messages there; a test compares what is
+there with what would be written.
 """
 
 import inspect
@@ -20,7 +21,21 @@ NOTICE = "<!-- Made by `python -m stateward.cli.reference docs/reference`; do no
 
 def pages() -> dict[str, str]:
     """Every generated page, by its file name."""
-    return {"cli.md": cli_page(), "metrics.md": metrics_page(), "settings.md": settings_page()}
+    return {
+        "cli.md": cli_page(),
+        "metrics.md": metrics_page(),
+        "settings.md": settings_page(),
+        "transport-messages.schema.json": transport_schema(),
+    }
+
+
+def transport_schema() -> str:
+    """The form of the messages between coordinators and workers, as JSON Schema."""
+    import json
+
+    from stateward.transport.messages import json_schema
+
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def cli_page() -> str:

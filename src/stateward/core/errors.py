@@ -15,6 +15,9 @@
     │   ├── StoreFull            the disk is full; nothing half-written, and waiting may help
     │   │   └── StoreBroken      a write or sync failed: what the disk holds is unknown until the store is reopened
     │   └── StoreMismatch        a newer Stateward made it, or another program did
+    ├── TransportError           messages between coordinators and workers cannot be carried
+    │   ├── TransportUnreachable its server does not answer
+    │   └── TransportFull        a stream has its most unsettled messages: what publishes has to wait
     ├── MissingExtra             an optional dependency is not installed; names the command that installs it
     ├── ArtifactError            bytes that cannot be stored or found
     │   └── ArtifactChanged      bytes that are not those that were stored under their name
@@ -180,6 +183,18 @@ class StoreBroken(StoreFull):
 
 class StoreMismatch(StoreError):
     """The file or database is not one that this version can use."""
+
+
+class TransportError(StatewardError):
+    """Messages between coordinators and workers cannot be carried."""
+
+
+class TransportUnreachable(TransportError):
+    """Its server does not answer. Nothing is lost: what was not published is published later."""
+
+
+class TransportFull(TransportError):
+    """A stream holds as many unsettled messages as it may; its consumers have to catch up first."""
 
 
 class ArtifactError(StatewardError):

@@ -1,0 +1,198 @@
+"""What coordinators and workers use of an engine: messages instead of bytes, by rank, large ones through blob storage.
+
+The same for every engine. Poison is buried with a reason and never delivered again: what cannot be read, and what was
+delivered too often without an answer.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.blobs import Artifact
+from stateward.core.errors import ArtifactError, InvalidRequest, TransportError
+from stateward.core.model import Micros, to_iso
+from stateward.transport.engine import Delivery, Engine, Parcel
+from stateward.transport.messages import (
+    DATA,
+    NO_DATA,
+    REFERENCE,
+    DeadLetterMessage,
+    Envelope,
+    dead_stream,
+    from_bytes,
+    to_bytes,
+)
+
+DATA_BYTES_MAX = 256 * 1024 * 1024  # of one message, in blob storage
+DEAD_BODY_CHARS_MAX = 64 * 1024  # of a message that is buried: enough to see what it was
+
+
+class Blobs(Protocol):
+    """Blob storage that both sides of a transport reach, as far as messages need it."""
+
+    def put(self, pieces: Iterable[bytes], *, bytes_max: int) -> Artifact:
+        """Store bytes durably under their SHA-256."""
+
+    def path(self, digest: str) -> Path:
+        """A file with these bytes; raises ArtifactError if there is none."""
+
+    def verify(self, digest: str) -> bool:
+        """Whether the bytes still have the hash that is their name."""
+
+
+class Received(msgspec.Struct, frozen=True, gc=False):
+    """A message and the lease on it."""
+
+    delivery: Delivery
+    envelope: Envelope
+
+
+class Channel:
+    """Messages over one engine. `receive` may be called by another thread than the rest."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        clock: Callable[[], Micros],
+        blobs: Blobs | None = None,
+        prefix: str = "stateward",
+        deliveries_max: int = 3,
+        bytes_max: int | None = None,
+    ) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._blobs = blobs
+        self._dead = dead_stream(prefix)
+        self._deliveries_max = deliveries_max
+        self._bytes_max = min(engine.bytes_max, bytes_max or engine.bytes_max)
+        self._heads: list[Received] = []
+
+    def publish(self, stream: str, envelopes: Sequence[Envelope]) -> None:
+        """Send messages; on return the engine has acknowledged them. Raises `MessageTooLarge`, `TransportError`."""
+        parcels = [Parcel(each.subject, self._packed(each)) for each in envelopes]
+        if parcels:
+            self._engine.publish(stream, parcels)
+
+    def _packed(self, envelope: Envelope) -> bytes:
+        body = to_bytes(envelope)
+        if len(body) <= self._bytes_max:
+            return body
+        if self._blobs is None:
+            raise MessageTooLarge(len(body), self._bytes_max)
+        stored = self._blobs.put([bytes(envelope.data)], bytes_max=DATA_BYTES_MAX)
+        reference = REFERENCE + stored.sha256
+        return to_bytes(replace(envelope, data=NO_DATA, dataref=reference))
+
+    def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Received]:
+        """Lease up to `limit` messages, the lowest rank first over all streams.
+
+        The heads of all streams are compared, so a few more are leased than are returned; the next call returns those
+        first. So a low priority that has waited long comes before a high one that is new, as in the store.
+        """
+        found = self._take(streams, limit=1, wait_s=0.0 if self._heads else wait_s)
+        while found and len(self._heads) < limit:
+            # What had something to give has probably more: as much of each as would fill the rest evenly.
+            busy = list(dict.fromkeys(each.delivery.stream for each in found))
+            share = -(-(limit - len(self._heads)) // len(busy))
+            found = self._take(busy, limit=share, wait_s=0.0)
+        self._heads.sort(key=lambda each: int(each.envelope.rank))
+        taken, self._heads = self._heads[:limit], self._heads[limit:]
+        return taken
+
+    def _take(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Received]:
+        deliveries = self._engine.receive(streams, limit=limit, wait_s=wait_s)
+        found = [read for each in deliveries if (read := self._read(each)) is not None]
+        self._heads += found
+        return found
+
+    def _read(self, delivery: Delivery) -> Received | None:
+        """A message that was delivered; None if it was poison, which is buried."""
+        try:
+            envelope = self._unpacked(from_bytes(delivery.body))
+        except (ValueError, InvalidRequest) as error:
+            self.bury(delivery, f"not a message: {error}")
+            return None
+        except ArtifactError as error:
+            if delivery.count <= self._deliveries_max:
+                return None  # not acknowledged: it comes again, when the blob storage may have it
+            self.bury(delivery, f"its data cannot be read: {error}")
+            return None
+        return Received(delivery, envelope)
+
+    def _unpacked(self, envelope: Envelope) -> Envelope:
+        if envelope.type not in DATA:
+            raise ValueError(f"type {envelope.type[:100]!r} is not known here")
+        if envelope.dataref is None:
+            return envelope
+        if self._blobs is None:
+            raise ValueError("its data is in blob storage, and none is configured here")
+        digest = envelope.dataref.removeprefix(REFERENCE)
+        path = self._blobs.path(digest)
+        if path.stat().st_size > DATA_BYTES_MAX:
+            raise ValueError(f"its data has more than {DATA_BYTES_MAX} bytes")
+        if not self._blobs.verify(digest):
+            raise ValueError(f"its data is not what it was: {digest}")
+        return replace(envelope, data=msgspec.Raw(path.read_bytes()), dataref=None)
+
+    def is_poison(self, received: Received) -> bool:
+        """Whether a message was delivered too often without an answer: it may be what ends its consumers."""
+        return received.delivery.count > self._deliveries_max
+
+    def bury(self, delivery: Delivery, reason: str) -> None:
+        """Move a message to the dead letters, with the reason."""
+        letter = DeadLetterMessage(
+            reason=reason,
+            stream=delivery.stream,
+            at=to_iso(self._clock()),
+            body=delivery.body[:DEAD_BODY_CHARS_MAX].decode(errors="replace"),
+        )
+        self._engine.bury(self._dead, Parcel("", msgspec.json.encode(letter)))
+        self._engine.ack([delivery])
+
+    def dead_letters(self, *, limit: int = 100) -> list[DeadLetterMessage]:
+        """The newest dead letters, oldest first."""
+        bodies = self._engine.buried(self._dead, limit=limit)
+        return [msgspec.json.decode(each, type=DeadLetterMessage) for each in bodies]
+
+    def ack(self, received: Sequence[Received]) -> None:
+        """Remove messages for good."""
+        if received:
+            self._engine.ack([each.delivery for each in received])
+
+    def extend(self, received: Sequence[Received]) -> None:
+        """Start the leases of these messages again, and of those that wait here to be returned by `receive`."""
+        own = [each.delivery for each in (*received, *self._heads)]
+        if own:
+            self._engine.extend(own)
+
+    def release(self, received: Sequence[Received]) -> None:
+        """Give messages back that were not begun."""
+        if received:
+            self._engine.release([each.delivery for each in received])
+
+    def drain(self) -> None:
+        """Give back what was leased ahead; `receive` is not called any more."""
+        waiting, self._heads = self._heads, []
+        self.release(waiting)
+
+    def depth(self, stream: str) -> int:
+        """How many messages of a stream are not settled."""
+        return self._engine.depth(stream)
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._engine.close()
+
+
+class MessageTooLarge(TransportError):
+    """More than the engine takes in one message, and there is no blob storage that both sides reach."""
+
+    def __init__(self, size: int, bytes_max: int) -> None:
+        super().__init__(
+            f"a message of {size} bytes is more than the {bytes_max} that the transport takes; "
+            "name a blob storage that coordinators and workers share"
+        )

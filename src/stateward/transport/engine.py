@@ -1,0 +1,106 @@
+"""The interface to an engine that carries messages: Redis, NATS or Kafka, each in a module of its own.
+
+An engine keeps bytes in named streams and leases them to consumers. All that is asked of it: what `publish` returned
+for is delivered at least once, to one consumer at a time while that one is heard from. Order, exactly-once delivery
+and survival of a lost disk are not asked for: the version of a record in the store fences off what comes twice or
+too late, and a coordinator sends again what a stream has lost (docs/decisions/0026).
+
+Every implementation passes the suite in tests/transport/test_conformance.py.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from stateward.core.errors import TransportFull, TransportUnreachable
+
+GROUP = "stateward"  # the one group of consumers of each stream
+DEPTH_MAX = (
+    10_000  # messages of one stream that are not settled yet: a publisher has to wait beyond it
+)
+DEAD_LETTERS_MAX = (
+    10_000  # the oldest are dropped: they are for people to read, not for programs to work off
+)
+
+
+class Parcel(msgspec.Struct, frozen=True, gc=False):
+    """A message to publish. `key` is its record: an engine with partitions keeps those of one record together."""
+
+    key: str
+    body: bytes
+
+
+class Delivery(msgspec.Struct, frozen=True, gc=False):
+    """A message that is leased to this consumer. `token` identifies it to its engine, and to nothing else.
+
+    `count` is how often it was delivered, this time included, as far as the engine knows.
+    """
+
+    stream: str
+    token: object
+    body: bytes
+    count: int = 1
+
+
+class Engine(Protocol):
+    """One connection to an engine, as one consumer. `receive` may be called by another thread than the rest."""
+
+    bytes_max: int
+    """The largest message that the engine takes."""
+
+    def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
+        """Append messages; on return the engine has acknowledged all of them.
+
+        Raises `TransportFull` where the stream already has its most unsettled messages, and then a caller publishes
+        all of them again later: some may have been taken.
+        """
+
+    def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
+        """Lease up to `limit` messages of each of these streams; none after `wait_s`.
+
+        Those of a consumer that was not heard from for a lease come first.
+        """
+
+    def extend(self, deliveries: Sequence[Delivery]) -> None:
+        """Start the leases of these messages again: they are still being worked on."""
+
+    def ack(self, deliveries: Sequence[Delivery]) -> None:
+        """Remove messages for good. One that another consumer has meanwhile, or that is gone, is no error."""
+
+    def release(self, deliveries: Sequence[Delivery]) -> None:
+        """Give messages back that were not begun, for another consumer to take at once."""
+
+    def bury(self, stream: str, parcel: Parcel) -> None:
+        """Append a message to a stream of dead letters, which nothing consumes; the oldest give way."""
+
+    def buried(self, stream: str, *, limit: int) -> list[bytes]:
+        """The newest messages of a stream of dead letters, oldest first."""
+
+    def depth(self, stream: str) -> int:
+        """How many messages of a stream are not settled: waiting, or leased."""
+
+    def close(self) -> None:
+        """Let go of the connection. What is leased stays leased until its time is up."""
+
+
+def masked_url(url: str) -> str:
+    """A URL as messages may show it, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def unreachable(url: str, error: BaseException) -> TransportUnreachable:
+    """What is raised where the server of a URL does not answer."""
+    reason = str(error) or "no answer"
+    return TransportUnreachable(
+        f"the transport at {masked_url(url)} cannot be reached: {reason}; see transport.url in the settings"
+    )
+
+
+def full(stream: str, depth_max: int) -> TransportFull:
+    """What is raised where a stream takes no more."""
+    return TransportFull(
+        f"{stream} holds its most unsettled messages, {depth_max}: its consumers are behind"
+    )

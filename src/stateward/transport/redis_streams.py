@@ -1,0 +1,200 @@
+"""Redis or Valkey: a stream is a Redis stream with one consumer group.
+
+A message is deleted from its stream in the step that acknowledges it, so the length of a stream is what is unsettled,
+and no trimming can remove what is still wanted. Redis leases by idle time: what a consumer has not claimed again
+within a lease, another one may take (XAUTOCLAIM).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import redis
+from redis.exceptions import ConnectionError as Disconnected
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as TimedOut
+
+from stateward.transport.engine import DEAD_LETTERS_MAX, GROUP, Delivery, Parcel, full, unreachable
+
+# Redis takes 512 MB, but such a value blocks all its other clients while it is copied.
+BYTES_MAX = 1024 * 1024
+ANSWER_S = 5.0  # a command that is not answered within this: the connection is lost
+CLAIM_MAX = 64  # messages of lost consumers that are taken over in one step
+BODY = b"body"
+_ALREADY_THERE = "BUSYGROUP"
+_NO_GROUP = "NOGROUP"
+
+T = TypeVar("T")
+
+
+class RedisEngine:
+    """A consumer of Redis streams."""
+
+    bytes_max = BYTES_MAX
+
+    def __init__(self, url: str, *, consumer: str, lease_s: float, depth_max: int) -> None:
+        self._consumer = consumer
+        self._lease_ms = round(lease_s * 1000)
+        self._depth_max = depth_max
+        self._url = url
+        self._groups: set[str] = set()
+        self._claim_at: dict[str, float] = {}
+        # No retries of its own: the callers know how long an outage may last and what to do meanwhile.
+        self._redis: Any = redis.Redis.from_url(
+            url, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S
+        )
+
+    def publish(self, stream: str, parcels: Sequence[Parcel]) -> None:
+        """Append messages; raises `TransportFull` where the stream has its most already."""
+        if self._answer(lambda: self._redis.xlen(stream)) + len(parcels) > self._depth_max:
+            raise full(stream, self._depth_max)
+
+        def append() -> None:
+            with self._redis.pipeline(transaction=True) as pipe:
+                for each in parcels:
+                    pipe.xadd(stream, {BODY: each.body})
+                pipe.execute()
+
+        self._answer(append)
+
+    def receive(self, streams: Sequence[str], *, limit: int, wait_s: float) -> list[Delivery]:
+        """Lease messages: those of lost consumers first, then new ones."""
+        if claimed := self._claim(streams):
+            return claimed
+        # BLOCK 0 would wait for ever. The socket must outlast the wait, so no wait is as long as ANSWER_S.
+        wait_ms = max(1, min(round(wait_s * 1000), round(ANSWER_S * 500)))
+        found = self._grouped(
+            streams,
+            lambda: self._redis.xreadgroup(
+                GROUP, self._consumer, dict.fromkeys(streams, ">"), count=limit, block=wait_ms
+            ),
+        )
+        return [
+            Delivery(name.decode(), token, fields.get(BODY, b""))
+            for name, entries in found or ()
+            for token, fields in entries
+            if fields is not None
+        ]
+
+    def _claim(self, streams: Sequence[str]) -> list[Delivery]:
+        """Take over what consumers left that were not heard from; asked of each stream a few times per lease."""
+        now = time.monotonic()
+        taken: list[Delivery] = []
+        for stream in streams:
+            if now < self._claim_at.get(stream, 0.0):
+                continue
+            self._claim_at[stream] = now + self._lease_ms / 4000
+            _, entries, *_ = self._grouped(
+                [stream],
+                lambda stream=stream: self._redis.xautoclaim(  # type: ignore[misc]
+                    stream, GROUP, self._consumer, self._lease_ms, count=CLAIM_MAX
+                ),
+            )
+            taken += [
+                Delivery(stream, token, fields.get(BODY, b""), self._count(stream, token))
+                for token, fields in entries
+                if fields is not None
+            ]
+        return taken
+
+    def _count(self, stream: str, token: bytes) -> int:
+        found = self._answer(lambda: self._redis.xpending_range(stream, GROUP, token, token, 1))
+        return int(found[0]["times_delivered"]) if found else 1
+
+    def extend(self, deliveries: Sequence[Delivery]) -> None:
+        """Claim messages again: their idle time starts anew. JUSTID leaves the count of deliveries alone."""
+        for stream, tokens in _by_stream(deliveries).items():
+            with suppress(ResponseError):  # the stream was deleted: there is nothing to extend
+                self._answer(
+                    lambda stream=stream, tokens=tokens: self._redis.xclaim(  # type: ignore[misc]
+                        stream, GROUP, self._consumer, 0, tokens, justid=True
+                    )
+                )
+
+    def ack(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge and delete, in one step."""
+
+        def settle() -> None:
+            with self._redis.pipeline(transaction=True) as pipe:
+                for stream, tokens in _by_stream(deliveries).items():
+                    pipe.xack(stream, GROUP, *tokens)
+                    pipe.xdel(stream, *tokens)
+                pipe.execute()
+
+        if deliveries:
+            self._answer(settle)
+
+    def release(self, deliveries: Sequence[Delivery]) -> None:
+        """Append the messages again and delete them where they were: a stream has no other way back."""
+
+        def give_back() -> None:
+            with self._redis.pipeline(transaction=True) as pipe:
+                for each in deliveries:
+                    pipe.xadd(each.stream, {BODY: each.body})
+                    pipe.xack(each.stream, GROUP, each.token)
+                    pipe.xdel(each.stream, each.token)
+                pipe.execute()
+
+        if deliveries:
+            self._answer(give_back)
+
+    def bury(self, stream: str, parcel: Parcel) -> None:
+        """Append a dead letter."""
+        self._answer(lambda: self._redis.xadd(stream, {BODY: parcel.body}, maxlen=DEAD_LETTERS_MAX))
+
+    def buried(self, stream: str, *, limit: int) -> list[bytes]:
+        """The newest dead letters."""
+        found = self._answer(lambda: self._redis.xrevrange(stream, count=limit))
+        return [fields.get(BODY, b"") for _, fields in reversed(found)]
+
+    def depth(self, stream: str) -> int:
+        """The length of the stream."""
+        return int(self._answer(lambda: self._redis.xlen(stream)))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._redis.close()
+
+    def _grouped(self, streams: Sequence[str], ask: Callable[[], T]) -> T:
+        """Ask streams that have their group; after a flush of the server they get it again."""
+        missing = [each for each in streams if each not in self._groups]
+        try:
+            self._make_groups(missing)
+            return self._answer(ask)
+        except ResponseError as error:
+            if not str(error).startswith(_NO_GROUP):
+                raise
+            self._make_groups(streams)
+            return self._answer(ask)
+
+    def _make_groups(self, streams: Sequence[str]) -> None:
+        for stream in streams:
+            try:
+                # From the beginning: what was published before the first consumer came is delivered too.
+                self._answer(
+                    lambda stream=stream: self._redis.xgroup_create(  # type: ignore[misc]
+                        stream, GROUP, id="0", mkstream=True
+                    )
+                )
+            except ResponseError as error:
+                if not str(error).startswith(_ALREADY_THERE):
+                    raise
+            self._groups.add(stream)
+
+    def _answer(self, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except (Disconnected, TimedOut) as error:
+            raise unreachable(self._url, error) from error
+        except ResponseError:
+            raise
+        except RedisError as error:
+            raise unreachable(self._url, error) from error
+
+
+def _by_stream(deliveries: Sequence[Delivery]) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
+    for each in deliveries:
+        found.setdefault(each.stream, []).append(each.token)
+    return found

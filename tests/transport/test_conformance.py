@@ -1,0 +1,235 @@
+"""One suite for every engine: what coordinators and workers may rely on, and nothing more."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stateward.blobs import Folder
+from stateward.core.errors import TransportFull
+from stateward.transport.channel import Channel, MessageTooLarge, Received
+from stateward.transport.engine import Delivery, Engine, Parcel
+from stateward.transport.messages import HEARTBEAT, Envelope, HeartbeatMessage, data_of, encode
+from tests.transport.brokers import ENGINES, LEASE_S, Site, site_of
+
+PATIENCE_S = 20.0
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def server(request: pytest.FixtureRequest) -> Iterator[Site]:
+    with site_of(request.param) as site:
+        yield site
+
+
+@pytest.fixture
+def site(server: Site) -> Site:
+    """The server, with names of streams that no other test uses."""
+    server.prefix = f"{server.prefix[:13]}x{time.monotonic_ns()}"
+    return server
+
+
+def parcels(*bodies: str) -> list[Parcel]:
+    return [Parcel("rec_1", each.encode()) for each in bodies]
+
+
+def received(engine: Engine, stream: str, count: int) -> list[Delivery]:
+    """So many messages, with patience: a server may need more than one call."""
+    found: list[Delivery] = []
+    until = time.monotonic() + PATIENCE_S
+    while len(found) < count and time.monotonic() < until:
+        found += engine.receive([stream], limit=count - len(found), wait_s=0.2)
+    return found
+
+
+def eventually(is_true: Callable[[], bool]) -> bool:
+    until = time.monotonic() + PATIENCE_S
+    while not is_true():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def message(name: str = "w", *, rank: int = 0, runners: int = 1) -> Envelope:
+    data = HeartbeatMessage(worker=name, runners=["a.b"] * runners, slots=1)
+    return encode(HEARTBEAT, data, id_=name, source="/t", subject="rec_1", at=1, rank=rank)
+
+
+def channel(engine: Engine, site: Site, **more: object) -> Channel:
+    return Channel(engine, clock=lambda: 1, prefix=site.prefix, **more)  # type: ignore[arg-type]
+
+
+def taken(own: Channel, streams: list[str], count: int) -> list[Received]:
+    found: list[Received] = []
+    until = time.monotonic() + PATIENCE_S
+    while len(found) < count and time.monotonic() < until:
+        found += own.receive(streams, limit=count - len(found), wait_s=0.2)
+    return found
+
+
+def names(found: list[Received]) -> list[str]:
+    return [data_of(each.envelope, HeartbeatMessage).worker for each in found]
+
+
+def test_what_was_published_before_a_consumer_came_is_delivered_to_it(site: Site) -> None:
+    site.engine("sender").publish(site.stream(), parcels("a", "b", "c"))
+
+    found = received(site.engine(), site.stream(), 3)
+
+    assert sorted(each.body for each in found) == [b"a", b"b", b"c"]
+    assert {each.count for each in found} == {1}
+
+
+def test_two_consumers_share_a_stream(site: Site) -> None:
+    one, two = site.engine("one", lease_s=60), site.engine("two", lease_s=60)
+    one.publish(site.stream(), parcels(*"abcd"))
+
+    found = received(one, site.stream(), 2)
+    found += received(two, site.stream(), 2)
+
+    assert sorted(each.body for each in found) == [b"a", b"b", b"c", b"d"]
+
+
+def test_an_acknowledged_message_is_gone_and_no_longer_counted(site: Site) -> None:
+    engine = site.engine()
+    engine.publish(site.stream(), parcels("a", "b"))
+    found = received(engine, site.stream(), 2)
+    assert engine.depth(site.stream()) == 2  # leased is not settled
+
+    engine.ack(found)
+    engine.ack(found)  # of which the first answer was lost
+
+    assert eventually(lambda: engine.depth(site.stream()) == 0)
+
+
+def test_the_messages_of_a_lost_consumer_go_to_another_one_and_are_counted(site: Site) -> None:
+    lost = site.engine("lost")
+    lost.publish(site.stream(), parcels("a"))
+    assert received(lost, site.stream(), 1)
+
+    again = received(site.engine("other"), site.stream(), 1)
+
+    assert [(each.body, each.count) for each in again] == [(b"a", 2)]
+
+
+def test_a_consumer_that_extends_its_lease_loses_nothing(site: Site) -> None:
+    slow, other = site.engine("slow"), site.engine("other")
+    slow.publish(site.stream(), parcels("a"))
+    held = received(slow, site.stream(), 1)
+
+    stolen: list[Delivery] = []
+    gap_s, began = 0.0, time.monotonic()
+    until = began + 2.2 * LEASE_S
+    while time.monotonic() < until:
+        slow.extend(held)
+        gap_s, began = max(gap_s, time.monotonic() - began), time.monotonic()
+        stolen += other.receive([site.stream()], limit=1, wait_s=0.1)
+
+    # A machine too busy to extend it in time has proved nothing.
+    assert stolen == [] or gap_s > LEASE_S / 2
+
+
+def test_what_is_released_is_delivered_at_once(site: Site) -> None:
+    leaving, other = site.engine("leaving", lease_s=60), site.engine("other", lease_s=60)
+    leaving.publish(site.stream(), parcels("a"))
+
+    leaving.release(received(leaving, site.stream(), 1))
+
+    assert [each.body for each in received(other, site.stream(), 1)] == [b"a"]
+
+
+def test_a_stream_with_its_most_unsettled_messages_takes_no_more(site: Site) -> None:
+    engine = site.engine(depth_max=3)
+    engine.publish(site.stream(), parcels("a", "b", "c"))
+    with pytest.raises(TransportFull, match="consumers are behind"):
+        engine.publish(site.stream(), parcels("d"))
+
+    engine.ack(received(engine, site.stream(), 1))
+    assert eventually(lambda: engine.depth(site.stream()) == 2)
+
+    engine.publish(site.stream(), parcels("d"))
+
+
+def test_the_lowest_rank_of_all_streams_comes_first_whatever_its_class(site: Site) -> None:
+    engine = site.engine(lease_s=60)
+    own = channel(engine, site)
+    high, low = site.stream("high"), site.stream("low")
+    own.publish(high, [message("new, high", rank=50), message("newer, high", rank=60)])
+    own.publish(low, [message("old, low", rank=40), message("new, low", rank=90)])
+
+    found = taken(own, [high, low], 4)
+
+    assert names(found) == ["old, low", "new, high", "newer, high", "new, low"]
+
+
+def test_what_was_leased_ahead_goes_back_when_a_consumer_drains(site: Site) -> None:
+    own = channel(site.engine("leaving", lease_s=60), site)
+    high, low = site.stream("high"), site.stream("low")
+    own.publish(high, [message("first", rank=1)])
+    own.publish(low, [message("second", rank=2)])
+    assert names(taken(own, [high, low], 1)) == ["first"]
+
+    own.drain()
+
+    other = channel(site.engine("other", lease_s=60), site)
+    assert names(taken(other, [high, low], 1)) == ["second"]
+
+
+def test_what_is_no_message_is_buried_with_the_reason(site: Site) -> None:
+    engine = site.engine()
+    own = channel(engine, site)
+    engine.publish(
+        site.stream(), parcels("{", '{"specversion":"1.0","id":"1","source":"/","type":"x"}')
+    )
+    own.publish(site.stream(), [message("good")])
+
+    assert names(taken(own, [site.stream()], 1)) == ["good"]
+
+    reasons = [each.reason for each in own.dead_letters()]
+    assert [each.partition(":")[0] for each in reasons] == ["not a message"] * 2
+    assert "type 'x' is not known here" in reasons[1]
+    assert {each.stream for each in own.dead_letters()} == {site.stream()}
+
+
+def test_a_message_that_ends_its_consumers_is_told_by_its_count(site: Site) -> None:
+    channel(site.engine("sender"), site).publish(site.stream(), [message("poison")])
+    for name in ("one", "two"):
+        (found,) = taken(channel(site.engine(name), site, deliveries_max=2), [site.stream()], 1)
+    third = channel(site.engine("three"), site, deliveries_max=2)
+    (found,) = taken(third, [site.stream()], 1)
+
+    assert third.is_poison(found)
+    third.bury(found.delivery, "delivered 3 times without an answer")
+
+    assert [each.reason for each in third.dead_letters()] == ["delivered 3 times without an answer"]
+    assert eventually(lambda: third.depth(site.stream()) == 0)
+
+
+def test_a_message_beyond_the_limit_of_the_engine_goes_through_blob_storage(
+    site: Site, tmp_path: Path
+) -> None:
+    engine = site.engine()
+    large = message("large", runners=engine.bytes_max // 5)
+    with pytest.raises(MessageTooLarge, match="name a blob storage"):
+        channel(engine, site).publish(site.stream(), [large])
+    own = channel(engine, site, blobs=Folder(tmp_path))
+
+    own.publish(site.stream(), [large])
+
+    (found,) = taken(own, [site.stream()], 1)
+    assert data_of(found.envelope, HeartbeatMessage).worker == "large"
+    assert found.envelope.dataref is None
+    assert found.envelope.data == large.data
+
+
+def test_data_that_was_changed_in_blob_storage_is_buried(site: Site, tmp_path: Path) -> None:
+    own = channel(site.engine(), site, blobs=Folder(tmp_path), bytes_max=300)
+    own.publish(site.stream(), [message("large", runners=200)])
+    (stored,) = tmp_path.glob("??/*")
+    stored.chmod(0o600)
+    stored.write_bytes(b'{"worker":"forged","runners":[],"slots":9}')
+    own.publish(site.stream(), [message("good")])
+
+    assert names(taken(own, [site.stream()], 1)) == ["good"]
+    assert ["is not what it was" in each.reason for each in own.dead_letters()] == [True]
