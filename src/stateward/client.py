@@ -511,6 +511,32 @@ class Client:
         path = f"/records/{_part(record_id)}/review"
         return self._post(path, asked, schemas.Record, headers=headers, key=idempotency_key)
 
+    def decide_reviews(
+        self,
+        versions: Mapping[str, int],
+        action: Literal["approve", "reject"],
+        *,
+        notes: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str | None = None,
+    ) -> schemas.ReviewBatch:
+        """Decide many reviews as one, by id and the version that was looked at; for a while it can be undone."""
+        asked = schemas.ReviewBatchRequest(
+            action=action,
+            reviews=tuple(
+                schemas.ReviewChoice(record_id=each, version=version)
+                for each, version in versions.items()
+            ),
+            notes=notes,
+            dry_run=dry_run,
+        )
+        return self._post("/reviews/batches", asked, schemas.ReviewBatch, key=idempotency_key)
+
+    def undo_reviews(self, batch_id: str) -> schemas.ReviewBatchUndone:
+        """Take back what is not in effect yet of a bulk decision."""
+        answer = self._patiently(lambda: self._http.delete(f"/reviews/batches/{_part(batch_id)}"))
+        return _read(answer, schemas.ReviewBatchUndone)
+
     # The installation
 
     def doctor(self) -> schemas.Diagnosis:

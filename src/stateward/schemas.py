@@ -15,6 +15,8 @@ PROBLEM_PREFIX = "urn:stateward:problem:"
 PROBLEM_JSON = "application/problem+json"
 REASON_CHARS_MAX = 2000
 IDS_MAX = 10_000
+REVIEWS_MAX = 200  # of one bulk decision, which is one transaction
+MAX_INTEGER = 2**63 - 1
 
 Time: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
@@ -645,6 +647,54 @@ class ReviewRequest(Request, frozen=True, kw_only=True):
     notes: Notes = None
 
 
+class ReviewChoice(Request, frozen=True, kw_only=True):
+    """A review, as it was when it was looked at."""
+
+    record_id: Annotated[str, Meta(min_length=1, max_length=80)]
+    version: Annotated[
+        int, Meta(ge=0, le=MAX_INTEGER, description="Refused if the record has moved since.")
+    ]
+
+
+class ReviewBatchRequest(Request, frozen=True, kw_only=True):
+    """One answer to many reviews."""
+
+    action: Literal["approve", "reject"]
+    reviews: Annotated[tuple[ReviewChoice, ...], Meta(min_length=1, max_length=REVIEWS_MAX)]
+    notes: Notes = None
+    dry_run: Annotated[
+        bool, Meta(description="Only say which of them would be decided, and why others not.")
+    ] = False
+
+
+class ReviewBatchResult(Document, frozen=True, kw_only=True):
+    """What became of one review of a bulk decision: decided, or refused with the type of a problem."""
+
+    record_id: str
+    problem: str | None = None
+    detail: str | None = None
+
+
+class ReviewBatch(Document, frozen=True, kw_only=True):
+    """A bulk decision. A dry run has no id and changes nothing."""
+
+    id: str | None
+    action: str
+    applied: Count
+    refused: Count
+    effective_at: Annotated[
+        Time | None, Meta(description="Until then it can be undone; null: in effect already.")
+    ]
+    results: list[ReviewBatchResult]
+
+
+class ReviewBatchUndone(Document, frozen=True, kw_only=True):
+    """The reviews of a bulk decision that wait again."""
+
+    id: str
+    undone: list[str]
+
+
 class ReviewClaim(Document, frozen=True, kw_only=True):
     """Who has claimed a review, and until when."""
 
@@ -677,6 +727,10 @@ class ReviewPending(Document, frozen=True, kw_only=True):
         Meta(description="The corrected values; shown to its author only."),
     ] = msgspec.field(default_factory=dict)
     notes: str | None = None
+    batch: Annotated[
+        str | None,
+        Meta(description="The bulk decision that it is a part of; shown to its author only."),
+    ] = None
 
 
 class ReviewTask(Document, frozen=True, kw_only=True):

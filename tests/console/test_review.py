@@ -348,3 +348,29 @@ def test_marks_are_the_places_that_the_pipeline_declares() -> None:
 
     assert marks == [{"field": "rate-0", "page": 2, "box": (1.0, 2.0, 3.0, 4.0)}]
     assert row_marks([{"where": {"line": 3}}, {}], None) == [{"field": "row-1", "line": 3}]
+
+
+def test_several_are_picked_checked_decided_and_undone_as_one(service: Scene, page: Page) -> None:
+    first, second, third = waiting(service, "one.txt", "two.txt", "three.txt")
+    page.goto(service.page(f"/review/{third}"))
+    for record_id in (first, second):
+        page.locator(f"[data-pick-review='{record_id}']").check()
+
+    page.locator("#decide-picked").click()
+    page.locator("#several [value=reject]").check()
+    page.locator("#several-notes").fill("not ours")
+    page.locator("#several-check").click()
+    expect(page.locator("#several-result")).to_contain_text("2 of 2 reviews would be rejected")
+    page.locator("#several [value=approve]").check()
+    expect(page.locator("#several-yes")).to_have_count(0)
+    page.locator("#several-check").click()
+    page.locator("#several-yes").click()
+
+    expect(page.locator(".toast[data-batch]")).to_contain_text("2 reviews: approved, takes effect")
+    pending = service.app.reviews.task(first).pending
+    assert pending is not None
+    assert (pending.action, pending.notes) == ("approve", "not ours")
+    assert service.app.reviews.task(third).pending is None
+    page.locator(".toast[data-batch] button").click()
+    expect(page.locator(".toast", has_text="2 reviews: undone.")).to_be_visible()
+    assert service.app.reviews.task(second).pending is None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from stateward.core.errors import (
     ConcurrentModification,
@@ -14,6 +15,7 @@ from stateward.core.errors import (
 )
 from stateward.core.model import SECOND, Record
 from stateward.engine.answers import DecisionRequest
+from stateward.engine.review_tasks import Task
 from stateward.storage.sqlite import MEMORY, SqliteDatabase
 from tests.engine.contract_reviews import ADA, BOB, SUBMITTER, ReviewEngine
 
@@ -199,3 +201,59 @@ def test_it_outlives_the_process_that_took_it(tmp_path: Path) -> None:
     again.close()
 
     assert row == [(record.id, ADA, "approve")]
+
+
+def many(
+    engine: ReviewEngine, records: list[Record], action: str = "approve", **how: str
+) -> list[object]:
+    asked = [
+        DecisionRequest(
+            record_id=each.id, action=action, actor=ADA, version=each.version, batch="RB_1", **how
+        )
+        for each in records
+    ]
+    return list(engine.reviews.hold_each(asked))
+
+
+def test_a_bulk_decision_is_one_decision_of_one_person_on_each_record(
+    engine: ReviewEngine,
+) -> None:
+    first, second, claimed = (engine.contract() for _ in range(3))
+    engine.reviews.claim(claimed.id, actor=BOB)
+
+    answers = many(engine, [first, claimed, second])
+
+    assert isinstance(answers[1], ReviewTaken)
+    assert after(engine, 10) == 2
+    for record in (first, second):
+        (last,) = [each for each in engine.rig.store.history(record.id) if "review" in each.trigger]
+        assert (last.trigger, last.actor, last.metadata["batch"]) == (
+            "review.approved", ADA, "RB_1",
+        )  # fmt: skip
+    assert engine.rig.now(claimed).status == "review_required"
+
+
+def test_a_bulk_decision_is_undone_as_one_by_its_author_only(engine: ReviewEngine) -> None:
+    first, second, alone = (engine.contract() for _ in range(3))
+    many(engine, [first, second], "reject", notes="not ours")
+    held(engine, alone)
+
+    with pytest.raises(UnknownName):
+        engine.reviews.undo_batch("RB_1", actor=BOB)
+    undone = engine.reviews.undo_batch("RB_1", actor=ADA)
+
+    assert {each.record_id for each in undone} == {first.id, second.id}
+    assert after(engine, 60) == 1
+    assert engine.rig.now(first).status == engine.rig.now(second).status == "review_required"
+
+
+def test_a_bulk_decision_that_is_only_checked_stores_nothing(engine: ReviewEngine) -> None:
+    record = engine.contract()
+    asked = DecisionRequest(record_id=record.id, action="approve", actor=ADA, version=0)
+
+    (stale,) = engine.reviews.hold_each([asked], is_dry_run=True)
+    (fine,) = engine.reviews.hold_each([replace(asked, version=record.version)], is_dry_run=True)
+
+    assert isinstance(stale, ConcurrentModification)
+    assert isinstance(fine, Task)
+    assert after(engine, 60) == 0

@@ -214,3 +214,39 @@ def test_a_held_decision_is_refused_while_the_form_is_still_open(reviewed: ApiCl
 
     assert (stale.status_code, silent.status_code) == (412, 400)
     assert reviewed.get(f"/reviews/{record.id}").json()["pending"] is None
+
+
+def test_many_are_decided_as_one_and_undone_as_one(reviewed: ApiClient) -> None:
+    first, second = waiting(reviewed.app), waiting(reviewed.app)
+    ada = reviewed.with_key(name="ada", role="reviewer")
+    bob = reviewed.with_key(name="bob", role="reviewer")
+    chosen = [
+        {"record_id": first.id, "version": first.version},
+        {"record_id": second.id, "version": 0},
+        {"record_id": "CW_none", "version": 1},
+    ]
+    body = {"action": "reject", "notes": "not ours", "reviews": chosen}
+
+    checked = ada.post("/reviews/batches", json={**body, "dry_run": True}).json()
+    untouched = ada.get(f"/reviews/{first.id}").json()
+    headers = {"Idempotency-Key": "once"}
+    held = ada.post("/reviews/batches", json=body, headers=headers).json()
+    again = ada.post("/reviews/batches", json=body, headers=headers).json()
+
+    assert [each["problem"] for each in checked["results"]] == [None, "stale", "not-found"]
+    assert (checked["id"], checked["applied"], checked["refused"]) == (None, 1, 2)
+    assert untouched["pending"] is None
+    assert again == held
+    assert ada.get(f"/reviews/{first.id}").json()["pending"]["batch"] == held["id"]
+    assert bob.get(f"/reviews/{first.id}").json()["pending"]["batch"] is None
+    assert bob.http.delete(f"/reviews/batches/{held['id']}").status_code == 404
+    assert ada.http.delete(f"/reviews/batches/{held['id']}").json()["undone"] == [first.id]
+    assert ada.get(f"/reviews/{first.id}").json()["pending"] is None
+
+
+def test_a_bulk_decision_names_each_review_once(shared: ApiClient) -> None:
+    twice = [{"record_id": "CW_1", "version": 1}] * 2
+
+    answer = shared.post("/reviews/batches", json={"action": "approve", "reviews": twice})
+
+    assert (answer.status_code, problem(answer)) == (400, "invalid-request")

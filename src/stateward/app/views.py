@@ -32,7 +32,8 @@ if TYPE_CHECKING:  # with the coordinator, which a list of records need not wait
     from stateward.engine.flags import FlagDecision
     from stateward.engine.history import Verdict
     from stateward.engine.pending_decisions import PendingDecision
-    from stateward.engine.reviews import Reviews, Task
+    from stateward.engine.review_tasks import Task
+    from stateward.engine.reviews import Reviews
 
 LOG_LINES_MAX = 100_000
 
@@ -257,6 +258,7 @@ def pending_view(pending: "PendingDecision", *, actor: str) -> schemas.ReviewPen
         effective_at=to_iso(pending.effective_at),
         corrected=pending.corrected if is_mine else {},
         notes=pending.notes if is_mine else None,
+        batch=pending.batch if is_mine else None,
     )
 
 

@@ -23,6 +23,7 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
     `machines` are those that the caller may see; none means all. `actor` is the authenticated caller; `reviewer` is the
     person whom an external driver names, and is only recorded. With `version` the answer is refused if the record has
     moved since the reviewer looked at it. `is_administrator`: the caller may end a review before its deadline.
+    `batch` names the bulk decision that this is a part of; it is recorded with the decision.
     """
 
     record_id: str
@@ -35,6 +36,7 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
     machines: tuple[str, ...] = ()
     trace: str | None = None
     is_administrator: bool = False
+    batch: str | None = None
 
 
 def answer_of(review: Review, action: str) -> str:

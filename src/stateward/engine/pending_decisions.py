@@ -41,6 +41,8 @@ class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
     corrected: CorrectedValues = {}
     notes: str | None = None
     trace: str | None = None
+    batch: str | None = None
+    """The bulk decision that it is a part of."""
 
     def is_valid(self, record: Record) -> bool:
         """Whether the record has not moved since."""
@@ -53,6 +55,7 @@ class _Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     corrected: CorrectedValues = {}
     notes: str | None = None
     trace: str | None = None
+    batch: str | None = None
 
 
 _decode = msgspec.json.Decoder(_Request).decode
@@ -77,9 +80,19 @@ class PendingDecisions:
         clause = "WHERE effective_at <= :now ORDER BY effective_at, record_id LIMIT :limit"
         return self._find(clause, now=now, limit=limit)
 
+    def of_batch(self, batch: str, *, actor: str) -> list[PendingDecision]:
+        """Those of one bulk decision, by record. A person has few that are pending, so all of them are read."""
+        found = self._find("WHERE actor = :actor ORDER BY record_id", actor=actor)
+        return [each for each in found if each.batch == batch]
+
     def put(self, decision: PendingDecision) -> None:
         """Store a decision in place of the present one; the caller holds the lock on the record."""
-        request = _Request(corrected=decision.corrected, notes=decision.notes, trace=decision.trace)
+        request = _Request(
+            corrected=decision.corrected,
+            notes=decision.notes,
+            trace=decision.trace,
+            batch=decision.batch,
+        )
         row: Row = (
             decision.record_id,
             decision.version,
@@ -120,4 +133,5 @@ def _decision(row: Row) -> PendingDecision:
         corrected=told.corrected,
         notes=told.notes,
         trace=told.trace,
+        batch=told.batch,
     )

@@ -7,11 +7,10 @@ several answers exactly one is applied, and no correction is stored without its 
 stores the decision as a pending one, and `apply_due` makes it when its time has come. Nothing here writes a status.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
 
 from stateward import telemetry
 from stateward.core.errors import (
@@ -21,6 +20,7 @@ from stateward.core.errors import (
     InvalidTransition,
     ReviewRefused,
     ReviewTaken,
+    StatewardError,
     UnknownName,
 )
 from stateward.core.machine import Machine, Review
@@ -36,7 +36,6 @@ from stateward.core.model import (
     event_id,
     to_iso,
 )
-from stateward.core.query import Query, parse_query
 from stateward.core.timers import due_event
 from stateward.definition.display import RecordView
 from stateward.engine.answers import (
@@ -46,12 +45,11 @@ from stateward.engine.answers import (
     REJECT,
     TIMEOUT,
     DecisionRequest,
-    actions_of,
     answer_of,
     clean_notes,
     decision_in,
 )
-from stateward.engine.claims import Claim, Claims
+from stateward.engine.claims import Claim
 from stateward.engine.coordinator import Coordinator
 from stateward.engine.corrections import (
     VALUES_MAX,
@@ -60,16 +58,14 @@ from stateward.engine.corrections import (
     corrected_items,
     values_of,
 )
-from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
-from stateward.engine.pending_decisions import CorrectedValues, PendingDecision, PendingDecisions
+from stateward.engine.pending_decisions import CorrectedValues, PendingDecision
 from stateward.engine.registry import MachineRegistry
+from stateward.engine.review_tasks import ReviewTasks, Task
 from stateward.storage.database import Database
 from stateward.storage.outputs import AttemptResult, Output, Outputs
 from stateward.storage.store import Store
 
 DUE_MAX = 100  # pending decisions that one turn makes: each is a transaction of its own
-PAGES_MAX = 100  # pages of open reviews that one question looks through
-PENDING_MAX = 1000  # records of one query, whatever limit a caller gives: bounds memory
 # Items are stored in chunks, so that a reader of many holds a few chunks in memory.
 CHUNK_ITEMS_MAX = 500
 
@@ -81,27 +77,8 @@ Approval: TypeAlias = Callable[[Record, Sequence[Fields]], Sequence[tuple[str, s
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """A question to a person: open while the record waits, and then decided."""
-
-    record: Record
-    review: str
-    actions: tuple[str, ...]
-    claim: Claim | None
-    decided: RecordedDecision | None
-    pending: PendingDecision | None = None
-    facts: dict[str, str | None] = {}
-    """What the pipeline declares that a reviewer should know of a record, such as whose document it is."""
-    confidence: int | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it has no decision yet."""
-        return self.decided is None
-
-
-class Reviews:
-    """The reviews of one database.
+class Reviews(ReviewTasks):
+    """The reviews of one database, and their decisions.
 
     `coordinator` and `has_keys` are called when needed: a process that only lists reviews builds no coordinator, and
     keys may be created while it runs. `judge` is the pipeline's check of corrected items; it returns them with its
@@ -125,13 +102,15 @@ class Reviews:
         approval: Approval = lambda record, problems: (),
         view_of: Callable[[str], RecordView] = lambda machine: RecordView(machine=machine),
     ) -> None:
-        self._claims = Claims(database)
-        self._pending = PendingDecisions(database)
-        self._store = store
-        self._outputs = outputs
+        super().__init__(
+            database=database,
+            store=store,
+            outputs=outputs,
+            registry=registry,
+            clock=clock,
+            view_of=view_of,
+        )
         self._coordinator = coordinator
-        self._registry = registry
-        self._clock = clock
         self._claim_s = claim_s
         self._undo_s = undo_s
         self._self_approval = self_approval
@@ -139,169 +118,6 @@ class Reviews:
         self._judge = judge
         self._approval = approval
         self._log = telemetry.log("reviews")
-        self._view_of = view_of
-
-    # Reading
-
-    def pending(
-        self,
-        *,
-        machines: Sequence[str] = (),
-        facts: Mapping[str, str] | None = None,
-        after: tuple[Micros, str] | None = None,
-        limit: int = 100,
-    ) -> list[Task]:
-        """Open reviews, the nearest deadline first; `after` is the (deadline, id) of the last one seen.
-
-        `facts` are values that records must have, by names that their pipelines declare as facts of reviews.
-        """
-        wanted = dict(facts or {})
-        states = [
-            (machine.name, review.state)
-            for machine in self._registry.newest.values()
-            if not machines or machine.name in machines
-            if wanted.keys() <= set(self._view_of(machine.name).facts)
-            for review in machine.reviews
-        ]
-        records = self._due_in(states, wanted, after=after, limit=min(limit, PENDING_MAX))
-        claims = self._claims.of(record.id for record in records)
-        held = self._pending.of(record.id for record in records)
-        return [
-            self._task(
-                record,
-                review,
-                self._live(record, claims.get(record.id)),
-                _valid(record, held.get(record.id)),
-            )
-            for record in records
-            if (review := self._registry.of(record).review_in.get(record.status)) is not None
-        ]
-
-    def fact_names(self, machines: Sequence[str] = ()) -> set[str]:
-        """The names of all facts by which open reviews can be chosen."""
-        return {
-            name
-            for machine in self._registry.newest.values()
-            if machine.reviews and (not machines or machine.name in machines)
-            for name in self._view_of(machine.name).facts
-        }
-
-    def _due_in(
-        self,
-        states: Sequence[tuple[str, str]],
-        wanted: Mapping[str, str],
-        *,
-        after: tuple[Micros, str] | None,
-        limit: int,
-    ) -> list[Record]:
-        """Records that wait, with these facts. Facts are no columns, so pages are read until enough have them."""
-        found: list[Record] = []
-        for _ in range(PAGES_MAX):
-            size = PENDING_MAX if wanted else limit
-            page = self._store.due_in(states, after=after, limit=size)
-            found += [
-                record
-                for record in page
-                if wanted.items() <= facts_of(record, tuple(wanted)).items()
-            ]
-            if len(found) >= limit or len(page) < size:
-                break
-            after = (page[-1].due_at or 0, page[-1].id)
-        return found[:limit]
-
-    def task(self, record_id: str, *, machines: Sequence[str] = ()) -> Task:
-        """The review of a record: open, or with its decision, which is read from the history."""
-        record = self._record(record_id, machines)
-        machine = self._registry.of(record)
-        review = machine.review_in.get(record.status)
-        if review is not None:
-            claim = self._live(record, self._claim_on(record))
-            return self._task(record, review, claim, self._pending_of(record))
-        found = decision_in(machine, self._store.history(record.id))
-        if found is None:
-            raise UnknownName("review", clean_text(record_id, chars_max=80))
-        name, decided = found
-        return self._with_facts(
-            Task(record=record, review=name, actions=(), claim=None, decided=decided)
-        )
-
-    def _task(
-        self,
-        record: Record,
-        review: Review,
-        claim: Claim | None,
-        pending: PendingDecision | None = None,
-    ) -> Task:
-        return self._with_facts(
-            Task(
-                record=record,
-                review=review.name,
-                actions=actions_of(review),
-                claim=claim,
-                decided=None,
-                pending=pending,
-            )
-        )
-
-    def _with_facts(self, task: Task) -> Task:
-        view = self._view_of(task.record.machine)
-        found = task.record.fields.get(view.confidence) if view.confidence else None
-        return replace(
-            task,
-            facts=facts_of(task.record, view.facts),
-            confidence=found if isinstance(found, int) else None,
-        )
-
-    def items(self, record: Record) -> list[Fields]:
-        """The items that a reviewer checks: those of the stage that the review is about, as they were found."""
-        machine = self._registry.of(record)
-        review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
-        made = None if review is None or review.of is None else record.outputs.get(review.of)
-        return [] if made is None else list(self._outputs.items(record.id, made))
-
-    def problems(self, record: Record) -> list[Fields]:
-        """What the last stage before the review found wrong with those items.
-
-        That is a stage which leads to the review and is not the one under review; of several, the latest that ran.
-        """
-        machine = self._registry.of(record)
-        names = {stage.name for stage in machine.stages if stage.running in _before(machine)}
-        names -= {review.of for review in machine.reviews if review.of is not None}
-        made = [version for name, version in record.outputs.items() if name in names]
-        return list(self._outputs.items(record.id, max(made))) if made else []
-
-    def gold(self) -> Iterator[Gold]:
-        """Every decision of a person, with what was found and what is right: ground truth to measure extractors by.
-
-        Records are read in pages, without a transaction: an export of all must not hold up the writers.
-        """
-        for name, machine in self._registry.newest.items():
-            query = parse_query(f"machine:{name}", now=self._clock())
-            after = ""
-            while machine.reviews and (records := self._page(query, after)):
-                for record in records:
-                    gold = self._gold_of(record)
-                    if gold is not None:
-                        yield gold
-                after = records[-1].id
-
-    def _page(self, query: Query, after: str) -> list[Record]:
-        return self._store.find(
-            query, names=self._registry.query_names, after=after, limit=PENDING_MAX
-        )
-
-    def _gold_of(self, record: Record) -> Gold | None:
-        machine = self._registry.of(record)
-        if not any(review.of in record.outputs for review in machine.reviews if review.of):
-            return None  # no review can have begun; this spares the query of its history
-        found = decision_in(machine, self._store.history(record.id))
-        if found is None or found[1].action == TIMEOUT:  # a deadline says nothing about the values
-            return None
-        name, decided = found
-        made = record.outputs.get(name)
-        corrected = None if made is None else list(self._outputs.items(record.id, made))
-        facts = facts_of(record, self._view_of(record.machine).facts)
-        return gold_of(record, decided, found=self.items(record), corrected=corrected, facts=facts)
 
     # Claiming
 
@@ -380,29 +196,61 @@ class Reviews:
         what was pressed before the deadline counts.
         """
         with self._store.transaction():
-            record, review, answer = self._checked(deciding)
-            now = self._clock()
-            effective_at = now + round(self._undo_s * SECOND)
-            is_late = record.due_at is not None and record.due_at <= effective_at
-            if effective_at <= now or is_late or answer == ANSWERS[TIMEOUT]:
-                self.decide(deciding)
-                return self.task(record.id)
-            if deciding.corrected:
-                self._judged(record, deciding)
-            pending = PendingDecision(
-                record_id=record.id,
-                version=record.version,
-                actor=deciding.actor,
-                action=deciding.action,
-                at=now,
-                effective_at=effective_at,
-                corrected=_plain(deciding.corrected),
-                notes=clean_notes(deciding.notes),
-                trace=deciding.trace,
-            )
-            self._pending.put(pending)
-            self._claims.drop(record.id)
-            return self._task(record, review, None, pending)
+            return self._hold(deciding, *self._holdable(deciding))
+
+    def hold_each(
+        self, decisions: Sequence[DecisionRequest], *, is_dry_run: bool = False
+    ) -> list[Task | StatewardError]:
+        """Store decisions, each checked for itself and all in one transaction; for each its task, or why not.
+
+        Records are locked in the order of their ids, so that two bulk decisions cannot wait for each other.
+        """
+        answers: dict[int, Task | StatewardError] = {}
+        with self._store.transaction():
+            places = sorted(range(len(decisions)), key=lambda at: decisions[at].record_id)
+            for at in places:
+                try:
+                    found = self._holdable(decisions[at])
+                except StatewardError as error:
+                    answers[at] = error
+                    continue
+                record, review, _ = found
+                answers[at] = (
+                    self._task(record, review, None)
+                    if is_dry_run
+                    else self._hold(decisions[at], *found)
+                )
+        return [answers[at] for at in range(len(decisions))]
+
+    def _holdable(self, deciding: DecisionRequest) -> tuple[Record, Review, str]:
+        """What a decision is about; refused if it may not be made. Nothing is written."""
+        record, review, answer = self._checked(deciding)
+        if deciding.corrected:
+            self._judged(record, deciding)
+        return record, review, answer
+
+    def _hold(self, deciding: DecisionRequest, record: Record, review: Review, answer: str) -> Task:
+        now = self._clock()
+        effective_at = now + round(self._undo_s * SECOND)
+        is_late = record.due_at is not None and record.due_at <= effective_at
+        if effective_at <= now or is_late or answer == ANSWERS[TIMEOUT]:
+            self.decide(deciding)
+            return self.task(record.id)
+        pending = PendingDecision(
+            record_id=record.id,
+            version=record.version,
+            actor=deciding.actor,
+            action=deciding.action,
+            at=now,
+            effective_at=effective_at,
+            corrected=_plain(deciding.corrected),
+            notes=clean_notes(deciding.notes),
+            trace=deciding.trace,
+            batch=deciding.batch,
+        )
+        self._pending.put(pending)
+        self._claims.drop(record.id)
+        return self._task(record, review, None, pending)
 
     def undo(self, record_id: str, *, actor: str, machines: Sequence[str] = ()) -> PendingDecision:
         """Take a pending decision back; returns it, so that nothing that was typed is lost."""
@@ -413,6 +261,25 @@ class Reviews:
                 raise UnknownName("pending decision", clean_text(record_id, chars_max=80))
             self._pending.drop(record.id)
             return pending
+
+    def undo_batch(
+        self, batch: str, *, actor: str, machines: Sequence[str] = ()
+    ) -> list[PendingDecision]:
+        """Take back what is still pending of a bulk decision of the caller's own; returns it."""
+        with self._store.transaction():
+            found = self._pending.of_batch(batch, actor=actor)
+            records = self._store.load([each.record_id for each in found], lock=True)
+            undone = [
+                each
+                for each in found
+                if (record := records.get(each.record_id)) is not None
+                if each.is_valid(record) and (not machines or record.machine in machines)
+            ]
+            if not undone:
+                raise UnknownName("pending decisions", clean_text(batch, chars_max=80))
+            for each in undone:
+                self._pending.drop(each.record_id)
+            return undone
 
     def apply_due(self) -> int:
         """Make the pending decisions whose time has come; how many there were.
@@ -429,6 +296,7 @@ class Reviews:
                 notes=pending.notes,
                 version=pending.version,
                 trace=pending.trace,
+                batch=pending.batch,
             )
             try:
                 self.decide(deciding)
@@ -478,13 +346,6 @@ class Reviews:
             said = f"{pending.actor} has decided it, which takes effect at {until}"
             raise ReviewTaken(record.id, by=pending.actor, sentence=said, until=until)
         return record, review
-
-    def _record(self, record_id: str, machines: Sequence[str], *, lock: bool = False) -> Record:
-        record = self._store.load([record_id], lock=lock).get(record_id)
-        # The same error for a record that the caller may not see: it must not tell that the record exists.
-        if record is None or (machines and record.machine not in machines):
-            raise UnknownName("record", clean_text(record_id, chars_max=80))
-        return record
 
     def _closed(
         self, record: Record, machine: Machine, action: str
@@ -561,7 +422,8 @@ class Reviews:
             if rung is not None:
                 return rung
         type_ = f"{review.name}.{answer}"
-        facts: Fields = {} if deciding.reviewer is None else {"reviewer": deciding.reviewer}
+        told = {"reviewer": deciding.reviewer, "batch": deciding.batch}
+        facts: Fields = {name: value for name, value in told.items() if value is not None}
         count = None
         if deciding.corrected:
             count, corrected = self._keep(record, review, deciding, now)
@@ -626,15 +488,6 @@ class Reviews:
             record.id, expected=deciding.action, found=record.status, allowed=allowed
         )
 
-    def _claim_on(self, record: Record) -> Claim | None:
-        return self._claims.of([record.id]).get(record.id)
-
-    def _pending_of(self, record: Record) -> PendingDecision | None:
-        return _valid(record, self._pending.of([record.id]).get(record.id))
-
-    def _live(self, record: Record, claim: Claim | None) -> Claim | None:
-        return claim if claim is not None and claim.is_live(record, self._clock()) else None
-
 
 CLAIMING = "claim"
 
@@ -644,16 +497,6 @@ def _plain(values: Values) -> CorrectedValues:
         name: value if value is None or isinstance(value, str) else list(value)
         for name, value in values.items()
     }
-
-
-def _valid(record: Record, pending: PendingDecision | None) -> PendingDecision | None:
-    return pending if pending is not None and pending.is_valid(record) else None
-
-
-def _before(machine: Machine) -> set[str]:
-    """The states that lead to a review."""
-    asking = {review.state for review in machine.reviews}
-    return {edge.source for edge in machine.edges if edge.to in asking}
 
 
 def _name(actor: str) -> str:

@@ -33,6 +33,7 @@ from stateward.server import (
     machines,
     record_schemas,
     records,
+    review_batches,
     reviews,
     search,
 )
@@ -152,6 +153,7 @@ def _routes(plugins: Sequence[Plugin]) -> list[ControllerRouterHandler]:
         *search.HANDLERS,
         *record_schemas.HANDLERS,
         *reviews.HANDLERS,
+        *review_batches.HANDLERS,
         *flags.HANDLERS,
         *contributed,
         *batches.HANDLERS,

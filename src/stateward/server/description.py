@@ -94,6 +94,8 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "reviewRecord": DECIDING,
     "holdDecision": DECIDING,
     "undoDecision": REVIEWING,
+    "decideReviews": WRITING,
+    "undoDecisions": (*WRITING, "not-found"),
     **WEBHOOK_PROBLEMS,
 }
 
@@ -128,6 +130,7 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "releaseReview": {"200": CHANGED},
     "reviewRecord": {"200": CHANGED},
     "holdDecision": {"200": CHANGED},
+    "decideReviews": {"200": ("Idempotency-Replayed",)},
     "pauseMachine": {"200": ("Idempotency-Replayed",)},
     "resumeMachine": {"200": ("Idempotency-Replayed",)},
     "streamEvents": {"200": ("Cache-Control",)},

@@ -272,6 +272,7 @@ def refusal_of(error: StatewardError) -> Refusal:
             | "webhook"
             | "delivery"
             | "pending decision"
+            | "pending decisions"
         ):
             return Refusal("not-found", text, what=error.what, name=error.name)
         case UnknownName():

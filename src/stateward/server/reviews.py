@@ -13,7 +13,7 @@ from stateward.app.views import pending_view, review_view, task_view
 from stateward.core.model import Record
 from stateward.engine.answers import DecisionRequest
 from stateward.engine.pending_decisions import PendingDecision
-from stateward.engine.reviews import Task
+from stateward.engine.review_tasks import Task
 from stateward.server import operations, views
 from stateward.server.auth import (
     Asked,

@@ -243,7 +243,7 @@ async function undo(id = [...held.keys()].pop()) {
 }
 // What was decided before the page was loaded can be undone as well.
 function resume() {
-  tasks().filter((row) => row.dataset.pending).forEach((row) => {
+  tasks().filter((row) => row.dataset.pending && !row.dataset.batch).forEach((row) => {
     hold(row.dataset.task, row.querySelector(".doc").textContent, { action: row.dataset.pending, at: new Date().toISOString(), effective_at: row.dataset.effective });
   });
 }

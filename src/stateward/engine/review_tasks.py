@@ -1,0 +1,253 @@
+"""The questions that wait for a person, as tasks: what is found about each, who has claimed it, how it was decided.
+
+This only reads. A task is a record in a suspended state, not a row of its own (docs/decisions/0016).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from stateward.core.errors import UnknownName
+from stateward.core.machine import Machine, Review
+from stateward.core.model import Fields, Micros, Record, clean_text
+from stateward.core.query import Query, parse_query
+from stateward.definition.display import RecordView
+from stateward.engine.answers import TIMEOUT, actions_of, decision_in
+from stateward.engine.claims import Claim, Claims
+from stateward.engine.gold import Gold, RecordedDecision, facts_of, gold_of
+from stateward.engine.pending_decisions import PendingDecision, PendingDecisions
+from stateward.engine.registry import MachineRegistry
+from stateward.storage.database import Database
+from stateward.storage.outputs import Outputs
+from stateward.storage.store import Store
+
+PAGES_MAX = 100  # pages of open reviews that one question looks through
+PENDING_MAX = 1000  # records of one query, whatever limit a caller gives: bounds memory
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a person: open while the record waits, and then decided."""
+
+    record: Record
+    review: str
+    actions: tuple[str, ...]
+    claim: Claim | None
+    decided: RecordedDecision | None
+    pending: PendingDecision | None = None
+    facts: dict[str, str | None] = {}
+    """What the pipeline declares that a reviewer should know of a record, such as whose document it is."""
+    confidence: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has no decision yet."""
+        return self.decided is None
+
+
+class ReviewTasks:
+    """The reviews of one database, to look at."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: Store,
+        outputs: Outputs,
+        registry: MachineRegistry,
+        clock: Callable[[], Micros],
+        view_of: Callable[[str], RecordView],
+    ) -> None:
+        self._claims = Claims(database)
+        self._pending = PendingDecisions(database)
+        self._store = store
+        self._outputs = outputs
+        self._registry = registry
+        self._clock = clock
+        self._view_of = view_of
+
+    def pending(
+        self,
+        *,
+        machines: Sequence[str] = (),
+        facts: Mapping[str, str] | None = None,
+        after: tuple[Micros, str] | None = None,
+        limit: int = 100,
+    ) -> list[Task]:
+        """Open reviews, the nearest deadline first; `after` is the (deadline, id) of the last one seen.
+
+        `facts` are values that records must have, by names that their pipelines declare as facts of reviews.
+        """
+        wanted = dict(facts or {})
+        states = [
+            (machine.name, review.state)
+            for machine in self._registry.newest.values()
+            if not machines or machine.name in machines
+            if wanted.keys() <= set(self._view_of(machine.name).facts)
+            for review in machine.reviews
+        ]
+        records = self._due_in(states, wanted, after=after, limit=min(limit, PENDING_MAX))
+        claims = self._claims.of(record.id for record in records)
+        held = self._pending.of(record.id for record in records)
+        return [
+            self._task(
+                record,
+                review,
+                self._live(record, claims.get(record.id)),
+                _valid(record, held.get(record.id)),
+            )
+            for record in records
+            if (review := self._registry.of(record).review_in.get(record.status)) is not None
+        ]
+
+    def fact_names(self, machines: Sequence[str] = ()) -> set[str]:
+        """The names of all facts by which open reviews can be chosen."""
+        return {
+            name
+            for machine in self._registry.newest.values()
+            if machine.reviews and (not machines or machine.name in machines)
+            for name in self._view_of(machine.name).facts
+        }
+
+    def _due_in(
+        self,
+        states: Sequence[tuple[str, str]],
+        wanted: Mapping[str, str],
+        *,
+        after: tuple[Micros, str] | None,
+        limit: int,
+    ) -> list[Record]:
+        """Records that wait, with these facts. Facts are no columns, so pages are read until enough have them."""
+        found: list[Record] = []
+        for _ in range(PAGES_MAX):
+            size = PENDING_MAX if wanted else limit
+            page = self._store.due_in(states, after=after, limit=size)
+            found += [
+                record
+                for record in page
+                if wanted.items() <= facts_of(record, tuple(wanted)).items()
+            ]
+            if len(found) >= limit or len(page) < size:
+                break
+            after = (page[-1].due_at or 0, page[-1].id)
+        return found[:limit]
+
+    def task(self, record_id: str, *, machines: Sequence[str] = ()) -> Task:
+        """The review of a record: open, or with its decision, which is read from the history."""
+        record = self._record(record_id, machines)
+        machine = self._registry.of(record)
+        review = machine.review_in.get(record.status)
+        if review is not None:
+            claim = self._live(record, self._claim_on(record))
+            return self._task(record, review, claim, self._pending_of(record))
+        found = decision_in(machine, self._store.history(record.id))
+        if found is None:
+            raise UnknownName("review", clean_text(record_id, chars_max=80))
+        name, decided = found
+        return self._with_facts(
+            Task(record=record, review=name, actions=(), claim=None, decided=decided)
+        )
+
+    def _task(
+        self,
+        record: Record,
+        review: Review,
+        claim: Claim | None,
+        pending: PendingDecision | None = None,
+    ) -> Task:
+        return self._with_facts(
+            Task(
+                record=record,
+                review=review.name,
+                actions=actions_of(review),
+                claim=claim,
+                decided=None,
+                pending=pending,
+            )
+        )
+
+    def _with_facts(self, task: Task) -> Task:
+        view = self._view_of(task.record.machine)
+        found = task.record.fields.get(view.confidence) if view.confidence else None
+        return replace(
+            task,
+            facts=facts_of(task.record, view.facts),
+            confidence=found if isinstance(found, int) else None,
+        )
+
+    def items(self, record: Record) -> list[Fields]:
+        """The items that a reviewer checks: those of the stage that the review is about, as they were found."""
+        machine = self._registry.of(record)
+        review = machine.review_in.get(record.status) or next(iter(machine.reviews), None)
+        made = None if review is None or review.of is None else record.outputs.get(review.of)
+        return [] if made is None else list(self._outputs.items(record.id, made))
+
+    def problems(self, record: Record) -> list[Fields]:
+        """What the last stage before the review found wrong with those items.
+
+        That is a stage which leads to the review and is not the one under review; of several, the latest that ran.
+        """
+        machine = self._registry.of(record)
+        names = {stage.name for stage in machine.stages if stage.running in _before(machine)}
+        names -= {review.of for review in machine.reviews if review.of is not None}
+        made = [version for name, version in record.outputs.items() if name in names]
+        return list(self._outputs.items(record.id, max(made))) if made else []
+
+    def gold(self) -> Iterator[Gold]:
+        """Every decision of a person, with what was found and what is right: ground truth to measure extractors by.
+
+        Records are read in pages, without a transaction: an export of all must not hold up the writers.
+        """
+        for name, machine in self._registry.newest.items():
+            query = parse_query(f"machine:{name}", now=self._clock())
+            after = ""
+            while machine.reviews and (records := self._page(query, after)):
+                for record in records:
+                    gold = self._gold_of(record)
+                    if gold is not None:
+                        yield gold
+                after = records[-1].id
+
+    def _page(self, query: Query, after: str) -> list[Record]:
+        return self._store.find(
+            query, names=self._registry.query_names, after=after, limit=PENDING_MAX
+        )
+
+    def _gold_of(self, record: Record) -> Gold | None:
+        machine = self._registry.of(record)
+        if not any(review.of in record.outputs for review in machine.reviews if review.of):
+            return None  # no review can have begun; this spares the query of its history
+        found = decision_in(machine, self._store.history(record.id))
+        if found is None or found[1].action == TIMEOUT:  # a deadline says nothing about the values
+            return None
+        name, decided = found
+        made = record.outputs.get(name)
+        corrected = None if made is None else list(self._outputs.items(record.id, made))
+        facts = facts_of(record, self._view_of(record.machine).facts)
+        return gold_of(record, decided, found=self.items(record), corrected=corrected, facts=facts)
+
+    def _record(self, record_id: str, machines: Sequence[str], *, lock: bool = False) -> Record:
+        record = self._store.load([record_id], lock=lock).get(record_id)
+        # The same error for a record that the caller may not see: it must not tell that the record exists.
+        if record is None or (machines and record.machine not in machines):
+            raise UnknownName("record", clean_text(record_id, chars_max=80))
+        return record
+
+    def _claim_on(self, record: Record) -> Claim | None:
+        return self._claims.of([record.id]).get(record.id)
+
+    def _pending_of(self, record: Record) -> PendingDecision | None:
+        return _valid(record, self._pending.of([record.id]).get(record.id))
+
+    def _live(self, record: Record, claim: Claim | None) -> Claim | None:
+        return claim if claim is not None and claim.is_live(record, self._clock()) else None
+
+
+def _valid(record: Record, pending: PendingDecision | None) -> PendingDecision | None:
+    return pending if pending is not None and pending.is_valid(record) else None
+
+
+def _before(machine: Machine) -> set[str]:
+    """The states that lead to a review."""
+    asking = {review.state for review in machine.reviews}
+    return {edge.source for edge in machine.edges if edge.to in asking}

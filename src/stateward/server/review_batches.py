@@ -1,0 +1,133 @@
+"""`/reviews/batches`: one decision of one person on many reviews, which can be undone as one.
+
+The request names every review with the version that was looked at. So what a person confirmed is what is decided: a
+review that came or moved meanwhile is not part of it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from litestar import Response, delete, post
+from litestar.params import FromPath, JSONBody
+
+from stateward import schemas
+from stateward.app import App
+from stateward.core.errors import InvalidRequest, StatewardError, StoreError
+from stateward.core.model import to_iso
+from stateward.engine.answers import DecisionRequest
+from stateward.engine.pending_decisions import PendingDecision
+from stateward.engine.review_tasks import Task
+from stateward.server import views
+from stateward.server.auth import Asked, caller_of, once_of, reply, service_of, trace_of
+from stateward.server.executors import Call
+from stateward.server.operations import write_once
+from stateward.server.parameters import IdempotencyKey
+from stateward.server.problems import refusal_of
+from stateward.storage.idempotency import Answer
+
+PREFIX = "RB"
+
+
+@post(
+    "/reviews/batches",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="decideReviews",
+    summary="Decide many reviews, with time to undo it",
+    tags=["reviews"],
+)
+async def decide_many(
+    request: Asked, data: JSONBody[schemas.ReviewBatchRequest], key: IdempotencyKey = None
+) -> Response[schemas.ReviewBatch]:
+    """Each is checked for itself; what may be decided is stored in one transaction, or with `dry_run` not at all."""
+    caller = caller_of(request)
+    named = [each.record_id for each in data.reviews]
+    if len(set(named)) < len(named):
+        raise InvalidRequest("a review is named twice")
+    trace = trace_of(request)
+
+    def act(app: App) -> tuple[str | None, Sequence[Task | StatewardError]]:
+        batch = None if data.dry_run else app.new_id(PREFIX)
+        decisions = [
+            DecisionRequest(
+                record_id=each.record_id,
+                action=data.action,
+                actor=caller.actor,
+                notes=data.notes,
+                version=each.version,
+                machines=caller.machines,
+                trace=trace,
+                batch=batch,
+            )
+            for each in data.reviews
+        ]
+        return batch, app.reviews.hold_each(decisions, is_dry_run=data.dry_run)
+
+    def answer(_: App, given: tuple[str | None, Sequence[Task | StatewardError]]) -> Answer:
+        batch, outcomes = given
+        return views.json_answer(_document(batch, data, outcomes))
+
+    if data.dry_run:
+        return reply(await service_of(request).writer.ask(lambda app: answer(app, act(app))))
+    once = once_of(caller, request, key, (await request.body(),))
+    return reply(await write_once(request, once, Call(act), answer))
+
+
+@delete(
+    "/reviews/batches/{batch_id:str}",
+    opt={"right": "review"},
+    status_code=200,
+    operation_id="undoDecisions",
+    summary="Undo what is not in effect yet of a bulk decision",
+    tags=["reviews"],
+)
+async def undo_many(request: Asked, batch_id: FromPath[str]) -> Response[schemas.ReviewBatchUndone]:
+    """The reviews wait again; those whose time was over are not among them."""
+    caller = caller_of(request)
+
+    def act(app: App) -> list[PendingDecision]:
+        return app.reviews.undo_batch(batch_id, actor=caller.actor, machines=caller.machines)
+
+    def answer(_: App, undone: Sequence[PendingDecision]) -> Answer:
+        return views.json_answer(
+            schemas.ReviewBatchUndone(id=batch_id, undone=[each.record_id for each in undone])
+        )
+
+    once = once_of(caller, request, None, ())
+    return reply(await write_once(request, once, Call(act), answer))
+
+
+def _document(
+    batch: str | None,
+    data: schemas.ReviewBatchRequest,
+    outcomes: Sequence[Task | StatewardError],
+) -> schemas.ReviewBatch:
+    results = [
+        _result(each.record_id, outcome)
+        for each, outcome in zip(data.reviews, outcomes, strict=True)
+    ]
+    pending = [each.pending for each in outcomes if isinstance(each, Task) and each.pending]
+    last = max((each.effective_at for each in pending), default=None)
+    applied = sum(each.problem is None for each in results)
+    return schemas.ReviewBatch(
+        id=batch,
+        action=data.action,
+        applied=applied,
+        refused=len(results) - applied,
+        effective_at=None if last is None else to_iso(last),
+        results=results,
+    )
+
+
+def _result(record_id: str, outcome: Task | StatewardError) -> schemas.ReviewBatchResult:
+    if isinstance(outcome, Task):
+        return schemas.ReviewBatchResult(record_id=record_id)
+    if isinstance(outcome, StoreError):
+        raise outcome  # says nothing about this review; the whole transaction failed
+    refused = refusal_of(outcome)
+    return schemas.ReviewBatchResult(
+        record_id=record_id, problem=refused.kind.slug, detail=refused.detail
+    )
+
+
+HANDLERS: list[Any] = [decide_many, undo_many]
