@@ -204,11 +204,20 @@ def test_it_outlives_the_process_that_took_it(tmp_path: Path) -> None:
 
 
 def many(
-    engine: ReviewEngine, records: list[Record], action: str = "approve", **how: str
+    engine: ReviewEngine,
+    records: list[Record],
+    action: str = "approve",
+    *,
+    notes: str | None = None,
 ) -> list[object]:
     asked = [
         DecisionRequest(
-            record_id=each.id, action=action, actor=ADA, version=each.version, batch="RB_1", **how
+            record_id=each.id,
+            action=action,
+            actor=ADA,
+            version=each.version,
+            batch="RB_1",
+            notes=notes,
         )
         for each in records
     ]

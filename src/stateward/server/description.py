@@ -95,6 +95,8 @@ PROBLEMS: dict[str, tuple[str, ...]] = {
     "holdDecision": DECIDING,
     "undoDecision": REVIEWING,
     "decideReviews": WRITING,
+    "decideFlags": (*ACTING, "unknown-value"),
+    "reparseRecord": (*WRITING, "not-found", "impossible", "unknown-value"),
     "undoDecisions": (*WRITING, "not-found"),
     **WEBHOOK_PROBLEMS,
 }
@@ -131,6 +133,8 @@ ANSWER_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
     "reviewRecord": {"200": CHANGED},
     "holdDecision": {"200": CHANGED},
     "decideReviews": {"200": ("Idempotency-Replayed",)},
+    "decideFlags": {"200": CHANGED},
+    "reparseRecord": {"200": ("Idempotency-Replayed",)},
     "pauseMachine": {"200": ("Idempotency-Replayed",)},
     "resumeMachine": {"200": ("Idempotency-Replayed",)},
     "streamEvents": {"200": ("Cache-Control",)},
